@@ -1,0 +1,48 @@
+// Every knob, parsed once. The table behind it (plugin/base/config_table.cc) gives name, type, unit, range, default and
+// help; docs/configuration.md is generated from it. Only Config::from_environment reads the environment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave {
+
+enum class DeviceModel { aggregate, rails };         // one device of all rails; one device per rail
+enum class AddressFamily { any, v4, v6 };
+
+struct PortRange {
+  std::uint16_t first = 0, last = 0;                 // 0,0: ephemeral ports
+};
+
+struct Config {
+  std::string interfaces;          // NCCL_SOCKET_IFNAME: prefix list; '^' excludes, '=' exact. Empty: automatic
+  AddressFamily family = AddressFamily::any;         // NCCL_SOCKET_FAMILY: AF_INET or AF_INET6
+  std::vector<std::string> rails;  // RAILWEAVE_RAILS: exact interface names, in order; overrides `interfaces`
+  DeviceModel devices = DeviceModel::aggregate;      // RAILWEAVE_DEVICES: aggregate | rails
+  PortRange ports;                 // RAILWEAVE_PORTS: a-b
+  int lanes_per_rail = 0;          // RAILWEAVE_LANES_PER_RAIL: 0 = one per 25 Gb/s of rail speed; 1..16
+  std::size_t eager_limit_bytes = 16 * KiB;          // RAILWEAVE_EAGER_LIMIT: 0..64 KiB
+  std::size_t zerocopy_threshold_bytes = 0;          // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
+  std::string congestion_control;  // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
+  int traffic_class = -1;          // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
+  Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
+  std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none
+
+  // REQUIRES: `environment` maps names to values (see environment()). Unknown RAILWEAVE_* names and ill-formed values
+  // are errors (Code::invalid_config) that name the variable, what was found and what was expected.
+  static Result<Config> parse(const std::map<std::string, std::string>& environment);
+
+  // Snapshot of this process's RAILWEAVE_* and NCCL_SOCKET_* variables, then parse(). The only getenv of the code base.
+  static Result<Config> from_environment();
+
+  // "NAME=value" of each variable that differs from its default, in table order, for the log.
+  std::vector<std::string> overrides() const;
+};
+
+}  // namespace railweave

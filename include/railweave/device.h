@@ -1,0 +1,47 @@
+// What the host offers: rails, and the devices made of them. Plain values, constant after discovery.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "railweave/units.h"
+
+namespace railweave {
+
+// An IPv4 or IPv6 address without port. `bytes` in network order; IPv4 uses the first four.
+struct Address {
+  enum class Family : std::uint8_t { v4 = 4, v6 = 6 };
+  Family family = Family::v4;
+  std::array<std::uint8_t, 16> bytes{};
+  std::uint8_t prefix_bits = 32;   // length of the subnet's prefix
+  std::uint32_t scope_id = 0;      // interface index, for IPv6 link-local only
+
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+// One local network interface that carries traffic.
+struct Rail {
+  std::string name;                 // as the kernel calls it, e.g. "eth0"
+  int ifindex = 0;
+  std::vector<Address> addresses;   // usable ones, best first; never empty
+  Rate speed;                       // of the link; 10 Gb/s where the kernel does not know
+  bool speed_known = false;
+  int mtu_bytes = 1500;
+  int numa_node = -1;               // -1: unknown
+  std::string pci_path;             // realpath of the PCI device, empty for virtual interfaces
+  std::string physical_function;    // what this rail shares its port with: the PF's PCI path, else pci_path, else name
+  bool loopback = false;
+};
+
+// What NCCL sees as one NIC: one rail, or all of them.
+struct Device {
+  std::string name;                 // unique on the host
+  std::vector<int> rails;           // indices into the engine's rails; never empty
+  Rate speed;                       // sum over physical functions, each counted once
+  std::string pci_path;             // of the first rail
+  std::uint64_t guid = 0;           // unique on the host
+};
+
+}  // namespace railweave

@@ -1,0 +1,37 @@
+// Counters a user may read while the engine runs. All values are snapshots; counters only grow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "railweave/units.h"
+
+namespace railweave {
+
+struct LaneStats {
+  std::string rail;                     // local interface
+  std::string local_address, remote_address;  // "address:port", "[address]:port" for IPv6
+  std::uint64_t bytes_sent = 0, bytes_received = 0;    // payload
+  std::uint64_t frames_sent = 0, frames_received = 0;  // data and control
+  std::uint64_t write_calls = 0, read_calls = 0;       // system calls, those that moved nothing included
+  std::uint64_t outstanding_bytes = 0;  // written and not yet acknowledged by the peer's kernel
+  std::uint64_t retransmits = 0;        // TCP segments
+  Rate rate;                            // the lane's own estimate
+  Nanos min_rtt{0};
+};
+
+struct SessionStats {
+  std::string peer;                     // "host pid instance"
+  std::vector<LaneStats> lanes;
+  std::uint32_t send_streams = 0, recv_streams = 0;
+  std::uint64_t sends_pending = 0, recvs_pending = 0;  // requests not yet done
+  Nanos oldest_request_age{0};          // 0 when nothing is pending
+};
+
+struct EngineStats {
+  std::string instance;                 // 128-bit id in hex
+  std::vector<SessionStats> sessions;
+};
+
+}  // namespace railweave

@@ -1,0 +1,74 @@
+// Errors as values. A Status is OK (and then costs nothing) or carries what failed, how far it reaches, and why.
+// Threads: const methods may be called from several threads at once; a Status is cheap to copy.
+#pragma once
+
+#include <cassert>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace railweave {
+
+enum class Code {
+  ok,
+  invalid_argument,  // the caller passed something that can never work
+  invalid_config,    // a RAILWEAVE_* or NCCL_* value is ill-formed or names nothing
+  truncated,         // a send was larger than its receive
+  cancelled,         // aborted, deregistered or closed by this side
+  remote,            // the peer failed, left, or spoke nonsense
+  system,            // a system call failed
+  timed_out,
+  exhausted,         // a stated bound was reached (descriptors, streams, memory)
+  internal,          // a promise of our own code was broken
+};
+
+// How far an error reaches: it fails exactly what this contains.
+enum class Scope { request, stream, lane, session, engine };
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // OK
+  // `message` names the thing, what was found and what was expected. `system_errno` is 0 where no system call failed.
+  Status(Code code, Scope scope, std::string message, int system_errno = 0)
+      : cause_(std::make_shared<const Cause>(Cause{code, scope, system_errno, std::move(message)})) {}
+
+  bool ok() const { return cause_ == nullptr; }
+  Code code() const { return cause_ ? cause_->code : Code::ok; }
+  Scope scope() const { return cause_ ? cause_->scope : Scope::request; }
+  int system_errno() const { return cause_ ? cause_->system_errno : 0; }
+  const std::string& message() const {
+    static const std::string kOk = "ok";
+    return cause_ ? cause_->message : kOk;
+  }
+
+ private:
+  struct Cause {
+    Code code;
+    Scope scope;
+    int system_errno;
+    std::string message;
+  };
+  std::shared_ptr<const Cause> cause_;
+};
+
+// A value or the Status that says why there is none.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}                    // NOLINT: implicit by intent
+  Result(Status status) : v_(std::in_place_index<1>, std::move(status)) { assert(!std::get<1>(v_).ok()); }  // NOLINT
+
+  bool ok() const { return v_.index() == 0; }
+  Status status() const { return ok() ? Status() : std::get<1>(v_); }
+  // REQUIRES: ok().
+  T& value() { return std::get<0>(v_); }
+  const T& value() const { return std::get<0>(v_); }
+  T* operator->() { return &value(); }
+  T& operator*() { return value(); }
+
+ private:
+  std::variant<T, Status> v_;
+};
+
+}  // namespace railweave

@@ -1,0 +1,92 @@
+// A wire moves frames between two instances over lanes. It knows headers as opaque bytes and payload as spans; what they
+// mean is the session's business (plugin/protocol), reached through LaneHandler.
+//
+// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw() and health(), one
+// at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "railweave/stats.h"
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::wire {
+
+inline constexpr std::size_t kHeaderBytes = 48;
+inline constexpr std::size_t kTokenBytesMax = 64;
+
+// How payload finds its place. ask: the header arrives first and the session answers where. push: the sender writes to
+// a place named by a token from the receiver's GRANT; the header arrives after the bytes. pull: the header arrives with a
+// token made by the sender's lane, the session answers where, the receiving lane fetches the bytes.
+enum class Placement { ask, push, pull };
+
+struct OutFrame {
+  std::array<std::byte, kHeaderBytes> header;
+  std::span<const std::byte> payload;       // referenced, not copied, until released(); empty for control frames
+  std::array<std::byte, kTokenBytesMax> token{};  // push lanes only: the peer's token for the place
+};
+
+// The answer to a header: where the frame's payload goes.
+struct Target {
+  std::span<std::byte> where;               // exactly the payload's length; data == nullptr: read and throw away
+};
+
+struct LaneHealth {
+  std::uint64_t outstanding_bytes = 0;      // written by us, not acknowledged by the peer's side (header bytes included)
+  std::uint64_t unsent_bytes = 0;           // of these, not yet on the network
+  std::uint64_t acknowledged_bytes = 0;     // ever
+  Nanos min_rtt{0};                         // 0: not known yet
+};
+
+class LaneHandler {
+ public:
+  // Fills up to `frames.size()` frames to write now; returns how many. The lane takes each one returned.
+  virtual std::size_t next_frames(std::span<OutFrame> frames) = 0;
+  // The `n` oldest frames taken and not yet written are wholly handed over (kernel or network).
+  virtual void written(std::size_t n) = 0;
+  // The `n` oldest frames taken and not yet released are no longer referenced by the lane or the kernel.
+  virtual void released(std::size_t n) = 0;
+  // ask, pull: a header arrived. An error gives the lane up: nothing after it is read.
+  virtual Result<Target> header(std::span<const std::byte, kHeaderBytes> header) = 0;
+  // The frame whose header came last is wholly in place (push: header and payload at once, Target unused).
+  virtual Status consumed(std::span<const std::byte, kHeaderBytes> header) = 0;
+
+ protected:
+  ~LaneHandler() = default;
+};
+
+struct Moved {
+  std::size_t bytes = 0;      // headers and payload
+  bool blocked = false;       // the kernel (or link) would take or give no more now
+};
+
+class Lane {
+ public:
+  virtual ~Lane() = default;  // closes at once; the peer sees the end of the lane
+
+  virtual Placement placement() const = 0;
+  // Moves at most about `budget_bytes`; bytes read go into targets in ascending order. Errors end the lane for good:
+  // Code::remote (the peer's end closed or reset it), Code::system, or what the handler returned.
+  virtual Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) = 0;
+  virtual Result<Moved> write(LaneHandler& handler) = 0;
+  // False while a frame is partly written: control frames cannot go in between.
+  virtual bool at_frame_boundary() const = 0;
+  // Neither reads nor writes [data, data+size) after return: the unsent rest of a begun frame is copied into memory of
+  // the lane, the rest of a target is thrown away as it arrives.
+  virtual void withdraw(std::span<const std::byte> range) = 0;
+  virtual LaneHealth health() = 0;
+  virtual LaneStats stats() const = 0;
+  // push: writes a token (<= kTokenBytesMax) that lets the peer write into `region`; 0 when not supported.
+  virtual std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) = 0;
+  // No more frames will be written: half-close after what was taken. read() goes on.
+  virtual Status finish_writing() = 0;
+  // Pollable descriptor, -1 if none.
+  virtual int descriptor() const = 0;
+};
+
+}  // namespace railweave::wire
