@@ -1,0 +1,17 @@
+// CRC-32C (Castagnoli, RFC 3720). Any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace railweave {
+
+// Of `bytes`, or of all bytes so far when `seed` is the CRC of those before: crc32c(ab) == crc32c(b, crc32c(a)).
+// By the processor's instruction where it has one.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
+
+// The same without the instruction.
+std::uint32_t crc32c_by_table(std::span<const std::byte> bytes, std::uint32_t seed = 0);
+
+}  // namespace railweave

@@ -1,0 +1,58 @@
+#include "base/crc32c.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string_view>
+#include <vector>
+
+namespace railweave {
+namespace {
+
+std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+
+// Vectors of RFC 3720, appendix B.4, and the usual check value.
+TEST(Crc32c, KnownVectors) {
+  std::vector<std::byte> ascending(32), descending(32);
+  for (std::size_t i = 0; i < 32; ++i) {
+    ascending[i] = std::byte(i);
+    descending[i] = std::byte(31 - i);
+  }
+  const std::vector<std::pair<std::vector<std::byte>, std::uint32_t>> vectors = {
+      {std::vector<std::byte>(32, std::byte{0x00}), 0x8A9136AA},
+      {std::vector<std::byte>(32, std::byte{0xFF}), 0x62A8AB43},
+      {ascending, 0x46DD794E},
+      {descending, 0x113FDB5C},
+  };
+  for (const auto& [bytes, expected] : vectors) {
+    EXPECT_EQ(crc32c(bytes), expected);
+    EXPECT_EQ(crc32c_by_table(bytes), expected);
+  }
+  EXPECT_EQ(crc32c(bytes_of("123456789")), 0xE3069283);
+  EXPECT_EQ(crc32c_by_table(bytes_of("123456789")), 0xE3069283);
+  EXPECT_EQ(crc32c({}), 0u);
+}
+
+TEST(Crc32c, InstructionAndTableAgreeAtEveryLengthAndAlignment) {
+  std::mt19937 random(1);
+  std::vector<std::byte> bytes(400);
+  for (std::byte& byte : bytes) byte = std::byte(random());
+  for (std::size_t at = 0; at < 8; ++at) {
+    for (std::size_t n = 0; n + at <= bytes.size(); ++n) {
+      const auto part = std::span(bytes).subspan(at, n);
+      ASSERT_EQ(crc32c(part), crc32c_by_table(part)) << "at " << at << " length " << n;
+    }
+  }
+}
+
+TEST(Crc32c, GoesOnFromASeed) {
+  const std::string_view text = "the quick brown fox jumps over the lazy dog";
+  const std::uint32_t whole = crc32c(bytes_of(text));
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    EXPECT_EQ(crc32c(bytes_of(text.substr(cut)), crc32c(bytes_of(text.substr(0, cut)))), whole);
+    EXPECT_EQ(crc32c_by_table(bytes_of(text.substr(cut)), crc32c_by_table(bytes_of(text.substr(0, cut)))), whole);
+  }
+}
+
+}  // namespace
+}  // namespace railweave
