@@ -1,0 +1,121 @@
+#include "nccl/library.h"
+
+#include <unistd.h>
+
+#include "base/log.h"
+#include "nccl/abi.h"
+
+namespace railweave::nccl {
+namespace {
+
+void announce(const Config& config, const Engine& engine) {
+  std::string rails;
+  for (const Rail& rail : engine.rails())
+    rails += fmt::format("{}{} ({:g} Gb/s{})", rails.empty() ? "" : ", ", rail.name, rail.speed.megabits() / 1000,
+                         rail.speed_known ? "" : " assumed");
+  RW_INFO(init, "{} over {} as {} device{}", rails.find(',') == std::string::npos ? "rail" : "rails", rails,
+          engine.devices().size(), engine.devices().size() == 1 ? "" : "s");
+  for (const std::string& override_text : config.overrides()) RW_INFO(env, "{}", override_text);
+}
+
+}  // namespace
+
+Library& Library::get() {
+  static Library& library = *new Library;
+  return library;
+}
+
+Result<std::shared_ptr<Engine>> Library::running_engine() {
+  if (auto engine = this->engine()) return engine;
+  auto config = Config::from_environment();
+  if (!config.ok()) return config.status();
+  auto started = Engine::start(config.value());
+  if (!started.ok()) return started.status();
+  announce(config.value(), *started.value());
+  const std::lock_guard lock(mutex_);
+  engine_ = started.value();
+  engine_pid_ = getpid();
+  return started;
+}
+
+// After a fork the parent's engine has no threads here: what hangs on it is left alone for good.
+void Library::forget_parent() {
+  const std::lock_guard lock(mutex_);
+  if (engine_pid_ == 0 || engine_pid_ == getpid()) return;
+  engine_.reset();
+  life_context_ = nullptr;
+}
+
+Result<Context*> Library::open(int traffic_class) {
+  const std::lock_guard starting(init_mutex_);
+  return open_locked(traffic_class);
+}
+
+Result<Context*> Library::open_locked(int traffic_class) {
+  forget_parent();
+  auto engine = running_engine();
+  if (!engine.ok()) return engine.status();
+  auto context = std::make_unique<Context>(std::move(engine.value()), traffic_class);
+  Context* const raw = context.get();
+  const std::lock_guard lock(mutex_);
+  contexts_.emplace(raw, std::move(context));
+  return raw;
+}
+
+Result<Context*> Library::open_for_life() {
+  const std::lock_guard starting(init_mutex_);
+  forget_parent();
+  if (Context* context = life_context()) return context;
+  auto context = open_locked(abi::kTrafficClassUndefined);
+  if (!context.ok()) return context;
+  const std::lock_guard lock(mutex_);
+  life_context_ = context.value();
+  return context;
+}
+
+Status Library::close(void* context) {
+  const std::lock_guard stopping(init_mutex_);
+  std::unique_ptr<Context> closing;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = contexts_.find(context);
+    if (found == contexts_.end() || found->first == life_context_)
+      return Status(Code::internal, Scope::engine, "finalize of a context that init did not make");
+    closing = std::move(found->second);
+    contexts_.erase(found);
+  }
+  const auto leaked = take_all_of(closing.get());
+  if (!leaked.empty()) RW_INFO(net, "finalize: closing {} comms that were left open", leaked.size());
+  return {};  // leaked objects end first, then the context, and with the last one the engine
+}
+
+std::vector<std::unique_ptr<Owned>> Library::take_all_of(const Context* context) {
+  std::vector<std::unique_ptr<Owned>> taken;
+  const std::lock_guard lock(mutex_);
+  for (auto it = owned_.begin(); it != owned_.end();) {
+    if (it->second->owner != context) {
+      ++it;
+      continue;
+    }
+    taken.push_back(std::move(it->second));
+    it = owned_.erase(it);
+  }
+  return taken;
+}
+
+std::shared_ptr<Engine> Library::engine() {
+  const std::lock_guard lock(mutex_);
+  return engine_.lock();
+}
+
+Context* Library::life_context() {
+  const std::lock_guard lock(mutex_);
+  return life_context_;
+}
+
+char* Library::keep(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  return const_cast<char*>(kept_.insert(text).first->c_str());  // NCCL's member is char*; nobody writes through it
+}
+
+}  // namespace railweave::nccl

@@ -1,0 +1,26 @@
+// An engine without a network, for tests of plugin/nccl: streams are queues in this process, and any call can be made
+// to fail. Implements Engine::start, so it is linked instead of rw_engine.
+#pragma once
+
+#include <atomic>
+#include <optional>
+
+#include "railweave/endpoint.h"
+
+namespace railweave::fake {
+
+// Everything the plugin could leak, and what it asked for.
+struct Counters {
+  std::atomic<int> engines{0}, listeners{0}, connectors{0}, streams{0}, withdrawals{0};
+  std::atomic<int> last_traffic_class{-2};
+};
+Counters& counters();
+
+// The next call of this kind (of any object) fails with `status`.
+enum class Call { start, listen, connect, poll, accept, post, test };
+void fail_next(Call call, Status status);
+
+// The next call of this kind throws.
+void throw_next(Call call);
+
+}  // namespace railweave::fake
