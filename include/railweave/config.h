@@ -34,7 +34,7 @@ struct Config {
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none
 
-  // REQUIRES: `environment` maps names to values (see environment()). Unknown RAILWEAVE_* names and ill-formed values
+  // REQUIRES: `environment` maps names to values, as from_environment() takes them. Unknown RAILWEAVE_* names and ill-formed values
   // are errors (Code::invalid_config) that name the variable, what was found and what was expected.
   static Result<Config> parse(const std::map<std::string, std::string>& environment);
 

@@ -1,0 +1,218 @@
+#include "base/config_table.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace railweave {
+namespace {
+
+constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
+constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
+constexpr std::size_t kStatsDirBytesMax = 80;        // sun_path holds 107, the socket's own name included
+
+bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
+
+bool parse_rails(std::string_view text, Config& config) {
+  config.rails.clear();
+  if (text.empty()) return true;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    const std::string_view name = text.substr(from, comma - from);
+    const bool fits = !name.empty() && name.size() <= kInterfaceNameBytesMax;
+    if (!fits || !std::ranges::all_of(name, is_graphic) || name.find('/') != name.npos) return false;
+    if (std::ranges::find(config.rails, name) != config.rails.end()) return false;
+    config.rails.emplace_back(name);
+    from = comma + 1;
+  }
+  return true;
+}
+
+bool parse_family(std::string_view text, Config& config) {
+  if (text.empty())
+    config.family = AddressFamily::any;
+  else if (text == "AF_INET")
+    config.family = AddressFamily::v4;
+  else if (text == "AF_INET6")
+    config.family = AddressFamily::v6;
+  else
+    return false;
+  return true;
+}
+
+std::string family_text(const Config& config) {
+  switch (config.family) {
+    case AddressFamily::v4:
+      return "AF_INET";
+    case AddressFamily::v6:
+      return "AF_INET6";
+    case AddressFamily::any:
+      break;
+  }
+  return "";
+}
+
+bool parse_devices(std::string_view text, Config& config) {
+  config.devices = text == "rails" ? DeviceModel::rails : DeviceModel::aggregate;
+  return text == "rails" || text == "aggregate";
+}
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  const auto port = parse_number(ValueKind::integer, text);
+  const bool fits = port && *port >= 1 && *port <= 65535;
+  return fits ? std::optional(static_cast<std::uint16_t>(*port)) : std::nullopt;
+}
+
+bool parse_ports(std::string_view text, Config& config) {
+  config.ports = {};
+  if (text.empty()) return true;
+  const std::size_t dash = std::min(text.find('-'), text.size());
+  const auto first = parse_port(text.substr(0, dash));
+  const auto last = dash < text.size() ? parse_port(text.substr(dash + 1)) : std::nullopt;
+  if (!first || !last || *first > *last) return false;
+  config.ports = {*first, *last};
+  return true;
+}
+
+bool parse_congestion(std::string_view text, Config& config) {
+  config.congestion_control = text;
+  return text.size() <= kCongestionNameBytesMax && std::ranges::all_of(text, is_graphic);
+}
+
+bool parse_stats_dir(std::string_view text, Config& config) {
+  config.stats_dir = text;
+  return text.empty() || (text.front() == '/' && text.size() <= kStatsDirBytesMax && text.find('\0') == text.npos);
+}
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+constexpr Setting kSettings[] = {
+    {.name = "NCCL_SOCKET_IFNAME",
+     .default_meaning = "every usable interface",
+     .help =
+         "Which interfaces become rails, as in NCCL: a comma-separated list of name prefixes. `^` in front excludes "
+         "what matches, `=` asks for exact names, `^=` excludes exact names.",
+     .form = "a comma-separated list of interface name prefixes, optionally behind ^, = or ^=",
+     .parse_text = [](std::string_view text, Config& c) { return c.interfaces = text, true; },
+     .text_of = [](const Config& c) { return c.interfaces; }},
+    {.name = "NCCL_SOCKET_FAMILY",
+     .default_meaning = "either",
+     .help = "Address family of every lane, as in NCCL.",
+     .form = "AF_INET or AF_INET6",
+     .parse_text = parse_family,
+     .text_of = family_text},
+    {.name = "RAILWEAVE_RAILS",
+     .default_meaning = "chosen by NCCL_SOCKET_IFNAME",
+     .help =
+         "The interfaces to use as rails, in this order, by exact name. Overrides `NCCL_SOCKET_IFNAME`; a name that "
+         "does not exist or cannot be used is an error.",
+     .form = "a comma-separated list of distinct interface names, each of 1 to 15 characters",
+     .parse_text = parse_rails,
+     .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
+    {.name = "RAILWEAVE_DEVICES",
+     .default_meaning = "",
+     .help = "What NCCL sees. `aggregate`: one device whose speed is the sum of all rails, so that every connection is "
+             "striped over all of them. `rails`: one device per rail.",
+     .form = "aggregate or rails",
+     .parse_text = parse_devices,
+     .text_of = [](const Config& c) -> std::string { return c.devices == DeviceModel::rails ? "rails" : "aggregate"; }},
+    {.name = "RAILWEAVE_PORTS",
+     .default_meaning = "ports that the kernel chooses",
+     .help = "TCP ports to listen on, for firewalls. Each process takes one port on every rail: give at least as many "
+             "ports as processes run on the host.",
+     .form = "first-last, two ports from 1 to 65535 with first <= last",
+     .parse_text = parse_ports,
+     .text_of = [](const Config& c) { return c.ports.first ? fmt::format("{}-{}", c.ports.first, c.ports.last) : ""; }},
+    {.name = "RAILWEAVE_LANES_PER_RAIL",
+     .kind = ValueKind::integer,
+     .default_meaning = "one per 25 Gb/s of the rail's speed",
+     .help = "TCP connections between a local and a remote rail, shared by everything between two processes.",
+     .min = 0,
+     .max = 16,
+     .set_number = [](std::int64_t n, Config& c) { c.lanes_per_rail = static_cast<int>(n); },
+     .number_of = [](const Config& c) { return std::int64_t{c.lanes_per_rail}; }},
+    {.name = "RAILWEAVE_EAGER_LIMIT",
+     .kind = ValueKind::size,
+     .default_meaning = "",
+     .help = "Messages up to this size may be sent before their receive is posted. 0: never.",
+     .min = 0,
+     .max = 64 * KiB,
+     .set_number = [](std::int64_t n, Config& c) { c.eager_limit_bytes = static_cast<std::size_t>(n); },
+     .number_of = [](const Config& c) { return static_cast<std::int64_t>(c.eager_limit_bytes); }},
+    {.name = "RAILWEAVE_ZEROCOPY_THRESHOLD",
+     .kind = ValueKind::size,
+     .default_meaning = "never",
+     .help = "Writes of at least this size use `MSG_ZEROCOPY`. It pays on real network cards with large writes; on "
+             "loopback and veth the kernel copies all the same.",
+     .min = 0,
+     .max = 1024 * MiB,
+     .set_number = [](std::int64_t n, Config& c) { c.zerocopy_threshold_bytes = static_cast<std::size_t>(n); },
+     .number_of = [](const Config& c) { return static_cast<std::int64_t>(c.zerocopy_threshold_bytes); }},
+    {.name = "RAILWEAVE_TCP_CONGESTION",
+     .default_meaning = "the kernel's default",
+     .help = "Congestion control of every lane, e.g. `cubic` or `bbr`; it must be in the kernel's "
+             "`net.ipv4.tcp_allowed_congestion_control` (or the process privileged).",
+     .form = "a name of at most 15 characters, such as cubic",
+     .parse_text = parse_congestion,
+     .text_of = [](const Config& c) { return c.congestion_control; }},
+    {.name = "RAILWEAVE_TRAFFIC_CLASS",
+     .kind = ValueKind::integer,
+     .default_meaning = "what NCCL asks for, else 0",
+     .help = "The IP TOS or traffic class octet of every lane: DSCP in the upper six bits, so `0x68` is AF31.",
+     .min = -1,
+     .max = 255,
+     .set_number = [](std::int64_t n, Config& c) { c.traffic_class = static_cast<int>(n); },
+     .number_of = [](const Config& c) { return std::int64_t{c.traffic_class}; }},
+    {.name = "RAILWEAVE_CONNECT_TIMEOUT",
+     .kind = ValueKind::seconds,
+     .default_meaning = "",
+     .help = "How long a connection may take to come up before it is an error.",
+     .min = kSecond / 10,
+     .max = 3600 * kSecond,
+     .set_number = [](std::int64_t n, Config& c) { c.connect_timeout = Nanos(n); },
+     .number_of = [](const Config& c) { return std::int64_t{c.connect_timeout.count()}; }},
+    {.name = "RAILWEAVE_STATS_DIR",
+     .default_meaning = "",
+     .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",
+     .form = "an absolute path of at most 80 bytes, or nothing",
+     .parse_text = parse_stats_dir,
+     .text_of = [](const Config& c) { return c.stats_dir; }},
+};
+
+}  // namespace
+
+std::span<const Setting> config_table() { return kSettings; }
+
+bool parse_setting(const Setting& setting, std::string_view text, Config& config) {
+  if (setting.kind == ValueKind::text) return setting.parse_text(text, config);
+  const auto number = parse_number(setting.kind, text);
+  if (!number || *number < setting.min || *number > setting.max) return false;
+  setting.set_number(*number, config);
+  return true;
+}
+
+std::string value_text(const Setting& setting, const Config& config) {
+  if (setting.kind == ValueKind::text) return setting.text_of(config);
+  return number_text(setting.kind, setting.number_of(config));
+}
+
+std::string expected_form(const Setting& setting) {
+  const auto bounds = [&](std::string_view what) {
+    return fmt::format("{} from {} to {}", what, number_text(setting.kind, setting.min),
+                       number_text(setting.kind, setting.max));
+  };
+  switch (setting.kind) {
+    case ValueKind::integer:
+      return bounds("an integer");
+    case ValueKind::size:
+      return bounds("a size in bytes, or with KiB, MiB or GiB,");
+    case ValueKind::seconds:
+      return bounds("a number of seconds");
+    case ValueKind::text:
+      break;
+  }
+  return std::string(setting.form);
+}
+
+}  // namespace railweave

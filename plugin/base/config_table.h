@@ -1,0 +1,43 @@
+// The table of every knob: what Config::parse() accepts, Config::overrides() prints and docs/configuration.md tells.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/config_number.h"
+#include "railweave/config.h"
+
+namespace railweave {
+
+// One environment variable. Numbers have bounds and number functions; text has a form and text functions.
+struct Setting {
+  std::string_view name;
+  ValueKind kind = ValueKind::text;
+  std::string_view default_meaning;  // what the default amounts to; empty where the value says it
+  std::string_view help;             // Markdown, whole sentences
+
+  std::string_view form = {};  // text: continues "expected"
+  bool (*parse_text)(std::string_view text,
+                     Config& config) = nullptr;  // false: not of the form; config is then unspecified
+  std::string (*text_of)(const Config& config) = nullptr;
+
+  std::int64_t min = 0, max = 0;  // numbers: both allowed
+  void (*set_number)(std::int64_t number, Config& config) = nullptr;
+  std::int64_t (*number_of)(const Config& config) = nullptr;
+};
+
+// In the order of the documentation.
+std::span<const Setting> config_table();
+
+// Reads `text` into `config`. False: not what expected_form() says; `config` is then unspecified.
+bool parse_setting(const Setting& setting, std::string_view text, Config& config);
+
+// The value in `config`, in the form that parse_setting() takes.
+std::string value_text(const Setting& setting, const Config& config);
+
+// What a value looks like, e.g. "an integer from 0 to 16".
+std::string expected_form(const Setting& setting);
+
+}  // namespace railweave

@@ -1,0 +1,184 @@
+#include "railweave/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/config_doc.h"
+#include "base/config_table.h"
+
+namespace railweave {
+namespace {
+
+using testing::AssertionFailure;
+using testing::AssertionResult;
+using testing::AssertionSuccess;
+using Environment = std::map<std::string, std::string>;
+
+Config parsed(const Environment& environment) {
+  Result<Config> config = Config::parse(environment);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  return config.ok() ? config.value() : Config();
+}
+
+std::string problem(const Environment& environment) {
+  const Result<Config> config = Config::parse(environment);
+  EXPECT_EQ(config.status().code(), Code::invalid_config);
+  return config.status().message();
+}
+
+AssertionResult rejects(const std::string& name, const std::string& value) {
+  const std::string message = problem({{name, value}});
+  if (message.find(name + ": found '" + value + "', expected ") == 0) return AssertionSuccess();
+  return AssertionFailure() << name << "='" << value << "' gave: " << message;
+}
+
+TEST(Config, EmptyEnvironmentGivesTheDefaults) {
+  const Config config = parsed({});
+  EXPECT_EQ(config.devices, DeviceModel::aggregate);
+  EXPECT_EQ(config.eager_limit_bytes, 16 * KiB);
+  EXPECT_EQ(config.connect_timeout, std::chrono::seconds(20));
+  EXPECT_TRUE(config.overrides().empty());
+}
+
+TEST(Config, ReadsEveryVariable) {
+  const Config config = parsed({{"NCCL_SOCKET_IFNAME", "^docker,lo"},
+                                {"NCCL_SOCKET_FAMILY", "AF_INET6"},
+                                {"RAILWEAVE_RAILS", "eth1,eth0"},
+                                {"RAILWEAVE_DEVICES", "rails"},
+                                {"RAILWEAVE_PORTS", "20000-20099"},
+                                {"RAILWEAVE_LANES_PER_RAIL", "16"},
+                                {"RAILWEAVE_EAGER_LIMIT", "8KiB"},
+                                {"RAILWEAVE_ZEROCOPY_THRESHOLD", "131072"},
+                                {"RAILWEAVE_TCP_CONGESTION", "cubic"},
+                                {"RAILWEAVE_TRAFFIC_CLASS", "0x68"},
+                                {"RAILWEAVE_CONNECT_TIMEOUT", "2.5"},
+                                {"RAILWEAVE_STATS_DIR", "/run/railweave"}});
+  EXPECT_EQ(config.interfaces, "^docker,lo");
+  EXPECT_EQ(config.family, AddressFamily::v6);
+  EXPECT_EQ(config.rails, (std::vector<std::string>{"eth1", "eth0"}));
+  EXPECT_EQ(config.devices, DeviceModel::rails);
+  EXPECT_EQ(config.ports.first, 20000);
+  EXPECT_EQ(config.ports.last, 20099);
+  EXPECT_EQ(config.lanes_per_rail, 16);
+  EXPECT_EQ(config.eager_limit_bytes, 8 * KiB);
+  EXPECT_EQ(config.zerocopy_threshold_bytes, 128 * KiB);
+  EXPECT_EQ(config.congestion_control, "cubic");
+  EXPECT_EQ(config.traffic_class, 0x68);
+  EXPECT_EQ(config.connect_timeout, std::chrono::milliseconds(2500));
+  EXPECT_EQ(config.stats_dir, "/run/railweave");
+  EXPECT_EQ(config.overrides(),
+            (std::vector<std::string>{
+                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "RAILWEAVE_RAILS=eth1,eth0",
+                "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
+                "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
+                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_STATS_DIR=/run/railweave"}));
+}
+
+TEST(Config, NoStatsDirectory) {
+  EXPECT_EQ(parsed({{"RAILWEAVE_STATS_DIR", ""}}).overrides(), std::vector<std::string>{"RAILWEAVE_STATS_DIR="});
+}
+
+TEST(Config, RejectsIllFormedValues) {
+  for (const char* value : {"", "x", "1.5", "-1", "17", "4 ", " 4", "0x", "99999999999999999999", "1e3"})
+    EXPECT_TRUE(rejects("RAILWEAVE_LANES_PER_RAIL", value));
+  for (const char* value : {"", "65KiB", "65537", "-1", "KiB", "16K", "16 KiB", "4294967296", "1GiB"})
+    EXPECT_TRUE(rejects("RAILWEAVE_EAGER_LIMIT", value));
+  for (const char* value : {"", "0", "0.05", "3601", "nan", "inf", "-3", "20s", "1e3"})
+    EXPECT_TRUE(rejects("RAILWEAVE_CONNECT_TIMEOUT", value));
+  for (const char* value : {"1000", "0-10", "10-", "-10", "20-10", "1-65536", "a-b", "1-2-3", "1 - 2"})
+    EXPECT_TRUE(rejects("RAILWEAVE_PORTS", value));
+  for (const char* value : {",", "eth0,", ",eth0", "eth0,,eth1", "eth0,eth0", "eth 0", "a/b", "sixteen-letters-"})
+    EXPECT_TRUE(rejects("RAILWEAVE_RAILS", value));
+  for (const char* value : {"", "Rails", "one"}) EXPECT_TRUE(rejects("RAILWEAVE_DEVICES", value));
+  for (const char* value : {"AF_INET4", "6", "af_inet"}) EXPECT_TRUE(rejects("NCCL_SOCKET_FAMILY", value));
+  for (const char* value : {"256", "-2"}) EXPECT_TRUE(rejects("RAILWEAVE_TRAFFIC_CLASS", value));
+  for (const char* value : {"tmp", "./tmp"}) EXPECT_TRUE(rejects("RAILWEAVE_STATS_DIR", value));
+  EXPECT_TRUE(rejects("RAILWEAVE_TCP_CONGESTION", "no such thing"));
+}
+
+TEST(Config, AcceptsTheBounds) {
+  EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "64KiB"}}).eager_limit_bytes, 64 * KiB);
+  EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "0"}}).eager_limit_bytes, 0u);
+  EXPECT_EQ(parsed({{"RAILWEAVE_PORTS", "7-7"}}).ports.last, 7);
+  EXPECT_EQ(parsed({{"RAILWEAVE_PORTS", "1-65535"}}).ports.last, 65535);
+  EXPECT_EQ(parsed({{"RAILWEAVE_TRAFFIC_CLASS", "-1"}}).traffic_class, -1);
+  EXPECT_EQ(parsed({{"RAILWEAVE_ZEROCOPY_THRESHOLD", "1GiB"}}).zerocopy_threshold_bytes, 1024 * MiB);
+}
+
+TEST(Config, SaysWhatWasFoundAndWhatWasExpected) {
+  EXPECT_EQ(problem({{"RAILWEAVE_LANES_PER_RAIL", "many"}}),
+            "RAILWEAVE_LANES_PER_RAIL: found 'many', expected an integer from 0 to 16");
+  EXPECT_EQ(problem({{"RAILWEAVE_EAGER_LIMIT", "1MiB"}}),
+            "RAILWEAVE_EAGER_LIMIT: found '1MiB', expected a size in bytes, or with KiB, MiB or GiB, from 0 to 64KiB");
+  EXPECT_EQ(problem({{"RAILWEAVE_CONNECT_TIMEOUT", "soon"}}),
+            "RAILWEAVE_CONNECT_TIMEOUT: found 'soon', expected a number of seconds from 0.1 to 3600");
+  EXPECT_EQ(problem({{"NCCL_SOCKET_FAMILY", "v6"}}), "NCCL_SOCKET_FAMILY: found 'v6', expected AF_INET or AF_INET6");
+  EXPECT_LT(problem({{"RAILWEAVE_LANES_PER_RAIL", std::string(10000, '9')}}).size(), 300u);
+}
+
+TEST(Config, UnknownNamesGetASuggestionAndTheList) {
+  const std::string near = problem({{"RAILWEAVE_LANE_PER_RAIL", "2"}});
+  EXPECT_EQ(near.find("RAILWEAVE_LANE_PER_RAIL: no such variable, did you mean RAILWEAVE_LANES_PER_RAIL?; there are "),
+            0u)
+      << near;
+  const std::string far = problem({{"RAILWEAVE_QUUX", "2"}});
+  EXPECT_EQ(far.find("RAILWEAVE_QUUX: no such variable; there are RAILWEAVE_RAILS, "), 0u) << far;
+  for (const Setting& setting : config_table()) {
+    const bool ours = setting.name.starts_with("RAILWEAVE_");
+    EXPECT_EQ(far.find(setting.name) != far.npos, ours) << setting.name;
+  }
+  EXPECT_LT(problem({{"RAILWEAVE_" + std::string(10000, 'X'), ""}}).size(), 600u);
+  EXPECT_FALSE(problem({{"RAILWEAVE_", ""}}).empty());
+}
+
+TEST(Config, TellsEveryProblemAtOnce) {
+  const std::string message = problem({{"RAILWEAVE_PORTS", "9-8"}, {"RAILWEAVE_DEVICES", "none"}});
+  EXPECT_NE(message.find("RAILWEAVE_PORTS: found '9-8'"), message.npos) << message;
+  EXPECT_NE(message.find("RAILWEAVE_DEVICES: found 'none'"), message.npos) << message;
+}
+
+TEST(Config, IgnoresWhatIsNotOurs) { EXPECT_TRUE(Config::parse({{"NCCL_DEBUG", "INFO"}, {"PATH", "/bin"}}).ok()); }
+
+TEST(Config, FromEnvironmentTakesOnlyOurNames) {
+  ::setenv("RAILWEAVE_LANES_PER_RAIL", "3", 1);
+  ::setenv("NCCL_SOCKET_IFNAME", "=eth0", 1);
+  ::setenv("NCCL_SOCKET_FAMILY", "", 1);
+  const Result<Config> config = Config::from_environment();
+  ::setenv("RAILWEAVE_NONSENSE", "=", 1);
+  const Result<Config> unknown = Config::from_environment();
+  for (const char* name :
+       {"RAILWEAVE_LANES_PER_RAIL", "NCCL_SOCKET_IFNAME", "NCCL_SOCKET_FAMILY", "RAILWEAVE_NONSENSE"})
+    ::unsetenv(name);
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config.value().overrides(),
+            (std::vector<std::string>{"NCCL_SOCKET_IFNAME==eth0", "RAILWEAVE_LANES_PER_RAIL=3"}));
+  EXPECT_FALSE(unknown.ok());
+}
+
+TEST(ConfigTable, ValuesReadBackAsTheyAreWritten) {
+  for (const Setting& setting : config_table()) {
+    Config config;
+    const std::string value = value_text(setting, Config());
+    EXPECT_TRUE(parse_setting(setting, value, config)) << setting.name << "=" << value;
+    EXPECT_TRUE(config.overrides().empty()) << setting.name;
+    if (setting.kind == ValueKind::text) continue;
+    for (const std::int64_t bound : {setting.min, setting.max}) {
+      setting.set_number(bound, config);
+      Config read_back;
+      EXPECT_TRUE(parse_setting(setting, value_text(setting, config), read_back)) << setting.name << " " << bound;
+      EXPECT_EQ(setting.number_of(read_back), bound) << setting.name;
+    }
+  }
+}
+
+TEST(ConfigTable, DocumentationNamesEverySetting) {
+  const std::string page = config_markdown();
+  for (const Setting& setting : config_table()) {
+    EXPECT_NE(page.find("\n## " + std::string(setting.name) + "\n"), page.npos) << setting.name;
+    EXPECT_FALSE(setting.help.empty());
+  }
+}
+
+}  // namespace
+}  // namespace railweave
