@@ -1,0 +1,30 @@
+# A thin front: every target is one or two commands that can be run without make.
+.PHONY: help setup build demo test bench mutants soak clean
+
+help:  ## this text
+	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+
+setup:  ## install Debian packages (as root, only when missing) and make .venv
+	@tools/setup
+
+build:  ## build the release preset into build/release
+	@tools/setup packages
+	@tools/build release
+
+demo: setup build  ## one transfer over two rails, with figures; FILE=... names the file
+	@perf/demo $(if $(FILE),--file "$(FILE)")
+
+test: setup  ## every test; SUITES="unit tidy" runs some
+	@tests/run $(SUITES)
+
+bench: setup build  ## measure the acceptance figures; ID=A1 runs one
+	@perf/bench $(ID)
+
+mutants: setup  ## remove each cure of a known pitfall and see its test fail
+	@tests/mutants/run
+
+soak: setup build  ## the long load test
+	@tests/soak/run
+
+clean:  ## remove all that was built
+	rm -rf build
