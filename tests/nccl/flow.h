@@ -1,0 +1,78 @@
+// One comm as NCCL's progress thread drives it: a ring of slots, as many requests as slots, and only the oldest tested.
+// Every byte is checked, and a slot's contents are replaced the moment its request is done.
+#pragma once
+
+#include <deque>
+
+#include "tests/nccl/buffer.h"
+#include "tests/nccl/net.h"
+#include "tests/nccl/proxy.h"
+#include "tests/nccl/scenario.h"
+
+namespace railweave::nccl_test {
+
+// What both directions share. `comm` is this flow's number, alike at both ends; it is part of the contents.
+class SlottedFlow : public Flow {
+ public:
+  SlottedFlow(Net& net, const Scenario& scenario, std::uint32_t comm);
+  ~SlottedFlow() override = default;
+
+  void attach(void* net_comm) { net_comm_ = net_comm; }  // before register_memory
+  void* net_comm() const { return net_comm_; }
+  void register_memory();
+  void deregister_memory();
+  Buffer& memory() { return memory_; }
+
+  std::uint64_t posted() const { return posted_; }
+  std::uint64_t done() const { return done_; }
+  std::size_t outstanding() const { return requests_.size(); }
+
+  bool advance() override;
+  std::string state() const override;
+
+ protected:
+  virtual const char* kind() const = 0;
+  // Null: the plugin had no room.
+  virtual void* post(std::uint64_t message) = 0;
+  virtual void finish(std::uint64_t message, int size) = 0;
+
+  std::span<std::byte> slot(std::uint64_t message) const {
+    return memory_.span(message % std::uint64_t(scenario_.depth) * scenario_.slot_bytes, scenario_.slot_bytes);
+  }
+  std::string label(std::uint64_t message) const;
+
+  Net& net_;
+  const Scenario scenario_;
+  const std::uint32_t comm_;
+  void* net_comm_ = nullptr;
+  void* mhandle_ = nullptr;
+
+ private:
+  void test_oldest();
+
+  Buffer memory_;
+  std::deque<void*> requests_;
+  std::uint64_t posted_ = 0, done_ = 0, refused_ = 0;
+};
+
+class SendFlow final : public SlottedFlow {
+ public:
+  using SlottedFlow::SlottedFlow;
+
+ private:
+  const char* kind() const override { return "send"; }
+  void* post(std::uint64_t message) override;
+  void finish(std::uint64_t message, int size) override;
+};
+
+class RecvFlow final : public SlottedFlow {
+ public:
+  RecvFlow(Net& net, const Scenario& scenario, std::uint32_t comm);
+
+ private:
+  const char* kind() const override { return "recv"; }
+  void* post(std::uint64_t message) override;
+  void finish(std::uint64_t message, int size) override;
+};
+
+}  // namespace railweave::nccl_test

@@ -1,0 +1,27 @@
+// A logger of NCCL's type that remembers. One per process, as NCCL's is. Threads: any.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nccl/abi.h"
+
+namespace railweave::nccl_test {
+
+struct LogLine {
+  nccl::abi::LogLevel level;
+  unsigned long flags;
+  std::string text;
+};
+
+void capture_log(nccl::abi::LogLevel level, unsigned long flags, const char* file, int line, const char* format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+std::vector<LogLine> captured_log();
+std::vector<std::string> captured_warnings();
+void clear_captured_log();
+
+// All warnings, one per line.
+std::string warnings_text();
+
+}  // namespace railweave::nccl_test

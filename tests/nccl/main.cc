@@ -1,0 +1,69 @@
+// nccl_tests: GoogleTest, or one rank of a job between two hosts, or (started by a test) the other process of a test.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/nccl/failure.h"
+#include "tests/nccl/job.h"
+#include "tests/nccl/log_capture.h"
+#include "tests/nccl/peer.h"
+
+namespace railweave::nccl_test {
+namespace {
+
+Paths the_paths;
+
+std::string default_plugin() {
+  const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  return (here.parent_path() / "lib" / "libnccl-net-railweave.so").string();
+}
+
+// Two lanes over loopback stand for two rails, unless the caller's environment says what to use.
+void default_environment() {
+  if (std::getenv("NCCL_SOCKET_IFNAME") || std::getenv("RAILWEAVE_RAILS")) return;
+  setenv("NCCL_SOCKET_IFNAME", "lo", 1);
+  setenv("RAILWEAVE_LANES_PER_RAIL", "2", 0);
+}
+
+int play(const std::string& role, int channel_fd, const std::string& argument) {
+  Channel channel{OwnedFd(channel_fd)};
+  try {
+    return roles().at(role)(channel, argument);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "role %s: %s\n%s", role.c_str(), failure.what(), warnings_text().c_str());
+    return 1;
+  }
+}
+
+}  // namespace
+
+const Paths& paths() { return the_paths; }
+
+int run(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  CLI::App app{"Plays NCCL's proxy against a net plugin, through its tables."};
+  app.footer(
+      "Without --job: GoogleTest; all --gtest_* options apply. Without NCCL_SOCKET_IFNAME the tests run over lo.");
+  std::string role, argument;
+  int channel = -1;
+  bool job = false;
+  the_paths.plugin = default_plugin();
+  app.add_option("--plugin", the_paths.plugin, "library under test")->capture_default_str();
+  app.add_flag("--job", job,
+               "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as perf/lab sets them)");
+  app.add_option("--role", role, "used by the tests: what to play as their second process");
+  app.add_option("--argument", argument, "used by the tests");
+  app.add_option("--channel", channel, "used by the tests: descriptor of the way back");
+  CLI11_PARSE(app, argc, argv);
+  default_environment();
+  if (job) return run_job();
+  return role.empty() ? RUN_ALL_TESTS() : play(role, channel, argument);
+}
+
+}  // namespace railweave::nccl_test
+
+int main(int argc, char** argv) { return railweave::nccl_test::run(argc, argv); }
