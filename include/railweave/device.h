@@ -30,8 +30,9 @@ struct Rail {
   bool speed_known = false;
   int mtu_bytes = 1500;
   int numa_node = -1;               // -1: unknown
-  std::string pci_path;             // realpath of the PCI device, empty for virtual interfaces
-  std::string physical_function;    // what this rail shares its port with: the PF's PCI path, else pci_path, else name
+  std::string pci_path;             // realpath of the PCI device (below a VLAN or bond: of its card); empty: none in sight
+  std::string physical_function;    // what this rail shares its port with: the PF's PCI path, else pci_path, else name;
+                                    // "#port" is appended where one PCI function has several ports
   bool loopback = false;
 };
 
@@ -41,7 +42,7 @@ struct Device {
   std::vector<int> rails;           // indices into the engine's rails; never empty
   Rate speed;                       // sum over physical functions, each counted once
   std::string pci_path;             // of the first rail
-  std::uint64_t guid = 0;           // unique on the host
+  std::uint64_t guid = 0;           // of the physical function(s): equal only for devices that share one port's bandwidth
 };
 
 }  // namespace railweave

@@ -1,0 +1,88 @@
+#include "discovery/address_choice.h"
+
+#include <arpa/inet.h>
+#include <algorithm>
+#include <utility>
+
+namespace railweave::discovery {
+namespace {
+
+enum class Reach { nowhere, loopback, link_local, unique_local, global };
+
+Reach reach_v4(const std::array<std::uint8_t, 16>& b) {
+  if (b[0] == 0 || b[0] >= 224) return Reach::nowhere;  // "this network"; multicast and reserved
+  if (b[0] == 127) return Reach::loopback;
+  if (b[0] == 169 && b[1] == 254) return Reach::link_local;
+  return Reach::global;
+}
+
+Reach reach_v6(const std::array<std::uint8_t, 16>& b) {
+  const bool high_zero = std::all_of(b.begin(), b.begin() + 10, [](std::uint8_t octet) { return octet == 0; });
+  if (b[0] == 0xff) return Reach::nowhere;                                 // multicast
+  if (high_zero && b[10] == 0xff && b[11] == 0xff) return Reach::nowhere;  // IPv4 in IPv6 clothes
+  if (high_zero && std::all_of(b.begin() + 10, b.begin() + 15, [](std::uint8_t octet) { return octet == 0; })) {
+    return b[15] == 1 ? Reach::loopback : Reach::nowhere;
+  }
+  if (b[0] == 0xfe && (b[1] & 0xc0) == 0x80) return Reach::link_local;
+  if ((b[0] & 0xfe) == 0xfc) return Reach::unique_local;
+  return Reach::global;
+}
+
+Reach reach(const Address& address) {
+  return address.family == Address::Family::v4 ? reach_v4(address.bytes) : reach_v6(address.bytes);
+}
+
+// Smaller is better; kLinkLocal and beyond only when there is nothing smaller.
+constexpr int kTemporary = 3, kLinkLocal = 4;
+
+int rank(const AddressFacts& facts) {
+  const Reach far = reach(facts.address);
+  if (far == Reach::link_local) return facts.address.family == Address::Family::v4 ? kLinkLocal : kLinkLocal + 1;
+  if (facts.temporary) return kTemporary;
+  if (facts.address.family == Address::Family::v4) return 0;
+  return far == Reach::unique_local ? 2 : 1;
+}
+
+bool wanted(AddressFamily family, const Address& address) {
+  if (family == AddressFamily::v4) return address.family == Address::Family::v4;
+  if (family == AddressFamily::v6) return address.family == Address::Family::v6;
+  return true;
+}
+
+}  // namespace
+
+AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family) {
+  AddressChoice choice;
+  std::vector<std::pair<int, Address>> ranked;
+  for (const AddressFacts& facts : all) {
+    if (facts.ifindex != link.ifindex) continue;
+    const Reach far = reach(facts.address);
+    const bool fits = far != Reach::nowhere && (far != Reach::loopback || link.loopback);
+    if (!fits || !wanted(family, facts.address) || facts.failed || facts.deprecated) {
+      choice.passed_over = true;
+    } else if (facts.tentative) {
+      choice.pending |= far != Reach::link_local;
+    } else {
+      ranked.emplace_back(rank(facts), facts.address);
+      if (far == Reach::link_local && facts.address.family == Address::Family::v6) {
+        ranked.back().second.scope_id = static_cast<std::uint32_t>(link.ifindex);
+      }
+    }
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [r, address] : ranked) {
+    const bool last_resort = r >= kTemporary && ranked.front().first < std::min(r, kLinkLocal);
+    if (!last_resort && choice.usable.size() < kAddressesMax) choice.usable.push_back(address);
+  }
+  choice.link_local_only = !ranked.empty() && ranked.front().first >= kLinkLocal;
+  return choice;
+}
+
+std::string to_text(const Address& address) {
+  char text[INET6_ADDRSTRLEN] = "";
+  const int family = address.family == Address::Family::v4 ? AF_INET : AF_INET6;
+  ::inet_ntop(family, address.bytes.data(), text, sizeof(text));
+  return text;
+}
+
+}  // namespace railweave::discovery

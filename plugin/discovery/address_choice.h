@@ -1,0 +1,31 @@
+// Which of an interface's addresses peers may be told, and in which order.
+#pragma once
+
+#include <vector>
+
+#include "discovery/host_view.h"
+#include "railweave/config.h"
+
+namespace railweave::discovery {
+
+// Addresses of one rail, at most. Hosts that announce services carry hundreds.
+inline constexpr std::size_t kAddressesMax = 8;
+
+struct AddressChoice {
+  std::vector<Address> usable;   // best first
+  bool link_local_only = false;  // of the usable ones; false when there is none
+  bool pending = false;          // a routable address is still in duplicate detection
+  bool passed_over = false;      // there were addresses, all of them deprecated, duplicate or of the wrong family
+};
+
+// Order: IPv4, then IPv6 global, then IPv6 unique local; the kernel's order among equals.
+// - tentative, duplicate and deprecated ones are skipped: the kernel would not, or soon not, use them either
+// - IPv6 temporary ones only when there is no stable one: they vanish under a training run
+// - link-local ones only when there is nothing else: they mean something on one subnet only
+// - loopback ones only on the loopback interface
+AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family);
+
+// "192.0.2.1", "fe80::1".
+std::string to_text(const Address& address);
+
+}  // namespace railweave::discovery

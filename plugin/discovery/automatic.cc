@@ -1,0 +1,167 @@
+// The automatic choice. Each rule is a function that says why an interface is left, or nothing. Rules are about what an
+// interface is, hardly ever about what it is called: names differ per distribution and per container.
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "discovery/selection.h"
+
+namespace railweave::discovery {
+namespace {
+
+using Interfaces = std::vector<Interface>;
+
+// Local traffic would work and other hosts would not: so never by guess.
+std::string leave_loopback(const Interface& interface) {
+  return interface.link.loopback ? "loopback: only when named" : "";
+}
+
+// Frames to a member's own address go to the bond, team or bridge; that one holds the host's addresses.
+std::string leave_member(const Interface& interface) {
+  if (interface.master_name.empty()) return {};
+  const char* kind = interface.master_kind.empty() ? "its upper device" : interface.master_kind.c_str();
+  return fmt::format("member of {} ({})", interface.master_name, kind);
+}
+
+// In switchdev mode a VF's far end at the switch looks like a card of its own.
+std::string leave_representor(const Interface& interface) {
+  return interface.representor ? "representor of a virtual function: its peer carries the traffic" : "";
+}
+
+// docker0, virbr0, br-0123456789ab have the same addresses on every host and lead to this host's own guests only.
+std::string leave_idle(const Interface& interface) {
+  if (interface.footing != Footing::nothing) return {};
+  if (interface.link.kind == "bridge") return "bridge without a port to the outside (containers, virtual machines)";
+  return fmt::format("{} interface: carries nothing off this host", interface.link.kind);
+}
+
+// Fallback for kernels and sandboxes that do not tell the kind.
+std::string leave_by_name(const Interface& interface) {
+  const std::string_view name = interface.link.name;
+  if (interface.footing == Footing::hardware) return {};
+  constexpr std::array<std::string_view, 5> kPrefixes{"docker", "virbr", "podman", "lxcbr", "lxdbr"};
+  for (const std::string_view prefix : kPrefixes) {
+    if (name.substr(0, prefix.size()) == prefix) return fmt::format("{}*: container or machine bridge", prefix);
+  }
+  constexpr std::size_t kDockerNetworkName = 15;  // "br-" and twelve hexadecimal digits
+  const bool docker_network = name.size() == kDockerNetworkName && name.substr(0, 3) == "br-" &&
+                              name.find_first_not_of("0123456789abcdef", 3) == name.npos;
+  return docker_network ? "br-*: container network" : "";
+}
+
+// Everything that can be said without looking at the other interfaces; pending ones are judged as if they were ready.
+std::string disqualified(const NameList* excluded, const Interface& interface) {
+  if (excluded && excluded->matches(interface.link.name)) return "excluded by NCCL_SOCKET_IFNAME";
+  for (const auto rule : {leave_loopback, leave_member, leave_representor, leave_idle, leave_by_name}) {
+    if (std::string reason = rule(interface); !reason.empty()) return reason;
+  }
+  return {};
+}
+
+// Hardware before a container's way out before makeshift ones; routable addresses before link-local ones. Only the best
+// class there is becomes rails: beside a card, a pod's overlay interface is the slow way to the same hosts.
+int class_of(const Interface& interface) {
+  return static_cast<int>(interface.footing) + (interface.addresses.link_local_only ? 10 : 0);
+}
+
+const char* class_name(const Interface& interface) {
+  if (interface.addresses.link_local_only) return "only link-local addresses";
+  if (interface.footing == Footing::guest) return "virtual interface";
+  return "tunnel, wireless or USB interface";
+}
+
+void keep_best_class(const Interfaces& all, Selection& selection) {
+  int best = 100;
+  std::string example;
+  for (const std::size_t i : selection.taken) {
+    if (class_of(all[i]) < best) best = class_of(all[i]), example = all[i].link.name;
+  }
+  std::erase_if(selection.taken, [&](std::size_t i) {
+    if (class_of(all[i]) == best) return false;
+    selection.reasons[i] = fmt::format("{}, and there is better: {}", class_name(all[i]), example);
+    return true;
+  });
+}
+
+// A physical function and its VFs, a card and the VLANs over it: one port, one budget. The whole port is taken and its
+// parts are left; parts of a port that is itself not taken stay, two VFs of one port included.
+void keep_port_owners(const Interfaces& all, Selection& selection) {
+  const std::vector<std::size_t> before = selection.taken;
+  std::erase_if(selection.taken, [&](std::size_t i) {
+    const int owner = port_owner(all, i);
+    if (owner < 0 || std::find(before.begin(), before.end(), static_cast<std::size_t>(owner)) == before.end())
+      return false;
+    selection.reasons[i] =
+        fmt::format("shares the port of {}, which is taken", all[static_cast<std::size_t>(owner)].link.name);
+    return true;
+  });
+}
+
+// A 1 Gb/s management port beside 100 Gb/s adds nothing and may lead to nobody's rails.
+void leave_slow(const Interfaces& all, Selection& selection) {
+  constexpr double kShareMin = 0.1;
+  const Interface* fastest = nullptr;
+  for (const std::size_t i : selection.taken) {
+    if (all[i].speed_known && (!fastest || fastest->speed < all[i].speed)) fastest = &all[i];
+  }
+  if (!fastest) return;
+  std::erase_if(selection.taken, [&](std::size_t i) {
+    if (!all[i].speed_known || all[i].speed.bytes_per_s >= kShareMin * fastest->speed.bytes_per_s) return false;
+    selection.reasons[i] =
+        fmt::format("{:g} Gb/s, under a tenth of {} ({:g} Gb/s): only when named", all[i].speed.megabits() / 1000,
+                    fastest->link.name, fastest->speed.megabits() / 1000);
+    return true;
+  });
+}
+
+void sort_and_bound(const Interfaces& all, Selection& selection) {
+  std::sort(selection.taken.begin(), selection.taken.end(),
+            [&](std::size_t a, std::size_t b) { return rail_order(all[a], all[b]); });
+  while (selection.taken.size() > kRailsMax) {
+    selection.reasons[selection.taken.back()] = fmt::format("more than {} rails", kRailsMax);
+    selection.taken.pop_back();
+  }
+}
+
+std::string why_taken(const Interface& interface) {
+  if (interface.addresses.link_local_only) return "only link-local addresses, but there is nothing better";
+  if (interface.footing == Footing::guest) return "virtual interface; no hardware is usable here";
+  if (interface.footing == Footing::makeshift)
+    return "tunnel, wireless or USB interface; nothing better is usable here";
+  if (interface.sub_function) return "virtual function, up, with an address";
+  return interface.link.kind.empty() ? "network card, up, with an address"
+                                     : interface.link.kind + " over a network card";
+}
+
+}  // namespace
+
+Selection select_automatic(const NameList* excluded, const Interfaces& all) {
+  Selection selection;
+  selection.reasons.resize(all.size());
+  std::vector<std::size_t> waiting;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    selection.reasons[i] = disqualified(excluded, all[i]);
+    if (!selection.reasons[i].empty()) continue;
+    selection.reasons[i] = unusable(all[i]);
+    if (selection.reasons[i].empty()) {
+      selection.taken.push_back(i);
+    } else {
+      waiting.push_back(i);
+    }
+  }
+  keep_best_class(all, selection);
+  const int best = selection.taken.empty() ? 100 : class_of(all[selection.taken.front()]);
+  keep_port_owners(all, selection);
+  leave_slow(all, selection);
+  sort_and_bound(all, selection);
+  for (const std::size_t i : selection.taken) selection.reasons[i] = why_taken(all[i]);
+  // Beside usable ones only those count that have an address and would not be second choice.
+  for (const std::size_t i : waiting) {
+    const bool addressed = !all[i].addresses.usable.empty() || all[i].addresses.pending;
+    if (selection.taken.empty() || (addressed && class_of(all[i]) <= best)) note_pending(all[i], selection);
+  }
+  return selection;
+}
+
+}  // namespace railweave::discovery

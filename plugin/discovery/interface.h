@@ -1,0 +1,46 @@
+// Everything known about one network interface, and nothing decided yet.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "discovery/address_choice.h"
+#include "discovery/host_view.h"
+#include "railweave/config.h"
+#include "railweave/device.h"
+
+namespace railweave::discovery {
+
+// What an interface's traffic runs on, found by following what it is stacked on.
+enum class Footing {
+  hardware,   // a network card, or a VLAN, bond, bridge... over one
+  guest,      // veth, macvlan, ipvlan: how a container meets its host; what lies below is out of sight
+  makeshift,  // tunnels, wireless, USB (on servers the way to the management controller)
+  nothing,    // carries no traffic off this host: dummy, ifb, loopback, a bridge without a port to the outside
+};
+
+struct Interface {
+  LinkFacts link;
+  AddressChoice addresses;
+
+  std::string master_name, master_kind;  // of the bond, bridge... this is a member of; empty: none (a VRF is none)
+  std::vector<int> lowers;               // indices of the interfaces this one is stacked on
+  Footing footing = Footing::guest;
+  bool representor = false;   // a switch port that stands for a VF or SF; its peer carries the traffic
+  bool sub_function = false;  // SR-IOV VF or SF: a part of a port, and `physical_function` is the whole
+
+  Rate speed;  // 10 Gb/s where unknown
+  bool speed_known = false;
+  int numa_node = -1;
+  std::string pci_path;           // as Rail's
+  std::string physical_function;  // as Rail's; with "#port" where one PCI function has several ports
+};
+
+// Looks at every interface of the host, in the kernel's order. Errors: Code::system (no netlink).
+Result<std::vector<Interface>> survey(const HostView& host, AddressFamily family);
+
+// Index of the whole that `part` is a part of and shares its port with: the physical function of a VF, the parent of a
+// VLAN; -1 when there is none in sight.
+int port_owner(const std::vector<Interface>& all, std::size_t part);
+
+}  // namespace railweave::discovery

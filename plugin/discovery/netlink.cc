@@ -1,0 +1,111 @@
+#include "discovery/netlink.h"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+namespace railweave::discovery {
+namespace {
+
+constexpr int kTriesMax = 5;  // a host that creates containers all the time tears dumps often
+
+enum class Dump { complete, torn };
+
+template <class T>
+bool read_as(Bytes from, T& to) {
+  if (from.size() < sizeof(T)) return false;
+  std::memcpy(&to, from.data(), sizeof(T));
+  return true;
+}
+
+Result<OwnedFd> ask(int type) {
+  OwnedFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!fd) return system_error(Scope::engine, "socket(AF_NETLINK)");
+  struct {
+    nlmsghdr header;
+    rtgenmsg body;
+  } request{};
+  request.header.nlmsg_len = NLMSG_LENGTH(sizeof(request.body));
+  request.header.nlmsg_type = static_cast<std::uint16_t>(type);
+  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  request.header.nlmsg_seq = 1;
+  request.body.rtgen_family = AF_UNSPEC;
+  sockaddr_nl kernel{};
+  kernel.nl_family = AF_NETLINK;
+  const auto* to = reinterpret_cast<const sockaddr*>(&kernel);
+  if (::sendto(fd.get(), &request, request.header.nlmsg_len, 0, to, sizeof(kernel)) < 0) {
+    return system_error(Scope::engine, "sendto(netlink)");
+  }
+  return fd;
+}
+
+// Reads one datagram whole, however large.
+Result<std::vector<std::byte>> receive(int fd) {
+  ssize_t n;
+  do n = ::recv(fd, nullptr, 0, MSG_PEEK | MSG_TRUNC);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) return system_error(Scope::engine, "recv(netlink)");
+  std::vector<std::byte> datagram(static_cast<std::size_t>(n));
+  do n = ::recv(fd, datagram.data(), datagram.size(), 0);
+  while (n < 0 && errno == EINTR);
+  if (n < 0) return system_error(Scope::engine, "recv(netlink)");
+  datagram.resize(static_cast<std::size_t>(n));
+  return datagram;
+}
+
+Result<Dump> dump_once(int type, int answer, const std::function<void(Bytes)>& each) {
+  RW_ASSIGN_OR_RETURN(const OwnedFd fd, ask(type));
+  bool torn = false;
+  for (;;) {
+    RW_ASSIGN_OR_RETURN(const std::vector<std::byte> datagram, receive(fd.get()));
+    Bytes rest(datagram);
+    if (rest.empty()) return Status(Code::system, Scope::engine, "netlink dump ended early");
+    nlmsghdr header;
+    while (read_as(rest, header) && header.nlmsg_len >= NLMSG_HDRLEN && header.nlmsg_len <= rest.size()) {
+      const Bytes body = rest.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
+      torn |= (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
+      if (header.nlmsg_type == NLMSG_DONE) return torn ? Dump::torn : Dump::complete;
+      if (nlmsgerr error; header.nlmsg_type == NLMSG_ERROR && read_as(body, error)) {
+        return system_error(Scope::engine, "netlink dump", -error.error);
+      }
+      if (header.nlmsg_type == answer) each(body);
+      rest = rest.subspan(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), rest.size()));
+    }
+  }
+}
+
+}  // namespace
+
+Status netlink_dump(int type, int answer, const std::function<void()>& restart,
+                    const std::function<void(Bytes)>& each) {
+  for (int attempt = 0; attempt < kTriesMax; ++attempt) {
+    restart();
+    RW_ASSIGN_OR_RETURN(const Dump dump, dump_once(type, answer, each));
+    if (dump == Dump::complete) break;  // the last torn one stands: a list with one entry too few beats none
+  }
+  return Status();
+}
+
+void for_each_attribute(Bytes body, std::size_t skip, const std::function<void(int type, Bytes value)>& each) {
+  skip = NLMSG_ALIGN(skip);
+  if (body.size() < skip) return;
+  Bytes rest = body.subspan(skip);
+  rtattr header;
+  while (read_as(rest, header) && header.rta_len >= sizeof(rtattr) && header.rta_len <= rest.size()) {
+    each(header.rta_type & NLA_TYPE_MASK, rest.subspan(sizeof(rtattr), header.rta_len - sizeof(rtattr)));
+    rest = rest.subspan(std::min<std::size_t>(RTA_ALIGN(header.rta_len), rest.size()));
+  }
+}
+
+std::optional<std::uint32_t> attribute_u32(Bytes value) {
+  std::uint32_t number;
+  if (!read_as(value, number)) return std::nullopt;
+  return number;
+}
+
+}  // namespace railweave::discovery

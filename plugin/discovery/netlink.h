@@ -1,0 +1,28 @@
+// One rtnetlink dump: ask, and hear every message of the answer.
+// Threads: any. Blocks only for the kernel's own answer. Errors: Code::system.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "railweave/status.h"
+
+namespace railweave::discovery {
+
+using Bytes = std::span<const std::byte>;
+
+// Sends a dump request of `type` (RTM_GETLINK, RTM_GETADDR) and calls `each` with the body of every message of type
+// `answer`. When the kernel says that the dump was torn by a change it is asked again: `restart` runs before every try.
+Status netlink_dump(int type, int answer, const std::function<void()>& restart, const std::function<void(Bytes)>& each);
+
+// Calls `each` with type (flags stripped) and body of every attribute of `body` behind its fixed part of `skip` bytes.
+// A malformed tail ends the walk.
+void for_each_attribute(Bytes body, std::size_t skip, const std::function<void(int type, Bytes value)>& each);
+
+// The attribute's value as a native integer; none when it is too short.
+std::optional<std::uint32_t> attribute_u32(Bytes value);
+
+}  // namespace railweave::discovery

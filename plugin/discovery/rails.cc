@@ -1,0 +1,122 @@
+#include "discovery/rails.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "discovery/interface.h"
+#include "discovery/selection.h"
+
+namespace railweave::discovery {
+namespace {
+
+constexpr Nanos kLookAgain = std::chrono::milliseconds(20);
+constexpr std::size_t kReasonsBytesMax = 700;  // a log line holds 1 KiB
+
+struct Look {
+  std::vector<Interface> all;
+  Selection selection;
+  Status wrong_names;
+};
+
+Result<Look> look(const Config& config, const HostView& host) {
+  Look result;
+  RW_ASSIGN_OR_RETURN(result.all, survey(host, config.family));
+  Result<Selection> selection = select(config, result.all);
+  if (selection.ok()) {
+    result.selection = std::move(selection.value());
+  } else {
+    result.wrong_names = selection.status();
+    result.selection.reasons.assign(result.all.size(), "not considered: the names asked for are wrong");
+  }
+  return result;
+}
+
+Nanos patience(const Selection& selection) {
+  if (!selection.link_pending && !selection.address_pending) return Nanos(0);
+  if (!selection.taken.empty()) return kWaitForMore;
+  return selection.address_pending ? kWaitForAddress : kWaitForLink;
+}
+
+Result<Look> look_until_settled(const Config& config, const HostView& host) {
+  const TimePoint start = host.now();
+  for (;;) {
+    Result<Look> result = look(config, host);
+    if (!result.ok() || host.now() - start >= patience(result->selection)) return result;
+    host.sleep(kLookAgain);
+  }
+}
+
+Rail to_rail(const Interface& interface) {
+  Rail rail;
+  rail.name = interface.link.name;
+  rail.ifindex = interface.link.ifindex;
+  rail.addresses = interface.addresses.usable;
+  rail.speed = interface.speed;
+  rail.speed_known = interface.speed_known;
+  rail.mtu_bytes = interface.link.mtu_bytes;
+  rail.numa_node = interface.numa_node;
+  rail.pci_path = interface.pci_path;
+  rail.physical_function = interface.physical_function;
+  rail.loopback = interface.link.loopback;
+  return rail;
+}
+
+Status nothing_usable(const Config& config, const Discovered& found) {
+  std::string reasons;
+  for (std::size_t i = 0; i < found.considered.size(); ++i) {
+    const Considered& one = found.considered[i];
+    if (reasons.size() > kReasonsBytesMax) {
+      reasons += fmt::format("; and {} more", found.considered.size() - i);
+      break;
+    }
+    reasons += fmt::format("{}{}: {}", i ? "; " : "", one.name, one.reason);
+  }
+  const char* family = config.family == AddressFamily::v4   ? " for IPv4"
+                       : config.family == AddressFamily::v6 ? " for IPv6"
+                                                            : "";
+  return Status(Code::invalid_config, Scope::engine,
+                fmt::format("no usable network interface{}: {}", family, reasons.empty() ? "there is none" : reasons));
+}
+
+void say(const Config& config, const Survey& survey) {
+  const auto named = [&](const std::string& name) {
+    return std::find(config.rails.begin(), config.rails.end(), name) != config.rails.end();
+  };
+  for (const Considered& one : survey.found.considered) {
+    if (!one.taken && named(one.name))
+      RW_WARN(net, "interface {} left: {}", one.name, one.reason);
+    else
+      RW_INFO(net, "interface {} {}: {}", one.name, one.taken ? "taken" : "left", one.reason);
+  }
+}
+
+}  // namespace
+
+Survey survey_rails(const Config& config, const HostView& host) {
+  Survey result;
+  Result<Look> settled = look_until_settled(config, host);
+  if (!settled.ok()) {
+    result.status = settled.status();
+    return result;
+  }
+  const auto& [all, selection, wrong_names] = settled.value();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool taken = std::find(selection.taken.begin(), selection.taken.end(), i) != selection.taken.end();
+    result.found.considered.push_back({all[i].link.name, taken, selection.reasons[i]});
+  }
+  for (const std::size_t i : selection.taken) result.found.taken.push_back(to_rail(all[i]));
+  result.status = wrong_names;
+  if (result.status.ok() && result.found.taken.empty()) result.status = nothing_usable(config, result.found);
+  say(config, result);
+  return result;
+}
+
+Result<Discovered> discover_rails(const Config& config, const HostView& host) {
+  Survey result = survey_rails(config, host);
+  if (!result.status.ok()) return result.status;
+  return std::move(result.found);
+}
+
+}  // namespace railweave::discovery

@@ -1,0 +1,44 @@
+// From what the host has to the rails of an engine: look, wait a little for links that are coming up, choose, explain.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "discovery/host_view.h"
+#include "railweave/config.h"
+#include "railweave/device.h"
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::discovery {
+
+// Links come up about 100 ms after they are made; duplicate detection of an IPv6 address takes up to 2 s.
+inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);         // while nothing is usable
+inline constexpr Nanos kWaitForAddress = std::chrono::seconds(3);      // ... and a tentative address could change that
+inline constexpr Nanos kWaitForMore = std::chrono::milliseconds(300);  // while some are usable and others may follow
+
+struct Considered {
+  std::string name;
+  bool taken = false;
+  std::string reason;
+};
+
+struct Discovered {
+  std::vector<Rail> taken;             // in rail order
+  std::vector<Considered> considered;  // every interface of the host, in the kernel's order
+};
+
+// The whole story, also where it ends badly.
+struct Survey {
+  Discovered found;
+  Status status;  // invalid_config: ill-formed or unknown names, nothing usable (the message says what there is and why
+                  // not); system: the kernel did not answer
+};
+
+// Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
+Survey survey_rails(const Config& config, const HostView& host);
+
+// The rails, never none, or why there are none.
+Result<Discovered> discover_rails(const Config& config, const HostView& host);
+
+}  // namespace railweave::discovery

@@ -1,0 +1,32 @@
+// Reading sysfs attributes, suspiciously: a file may be missing, empty, huge, unreadable (EINVAL is common) or
+// nonsense. Threads: any.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace railweave::discovery {
+
+class Sysfs {
+ public:
+  explicit Sysfs(std::string root) : root_(std::move(root)) {}
+
+  // The first line without surrounding blanks; none when missing, unreadable or longer than any attribute we read.
+  std::optional<std::string> text(const std::string& path) const;
+
+  // The whole text as a decimal integer; none when it is anything else.
+  std::optional<std::int64_t> number(const std::string& path) const;
+
+  // Where `path` really lies, as "/sys/...", all links followed; empty when it does not exist or leads out of sysfs.
+  std::string real_path(const std::string& path) const;
+
+  bool exists(const std::string& path) const;
+
+ private:
+  std::string on_host(const std::string& path) const;
+
+  std::string root_;
+};
+
+}  // namespace railweave::discovery

@@ -1,0 +1,81 @@
+// Links that come up late.
+#include "expect_rails.h"
+
+namespace railweave::discovery {
+namespace {
+
+class Waiting : public testing::Test {
+ protected:
+  Waiting() {
+    host_.loopback();
+    for (const char* name : {"eth0", "eth1"}) host_.link(name, "veth").running = false;
+    host_.address("eth0", "10.0.0.1/24");
+    host_.address("eth1", "10.0.1.1/24");
+  }
+  Nanos waited() const { return host_.now() - TimePoint{}; }
+  void comes_up(const std::string& name, Nanos after) {
+    host_.on_sleep = [this, name, after, before = host_.on_sleep] {
+      if (before) before();
+      if (waited() >= after) host_.find(name).running = true;
+    };
+  }
+  FakeHost host_;
+};
+
+using std::chrono::milliseconds;
+
+TEST_F(Waiting, both_links_are_waited_for) {
+  comes_up("eth0", milliseconds(100));
+  comes_up("eth1", milliseconds(140));
+  EXPECT_EQ("eth0 eth1", rails_of(host_));
+  EXPECT_LE(waited(), milliseconds(160));
+}
+
+TEST_F(Waiting, a_link_that_stays_dark_costs_little_beside_one_that_runs) {
+  host_.find("eth0").running = true;
+  EXPECT_EQ("eth0", rails_of(host_));
+  EXPECT_EQ(kWaitForMore, waited());
+  expect_contains(reason(host_, "eth1"), "no carrier");
+}
+
+TEST_F(Waiting, a_dark_link_without_address_is_not_waited_for) {
+  host_.find("eth0").running = host_.find("eth1").running = true;
+  host_.link("eth2", "veth").running = false;
+  EXPECT_EQ("eth0 eth1", rails_of(host_));
+  EXPECT_EQ(Nanos(0), waited());
+}
+
+TEST_F(Waiting, ends_with_the_reasons_and_never_with_loopback) {
+  const std::string error = rails_of(host_);
+  EXPECT_EQ("error: no usable network interface: lo: loopback: only when named; eth0: no carrier; eth1: no carrier",
+            error);
+  EXPECT_EQ(kWaitForLink, waited());
+}
+
+TEST_F(Waiting, nobody_waits_for_what_is_down) {
+  host_.find("eth0").up = host_.find("eth1").up = false;
+  expect_contains(rails_of(host_), "eth0: down");
+  EXPECT_EQ(Nanos(0), waited());
+}
+
+TEST_F(Waiting, named_links_are_waited_for_too) {
+  comes_up("eth1", milliseconds(100));
+  EXPECT_EQ("eth1", rails_named(host_, {"eth1"}));
+  EXPECT_EQ(milliseconds(100), waited());
+}
+
+TEST_F(Waiting, a_tentative_address_is_waited_for) {
+  FakeHost host;
+  host.link("eth0", "veth");
+  host.address("eth0", "fe80::1/64");
+  AddressFacts& address = host.address("eth0", "2001:db8::1/64");
+  address.tentative = true;
+  host.on_sleep = [&] { address.tentative = host.now() - TimePoint{} < milliseconds(1500); };
+  Config config;
+  EXPECT_EQ("eth0", rails_of(host, config));
+  EXPECT_EQ(1u, rail(host, "eth0").addresses.size());
+  EXPECT_EQ(0u, rail(host, "eth0").addresses[0].scope_id);
+}
+
+}  // namespace
+}  // namespace railweave::discovery
