@@ -1,0 +1,79 @@
+#include "common/rank_pair.h"
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/error.h"
+
+namespace railweave::perf {
+namespace {
+
+int report(int rank, const Status& status) {
+  if (status.ok()) return 0;
+  fmt::print(stderr, "rank {}: {}\n", rank, status.message());
+  return 1;
+}
+
+int run_forked(const std::function<Status(Rendezvous&)>& body) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    return report(0, system_error(Scope::engine, "socketpair"));
+  }
+  OwnedFd mine(ends[0]), other(ends[1]);
+  std::fflush(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) return report(0, system_error(Scope::engine, "fork"));
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a rank 1 without its rank 0 would wait for nothing
+    mine.reset();
+    Rendezvous rendezvous(1, std::move(other));
+    return report(1, body(rendezvous));
+  }
+  other.reset();
+  int mine_failed = 0;
+  {
+    Rendezvous rendezvous(0, std::move(mine));
+    mine_failed = report(0, body(rendezvous));
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const bool child_failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  if (child_failed && WIFSIGNALED(status)) fmt::print(stderr, "rank 1: killed by signal {}\n", WTERMSIG(status));
+  return mine_failed != 0 || child_failed ? 1 : 0;
+}
+
+Status check(const RankOptions& options) {
+  if (options.rank < 0 || options.master_address.empty() || options.master_port == 0) {
+    return Status(Code::invalid_argument, Scope::engine,
+                  "who is the other rank? Set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (perf/lab does), or --local");
+  }
+  if (options.world_size != 2 || options.rank > 1) {
+    return Status(Code::invalid_argument, Scope::engine,
+                  fmt::format("rank {} of {}: this program needs exactly two ranks", options.rank, options.world_size));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_rank_options(CLI::App& app, RankOptions& options) {
+  const std::string group = "Ranks";
+  app.add_flag("--local", options.local, "fork both ranks on this machine")->group(group);
+  app.add_option("--rank", options.rank, "0 or 1")->envname("RANK")->group(group);
+  app.add_option("--world-size", options.world_size, "must be 2")->envname("WORLD_SIZE")->group(group);
+  app.add_option("--master-addr", options.master_address, "where rank 0 listens")->envname("MASTER_ADDR")->group(group);
+  app.add_option("--master-port", options.master_port, "its port")->envname("MASTER_PORT")->group(group);
+}
+
+int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
+  if (options.local) return run_forked(body);
+  if (const Status status = check(options); !status.ok()) return report(std::max(options.rank, 0), status);
+  auto rendezvous = Rendezvous::meet(options.rank, options.master_address, options.master_port);
+  if (!rendezvous.ok()) return report(options.rank, rendezvous.status());
+  return report(options.rank, body(*rendezvous));
+}
+
+}  // namespace railweave::perf

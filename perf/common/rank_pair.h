@@ -1,0 +1,29 @@
+// Two processes, ranks 0 and 1, of one perf program: started by the lab (or any launcher) and found through the
+// environment, or forked here.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/rendezvous.h"
+
+namespace railweave::perf {
+
+struct RankOptions {
+  bool local = false;
+  int rank = -1;
+  int world_size = 2;
+  std::string master_address;
+  std::uint16_t master_port = 0;
+};
+
+// --local, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+void add_rank_options(CLI::App& app, RankOptions& options);
+
+// Meets the other rank and runs `body` with the control connection; with `local` forks rank 1 first (no thread may run
+// yet) and waits for it. Returns the process's exit status: 1 when a rank failed, its reason on stderr.
+int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body);
+
+}  // namespace railweave::perf

@@ -1,0 +1,31 @@
+// From two ranks' own figures to one result, one document, one table (docs/perf.md has the schema).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "railweave/status.h"
+
+namespace railweave::perf {
+
+// Head of a document: schema, program, mode, command line, start time, machine; an empty "results".
+nlohmann::json new_document(const std::string& program, const std::string& mode,
+                            const std::vector<std::string>& command);
+
+// One entry of "flows": what a receiver got over one connection.
+nlohmann::json flow_entry(int from, int to, int index, const nlohmann::json& rail, std::uint64_t bytes,
+                          double seconds);
+
+// Both ranks' entries ("flows" inside are lifted out) into a RESULT. `baseline_share`: of measure_background_share().
+nlohmann::json merge_ranks(nlohmann::json rank0, nlohmann::json rank1, double baseline_share);
+
+// Writes beside the file first, then renames: no reader sees half of it.
+Status write_document(const std::string& path, const nlohmann::json& document);
+
+// Tables for people, on stdout.
+void print_throughput(const nlohmann::json& result);
+void print_latency_heading();
+void print_latency(const nlohmann::json& result);
+
+}  // namespace railweave::perf
