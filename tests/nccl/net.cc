@@ -152,14 +152,40 @@ class NetOf final : public Net {
   const Table& t_;
 };
 
-template <int V>
-std::unique_ptr<Net> load(void* library) {
-  const void* table = dlsym(library, abi::Api<V>::kSymbol);
-  if (!table) throw Failure(std::string("no symbol ") + abi::Api<V>::kSymbol);
-  return std::make_unique<NetOf<V>>(*static_cast<const typename abi::Api<V>::Net*>(table));
+// visit(Api<version>) for the version that is known at run time only.
+template <class Visit>
+auto with_api(int version, Visit&& visit) {
+  switch (version) {
+    case 6:
+      return visit(std::integral_constant<int, 6>());
+    case 7:
+      return visit(std::integral_constant<int, 7>());
+    case 8:
+      return visit(std::integral_constant<int, 8>());
+    case 9:
+      return visit(std::integral_constant<int, 9>());
+    case 10:
+      return visit(std::integral_constant<int, 10>());
+    case 11:
+      return visit(std::integral_constant<int, 11>());
+    case 12:
+      return visit(std::integral_constant<int, 12>());
+    default:
+      throw Failure("no net API version " + std::to_string(version));
+  }
 }
 
 }  // namespace
+
+std::unique_ptr<Net> net_over(const void* table, int version) {
+  return with_api(version, [&]<int V>(std::integral_constant<int, V>) -> std::unique_ptr<Net> {
+    return std::make_unique<NetOf<V>>(*static_cast<const typename abi::Api<V>::Net*>(table));
+  });
+}
+
+const char* symbol_of(int version) {
+  return with_api(version, []<int V>(std::integral_constant<int, V>) { return abi::Api<V>::kSymbol; });
+}
 
 Library::Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
   if (!handle_) throw Failure(dlerror());
@@ -168,24 +194,9 @@ Library::Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NO
 Library::~Library() { dlclose(handle_); }
 
 std::unique_ptr<Net> Library::net(int version) const {
-  switch (version) {
-    case 6:
-      return load<6>(handle_);
-    case 7:
-      return load<7>(handle_);
-    case 8:
-      return load<8>(handle_);
-    case 9:
-      return load<9>(handle_);
-    case 10:
-      return load<10>(handle_);
-    case 11:
-      return load<11>(handle_);
-    case 12:
-      return load<12>(handle_);
-    default:
-      throw Failure("no net API version " + std::to_string(version));
-  }
+  const void* const table = dlsym(handle_, symbol_of(version));
+  if (!table) throw Failure(std::string("no symbol ") + symbol_of(version));
+  return net_over(table, version);
 }
 
 }  // namespace railweave::nccl_test

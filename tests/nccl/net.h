@@ -55,6 +55,10 @@ class Net {
   virtual ReturnCode close_listen(void* comm) = 0;
 };
 
+// The table that abi::Api<version>::kSymbol names. Throws Failure for a version there is none of.
+std::unique_ptr<Net> net_over(const void* table, int version);
+const char* symbol_of(int version);
+
 // A dlopened plugin.
 class Library {
  public:

@@ -1,0 +1,109 @@
+// connect is polled with a handle that remembers; what it remembers is never trusted.
+#include <cstring>
+
+#include "tests/nccl/entry/fixture.h"
+
+namespace railweave::nccl_test {
+namespace {
+
+class Connecting : public Entry {
+ protected:
+  int new_connectors() const { return fake::counters().connectors - before_; }
+
+ private:
+  const int before_ = fake::counters().connectors;  // an older version's leftovers live as long as the process
+};
+
+constexpr std::size_t kFixed = kHandleFixedBytes;
+
+bool mark_is_zero(const HandleBytes& handle) {
+  for (std::size_t i = kFixed; i < handle.size(); ++i)
+    if (handle[i]) return false;
+  return true;
+}
+
+TEST_P(Connecting, IsPolledAndLeavesTheHandleClean) {
+  HandleBytes handle{};
+  listen(handle);
+  ASSERT_TRUE(mark_is_zero(handle));
+  const HandleBytes fresh = handle;
+  void* comm = &comm;
+  ASSERT_EQ(net->connect(context, 0, -1, handle.data(), &comm), abi::kSuccess);
+  EXPECT_EQ(comm, nullptr);
+  EXPECT_FALSE(mark_is_zero(handle));
+  EXPECT_EQ(new_connectors(), 1);
+  EXPECT_NE(connected(handle), nullptr);
+  EXPECT_EQ(handle, fresh);
+  EXPECT_EQ(new_connectors(), 0);
+}
+
+TEST_P(Connecting, AHandleCopiedInMidConnectIsRefusedOnceTheFirstEnded) {
+  HandleBytes handle{};
+  listen(handle);
+  void* comm = nullptr;
+  ASSERT_EQ(net->connect(context, 0, -1, handle.data(), &comm), abi::kSuccess);
+  HandleBytes copy = handle;
+  EXPECT_NE(connected(handle), nullptr);
+  EXPECT_EQ(net->connect(context, 0, -1, copy.data(), &comm), abi::kInvalidUsage);
+  EXPECT_NE(only_warning().find("bytes 112 to 127"), std::string::npos) << only_warning();
+}
+
+TEST_P(Connecting, AForeignMarkIsRefusedAndNeverFollowed) {
+  HandleBytes handle{};
+  void* const listener = listen(handle);
+  const std::uint64_t suspicious[] = {1,
+                                      8,
+                                      0xdeadbeef,
+                                      ~0ull,
+                                      std::uint64_t(reinterpret_cast<std::uintptr_t>(this)),
+                                      std::uint64_t(reinterpret_cast<std::uintptr_t>(listener))};
+  for (const std::uint64_t word : suspicious) {
+    HandleBytes foreign = handle;
+    std::memcpy(&foreign[kFixed], &word, sizeof word);
+    void* comm = nullptr;
+    EXPECT_EQ(net->connect(context, 0, -1, foreign.data(), &comm), abi::kInvalidUsage) << word;
+    EXPECT_EQ(comm, nullptr);
+  }
+}
+
+TEST_P(Connecting, ADamagedHandleIsTheEnginesToRefuse) {
+  HandleBytes handle{};
+  listen(handle);
+  handle[0] ^= 1;
+  void* comm = nullptr;
+  EXPECT_EQ(net->connect(context, 0, -1, handle.data(), &comm), abi::kInvalidUsage);
+  EXPECT_EQ(new_connectors(), 0);
+}
+
+TEST_P(Connecting, AFailedAttemptIsGone) {
+  HandleBytes handle{};
+  listen(handle);
+  void* comm = nullptr;
+  fake::fail_next(fake::Call::poll, Status(Code::timed_out, Scope::session, "nobody answered within 20 s"));
+  EXPECT_EQ(net->connect(context, 0, -1, handle.data(), &comm), abi::kRemoteError);
+  EXPECT_EQ(new_connectors(), 0);
+  EXPECT_TRUE(mark_is_zero(handle));
+  EXPECT_EQ(only_warning(), "NET/Railweave : nobody answered within 20 s");
+}
+
+TEST_P(Connecting, AcceptGivesNullUntilSomebodyConnected) {
+  HandleBytes handle{};
+  void* const listener = listen(handle);
+  void* comm = &comm;
+  EXPECT_EQ(net->accept(listener, &comm), abi::kSuccess);
+  EXPECT_EQ(comm, nullptr);
+}
+
+TEST_P(Connecting, AnUnknownDeviceIsRefused) {
+  HandleBytes handle{};
+  void* comm = nullptr;
+  EXPECT_EQ(net->listen(context, 2, handle.data(), &comm), abi::kInternalError);
+  EXPECT_EQ(only_warning(), "NET/Railweave : listen: device 2 of 2");
+  listen(handle);
+  EXPECT_EQ(net->connect(context, -1, -1, handle.data(), &comm), abi::kInternalError);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Connecting, testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1), version_name);
+
+}  // namespace
+}  // namespace railweave::nccl_test
