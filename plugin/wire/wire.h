@@ -37,7 +37,7 @@ struct Target {
 };
 
 struct LaneHealth {
-  std::uint64_t outstanding_bytes = 0;      // written by us, not acknowledged by the peer's side (header bytes included)
+  std::uint64_t outstanding_bytes = 0;      // taken by us, not acknowledged by the peer's side (header bytes included)
   std::uint64_t unsent_bytes = 0;           // of these, not yet on the network
   std::uint64_t acknowledged_bytes = 0;     // ever
   Nanos min_rtt{0};                         // 0: not known yet
@@ -70,11 +70,14 @@ class Lane {
   virtual ~Lane() = default;  // closes at once; the peer sees the end of the lane
 
   virtual Placement placement() const = 0;
-  // Moves at most about `budget_bytes`; bytes read go into targets in ascending order. Errors end the lane for good:
-  // Code::remote (the peer's end closed or reset it), Code::system, or what the handler returned.
+  // Moves at most about `budget_bytes`; bytes read go into targets in ascending order. Errors end reading for good:
+  // Code::remote (the peer's end closed or reset it; only after everything it had sent), Code::system, or what the
+  // handler returned. Not blocked: call again without waiting for the descriptor, the lane may hold bytes itself.
   virtual Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) = 0;
+  // Goes on after read() saw the peer's orderly end (half-close). That the connection broke is told by read(), write()
+  // is then merely blocked; its own errors end the lane.
   virtual Result<Moved> write(LaneHandler& handler) = 0;
-  // False while a frame is partly written: control frames cannot go in between.
+  // False while a frame that was taken waits to be written: a control frame would go behind it.
   virtual bool at_frame_boundary() const = 0;
   // Neither reads nor writes [data, data+size) after return: the unsent rest of a begun frame is copied into memory of
   // the lane, the rest of a target is thrown away as it arrives.

@@ -1,0 +1,191 @@
+#include "wire/tcp/frame_writer.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace railweave::wire {
+
+FrameWriter::FrameWriter(LaneSocket& socket, std::size_t zerocopy_threshold_bytes)
+    : socket_(socket), zerocopy_threshold_(zerocopy_threshold_bytes) {
+  if (zerocopy_threshold_ > 0) zerocopy_.emplace(socket_.fd.get());
+  const std::size_t ring = zerocopy_ && zerocopy_->worthwhile() ? kRingZeroCopy : kBatch;
+  frames_.resize(ring);
+  slots_.resize(ring);
+}
+
+Result<Moved> FrameWriter::write(LaneHandler& handler) {
+  Moved moved;
+  iovec iov[2 * kBatch];
+  while (moved.bytes < kTurnBytes) {
+    if (idle()) take(handler);
+    if (idle()) {
+      if (finishing_) RW_TRY(shut());
+      // Nothing to write is not blocked, unless there is no room to take because the kernel holds all.
+      moved.blocked = taken_ - released_ == frames_.size();
+      return moved;
+    }
+    Gathered gathered = gather(iov);
+    const ssize_t n = send(iov, gathered);
+    if (n < 0) {
+      if (errno != EAGAIN && errno != ENOBUFS && errno != ENOMEM) return socket_.failure("sendmsg", errno);
+      moved.blocked = true;
+      return moved;
+    }
+    advance(handler, std::size_t(n));
+    moved.bytes += std::size_t(n);
+    if (std::size_t(n) < gathered.bytes) {
+      moved.blocked = true;
+      return moved;
+    }
+  }
+  return moved;
+}
+
+void FrameWriter::take(LaneHandler& handler) {
+  if (finishing_) return;
+  const std::size_t free = frames_.size() - std::size_t(taken_ - released_);
+  const std::size_t to_end = frames_.size() - at(taken_);
+  const std::span<OutFrame> room(frames_.data() + at(taken_), std::min({free, to_end, kBatch}));
+  if (room.empty()) return;
+  for (OutFrame& frame : room) frame.payload = {};
+  const std::size_t n = handler.next_frames(room);
+  assert(n <= room.size());
+  taken_ += n;
+}
+
+bool FrameWriter::wants_zerocopy(const OutFrame& frame) const {
+  return zerocopy_ && zerocopy_->worthwhile() && frame.payload.size() >= zerocopy_threshold_;
+}
+
+// A frame that goes with zero-copy goes alone: its notice is then its own.
+FrameWriter::Gathered FrameWriter::gather(std::span<iovec, 2 * kBatch> iov) {
+  Gathered g;
+  std::uint64_t i = written_;
+  for (; i < taken_ && i < written_ + kBatch && g.bytes < kCallBytes && !g.zerocopy; ++i) {
+    OutFrame& frame = frames_[at(i)];
+    if (wants_zerocopy(frame)) {
+      if (i != written_) break;
+      g.zerocopy = true;
+    }
+    const std::size_t skip = i == written_ ? header_sent_ : 0;
+    if (skip < kHeaderBytes) iov[g.pieces++] = {frame.header.data() + skip, kHeaderBytes - skip};
+    if (!frame.payload.empty())
+      iov[g.pieces++] = {const_cast<std::byte*>(frame.payload.data()), frame.payload.size()};
+    g.bytes += kHeaderBytes - skip + frame.payload.size();
+  }
+  g.more = i < taken_;
+  return g;
+}
+
+ssize_t FrameWriter::send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered) {
+  msghdr message{};
+  message.msg_iov = iov.data();
+  message.msg_iovlen = gathered.pieces;
+  for (;;) {
+    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (gathered.more ? MSG_MORE : 0) |
+                      (gathered.zerocopy ? MSG_ZEROCOPY : 0);
+    const ssize_t n = ::sendmsg(socket_.fd.get(), &message, flags);
+    socket_.sent.calls.add(1);
+    if (n >= 0) {
+      if (gathered.zerocopy && n > 0) {
+        Slot& slot = slots_[at(written_)];
+        const std::uint32_t number = zerocopy_->sent();
+        if (slot.sends++ == 0) slot.first_send = number;
+        ++slot.sends_owed;
+        ++notices_owed_;
+      }
+      return n;
+    }
+    if (errno == ENOBUFS && gathered.zerocopy) {
+      gathered.zerocopy = false;    // the socket's allowance of notices (net.core.optmem_max) is used up: copy this one
+    } else if (errno != EINTR) {
+      return n;
+    }
+  }
+}
+
+void FrameWriter::advance(LaneHandler& handler, std::size_t bytes) {
+  handed_bytes_ += bytes;
+  std::size_t whole = 0;
+  while (!idle()) {
+    OutFrame& frame = frames_[at(written_)];
+    const std::size_t header = std::min(bytes, kHeaderBytes - header_sent_);
+    header_sent_ += header;
+    bytes -= header;
+    const std::size_t payload = std::min(bytes, frame.payload.size());
+    frame.payload = frame.payload.subspan(payload);
+    bytes -= payload;
+    socket_.sent.payload_bytes.add(payload);
+    if (header_sent_ < kHeaderBytes || !frame.payload.empty()) break;
+    header_sent_ = 0;
+    ++written_;
+    ++whole;
+  }
+  if (whole == 0) return;
+  socket_.sent.frames.add(whole);
+  handler.written(whole);
+  release(handler);
+}
+
+void FrameWriter::release(LaneHandler& handler) {
+  std::size_t n = 0;
+  for (; released_ < written_ && slots_[at(released_)].sends_owed == 0; ++released_, ++n) slots_[at(released_)] = Slot{};
+  if (n > 0) handler.released(n);
+}
+
+void FrameWriter::reap(LaneHandler& handler) {
+  if (notices_owed_ == 0) return;
+  ZeroCopyNotice notice;
+  while (notices_owed_ > 0 && zerocopy_->next_notice(socket_.fd.get(), notice)) {
+    for (std::uint64_t i = released_; i < taken_; ++i) {
+      Slot& slot = slots_[at(i)];
+      for (std::uint32_t k = 0; k < slot.sends; ++k) {
+        if (slot.first_send + k - notice.first > notice.last - notice.first) continue;  // modulo 2^32
+        --slot.sends_owed;
+        --notices_owed_;
+      }
+    }
+  }
+  release(handler);
+}
+
+// Bytes that went with zero-copy are beyond recall: the kernel holds their pages (so nothing faults) until released().
+void FrameWriter::withdraw(std::span<const std::byte> range) {
+  for (std::uint64_t i = written_; i < taken_; ++i) {
+    auto& payload = frames_[at(i)].payload;
+    if (payload.empty() || payload.data() >= range.data() + range.size() ||
+        range.data() >= payload.data() + payload.size())
+      continue;
+    auto kept = std::make_unique_for_overwrite<std::byte[]>(payload.size());
+    std::memcpy(kept.get(), payload.data(), payload.size());
+    payload = {kept.get(), payload.size()};
+    slots_[at(i)].kept = std::move(kept);
+  }
+}
+
+std::size_t FrameWriter::waiting_bytes() const {
+  std::size_t bytes = 0;
+  for (std::uint64_t i = written_; i < taken_; ++i) bytes += kHeaderBytes + frames_[at(i)].payload.size();
+  return bytes - header_sent_;
+}
+
+Status FrameWriter::finish_writing() {
+  finishing_ = true;
+  return idle() ? shut() : Status();
+}
+
+Status FrameWriter::shut() {
+  if (shut_) return Status();
+  if (::shutdown(socket_.fd.get(), SHUT_WR) != 0) return socket_.failure("shutdown", errno);
+  shut_ = true;
+  return Status();
+}
+
+}  // namespace railweave::wire

@@ -1,0 +1,125 @@
+#include "wire/tcp/lane.h"
+
+#include <linux/sockios.h>
+#include <linux/tcp.h>  // the kernel's tcp_info: libc's lacks min_rtt
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace railweave::wire {
+namespace {
+
+constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
+constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
+constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
+
+bool ask_tcp_info(int fd, tcp_info& info) {
+  socklen_t size = sizeof info;
+  info = {};
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+}
+
+std::uint64_t ask_queue(int fd, unsigned long request) {
+  int bytes = 0;
+  return ::ioctl(fd, request, &bytes) == 0 && bytes > 0 ? std::uint64_t(bytes) : 0;
+}
+
+Nanos min_rtt_of(const tcp_info& info) {
+  return info.tcpi_min_rtt == UINT32_MAX ? Nanos(0) : std::chrono::microseconds(info.tcpi_min_rtt);
+}
+
+}  // namespace
+
+TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options)
+    : socket_(std::move(socket), std::move(rail)),
+      reader_(socket_),
+      writer_(socket_, options.zerocopy_threshold_bytes) {
+  if (options.rate_hint.bytes_per_s <= 0) return;
+  const int unsent = int(std::clamp(options.rate_hint.bytes_in(kUnsentTime), kUnsentLeast, kUnsentMost));
+  (void)::setsockopt(descriptor(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);  // a help, not a need
+}
+
+TcpLane::~TcpLane() {
+  // The kernel would go on sending from memory that is about to be reused: a reset makes it let go.
+  if (!writer_.notices_owed()) return;
+  const linger at_once{1, 0};
+  (void)::setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {
+  writer_.reap(handler);
+  auto moved = reader_.read(handler, budget_bytes);
+  // A reset that write() met looks like a plain end of input here: its cause is the better word.
+  const bool out_of_input = moved.ok() ? moved->blocked && moved->bytes == 0 : reader_.at_end();
+  if (out_of_input && !write_failure_.ok()) return write_failure_;
+  return moved;
+}
+
+Result<Moved> TcpLane::write(LaneHandler& handler) {
+  if (!write_failure_.ok()) return Moved{0, true};
+  writer_.reap(handler);
+  auto moved = writer_.write(handler);
+  if (moved.ok() || !means_lane_lost(moved.status().system_errno())) return moved;
+  write_failure_ = moved.status();
+  return Moved{0, true};
+}
+
+void TcpLane::withdraw(std::span<const std::byte> range) {
+  reader_.withdraw(range);
+  writer_.withdraw(range);
+}
+
+LaneHealth TcpLane::health() {
+  LaneHealth h;
+  const std::uint64_t handed = writer_.bytes_in_kernel();
+  if (acknowledged_ < handed) {
+    std::uint64_t queued = ask_queue(descriptor(), SIOCOUTQ);
+    if (writer_.finished() && queued > 0) --queued;
+    acknowledged_ = std::max(acknowledged_, handed - std::min(handed, queued));
+  }
+  const std::uint64_t waiting = writer_.waiting_bytes();
+  h.acknowledged_bytes = acknowledged_;
+  h.outstanding_bytes = handed - acknowledged_ + waiting;
+  h.unsent_bytes = waiting;
+  if (handed > acknowledged_) h.unsent_bytes += std::min(handed - acknowledged_, ask_queue(descriptor(), SIOCOUTQNSD));
+  refresh_min_rtt();
+  h.min_rtt = min_rtt_;
+  return h;
+}
+
+void TcpLane::refresh_min_rtt() {
+  const TimePoint t = now();
+  if (min_rtt_at_ != TimePoint{} && t - min_rtt_at_ < kMinRttEvery) return;
+  min_rtt_at_ = t;
+  tcp_info info;
+  if (ask_tcp_info(descriptor(), info)) min_rtt_ = min_rtt_of(info);
+}
+
+LaneStats TcpLane::stats() const {
+  LaneStats s;
+  s.rail = socket_.rail;
+  s.local_address = socket_.local;
+  s.remote_address = socket_.remote;
+  s.bytes_sent = socket_.sent.payload_bytes.get();
+  s.frames_sent = socket_.sent.frames.get();
+  s.write_calls = socket_.sent.calls.get();
+  s.bytes_received = socket_.received.payload_bytes.get();
+  s.frames_received = socket_.received.frames.get();
+  s.read_calls = socket_.received.calls.get();
+  s.outstanding_bytes = ask_queue(descriptor(), SIOCOUTQ);
+  if (tcp_info info; ask_tcp_info(descriptor(), info)) {
+    s.retransmits = info.tcpi_total_retrans;
+    s.rate = Rate{double(info.tcpi_delivery_rate)};
+    s.min_rtt = min_rtt_of(info);
+  }
+  return s;
+}
+
+Status TcpLane::finish_writing() { return writer_.finish_writing(); }
+
+}  // namespace railweave::wire

@@ -1,0 +1,59 @@
+// A lane over one TCP connection (Placement::ask).
+//
+// Life: takes a socket that is connected, non-blocking and past the handshake. The destructor closes at once; if unread
+// input lies in the kernel then, the kernel resets the connection and throws away what the peer has not read yet. So who
+// ends in peace calls finish_writing() and read() until the peer's end is seen, and then destroys the lane.
+// Errors: when the connection breaks, read() first gives out all that the kernel still holds, then the error. write() does
+// not report a broken connection itself: it says blocked, and read() reports; so nothing the peer said is lost.
+// Polling: level-triggered. A read() that was not blocked may have left bytes in the lane's own buffer, which the
+// descriptor does not show: call it again. EPOLLERR may mean a zero-copy notice: read() and write() both take it.
+// Threads: as wire.h says; stats() from any thread.
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "railweave/units.h"
+#include "wire/tcp/frame_reader.h"
+#include "wire/tcp/frame_writer.h"
+#include "wire/tcp/lane_socket.h"
+#include "wire/wire.h"
+
+namespace railweave::wire {
+
+struct TcpLaneOptions {
+  std::size_t zerocopy_threshold_bytes = 0;  // payload of at least this goes with MSG_ZEROCOPY; 0: never
+  Rate rate_hint;                            // the rail's speed: bounds unsent bytes (TCP_NOTSENT_LOWAT) to about
+                                             // 200 us of it, at least 128 KiB; zero: the kernel's default
+};
+
+class TcpLane final : public Lane {
+ public:
+  TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {});
+  ~TcpLane() override;
+
+  Placement placement() const override { return Placement::ask; }
+  Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
+  Result<Moved> write(LaneHandler& handler) override;
+  bool at_frame_boundary() const override { return writer_.idle(); }
+  void withdraw(std::span<const std::byte> range) override;
+  // At most two short system calls; none while nothing is outstanding. TCP_INFO at most every few milliseconds.
+  LaneHealth health() override;
+  LaneStats stats() const override;
+  std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
+  Status finish_writing() override;
+  int descriptor() const override { return socket_.fd.get(); }
+
+ private:
+  void refresh_min_rtt();
+
+  LaneSocket socket_;
+  FrameReader reader_;
+  FrameWriter writer_;
+  Status write_failure_;            // the connection broke under write(); read() is to report it
+  std::uint64_t acknowledged_ = 0;  // never goes back
+  Nanos min_rtt_{0};
+  TimePoint min_rtt_at_{};          // when it was asked for last
+};
+
+}  // namespace railweave::wire

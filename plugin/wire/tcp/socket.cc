@@ -1,0 +1,194 @@
+#include "wire/tcp/socket.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "fmt/format.h"
+
+namespace railweave::wire {
+namespace {
+
+constexpr int kBacklog = 1024;
+constexpr int kKeepIdle_s = 15, kKeepInterval_s = 5, kKeepProbes = 4;
+
+const char* errno_text(int err) {
+  const char* text = ::strerrordesc_np(err);
+  return text ? text : "unknown error";
+}
+
+Status set_int(int fd, int level, int name, int value, const char* what) {
+  if (::setsockopt(fd, level, name, &value, sizeof value) == 0) return Status();
+  return system_error(Scope::lane, fmt::format("setsockopt {} = {}", what, value));
+}
+
+// One line of a file under /proc/sys; empty when there is none.
+std::string sysctl_line(const char* path) {
+  OwnedFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[512];
+  const ssize_t n = fd ? ::read(fd.get(), text, sizeof text) : 0;
+  std::string line(text, n > 0 ? std::size_t(n) : 0);
+  while (!line.empty() && line.back() == '\n') line.pop_back();
+  return line;
+}
+
+Status set_congestion_control(int fd, const std::string& name) {
+  if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), socklen_t(name.size())) == 0) return Status();
+  const int err = errno;
+  return Status(Code::invalid_config, Scope::engine,
+                fmt::format("congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
+                            "unprivileged processes may choose '{}'",
+                            name, errno_text(err), err,
+                            sysctl_line("/proc/sys/net/ipv4/tcp_available_congestion_control"),
+                            sysctl_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control")),
+                err);
+}
+
+Status set_keepalive(int fd) {
+  RW_TRY(set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"));
+  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle_s, "TCP_KEEPIDLE"));
+  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval_s, "TCP_KEEPINTVL"));
+  return set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes, "TCP_KEEPCNT");
+}
+
+Status set_traffic_class(int fd, int octet) {
+  int family = AF_INET;
+  socklen_t size = sizeof family;
+  ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &size);
+  if (family == AF_INET6) return set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, octet, "IPV6_TCLASS");
+  return set_int(fd, IPPROTO_IP, IP_TOS, octet, "IP_TOS");
+}
+
+Result<OwnedFd> new_socket(int family) {
+  OwnedFd fd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd) return system_error(Scope::lane, family == AF_INET6 ? "socket (IPv6)" : "socket (IPv4)");
+  if (family == AF_INET6) RW_TRY(set_int(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1, "IPV6_V6ONLY"));
+  return fd;
+}
+
+// An address is this host's own if one can bind to it.
+bool on_this_host(const SocketAddress& address) {
+  if (address.loopback()) return true;
+  SocketAddress any_port = socket_address(address.address(), 0);
+  OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0;
+}
+
+// Listens at one port; false: it is taken. (With SO_REUSEADDR bind succeeds beside another socket that is bound and does
+// not listen yet; then listen refuses.)
+Result<bool> try_listen(int fd, const SocketAddress& at) {
+  if (::bind(fd, at.get(), at.size) != 0) {
+    if (errno == EADDRINUSE) return false;
+    return system_error(Scope::engine, fmt::format("bind {}", to_string(at)));
+  }
+  if (::listen(fd, kBacklog) != 0) {
+    if (errno == EADDRINUSE) return false;
+    return system_error(Scope::engine, fmt::format("listen {}", to_string(at)));
+  }
+  return true;
+}
+
+}  // namespace
+
+Status set_options(int fd, const SocketOptions& options) {
+  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"));
+  RW_TRY(set_keepalive(fd));
+  if (!options.congestion_control.empty()) RW_TRY(set_congestion_control(fd, options.congestion_control));
+  if (options.traffic_class >= 0) RW_TRY(set_traffic_class(fd, options.traffic_class));
+  return Status();
+}
+
+void bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote) {
+  if (interface.empty() || on_this_host(remote)) return;
+  const int kept = errno;
+  (void)::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.data(), socklen_t(interface.size()));
+  errno = kept;
+}
+
+Result<OwnedFd> dial(const DialSpec& spec) {
+  RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(spec.remote.family()));
+  RW_TRY(set_options(fd.get(), spec.options));
+  bind_to_interface(fd.get(), spec.interface, spec.remote);
+  // The port is chosen by connect(), per peer: otherwise local ports run out at scale.
+  RW_TRY(set_int(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1, "IP_BIND_ADDRESS_NO_PORT"));
+  const SocketAddress source = socket_address(spec.source, 0);
+  if (::bind(fd.get(), source.get(), source.size) != 0)
+    return system_error(Scope::lane, fmt::format("bind {} on {}", to_string(source), spec.interface));
+  int rc;
+  do rc = ::connect(fd.get(), spec.remote.get(), spec.remote.size);
+  while (rc != 0 && errno == EINTR);
+  if (rc != 0 && errno != EINPROGRESS && errno != EALREADY) {
+    const int err = errno;
+    return Status(Code::remote, Scope::lane,
+                  fmt::format("connect from {} ({}) to {}: {} (errno {})", to_string(spec.source), spec.interface,
+                              to_string(spec.remote), errno_text(err), err),
+                  err);
+  }
+  return fd;
+}
+
+Result<bool> connected(int fd, const SocketAddress& remote) {
+  pollfd p{fd, POLLOUT, 0};
+  if (::poll(&p, 1, 0) <= 0) return false;
+  int err = 0;
+  socklen_t size = sizeof err;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &err, &size) != 0) err = errno;
+  if (err == 0 && !(p.revents & (POLLERR | POLLHUP))) return true;
+  if (err == 0) err = ECONNABORTED;  // the cause was fetched before; the socket is dead all the same
+  return Status(Code::remote, Scope::lane,
+                fmt::format("connect to {}: {} (errno {})", to_string(remote), errno_text(err), err), err);
+}
+
+Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options) {
+  for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
+    const SocketAddress at = socket_address(address, std::uint16_t(port));
+    RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(at.family()));
+    RW_TRY(set_int(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR"));
+    RW_TRY(set_options(fd.get(), options));
+    RW_ASSIGN_OR_RETURN(const bool listens, try_listen(fd.get(), at));
+    if (!listens) continue;
+    const SocketAddress chosen = local_address(fd.get());
+    return Listening{std::move(fd), chosen};
+  }
+  return Status(Code::exhausted, Scope::engine,
+                fmt::format("no free port among {}-{} on {}", ports.first, ports.last, to_string(address)), EADDRINUSE);
+}
+
+Result<Accepted> accept_from(int listener) {
+  for (;;) {
+    Accepted a;
+    a.remote.size = sizeof a.remote.storage;
+    a.fd.reset(::accept4(listener, a.remote.get(), &a.remote.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (a.fd) return a;
+    switch (errno) {
+      case EAGAIN: return Accepted{};
+      case EINTR:
+      case ECONNABORTED:
+      case EPROTO:
+      case ENETDOWN:
+      case EHOSTUNREACH:
+      case ENETUNREACH:
+      case EHOSTDOWN:
+      case ENONET: continue;  // this connection is gone, the next may be well (accept(2), "Error handling")
+      case EMFILE:
+      case ENFILE:
+      case ENOBUFS:
+      case ENOMEM: {
+        const int err = errno;
+        return Status(Code::exhausted, Scope::engine,
+                      fmt::format("accept on {}: {} (errno {})", to_string(local_address(listener)),
+                                  errno_text(err), err),
+                      err);
+      }
+      default: return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));
+    }
+  }
+}
+
+}  // namespace railweave::wire

@@ -1,0 +1,59 @@
+// Making TCP sockets: dial, listen, accept. All descriptors are non-blocking and CLOEXEC; nothing here waits.
+// Threads: any; a descriptor by one thread at a time. Errors name call, address and errno (Scope::lane).
+#pragma once
+
+#include <string>
+
+#include "base/fd.h"
+#include "railweave/config.h"
+#include "railweave/device.h"
+#include "railweave/status.h"
+#include "wire/tcp/address.h"
+
+namespace railweave::wire {
+
+// What every lane's socket gets, TCP_NODELAY and keepalive (35 s to notice a host that is gone) besides.
+struct SocketOptions {
+  std::string congestion_control;   // empty: the kernel's default
+  int traffic_class = -1;           // IP TOS octet 0..255; -1: leave
+};
+
+// Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.
+Status set_options(int fd, const SocketOptions& options);
+
+// Pins a socket to its rail's interface, so that the kernel's routes cannot carry it over another. Does nothing, and
+// that is fine, for loopback, for an empty name, for a peer on this host (its packets pass through `lo`), and where the
+// kernel does not permit it. REQUIRES: the socket's remote is `remote`, or will be.
+void bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
+
+struct DialSpec {
+  Address source;                   // the local rail's address
+  std::string interface;            // the local rail's name; empty: not pinned
+  SocketAddress remote;
+  SocketOptions options;
+};
+
+// Begins to connect. The socket becomes writable when it is connected, or will never be: then ask connected().
+Result<OwnedFd> dial(const DialSpec& spec);
+
+// False: still under way. Errors: Code::remote when refused or unreachable. `remote` is for the message.
+Result<bool> connected(int fd, const SocketAddress& remote);
+
+struct Listening {
+  OwnedFd fd = OwnedFd();
+  SocketAddress address;            // with the port that was chosen
+};
+
+// Listens on `address` only, with a backlog of 1024, at an ephemeral port or the first free one of the range. The
+// traffic class of `options` is what accepted sockets start with. Errors: exhausted when the range is in use, system.
+Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options);
+
+struct Accepted {
+  OwnedFd fd = OwnedFd();           // none: nobody waits
+  SocketAddress remote;
+};
+
+// Connections that died in the queue are skipped. Errors: Code::exhausted without descriptors or memory, system.
+Result<Accepted> accept_from(int listener);
+
+}  // namespace railweave::wire
