@@ -1,0 +1,98 @@
+#include "engine/stats/stats_server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "engine/stats/stats_json.h"
+#include "engine/stats/stats_socket.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr int kClientsWaitingMax = 8;
+constexpr time_t kStaleAfterSeconds = 10;  // a younger file may be between its creation and its socket
+
+// Removes this user's sockets in `dir` that nobody holds any more. A datagram connect tells without disturbing anyone:
+// EPROTOTYPE where a server lives, ECONNREFUSED where none does.
+void remove_stale(const std::string& dir) {
+  for (const std::string& path : stats_sockets(dir)) {
+    struct stat file;
+    if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode) || file.st_uid != ::geteuid()) continue;
+    if (::time(nullptr) - file.st_mtime < kStaleAfterSeconds) continue;
+    const OwnedFd probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const Result<sockaddr_un> address = socket_address(path);
+    if (!probe || !address.ok()) return;
+    const auto* to = reinterpret_cast<const sockaddr*>(&address.value());
+    if (::connect(probe.get(), to, sizeof(sockaddr_un)) != 0 && errno == ECONNREFUSED) ::unlink(path.c_str());
+  }
+}
+
+Result<OwnedFd> memory_file(const std::string& text) {
+  OwnedFd file(::memfd_create("railweave-stats", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return system_error(Scope::request, "memfd_create");
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
+    if (n <= 0) return system_error(Scope::request, "write(memory file)");
+    done += static_cast<std::size_t>(n);
+  }
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
+  return file;
+}
+
+void hand_over(int client, int file) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  char mark = 'J';
+  iovec data{&mark, 1};
+  msghdr message{};
+  message.msg_iov = &data;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof(control);
+  cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  *reinterpret_cast<int*>(CMSG_DATA(rights)) = file;
+  [[maybe_unused]] const ssize_t sent = ::sendmsg(client, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<StatsServer>> StatsServer::open(const std::string& dir, const std::string& instance_hex) {
+  const std::string path = stats_socket_path(dir, ::getpid(), instance_hex);
+  RW_ASSIGN_OR_RETURN(const sockaddr_un address, socket_address(path));
+  remove_stale(dir);
+  OwnedFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return system_error(Scope::request, "socket(AF_UNIX)");
+  // Before bind(), so that the file never exists with another mode.
+  if (::fchmod(listener.get(), 0600) != 0) return system_error(Scope::request, "fchmod(unix socket)");
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return system_error(Scope::request, fmt::format("bind({})", path));
+  }
+  std::unique_ptr<StatsServer> server(new StatsServer(std::move(listener), path));
+  if (::listen(server->descriptor(), kClientsWaitingMax) != 0) {
+    return system_error(Scope::request, fmt::format("listen({})", path));
+  }
+  return server;
+}
+
+StatsServer::StatsServer(OwnedFd listener, std::string path)
+    : listener_(std::move(listener)), path_(std::move(path)), owner_(::getpid()) {}
+
+StatsServer::~StatsServer() {
+  if (::getpid() == owner_) ::unlink(path_.c_str());
+}
+
+void StatsServer::serve(const EngineStats& stats) {
+  const OwnedFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!client) return;
+  if (const Result<OwnedFd> file = memory_file(to_json(stats)); file.ok()) hand_over(client.get(), file.value().get());
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,86 @@
+#include "engine/stats/stats_json.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+EngineStats example() {
+  LaneStats lane;
+  lane.rail = "eth0";
+  lane.local_address = "10.0.0.1:40000";
+  lane.remote_address = "[fd00::2]:41000";
+  lane.bytes_sent = ~std::uint64_t{0};
+  lane.bytes_received = 2;
+  lane.frames_sent = 3;
+  lane.frames_received = 4;
+  lane.write_calls = 5;
+  lane.read_calls = 6;
+  lane.outstanding_bytes = 7;
+  lane.retransmits = 8;
+  lane.rate.bytes_per_s = 1.25e9;
+  lane.min_rtt = Nanos(31'000);
+  SessionStats session;
+  session.peer = "hostb 4711 0123456789abcdef";
+  session.lanes = {lane, LaneStats{}};
+  session.send_streams = 9;
+  session.recv_streams = 10;
+  session.sends_pending = 11;
+  session.recvs_pending = 12;
+  session.oldest_request_age = std::chrono::milliseconds(13);
+  EngineStats stats;
+  stats.instance = "00112233445566778899aabbccddeeff";
+  stats.sessions = {session, SessionStats{}};
+  return stats;
+}
+
+TEST(StatsJson, comes_back_as_it_went) {
+  const std::string text = to_json(example());
+  EXPECT_EQ(text.npos, text.find('\n'));
+  const Result<EngineStats> back = stats_from_json(text);
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ(text, to_json(back.value()));
+  ASSERT_EQ(2u, back.value().sessions.size());
+  const SessionStats& session = back.value().sessions[0];
+  EXPECT_EQ(std::chrono::milliseconds(13), session.oldest_request_age);
+  EXPECT_EQ(12u, session.recvs_pending);
+  ASSERT_EQ(2u, session.lanes.size());
+  EXPECT_EQ(~std::uint64_t{0}, session.lanes[0].bytes_sent);
+  EXPECT_EQ(Nanos(31'000), session.lanes[0].min_rtt);
+  EXPECT_DOUBLE_EQ(1.25e9, session.lanes[0].rate.bytes_per_s);
+  EXPECT_EQ("[fd00::2]:41000", session.lanes[0].remote_address);
+}
+
+TEST(StatsJson, odd_bytes_in_names_do_not_break_it) {
+  EngineStats stats = example();
+  stats.sessions[0].peer = "a\"b\\c\n\xff\xfe";
+  EXPECT_TRUE(stats_from_json(to_json(stats)).ok());
+}
+
+TEST(StatsJson, missing_and_unknown_fields_are_borne) {
+  const Result<EngineStats> stats = stats_from_json(R"({"new": [1], "sessions": [{"lanes": [{"colour": "blue"}]}]})");
+  ASSERT_TRUE(stats.ok());
+  EXPECT_EQ(1u, stats.value().sessions[0].lanes.size());
+}
+
+TEST(StatsJson, nonsense_is_named) {
+  const auto message = [](std::string_view text) {
+    const Result<EngineStats> stats = stats_from_json(text);
+    return stats.ok() ? std::string("ok") : stats.status().message();
+  };
+  EXPECT_EQ("statistics: not JSON", message(""));
+  EXPECT_EQ("statistics: not JSON", message("{\"instance\":"));
+  EXPECT_EQ("statistics: not a JSON object", message("[]"));
+  EXPECT_EQ("statistics: \"instance\" is not a string", message(R"({"instance": 5})"));
+  EXPECT_EQ("statistics: \"sessions\" is not an array", message(R"({"sessions": {}})"));
+  EXPECT_EQ("statistics: not a JSON object", message(R"({"sessions": [7]})"));
+  EXPECT_EQ("statistics: \"send_streams\" is not a count", message(R"({"sessions": [{"send_streams": 4294967296}]})"));
+  EXPECT_EQ("statistics: \"sends_pending\" is not a count", message(R"({"sessions": [{"sends_pending": -1}]})"));
+  EXPECT_EQ("statistics: \"min_rtt_ns\" is not a number of nanoseconds",
+            message(R"({"sessions": [{"lanes": [{"min_rtt_ns": 18446744073709551615}]}]})"));
+  EXPECT_EQ("statistics: \"rate_bytes_per_s\" is not a number",
+            message(R"({"sessions": [{"lanes": [{"rate_bytes_per_s": "fast"}]}]})"));
+}
+
+}  // namespace
+}  // namespace railweave::engine
