@@ -1,0 +1,1 @@
+"""The lab: hosts are network namespaces, NICs are veth pairs with tbf. Standard library only; one mechanism per file."""

@@ -1,0 +1,53 @@
+"""Running `ip` and `tc`, many commands in one process each (`-batch`)."""
+from __future__ import annotations
+
+import json
+import subprocess
+
+
+class CommandError(RuntimeError):
+    """A command of iproute2 failed; the message holds the command and what it said."""
+
+
+def _run(argv: list[str], text: str | None = None) -> str:
+    try:
+        done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False)
+    except FileNotFoundError as missing:
+        raise CommandError(f"{argv[0]}: not found (install iproute2)") from missing
+    if done.returncode != 0:
+        said = " ".join(done.stderr.split())
+        raise CommandError(f"{' '.join(argv)}: {said or f'exit status {done.returncode}'}" + (f"; commands: {text!r}" if text else ""))
+    return done.stdout
+
+
+def ip(*args: str, ns: str | None = None) -> str:
+    """Runs `ip ARGS` in a namespace (None: this one). Raises CommandError."""
+    return _run(["ip", *(["-n", ns] if ns else []), *args])
+
+
+def ip_batch(ns: str, lines: list[str]) -> None:
+    """Runs lines of `ip` commands in a namespace, stopping at the first that fails. Raises CommandError."""
+    if lines:
+        _run(["ip", "-n", ns, "-batch", "-"], "\n".join(lines) + "\n")
+
+
+def tc(ns: str, *args: str) -> str:
+    """Runs `tc ARGS` in a namespace. Raises CommandError."""
+    return _run(["tc", "-n", ns, *args])
+
+
+def sysctl(ns: str, values: dict[str, str]) -> None:
+    """Writes values under /proc/sys inside a namespace; keys are paths below it. Raises CommandError."""
+    script = "".join(f"printf %s '{value}' > /proc/sys/{key}\n" for key, value in values.items())
+    _run(["ip", "netns", "exec", ns, "sh", "-ec", script])
+
+
+def namespaces() -> list[str]:
+    """Names of all network namespaces of this machine that have one. Raises CommandError."""
+    text = ip("-json", "netns", "list")
+    return [entry["name"] for entry in json.loads(text)] if text.strip() else []
+
+
+def pids_in(ns: str) -> list[int]:
+    """Processes whose network namespace is `ns`. Raises CommandError."""
+    return [int(pid) for pid in ip("netns", "pids", ns).split()]

@@ -1,0 +1,106 @@
+"""Starts the command once per rank, prefixes its output, and collects the worst exit status."""
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from .guardian import Guardian
+
+_OUTPUT_LOCK = threading.Lock()
+_REAP_S = 4.0  # longer than the guardian's patience
+_DRAIN_S = 0.5
+
+
+@dataclass
+class Rank:
+    """What to start: the whole argument vector (namespace entry included), the additions to the environment, a label."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    label: str
+
+
+def _pump(source: BinaryIO, prefix: bytes, sink: BinaryIO) -> None:
+    for line in iter(source.readline, b""):
+        with _OUTPUT_LOCK:
+            try:
+                sink.write(prefix + line + (b"" if line.endswith(b"\n") else b"\n"))
+                sink.flush()
+            except (BrokenPipeError, ValueError):
+                pass  # whoever read us has left; the child must not stall for it
+
+
+def _exit_status(returncode: int) -> int:
+    """Popen's returncode as a shell would show it: 128 + number for a signal."""
+    return 128 - returncode if returncode < 0 else returncode
+
+
+class Ranks:
+    """The running commands, each leader of a session and process group of its own."""
+
+    def __init__(self, guardian: Guardian) -> None:
+        self._guardian = guardian
+        self._running: list[tuple[subprocess.Popen, Rank]] = []
+        self._pumps: list[threading.Thread] = []
+
+    def start(self, rank: Rank) -> None:
+        """Raises OSError where the command cannot be started."""
+        # No signal between fork and the guardian's notice: the group would be nobody's.
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM})
+        try:
+            process = subprocess.Popen(
+                rank.argv, env={**os.environ, **rank.environment}, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, old) and None)
+            self._guardian.started(process.pid)
+            self._running.append((process, rank))
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, old)
+        prefix = f"[{rank.label}] ".encode()
+        for source, sink in ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer)):
+            pump = threading.Thread(target=_pump, args=(source, prefix, sink), daemon=True)
+            pump.start()
+            self._pumps.append(pump)
+
+    def wait(self) -> int:
+        """Waits for all of them. Returns the worst (greatest) exit status."""
+        worst = 0
+        for process, rank in self._running:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            status = self._reap(process)
+            if status != 0:
+                with _OUTPUT_LOCK:
+                    print(f"lab: {rank.label} ended with status {status}", file=sys.stderr, flush=True)
+            worst = max(worst, status)
+        self._join_pumps()
+        return worst
+
+    def _reap(self, process: subprocess.Popen) -> int:
+        # The leader is a zombie still, so the group's number is still ours: end what it left behind, then let go.
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._guardian.reaped(process.pid)
+        return _exit_status(process.wait())
+
+    def drain(self) -> None:
+        """After the guardian ended them: reaps them all and shows the rest of their output."""
+        for process, _ in self._running:
+            try:
+                process.wait(timeout=_REAP_S)
+            except subprocess.TimeoutExpired:
+                pass
+        self._join_pumps()
+
+    def _join_pumps(self) -> None:
+        """Bounded: a detached process that holds the pipe may outlive the rank."""
+        deadline = time.monotonic() + _DRAIN_S
+        for pump in self._pumps:
+            pump.join(max(0.0, deadline - time.monotonic()))

@@ -1,0 +1,108 @@
+"""What a lab is asked to be: hosts, NICs, rates. Pure values; nothing here touches the kernel.
+
+Rates are in bits per second, as `tc` means them (decimal units, Ethernet headers counted).
+"""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_RATE = re.compile(r"^(\d+(?:\.\d+)?)(bit|kbit|mbit|gbit|tbit)$", re.IGNORECASE)
+_UNIT = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
+# An interface name is at most 15 bytes; the prefix leaves room for a three-digit number.
+_NAME = re.compile(r"^[a-z][a-z0-9_]{0,10}[a-z_]$", re.IGNORECASE)
+kMaxHosts = 32
+kMaxNics = 64
+
+
+class SpecError(ValueError):
+    """A lab was asked for that cannot be; the message names the option and what was expected."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A checked request. Tuples are per host; `rates_bps[h][n]` is None for an unshaped NIC."""
+
+    nics: tuple[int, ...]
+    rates_bps: tuple[tuple[int | None, ...], ...]
+    names: tuple[str, ...]
+    shape: str = "host"  # host: tbf on the host's own egress; switch: tbf on the switch's egress toward the host
+    subnets: str = "disjoint"
+    ipv6: bool = False
+    arp: str = "strict"
+    mtu_bytes: int = 1500
+    cc: str = "cubic"
+
+    @property
+    def hosts(self) -> int:
+        return len(self.nics)
+
+    @property
+    def direct(self) -> bool:
+        """Whether NIC n of host 0 is one end of a veth pair and NIC n of host 1 the other, with nothing between."""
+        return self.hosts == 2 and self.nics[0] == self.nics[1] and self.subnets == "disjoint" and self.shape == "host"
+
+
+def parse_rate(text: str) -> int:
+    """`2gbit` to bits per second. Raises SpecError."""
+    match = _RATE.match(text.strip())
+    if not match:
+        raise SpecError(f"rate '{text}': expected a number and bit, kbit, mbit, gbit or tbit, such as 2gbit")
+    rate_bps = int(float(match[1]) * _UNIT[match[2].lower()])
+    if rate_bps < 8000:
+        raise SpecError(f"rate '{text}': at least 8kbit (use `perf/lab set --cut` for no traffic at all)")
+    return rate_bps
+
+
+def parse_counts(text: str, hosts: int) -> tuple[int, ...]:
+    """`2` or `2,4` (one per host) to the number of NICs per host. Raises SpecError."""
+    try:
+        counts = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise SpecError(f"--nics '{text}': expected a number, or one number per host such as 2,4") from None
+    if len(counts) == 1:
+        counts *= hosts
+    if len(counts) != hosts:
+        raise SpecError(f"--nics '{text}': {len(counts)} numbers for {hosts} hosts")
+    if any(not 1 <= count <= kMaxNics for count in counts):
+        raise SpecError(f"--nics '{text}': each host has 1 to {kMaxNics} NICs")
+    return counts
+
+
+def parse_rates(text: str | None, nics: tuple[int, ...]) -> tuple[tuple[int | None, ...], ...]:
+    """`2gbit,1gbit` (by NIC, repeated as needed; `/` separates hosts) to bits per second. Raises SpecError."""
+    if text is None:
+        return tuple((None,) * count for count in nics)
+    per_host = text.split("/")
+    if len(per_host) == 1:
+        per_host *= len(nics)
+    if len(per_host) != len(nics):
+        raise SpecError(f"--rate '{text}': {len(per_host)} lists for {len(nics)} hosts")
+    rates = []
+    for count, part in zip(nics, per_host):
+        given = [parse_rate(rate) for rate in part.split(",")]
+        if len(given) > count:
+            raise SpecError(f"--rate '{part}': {len(given)} rates for {count} NICs")
+        rates.append(tuple(given[nic % len(given)] for nic in range(count)))
+    return tuple(rates)
+
+
+def parse_names(text: str, hosts: int) -> tuple[str, ...]:
+    """`eth` or `eth,ens` (one prefix per host) to NIC name prefixes. Raises SpecError."""
+    names = tuple(text.split(","))
+    if len(names) == 1:
+        names *= hosts
+    if len(names) != hosts:
+        raise SpecError(f"--names '{text}': {len(names)} prefixes for {hosts} hosts")
+    for name in names:
+        if not _NAME.match(name) or name == "lo":
+            raise SpecError(f"--names '{name}': expected 2 to 12 letters, digits or _, no digit first or last")
+    return names
+
+
+def make_spec(hosts: int, nics: str, rate: str | None = None, names: str = "eth", **rest: object) -> Spec:
+    """Checks everything that the command line gives. Raises SpecError."""
+    if not 1 <= hosts <= kMaxHosts:
+        raise SpecError(f"--hosts {hosts}: 1 to {kMaxHosts}")
+    counts = parse_counts(nics, hosts)
+    return Spec(counts, parse_rates(rate, counts), parse_names(names, hosts), **rest)  # type: ignore[arg-type]

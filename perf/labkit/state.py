@@ -1,0 +1,111 @@
+"""One small JSON file per living lab, under a lock that its owner holds: who dies, however it dies, lets go of it."""
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from .iproute import CommandError, ip, namespaces
+from .plan import Plan
+
+kPrefix = "rwlab"
+
+
+class NoSuchLab(LookupError):
+    """`--lab` names none that lives; the message lists those that do."""
+
+
+def folder() -> Path:
+    """Where the files lie: /run for root, else a private folder of the user."""
+    if os.geteuid() == 0:
+        path = Path("/run/railweave-lab")
+    else:
+        path = Path(os.environ.get("XDG_RUNTIME_DIR", tempfile.gettempdir())) / f"railweave-lab-{os.geteuid()}"
+    path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    return path
+
+
+def new_name() -> str:
+    """Unique on this machine: prefix, pid, random."""
+    return f"{kPrefix}-{os.getpid()}-{secrets.token_hex(2)}"
+
+
+class Claim:
+    """The lock and file of one lab. A forked child that inherits the descriptor keeps the lock too (the guardian does)."""
+
+    def __init__(self, name: str) -> None:
+        self.path = folder() / f"{name}.json"
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(self.fd, fcntl.LOCK_EX)
+
+    def write(self, plan: Plan) -> None:
+        text = json.dumps({"pid": os.getpid(), "plan": plan.to_json()}, indent=1).encode()
+        os.pwrite(self.fd, text, 0)
+        os.ftruncate(self.fd, len(text))
+
+    def remove(self) -> None:
+        self.path.unlink(missing_ok=True)
+
+
+def _is_held(path: Path) -> bool:
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def living() -> dict[str, dict]:
+    """Name to content of every lab whose owner lives."""
+    found = {}
+    for path in sorted(folder().glob(f"{kPrefix}-*.json")):
+        if _is_held(path):
+            try:
+                found[path.stem] = json.loads(path.read_text())
+            except ValueError:
+                pass  # being written
+    return found
+
+
+def load(name: str | None) -> Plan:
+    """The plan of a living lab; None means the only one. Raises NoSuchLab."""
+    labs = living()
+    known = ", ".join(labs) or "none"
+    if name is None:
+        if len(labs) != 1:
+            raise NoSuchLab(f"--lab is needed unless exactly one lab lives (living: {known})")
+        name = next(iter(labs))
+    if name not in labs:
+        raise NoSuchLab(f"--lab {name}: no such lab (living: {known})")
+    return Plan.from_json(labs[name]["plan"])
+
+
+def clean_leftovers() -> list[str]:
+    """Removes namespaces and files of labs whose owner and guardian are both gone. Returns the labs' names."""
+    removed = []
+    for path in folder().glob(f"{kPrefix}-*.json"):
+        if not _is_held(path):
+            removed.append(path.stem)
+            for ns in _namespaces_of(path.stem):
+                try:
+                    ip("netns", "del", ns)
+                except CommandError:
+                    pass  # another lab's start was quicker
+            path.unlink(missing_ok=True)
+    return removed
+
+
+def _namespaces_of(lab: str) -> list[str]:
+    try:
+        return [ns for ns in namespaces() if ns.startswith(f"{lab}-")]
+    except CommandError:
+        return []

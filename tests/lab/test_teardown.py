@@ -1,0 +1,116 @@
+"""However a lab ends, nothing of it stays: no namespace, no process, no file."""
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import support
+from support import alive, eventually, lab, namespaces, start, state_file
+
+# Prints the lab's name and its own pid, leaves a child in a session of its own, and stays.
+_STAY = ["--nics", "1", "--", "sh", "-c", "setsid sleep 300 & echo $RWLAB $$ $!; wait; sleep 300"]
+
+
+class Running:
+    """A lab whose ranks sleep, once all of them have reported."""
+
+    def __init__(self, *options: str, ranks: int = 2) -> None:
+        self.process = start("run", *options, *_STAY)
+        self.name, self.pids = "", []
+        for _ in range(ranks):
+            match = re.search(r"(rwlab-\S+) (\d+) (\d+)", self.process.stdout.readline())
+            assert match, self.process.stderr.read()
+            self.name = match[1]
+            self.pids += [int(match[2]), int(match[3])]
+
+    def gone(self) -> bool:
+        return not namespaces(self.name) and not state_file(self.name).exists() and not any(alive(pid) for pid in self.pids)
+
+    def end(self) -> int:
+        self.process.communicate(timeout=20)
+        return self.process.returncode
+
+
+class Teardown(unittest.TestCase):
+    def check(self, running: Running, status: int) -> None:
+        self.assertEqual(running.end(), status)
+        self.assertTrue(running.gone(), f"{namespaces(running.name)} {[pid for pid in running.pids if alive(pid)]}")
+
+    def test_ctrl_c(self) -> None:
+        running = Running()
+        os.killpg(running.process.pid, signal.SIGINT)  # what a terminal does
+        self.check(running, 130)
+
+    def test_second_ctrl_c_does_not_hurt(self) -> None:
+        running = Running()
+        for _ in range(3):
+            running.process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        self.check(running, 130)
+
+    def test_sigterm(self) -> None:
+        running = Running()
+        running.process.terminate()
+        self.check(running, 143)
+
+    def test_ranks_that_ignore_sigterm(self) -> None:
+        process = start("run", "--nics", "1", "--", "sh", "-c", "trap '' TERM; echo $RWLAB; while :; do sleep 1; done")
+        name = process.stdout.readline().split()[1]
+        process.terminate()
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 143)
+        self.assertEqual(namespaces(name), [])
+
+    def test_sigkill_of_the_lab(self) -> None:
+        running = Running()
+        running.process.kill()
+        running.end()
+        self.assertTrue(eventually(running.gone))
+
+    def test_sigkill_of_a_rank(self) -> None:
+        running = Running()
+        for pid in running.pids[0::2]:
+            os.kill(pid, signal.SIGKILL)
+        running.pids = running.pids[0::2]  # what a rank put into a session of its own dies with the namespace
+        self.check(running, 137)
+
+    def test_loopback(self) -> None:
+        running = Running("--loopback")
+        running.pids, detached = running.pids[0::2], running.pids[1::2]
+        running.process.terminate()
+        self.check(running, 143)
+        for pid in detached:  # no namespace shows whose they are: the lab leaves them alone
+            os.kill(pid, signal.SIGKILL)
+
+    def test_leftovers_of_a_lab_that_lost_its_guardian_too(self) -> None:
+        running = Running()
+        os.killpg(running.process.pid, signal.SIGSTOP)
+        guardians = subprocess.run(["pgrep", "-P", str(running.process.pid)], capture_output=True, text=True, check=True)
+        for pid in [*map(int, guardians.stdout.split()), running.process.pid, *running.pids]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        running.end()
+        self.assertTrue(namespaces(running.name))
+        self.assertEqual(lab("run", "--hosts", "1", "--nics", "1", "--", "true").returncode, 0)
+        self.assertTrue(running.gone())
+
+    def test_two_labs_at_once(self) -> None:
+        first, second = Running(), Running()
+        self.assertNotEqual(first.name, second.name)
+        self.assertEqual(len(namespaces(second.name)), 2)
+        first.process.terminate()
+        self.check(first, 143)
+        self.assertEqual(len(namespaces(second.name)), 2)
+        self.assertTrue(all(alive(pid) for pid in second.pids))
+        second.process.terminate()
+        self.check(second, 143)
+
+
+if __name__ == "__main__":
+    support.main()
