@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Holds the sources to rules.py. Each finding says file:line, what is wrong and what to do."""
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import cxx
+import headers
+import rules
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def source_files(root):
+    """Text files that git tracks or would track, relative to root."""
+    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True,
+                            text=True)
+    if listed.returncode == 0:
+        names = listed.stdout.splitlines()
+    else:  # an unpacked archive
+        left_out = {"build", ".venv", ".git", "__pycache__"}
+        names = [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()]
+        names = [n for n in names if not left_out & set(Path(n).parts)]
+    return sorted(n for n in names if (root / n).is_file() and not (root / n).is_symlink())
+
+
+def text_of(path):
+    try:
+        return path.read_text()
+    except UnicodeDecodeError:
+        return ""  # a picture, say
+
+
+def is_cxx(name):
+    return name.endswith((".h", ".cc"))
+
+
+def is_python(root, name):
+    return name.endswith(".py") or ("." not in Path(name).name and re.match(r"#!.*python", text_of(root / name)[:80]))
+
+
+def layer_of(name):
+    parts = Path(name).parts
+    if parts[0] == "include":
+        return "railweave"
+    return parts[1] if parts[0] == "plugin" and len(parts) > 2 else None
+
+
+def check_layers(root):
+    for name in filter(is_cxx, source_files(root)):
+        layer = layer_of(name)
+        if layer is None:
+            continue
+        if layer not in rules.LAYERS:
+            yield f"{name}:1: plugin/{layer} is no layer that tests/tidy/rules.py knows; add it to LAYERS"
+            continue
+        allowed = [layer, *rules.LAYERS[layer]]
+        for number, line in enumerate(text_of(root / name).splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match and match[1].split("/")[0] not in allowed:
+                yield (f"{name}:{number}: {layer} may include {', '.join(allowed)} and not \"{match[1]}\"; "
+                       "let the inner layer define what it needs, or move the code outward")
+
+
+def check_patterns(root):
+    compiled = [(p, *map(re.compile, (p.pattern, p.where, p.unless))) for p in rules.PATTERNS]
+    here = str(root)
+    for name in source_files(root):
+        text = text_of(root / name)
+        lines = text.splitlines()
+        code = cxx.without_comments_and_strings(text).splitlines() if is_cxx(name) else lines
+        for number, line in enumerate(lines, 1):
+            if here in line and len(here) > 1:
+                yield f"{name}:{number}: names this machine's path {here}; write paths from the repository's root"
+            for rule, pattern, where, unless in compiled:
+                if not where.match(name) or unless.match(name):
+                    continue
+                # Preprocessor lines keep their strings: an include's name is one.
+                subject = line if rule.in_comments or line.lstrip().startswith("#") else code[number - 1]
+                if found := pattern.search(subject):
+                    yield f"{name}:{number}: '{found[0].strip()}': {rule.instead}"
+
+
+def check_names(root):
+    banned = re.compile(r"(?:^|[_\-.])(" + "|".join(rules.BANNED_WORDS_IN_NAMES) + r")(?:$|[_\-.])")
+    for name in source_files(root):
+        for part in Path(name).parts:
+            if found := banned.search(part.lower()):
+                yield f"{name}:1: '{found[1]}' says nothing; name the file after the one thing it does"
+        if is_cxx(name) and not rules.CXX_FILE_NAME.fullmatch(Path(name).name):
+            yield f"{name}:1: C++ files are named in snake_case.h or snake_case.cc"
+
+
+def python_functions(text, name):
+    for node in ast.walk(ast.parse(text, name)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name, node.lineno, node.end_lineno - node.lineno + 1
+
+
+def check_sizes(root):
+    for name in source_files(root):
+        python = is_python(root, name)
+        if not is_cxx(name) and not python:
+            continue
+        text = text_of(root / name)
+        lines = text.count("\n")
+        if lines > rules.FILE_LINES_MAX:
+            yield f"{name}:1: {lines} lines, at most {rules.FILE_LINES_MAX}; one mechanism per file: split it"
+        for function, line, length in python_functions(text, name) if python else cxx.functions(text):
+            if length > rules.FUNCTION_LINES_MAX:
+                yield (f"{name}:{line}: {function} has {length} lines, at most {rules.FUNCTION_LINES_MAX}; "
+                       "give its steps names of their own")
+
+
+def check_generated(root, page, program):
+    wanted = subprocess.run([program], capture_output=True, text=True, check=True).stdout
+    if text_of(root / page) != wanted:
+        yield f"{page}:1: differs from what its program prints; run: {Path(program).name} > {page}"
+
+
+CHECKS = {"layers": check_layers, "patterns": check_patterns, "names": check_names, "sizes": check_sizes}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", type=Path, default=ROOT, help="the tree to look at")
+    commands = parser.add_subparsers(dest="check", required=True)
+    for name in CHECKS:
+        commands.add_parser(name)
+    alone = commands.add_parser("headers", help="every header compiles alone")
+    alone.add_argument("--compile-commands", type=Path, required=True)
+    generated = commands.add_parser("generated", help="a page is what its program prints")
+    generated.add_argument("page")
+    generated.add_argument("program")
+    args = parser.parse_args()
+    if args.check == "headers":
+        names = [n for n in source_files(args.root) if n.endswith(".h")]
+        findings = headers.check(args.root, names, args.compile_commands)
+    elif args.check == "generated":
+        findings = check_generated(args.root, args.page, args.program)
+    else:
+        findings = CHECKS[args.check](args.root)
+    findings = list(findings)
+    for finding in findings:
+        print(finding)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""Every header compiles alone: it includes what it uses."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+COMPILER = "g++"
+
+
+def include_flags(compile_commands):
+    """All include paths and defines that any file of the build is compiled with, in order, each once."""
+    flags = []
+    for entry in json.loads(compile_commands.read_text()):
+        words = shlex.split(entry["command"])
+        for at, word in enumerate(words):
+            if word == "-isystem":
+                flags.append((word, words[at + 1]))
+            elif word.startswith(("-I", "-D")):
+                flags.append((word,))
+    return [word for flag in dict.fromkeys(flags) for word in flag]
+
+
+def first_error(output):
+    return next((line for line in output.splitlines() if "error" in line), output.strip() or "the compiler failed")
+
+
+def check(root, names, compile_commands):
+    flags = ["-std=c++20", "-w", *include_flags(compile_commands)]
+    launcher = ["ccache"] if shutil.which("ccache") else []
+    directory = compile_commands.parent / "tidy-headers"  # the same each time, or ccache would not know it again
+    directory.mkdir(exist_ok=True)
+
+    def compile_alone(name):
+        # Compiled, not merely parsed, because ccache remembers only that; twice, for a guard that is missing.
+        source = directory / (name.replace("/", ".") + ".cc")
+        source.write_text(f'#include "{root / name}"\n#include "{root / name}"\n')
+        command = [*launcher, COMPILER, *flags, "-O0", "-c", str(source), "-o", f"{source}.o"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            return f"{name}:1: does not compile alone; include what it uses: {first_error(done.stderr)}"
+        return None
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from filter(None, pool.map(compile_alone, names))

@@ -1,0 +1,64 @@
+"""The rules that check.py holds the sources to. To change a rule, change it here and say why in the commit."""
+
+import re
+from dataclasses import dataclass
+
+# Who may include whom ("an arrow in docs/architecture.md"); a layer may always include itself. `railweave` is include/.
+LAYERS = {
+    "railweave": [],
+    "base": ["railweave"],
+    "protocol": ["base", "railweave"],
+    "wire": ["base", "railweave"],
+    "discovery": ["base", "railweave"],
+    "engine": ["protocol", "wire", "discovery", "base", "railweave"],
+    "nccl": ["engine", "base", "railweave"],
+}
+
+FILE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 100
+
+# No name is a place to put things.
+BANNED_WORDS_IN_NAMES = ["util", "utils", "manager", "helper", "helpers", "impl", "misc", "common_defs"]
+CXX_FILE_NAME = re.compile(r"[a-z][a-z0-9_]*\.(h|cc)")
+
+
+@dataclass
+class Pattern:
+    """What no line may match, once comments and strings are gone (unless in_comments)."""
+
+    pattern: str
+    instead: str  # what to do
+    where: str  # paths, a regular expression matched from the start
+    unless: str = r"(?!)"  # paths left out, likewise
+    in_comments: bool = False  # also look at comments and strings
+
+
+SOURCES = r"(plugin|include|collectives)/.*\.(h|cc)$"
+PROTOCOL = r"plugin/protocol/"
+# Programs that people run may speak to them.
+PROGRAMS = r".*(_main\.cc$|/info/|/main\.cc$)"
+
+PATTERNS = [
+    Pattern(r"\b(secure_)?getenv\b|\benviron\b|\bsetenv\b",
+            "read the environment through Config (plugin/base/config_table.cc)", SOURCES, r"plugin/base/"),
+    Pattern(r"#\s*include\s*<(sys/.*|netinet/.*|arpa/.*|linux/.*|net/.*|unistd\.h|fcntl\.h|poll\.h|signal\.h|pthread\.h|"
+            r"time\.h|ctime|thread|mutex|shared_mutex|condition_variable|future|semaphore|iostream|fstream|cstdio|"
+            r"filesystem|random)>",
+            "the protocol does no I/O, reads no clock, starts no thread: let it come in as an argument", PROTOCOL),
+    Pattern(r"#\s*include\s*\"base/(clock|fd|random)\.h\"",
+            "time, descriptors and randomness come to the protocol as arguments", PROTOCOL),
+    Pattern(r"\b(steady_clock|system_clock|high_resolution_clock)\b|\bnow\(\)|\bclock_gettime\b",
+            "time comes to the protocol as an argument", PROTOCOL),
+    Pattern(r"\b(system_clock|high_resolution_clock|steady_clock)\b", "use base/clock.h: one clock, CLOCK_MONOTONIC",
+            SOURCES),
+    Pattern(r"\bstd::(cout|cerr|clog)\b|\b(printf|fprintf|puts|fputs|perror)\(|\bfmt::print\b",
+            "a library is silent: log through base/log.h", SOURCES, PROGRAMS),
+    Pattern(r"\bvolatile\b", "volatile does not synchronise: use std::atomic and argue the order", SOURCES),
+    Pattern(r"\bthrow\b(?!\s*;)", "errors are values: return a Status", SOURCES, PROGRAMS),
+    Pattern(r"#\s*define\s+private\b|#\s*define\s+protected\b", "test through public calls", r".*\.(h|cc)$"),
+    Pattern(r"^\s*using\s+namespace\b", "name what you use: a header's using reaches every file", r".*\.h$"),
+    Pattern(r"#\s*include\s*\"\.\.?/", "write includes from the roots include/ and plugin/", r".*\.(h|cc)$"),
+    Pattern(r"#\s*include\s*[<\"](CLI|nlohmann)/", "the plugin must stay light: this belongs in programs", SOURCES,
+            PROGRAMS),
+    Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
+]

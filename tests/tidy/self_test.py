@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Each rule of tests/tidy finds a violation made for it, and leaves clean sources alone."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+import check
+import cxx
+import headers
+import rules
+
+
+class Tree:
+    """A made-up source tree."""
+
+    def __init__(self, files):
+        self.directory = tempfile.TemporaryDirectory()
+        self.root = Path(self.directory.name)
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
+    def __enter__(self):
+        return self.root
+
+    def __exit__(self, *_):
+        self.directory.cleanup()
+
+
+class TidyTest(unittest.TestCase):
+    def expect(self, which, files, *beginnings):
+        with Tree(files) as root:
+            found = list(check.CHECKS[which](root))
+        self.assertEqual(len(found), len(beginnings), found)
+        for finding, beginning in zip(found, beginnings):
+            self.assertTrue(finding.startswith(beginning), f"{finding!r} does not begin with {beginning!r}")
+
+    def test_includes_point_inward(self):
+        self.expect("layers", {"plugin/protocol/a.cc": '#include "protocol/a.h"\n#include "base/fifo.h"\n'
+                                                       '#include "railweave/status.h"\n#include "wire/wire.h"\n'},
+                    'plugin/protocol/a.cc:4: protocol may include protocol, base, railweave and not "wire/wire.h"')
+        self.expect("layers", {"include/railweave/a.h": '#include "base/fd.h"\n'}, "include/railweave/a.h:1: ")
+        self.expect("layers", {"plugin/wire/tcp/a.h": '#include "engine/engine.h"\n'}, "plugin/wire/tcp/a.h:1: ")
+        self.expect("layers", {"plugin/base/a.cc": ' #  include "a.h"\n'}, "plugin/base/a.cc:1: ")
+        self.expect("layers", {"plugin/newlayer/a.cc": ""}, "plugin/newlayer/a.cc:1: plugin/newlayer is no layer")
+        self.expect("layers", {"tests/unit/a.cc": '#include "engine/engine.h"\n'})
+
+    def test_each_pattern_has_a_line_that_it_finds(self):
+        # In the order of rules.PATTERNS: where, what.
+        violations = [
+            ("plugin/engine/a.cc", 'const char* home = getenv("HOME");'),
+            ("plugin/protocol/a.h", "#include <sys/socket.h>"),
+            ("plugin/protocol/a.h", '#include "base/clock.h"'),
+            ("plugin/protocol/a.cc", "const TimePoint t = now();"),
+            ("plugin/engine/a.cc", "auto t = std::chrono::steady_clock::now();"),
+            ("plugin/engine/a.cc", 'std::cout << "hello";'),
+            ("plugin/engine/a.cc", "volatile bool quit;"),
+            ("plugin/engine/a.cc", 'if (!ok) throw std::runtime_error("no");'),
+            ("tests/unit/a.cc", "#define private public"),
+            ("plugin/engine/a.h", "using namespace std;"),
+            ("plugin/engine/a.cc", '#include "../base/fd.h"'),
+            ("plugin/engine/a.cc", "#include <CLI/CLI.hpp>"),
+            ("docs/a.md", "TO" "DO: write this"),
+        ]
+        self.assertEqual(len(violations), len(rules.PATTERNS), "a pattern without a test")
+        for (name, line), rule in zip(violations, rules.PATTERNS):
+            with self.subTest(line), Tree({name: f"\n{line}\n"}) as root:
+                found = list(check.check_patterns(root))
+                self.assertTrue(any(f.startswith(f"{name}:2: ") and rule.instead in f for f in found), found)
+
+    def test_patterns_leave_comments_strings_and_exceptions_alone(self):
+        self.expect("patterns", {
+            "plugin/engine/a.cc": '// never volatile, getenv\nlog("do not throw, getenv");\n/* std::cout\n*/\n',
+            "plugin/base/a.cc": 'getenv("A");\n',
+            "plugin/nccl/a.cc": "try { f(); } catch (...) { throw; }\n",
+            "plugin/discovery/info_main.cc": 'std::printf("%d", 1);\n',
+        })
+
+    def test_no_path_of_this_machine(self):
+        with Tree({}) as root:
+            (root / "a.md").write_text(f"see {root}/docs\n")
+            self.assertTrue(next(check.check_patterns(root)).startswith("a.md:1: names this machine's path"))
+
+    def test_names(self):
+        self.expect("names", {"plugin/base/a_util.h": "", "plugin/base/utility.h": ""}, "plugin/base/a_util.h:1")
+        self.expect("names", {"plugin/helpers/a.h": ""}, "plugin/helpers/a.h:1")
+        self.expect("names", {"plugin/base/OwnedFd.h": ""}, "plugin/base/OwnedFd.h:1: C++ files are named")
+
+    def test_sizes(self):
+        body = "  step();\n" * (rules.FUNCTION_LINES_MAX - 1)
+        self.expect("sizes", {"a.cc": "void f() {\n" + body + "}\n"}, "a.cc:1: f has 101 lines")
+        self.expect("sizes", {"a.cc": "void f() {\n" + body[10:] + "}\n"})
+        self.expect("sizes", {"a.cc": "namespace a {\n" + "int x;\n" * 200 + "}\n"})
+        self.expect("sizes", {"a.cc": "\n" * (rules.FILE_LINES_MAX + 1)}, "a.cc:1: 601 lines")
+        python = "#!/usr/bin/env python3\ndef f():\n" + "    x = 1\n" * 101
+        self.expect("sizes", {"tool": python}, "tool:2: f has 102 lines")
+
+    def test_finds_functions(self):
+        text = """
+namespace a {
+struct alignas(64) Ring {
+  Ring() : a_{1}, b_(2) {
+    f([] { return 1; });
+  }
+  template <class T>
+  bool push(T&& value) const {
+    if (value) { return true; }
+    return "}{";  // }
+  }
+  int count = 0;
+};
+Result<int> free_function(int n) {
+  struct Local { int x; };
+  return n;
+}
+constexpr int kTable[] = {1, 2, 3};
+#define MACRO(x) do { x; \\
+  } while (0)
+TEST(Suite, Name) {
+}
+}  // namespace a
+"""
+        found = list(cxx.functions(text))
+        self.assertEqual(found, [("Ring", 4, 3), ("push", 7, 5), ("free_function", 14, 4), ("TEST", 21, 2)])
+
+    def test_headers_compile_alone(self):
+        files = {"include/good.h": "#pragma once\n#include <string>\nstruct A { std::string s; };\n",
+                 "include/bad.h": "#pragma once\nstruct B { std::string s; };\n",
+                 "include/twice.h": "struct C {};\n"}
+        with Tree(files) as root:
+            commands = root / "compile_commands.json"
+            commands.write_text(json.dumps([{"command": f"c++ -I{root}/include -isystem /usr/include/x -c a.cc"}]))
+            self.assertEqual(headers.include_flags(commands), [f"-I{root}/include", "-isystem", "/usr/include/x"])
+            found = list(headers.check(root, list(files), commands))
+        self.assertEqual([f.split(":")[0] for f in found], ["include/bad.h", "include/twice.h"])
+
+    def test_generated_page(self):
+        with Tree({"page.md": "old\n", "program": "#!/bin/sh\necho new\n"}) as root:
+            (root / "program").chmod(0o755)
+            self.assertEqual(len(list(check.check_generated(root, "page.md", str(root / "program")))), 1)
+            (root / "page.md").write_text("new\n")
+            self.assertEqual(list(check.check_generated(root, "page.md", str(root / "program"))), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
