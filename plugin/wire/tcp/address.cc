@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace railweave::wire {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "fmt/format.h"
+#include <fmt/format.h>
 #include "wire/tcp/address.h"
 
 namespace railweave::wire {

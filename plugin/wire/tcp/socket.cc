@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "fmt/format.h"
+#include <fmt/format.h>
 
 namespace railweave::wire {
 namespace {
