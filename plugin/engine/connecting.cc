@@ -1,0 +1,49 @@
+#include "engine/connecting.h"
+
+#include "base/clock.h"
+#include "engine/fork_guard.h"
+#include "engine/host_engine.h"
+
+namespace railweave::engine {
+namespace {
+
+Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this process was forked: its engine lives in the parent only"); }
+
+}  // namespace
+
+EngineListener::~EngineListener() {
+  if (!forked_child()) engine_->close_listener(queue_->id());
+}
+
+Result<std::unique_ptr<RecvStream>> EngineListener::accept() {
+  if (forked_child()) return dead_after_fork();
+  std::unique_ptr<RecvEnd> end = queue_->pop();
+  if (end) end->hold(engine_);
+  return std::unique_ptr<RecvStream>(std::move(end));
+}
+
+EngineConnector::EngineConnector(std::shared_ptr<HostEngine> engine, std::shared_ptr<PendingStream> pending, std::string peer)
+    : engine_(std::move(engine)), pending_(std::move(pending)), peer_(std::move(peer)),
+      deadline_(now() + engine_->config().connect_timeout) {}
+
+EngineConnector::~EngineConnector() {
+  if (!forked_child()) pending_->give_up();
+}
+
+Result<std::unique_ptr<SendStream>> EngineConnector::poll() {
+  if (forked_child()) return dead_after_fork();
+  if (const std::shared_ptr<LiveSession> session = pending_->session()) session->progress();
+  Result<std::unique_ptr<SendEnd>> end = pending_->take();
+  if (!end.ok()) return Status(end.status().code(), end.status().scope(), "connecting to " + peer_ + ": " + end.status().message(),
+                               end.status().system_errno());
+  if (*end) {
+    (*end)->hold(engine_);
+    return std::unique_ptr<SendStream>(std::move(*end));
+  }
+  if (now() < deadline_) return std::unique_ptr<SendStream>();
+  return Status(Code::timed_out, Scope::stream, "connecting to " + peer_ + ": no answer within " +
+                                                    std::to_string(std::chrono::duration_cast<std::chrono::seconds>(engine_->config().connect_timeout).count()) +
+                                                    " s (RAILWEAVE_CONNECT_TIMEOUT)");
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,192 @@
+#include "engine/dial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "wire/tcp/socket.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos kHandshakeTime = 5s;      // one attempt
+constexpr Nanos kJoinTime = 3s;
+constexpr Nanos kRoundPause = 250ms;
+constexpr int kRoundsMax = 4;             // of refusals; silence is bounded by the deadline
+constexpr std::size_t kAttemptsPerRound = 8;
+constexpr double kBytesPerLane = 25e9 / 8;
+
+std::uint64_t random_serial() {
+  const auto bytes = random_id();
+  std::uint64_t serial;
+  std::memcpy(&serial, bytes.data(), sizeof serial);
+  return serial;
+}
+
+wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class) {
+  return {.source = route.source,
+          .interface = rail.name,
+          .remote = wire::socket_address(route.target.address, route.target.port),
+          .options = {self.config->congestion_control, traffic_class}};
+}
+
+}  // namespace
+
+int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remote) {
+  if (config.lanes_per_rail > 0) return config.lanes_per_rail;
+  const double slower = std::min(local.speed.bytes_per_s, Rate::from_megabits(remote.speed_mbps).bytes_per_s);
+  return std::clamp(int(std::ceil(slower / kBytesPerLane)), 1, 16);
+}
+
+Dial::Dial(Reactor& reactor, const Identity& self, HandleContent peer, int traffic_class, Callbacks callbacks)
+    : reactor_(reactor), self_(self), peer_(std::move(peer)), traffic_class_(traffic_class), callbacks_(std::move(callbacks)),
+      serial_(random_serial()), deadline_(now() + self.config->connect_timeout) {}
+
+Dial::~Dial() {
+  if (timer_) reactor_.cancel(timer_);
+}
+
+Hello Dial::hello(Hello::Kind kind, const Attempt& attempt) const {
+  Hello h;
+  h.kind = kind;
+  h.from = self_.instance;
+  h.to = peer_.instance;
+  h.session = serial_;
+  h.lane = attempt.lane;
+  h.local_rail = std::uint8_t(attempt.pair.local);
+  h.remote_rail = std::uint8_t(std::max(attempt.pair.remote, 0));
+  h.traffic_class = std::uint8_t(traffic_class_);
+  h.peer = self_.name;
+  if (kind == Hello::Kind::first) h.rails = *self_.announced;
+  return h;
+}
+
+void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
+  const Rail& rail = (*self_.rails)[attempt.pair.local];
+  attempt.what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
+  Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>(std::move(attempt))).get();
+  const TimePoint deadline = std::min(deadline_, now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
+  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(kind, *raw), deadline,
+                                   [this, raw, kind](Handshake::Outcome outcome) {
+                                     kind == Hello::Kind::first ? on_first(*raw, std::move(outcome)) : on_join(*raw, std::move(outcome));
+                                   });
+}
+
+// -------------------------------------------------------------------------------------------------------- first lane
+
+void Dial::start() { next_round(); }
+
+// All addresses of the handle at once, from rails of their subnets where there are such.
+void Dial::next_round() {
+  ++rounds_;
+  struct Way {
+    int rail;
+    Route route;
+  };
+  std::vector<Way> ways;
+  for (const PeerAddress& address : peer_.addresses) {
+    for (int i = 0; i < int(self_.rails->size()); ++i) {
+      Way way{i, {}};
+      if (best_route((*self_.rails)[i], PeerRail{"", 0, {address}}, way.route)) ways.push_back(way);
+    }
+  }
+  std::ranges::stable_partition(ways, [](const Way& w) { return w.route.same_subnet; });
+  const bool any_near = !ways.empty() && ways.front().route.same_subnet;
+  if (any_near && rounds_ == 1) std::erase_if(ways, [](const Way& w) { return !w.route.same_subnet; });
+  if (ways.size() > kAttemptsPerRound) ways.resize(kAttemptsPerRound);
+  if (ways.empty())
+    return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
+                                                           wire::to_string(peer_.addresses.front().address) + ")"));
+  for (const Way& way : ways) dial({.pair = {way.rail, -1}, .lane = 0, .what = {}, .handshake = nullptr}, way.route, Hello::Kind::first);
+}
+
+void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
+  const RailPair pair = attempt.pair;
+  const std::string what = attempt.what;
+  std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
+  const Hello& answer = outcome.hello;
+  if (outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance) {
+    attempts_.clear();
+    chosen_ = {{pair.local, answer.remote_rail}};
+    peer_rails_ = answer.rails;
+    next_lane_ = 1;
+    session_ = callbacks_.welcomed(answer, {std::move(outcome.fd), 0, pair.local, answer.remote_rail});
+    return begin_joins();
+  }
+  if (outcome.status.ok()) {
+    yielding_ = yielding_ || answer.refusal == Hello::Refusal::crossing || answer.refusal == Hello::Refusal::duplicate;
+    last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + answer.reason);
+  } else {
+    last_failure_ = outcome.status;
+  }
+  if (!attempts_.empty()) return;
+  // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): try again, a few times.
+  const bool silent = last_failure_.code() == Code::timed_out;
+  if ((rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_) return finish(last_failure_);
+  timer_ = reactor_.at(now() + kRoundPause, [this] {
+    timer_ = 0;
+    next_round();
+  });
+}
+
+void Dial::yield() {
+  attempts_.clear();
+  finish({});
+}
+
+// ------------------------------------------------------------------------------------------------------- other lanes
+
+void Dial::begin_joins() {
+  const auto& rails = *self_.rails;
+  if (session_ == nullptr || peer_rails_.empty()) return finish({});
+  candidates_ = candidate_pairs(rails, peer_rails_);
+  const RailPair first = chosen_.front();
+  const auto extra = lanes_per_pair(*self_.config, rails[first.local], peer_rails_[first.remote]) - 1;
+  for (int i = 0; i < extra; ++i) join_pair(first);
+  const auto plan = choose_pairs(candidates_, chosen_, int(rails.size()), int(peer_rails_.size()));
+  for (std::size_t i = 1; i < plan.size(); ++i) {
+    const int lanes = lanes_per_pair(*self_.config, rails[plan[i].local], peer_rails_[plan[i].remote]);
+    for (int k = 0; k < lanes; ++k) join_pair(plan[i]);
+  }
+  chosen_ = plan;
+  if (attempts_.empty()) finish({});
+}
+
+void Dial::join_pair(const RailPair& pair) {
+  Route route;
+  if (!best_route((*self_.rails)[pair.local], peer_rails_[pair.remote], route)) return;
+  dial({.pair = pair, .lane = next_lane_++, .what = {}, .handshake = nullptr}, route, Hello::Kind::join);
+}
+
+void Dial::on_join(Attempt& attempt, Handshake::Outcome outcome) {
+  const RailPair pair = attempt.pair;
+  const protocol::LaneId lane = attempt.lane;
+  const std::string what = attempt.what;
+  std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
+  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
+    callbacks_.joined(*session_, {std::move(outcome.fd), lane, pair.local, pair.remote});
+  } else if (!session_->over()) {
+    const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
+    RW_INFO(net, "no lane from {}: {}", what, why);
+    // A pair that cannot connect is out; its rails may still be reached with other partners.
+    if (std::erase(candidates_, pair) > 0) {
+      std::erase(chosen_, pair);
+      const auto before = chosen_.size();
+      chosen_ = choose_pairs(candidates_, chosen_, int(self_.rails->size()), int(peer_rails_.size()));
+      for (std::size_t i = before; i < chosen_.size(); ++i) join_pair(chosen_[i]);
+    }
+  }
+  if (attempts_.empty()) finish({});
+}
+
+void Dial::finish(Status status) {
+  if (timer_) reactor_.cancel(std::exchange(timer_, 0));
+  callbacks_.over(std::move(status));
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,53 @@
+// The engine's listening sockets: one per rail and address family. On the reactor's thread, except open() and rails().
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/hello.h"
+#include "engine/reactor.h"
+#include "railweave/config.h"
+#include "railweave/device.h"
+#include "railweave/status.h"
+
+namespace railweave::engine {
+
+class Doors {
+ public:
+  // `fd` is connected and non-blocking; it came in by local rail `rail`.
+  using OnConnection = std::function<void(OwnedFd fd, int rail)>;
+
+  explicit Doors(Reactor& reactor) : reactor_(reactor) {}
+  ~Doors();
+
+  // Errors: exhausted when the port range is used up (the message names it), system.
+  Status open(const Config& config, const std::vector<Rail>& rails);
+  // Starts accepting. Reactor's thread.
+  void serve(OnConnection on_connection);
+  // Stops accepting; nobody connects any more. Reactor's thread.
+  void close();
+
+  // The rails with the ports they listen on, as peers are told.
+  const std::vector<PeerRail>& rails() const { return rails_; }
+
+ private:
+  struct Door final : Pollable {
+    Doors* doors = nullptr;
+    int rail = 0;
+    OwnedFd fd;
+    Reactor::TimerId timer = 0;     // set while descriptors are exhausted
+    void on_ready(std::uint32_t) override { doors->accept_all(*this); }
+  };
+
+  void accept_all(Door& door);
+
+  Reactor& reactor_;
+  OnConnection on_connection_;
+  std::vector<std::unique_ptr<Door>> doors_;
+  std::vector<PeerRail> rails_;
+  bool warned_exhausted_ = false;
+};
+
+}  // namespace railweave::engine

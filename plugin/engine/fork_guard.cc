@@ -1,0 +1,42 @@
+#include "engine/fork_guard.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+namespace railweave::engine {
+namespace {
+
+constexpr int kDescriptors = 65536;
+std::atomic<std::uint64_t> guarded[kDescriptors / 64];
+std::atomic<bool> in_child{false};
+
+void close_all_in_child() {
+  bool any = false;
+  for (int word = 0; word < kDescriptors / 64; ++word) {
+    std::uint64_t bits = guarded[word].exchange(0, std::memory_order_relaxed);
+    any = any || bits != 0;
+    for (; bits != 0; bits &= bits - 1) close(word * 64 + __builtin_ctzll(bits));
+  }
+  if (any) in_child.store(true, std::memory_order_relaxed);
+}
+
+std::once_flag installed;
+
+}  // namespace
+
+void guard_descriptor(int fd) {
+  std::call_once(installed, [] { pthread_atfork(nullptr, nullptr, close_all_in_child); });
+  if (fd >= 0 && fd < kDescriptors) guarded[fd / 64].fetch_or(std::uint64_t{1} << (fd % 64), std::memory_order_relaxed);
+}
+
+void release_descriptor(int fd) {
+  if (fd >= 0 && fd < kDescriptors) guarded[fd / 64].fetch_and(~(std::uint64_t{1} << (fd % 64)), std::memory_order_relaxed);
+}
+
+bool forked_child() { return in_child.load(std::memory_order_relaxed); }
+
+}  // namespace railweave::engine

@@ -1,0 +1,61 @@
+// The handshake's messages: what two instances say on a new connection before it becomes a lane (docs/protocol.md).
+//
+//   dialler → acceptor   first: begin a session, this is its lane 0 │ join: add a lane to a session
+//   acceptor → dialler   welcome: it is a lane now │ refused: why, then the connection is closed
+//
+// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome) or a reason (refused).
+// Plain values; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/handle.h"
+#include "railweave/device.h"
+#include "railweave/status.h"
+
+namespace railweave::engine {
+
+inline constexpr std::size_t kHelloFixedBytes = 80;
+inline constexpr std::size_t kHelloBodyBytesMax = 16 * 1024;
+inline constexpr std::uint16_t kHelloVersion = 1;
+
+// A rail as the peer needs to know it.
+struct PeerRail {
+  std::string name;
+  std::uint32_t speed_mbps = 0;
+  std::vector<PeerAddress> addresses;  // with the port its owner listens on
+};
+
+struct Hello {
+  enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4 };
+  // Why a first was refused, where the dialler must act on it.
+  enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4, version = 5 };
+
+  Kind kind = Kind::first;
+  Refusal refusal = Refusal::none;
+  std::uint16_t version = kHelloVersion;
+  std::uint64_t features = 0;      // a bit the reader does not know is refused by number
+  InstanceId from{}, to{};
+  std::uint64_t session = 0;       // drawn by the dialler of the first lane
+  std::uint16_t lane = 0;
+  std::uint8_t local_rail = 0;     // the dialler's rail
+  std::uint8_t remote_rail = 0;    // the acceptor's
+  std::uint8_t traffic_class = 0;
+  std::string peer;                // "host pid 123", for messages; at most 255 bytes
+  std::vector<PeerRail> rails;     // at most 64
+  std::string reason;              // refused
+};
+
+std::vector<std::byte> encode_hello(const Hello& hello);
+
+// Bytes that the whole message has, once its fixed part is there. Errors: Code::remote; not ours (random bytes, HTTP),
+// another version, unknown features, a body too long.
+Result<std::size_t> hello_bytes(std::span<const std::byte, kHelloFixedBytes> fixed);
+// Of the whole message. Errors: Code::remote, saying what is wrong with it.
+Result<Hello> decode_hello(std::span<const std::byte> message);
+
+}  // namespace railweave::engine

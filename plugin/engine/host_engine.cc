@@ -1,0 +1,275 @@
+#include "engine/host_engine.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <future>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "discovery/devices.h"
+#include "discovery/host_view.h"
+#include "discovery/rails.h"
+#include "engine/connecting.h"
+#include "engine/fork_guard.h"
+#include "wire/tcp/lane.h"
+#include "wire/tcp/socket.h"
+
+namespace railweave {
+
+Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
+  Result<discovery::Discovered> found = discovery::discover_rails(config, *discovery::this_host());
+  if (!found.ok()) return found.status();
+  std::vector<Device> devices = discovery::make_devices(found->taken, config.devices);
+  auto engine = std::make_shared<engine::HostEngine>(config, std::move(found->taken), std::move(devices));
+  if (Status s = engine->start(); !s.ok()) return s;
+  return std::shared_ptr<Engine>(std::move(engine));
+}
+
+}  // namespace railweave
+
+namespace railweave::engine {
+namespace {
+
+std::string own_name() {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return std::string(host.data()) + " pid " + std::to_string(getpid());
+}
+
+Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this process was forked: its engine lives in the parent only"); }
+
+}  // namespace
+
+HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
+    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)), doors_(reactor_) {
+  self_.instance = random_id();
+  self_.name = own_name();
+  self_.rails = &rails_;
+  self_.announced = &doors_.rails();
+  self_.config = &config_;
+}
+
+Status HostEngine::start() {
+  if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
+  if (Status s = reactor_.start(); !s.ok()) return s;
+  reactor_.run_soon([this] { doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); }); });
+  return {};
+}
+
+HostEngine::~HostEngine() {
+  if (!forked_child()) say_farewell();
+  reactor_.stop();
+  std::map<PeerKey, std::shared_ptr<LiveSession>> sessions;
+  std::map<std::uint32_t, std::shared_ptr<ListenQueue>> listeners;
+  {
+    const std::lock_guard lock(table_mutex_);
+    sessions.swap(sessions_);
+    listeners.swap(listeners_);
+  }
+  if (forked_child()) return;
+  for (auto& [id, queue] : listeners) queue->close();
+  for (auto& [key, session] : sessions) session->fail(Status(Code::cancelled, Scope::engine, "the engine ended"));
+}
+
+std::uint64_t HostEngine::rail_mask(int device) const {
+  std::uint64_t mask = 0;
+  for (int rail : devices_[std::size_t(device)].rails) mask |= std::uint64_t{1} << rail;
+  return mask;
+}
+
+// ------------------------------------------------------------------------------------------------------------ endpoints
+
+Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle) {
+  if (forked_child()) return dead_after_fork();
+  if (device < 0 || device >= int(devices_.size()))
+    return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
+                                                              std::to_string(devices_.size() - 1));
+  std::shared_ptr<ListenQueue> queue;
+  {
+    const std::lock_guard lock(table_mutex_);
+    queue = std::make_shared<ListenQueue>(next_listener_++, rail_mask(device));
+    listeners_.emplace(queue->id(), queue);
+  }
+  HandleContent content{self_.instance, queue->id(), {}};
+  // The device's own rails first: with several devices per host each is reached by its own way.
+  for (int rail : devices_[std::size_t(device)].rails)
+    for (const PeerAddress& a : doors_.rails()[std::size_t(rail)].addresses) content.addresses.push_back(a);
+  std::ranges::stable_partition(content.addresses, [](const PeerAddress& a) { return a.address.scope_id == 0; });
+  handle = encode_handle(content);
+  return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
+}
+
+void HostEngine::close_listener(std::uint32_t id) {
+  std::shared_ptr<ListenQueue> queue;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto it = listeners_.find(id);
+    if (it == listeners_.end()) return;
+    queue = std::move(it->second);
+    listeners_.erase(it);
+  }
+  queue->close();
+}
+
+PeerKey HostEngine::key_for_dial(const InstanceId& peer, int traffic_class) const {
+  return {peer, traffic_class, peer == self_.instance ? PeerKey::Half::dialler : PeerKey::Half::whole};
+}
+
+Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Class priority) {
+  if (forked_child()) return dead_after_fork();
+  if (device < 0 || device >= int(devices_.size()))
+    return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
+                                                              std::to_string(devices_.size() - 1));
+  Result<HandleContent> peer = decode_handle(handle);
+  if (!peer.ok()) return peer.status();
+  if (traffic_class < 0) traffic_class = std::max(config_.traffic_class, 0);
+  auto pending = std::make_shared<PendingStream>(peer->listener, rail_mask(device), priority);
+  const PeerKey key = key_for_dial(peer->instance, traffic_class);
+  std::shared_ptr<LiveSession> session;
+  {
+    const std::lock_guard lock(table_mutex_);
+    if (const auto it = sessions_.find(key); it != sessions_.end() && !it->second->over()) session = it->second;
+    if (!session) {
+      std::unique_ptr<Dial>& dial = dials_[key];
+      if (!dial) {
+        dial = std::make_unique<Dial>(
+            reactor_, self_, *peer, traffic_class,
+            Dial::Callbacks{.welcomed = [this, key](const Hello& welcome, NewLane lane) -> std::shared_ptr<LiveSession> {
+                              std::unique_lock table(table_mutex_);
+                              Dial& mine = *dials_.at(key);
+                              auto waiters = mine.take_waiters();
+                              const std::uint64_t serial = mine.serial();
+                              table.unlock();
+                              return add_session(key, welcome, serial, std::move(lane), std::move(waiters));
+                            },
+                            .joined = [this](LiveSession& joined, NewLane lane) { add_lane(joined, std::move(lane)); },
+                            .over = [this, key](const Status& status) { on_dial_over(key, status); }});
+        reactor_.run_soon([this, key] { start_dial(key); });
+      }
+      dial->add_waiter(pending);
+    }
+  }
+  if (session) {
+    session->open(pending);
+    wake_for(session);
+  }
+  return std::unique_ptr<Connector>(
+      std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), wire::to_string(peer->addresses.front().address)));
+}
+
+EngineStats HostEngine::stats() const {
+  EngineStats stats;
+  constexpr char kHex[] = "0123456789abcdef";
+  for (std::uint8_t byte : self_.instance) stats.instance += {kHex[byte >> 4], kHex[byte & 15]};
+  std::vector<std::shared_ptr<LiveSession>> sessions;
+  {
+    const std::lock_guard lock(table_mutex_);
+    for (const auto& [key, session] : sessions_) sessions.push_back(session);
+  }
+  for (const auto& session : sessions) stats.sessions.push_back(session->stats());
+  return stats;
+}
+
+// ------------------------------------------------------------------------------------------------------- session owner
+
+std::shared_ptr<ListenQueue> HostEngine::find_listener(std::uint32_t id) {
+  const std::lock_guard lock(table_mutex_);
+  const auto it = listeners_.find(id);
+  return it == listeners_.end() ? nullptr : it->second;
+}
+
+void HostEngine::wake_for(std::shared_ptr<LiveSession> session) {
+  reactor_.run_soon([this, session = std::move(session)] {
+    if (SessionWatch* watch = watch_of(*session)) watch->look();
+  });
+}
+
+void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
+  reactor_.run_soon([this, session = std::move(session)] { bury(session); });
+}
+
+// --------------------------------------------------------------------------------------------------- reactor's thread
+
+void HostEngine::start_dial(const PeerKey& key) {
+  Dial* dial = nullptr;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto it = dials_.find(key);
+    if (it != dials_.end()) dial = it->second.get();
+  }
+  if (dial && !leaving_) dial->start();
+}
+
+void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
+  std::unique_ptr<Dial> dial;
+  std::vector<std::shared_ptr<PendingStream>> waiters;
+  std::shared_ptr<LiveSession> session;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto it = dials_.find(key);
+    if (it == dials_.end()) return;
+    dial = std::move(it->second);
+    dials_.erase(it);
+    waiters = dial->take_waiters();
+    if (const auto s = sessions_.find(key); s != sessions_.end()) session = s->second;
+  }
+  for (auto& waiter : waiters) {
+    if (session) {
+      session->open(waiter);
+    } else {
+      waiter->fail(status.ok() ? Status(Code::remote, Scope::session, "the peer's own dial brought no session") : status);
+    }
+  }
+  // The dial is running a callback of its own: it dies when that has returned.
+  reactor_.run_soon([dead = std::shared_ptr<Dial>(std::move(dial))] {});
+}
+
+std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
+                                                     std::vector<std::shared_ptr<PendingStream>> waiters) {
+  auto session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial);
+  std::shared_ptr<LiveSession> old;
+  {
+    const std::lock_guard lock(table_mutex_);
+    old = std::exchange(sessions_[key], session);
+  }
+  if (old) bury(old);
+  watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
+  add_lane(*session, std::move(lane));
+  for (auto& waiter : waiters) session->open(waiter);
+  RW_INFO(net, "session with {} over {}", peer.peer, rails_[0].name);
+  if (SessionWatch* watch = watch_of(*session)) watch->look();
+  return session;
+}
+
+void HostEngine::add_lane(LiveSession& session, NewLane lane) {
+  const Rail& rail = rails_[std::size_t(lane.local_rail)];
+  RW_INFO(net, "lane {} to {}: {} {} → {}", lane.id, session.peer(), rail.name,
+          wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())));
+  auto tcp = std::make_unique<wire::TcpLane>(
+      std::move(lane.fd), rail.name,
+      wire::TcpLaneOptions{config_.zerocopy_threshold_bytes, rail.speed_known ? rail.speed : Rate{}});
+  if (!session.add_lane(lane.id, lane.local_rail, lane.remote_rail, std::move(tcp))) return;
+  if (SessionWatch* watch = watch_of(session)) watch->look();
+}
+
+SessionWatch* HostEngine::watch_of(const LiveSession& session) {
+  const auto it = watches_.find(&session);
+  return it == watches_.end() ? nullptr : it->second.get();
+}
+
+void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
+  session->fail(Status(Code::cancelled, Scope::session, "the session was replaced"));
+  session->close_lanes();
+  {
+    const std::lock_guard lock(table_mutex_);
+    std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
+  }
+  // Its watch may be on the stack below us.
+  if (auto node = watches_.extract(session.get()); !node.empty())
+    reactor_.run_soon([watch = std::shared_ptr<SessionWatch>(std::move(node.mapped()))] {});
+}
+
+}  // namespace railweave::engine

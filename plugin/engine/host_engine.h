@@ -1,0 +1,96 @@
+// The engine of one process (include/railweave/endpoint.h): one identity, one reactor, sessions by peer.
+//
+// Threads: as endpoint.h says. table_mutex_ guards the tables; it comes before a session's mutex and is never held across a
+// system call. Dials, handshakes, doors and watches belong to the reactor's thread.
+#pragma once
+
+#include <compare>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "engine/dial.h"
+#include "engine/doors.h"
+#include "engine/live_session.h"
+#include "engine/reactor.h"
+#include "engine/session_watch.h"
+#include "engine/stream_setup.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::engine {
+
+// Two instances share one session per traffic class. An instance that talks to itself has two halves of one.
+struct PeerKey {
+  InstanceId peer{};
+  int traffic_class = 0;
+  enum class Half { whole, dialler, acceptor } half = Half::whole;
+  friend auto operator<=>(const PeerKey&, const PeerKey&) = default;
+};
+
+class HostEngine final : public Engine, public SessionOwner, public std::enable_shared_from_this<HostEngine> {
+ public:
+  HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices);
+  ~HostEngine() override;
+  Status start();
+
+  const std::vector<Rail>& rails() const override { return rails_; }
+  const std::vector<Device>& devices() const override { return devices_; }
+  Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override;
+  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Class priority) override;
+  EngineStats stats() const override;
+
+  // For connectors and listeners.
+  const Config& config() const { return config_; }
+  void close_listener(std::uint32_t id);
+
+ private:
+  std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override;
+  void on_session_over(std::shared_ptr<LiveSession> session) override;
+  void wake_for(std::shared_ptr<LiveSession> session) override;
+
+  std::uint64_t rail_mask(int device) const;
+  PeerKey key_for_dial(const InstanceId& peer, int traffic_class) const;
+
+  // host_engine_accept.cc: the acceptor's side of handshakes. Reactor's thread.
+  void on_connection(OwnedFd fd, int rail);
+  void on_hello(int rail, Handshake::Outcome outcome);
+  Hello answer(const Hello& hello, Hello::Kind kind, int rail) const;
+  void refuse(OwnedFd fd, const Hello& hello, Hello::Refusal refusal, std::string reason);
+  void accept_first(OwnedFd fd, const Hello& hello, int rail);
+  void accept_join(OwnedFd fd, const Hello& hello, int rail);
+  PeerKey key_of_dialler(const Hello& hello) const;
+
+  // Reactor's thread.
+  void start_dial(const PeerKey& key);
+  std::shared_ptr<LiveSession> add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
+                                           std::vector<std::shared_ptr<PendingStream>> waiters);
+  void add_lane(LiveSession& session, NewLane lane);
+  void on_dial_over(const PeerKey& key, const Status& status);
+  SessionWatch* watch_of(const LiveSession& session);
+  void bury(const std::shared_ptr<LiveSession>& session);
+
+  // host_engine_farewell.cc
+  void say_farewell();
+
+  const Config config_;
+  const std::vector<Rail> rails_;
+  const std::vector<Device> devices_;
+  Identity self_;
+  Reactor reactor_;
+
+  mutable std::mutex table_mutex_;
+  std::map<PeerKey, std::shared_ptr<LiveSession>> sessions_;             // guarded by table_mutex_
+  std::map<PeerKey, std::unique_ptr<Dial>> dials_;                       // likewise; the dials are the reactor's
+  std::map<std::uint32_t, std::shared_ptr<ListenQueue>> listeners_;      // likewise
+  std::uint32_t next_listener_ = 1;
+
+  // Reactor's thread.
+  Doors doors_;
+  std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
+  std::map<const void*, std::unique_ptr<Handshake>> incoming_;
+  bool leaving_ = false;
+};
+
+}  // namespace railweave::engine

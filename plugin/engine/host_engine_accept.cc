@@ -1,0 +1,115 @@
+// The acceptor's side of handshakes: who may come in, and what becomes of crossing dials (decision D2).
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/host_engine.h"
+#include "wire/tcp/socket.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent stranger is shown out
+constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it newcomers are closed
+
+}  // namespace
+
+void HostEngine::on_connection(OwnedFd fd, int rail) {
+  if (leaving_ || incoming_.size() >= kIncomingMax) return;  // closes it
+  (void)wire::set_options(fd.get(), {config_.congestion_control, -1});
+  auto key = std::make_shared<const void*>(nullptr);
+  auto handshake = Handshake::await(reactor_, std::move(fd), now() + kHelloTime, [this, rail, key](Handshake::Outcome outcome) {
+    const auto node = incoming_.extract(*key);  // lives until we return
+    on_hello(rail, std::move(outcome));
+  });
+  *key = handshake.get();
+  incoming_.emplace(handshake.get(), std::move(handshake));
+}
+
+void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) {
+    RW_INFO(net, "shown out: {}", outcome.status.message());
+    return;
+  }
+  const Hello& hello = outcome.hello;
+  if (hello.to != self_.instance)
+    return refuse(std::move(outcome.fd), hello, Hello::Refusal::stranger, "this is another instance than the one expected");
+  switch (hello.kind) {
+    case Hello::Kind::first: return accept_first(std::move(outcome.fd), hello, rail);
+    case Hello::Kind::join: return accept_join(std::move(outcome.fd), hello, rail);
+    default: return refuse(std::move(outcome.fd), hello, Hello::Refusal::stranger, "not the beginning of a handshake");
+  }
+}
+
+Hello HostEngine::answer(const Hello& hello, Hello::Kind kind, int rail) const {
+  Hello a;
+  a.kind = kind;
+  a.from = self_.instance;
+  a.to = hello.from;
+  a.session = hello.session;
+  a.lane = hello.lane;
+  a.local_rail = hello.local_rail;
+  a.remote_rail = std::uint8_t(rail);
+  a.traffic_class = hello.traffic_class;
+  a.peer = self_.name;
+  return a;
+}
+
+void HostEngine::refuse(OwnedFd fd, const Hello& hello, Hello::Refusal refusal, std::string reason) {
+  Hello a = answer(hello, Hello::Kind::refused, 0);
+  a.refusal = refusal;
+  a.reason = std::move(reason);
+  (void)send_hello(fd.get(), a);
+}
+
+PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
+  return {hello.from, hello.traffic_class, hello.from == self_.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
+}
+
+void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
+  const PeerKey key = key_of_dialler(hello);
+  Dial* crossing = nullptr;
+  std::vector<std::shared_ptr<PendingStream>> waiters;
+  bool known = false;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto session = sessions_.find(key);
+    known = session != sessions_.end() && !session->second->over();
+    if (const auto dial = dials_.find(key); !known && dial != dials_.end()) {
+      crossing = dial->second.get();
+      if (hello.from > self_.instance) waiters = crossing->take_waiters();
+    }
+  }
+  if (known) return refuse(std::move(fd), hello, Hello::Refusal::duplicate, "there is a session already");
+  if (crossing && hello.from < self_.instance)
+    return refuse(std::move(fd), hello, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
+  Hello welcome = answer(hello, Hello::Kind::welcome, rail);
+  welcome.rails = doors_.rails();
+  if (Status s = send_hello(fd.get(), welcome); !s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    for (auto& waiter : waiters) waiter->fail(s);
+    return;
+  }
+  const int dialler_rail = std::min<int>(hello.local_rail, 63);
+  add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail}, std::move(waiters));
+  if (crossing) crossing->yield();
+}
+
+void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {
+  std::shared_ptr<LiveSession> session;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto it = sessions_.find(key_of_dialler(hello));
+    if (it != sessions_.end() && !it->second->over() && it->second->serial() == hello.session) session = it->second;
+  }
+  if (!session || session->has_lane(hello.lane))
+    return refuse(std::move(fd), hello, Hello::Refusal::unknown_session, session ? "that lane exists already" : "no such session");
+  if (Status s = send_hello(fd.get(), answer(hello, Hello::Kind::welcome, rail)); !s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    return;
+  }
+  add_lane(*session, {std::move(fd), hello.lane, rail, std::min<int>(hello.local_rail, 63)});
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,99 @@
+#include "engine/lane_driver.h"
+
+#include <sched.h>
+
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+#include "engine/fork_guard.h"
+#include "engine/live_session.h"
+#include "protocol/frame.h"
+
+namespace railweave::engine {
+
+static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
+
+LaneDriver::LaneDriver(LiveSession& session, protocol::LaneId id, int local_rail, std::unique_ptr<wire::Lane> lane)
+    : session_(session), id_(id), local_rail_(local_rail), lane_(std::move(lane)), descriptor_(lane_->descriptor()) {
+  guard_descriptor(descriptor_);
+}
+
+void LaneDriver::claim() {
+  while (!try_claim()) sched_yield();
+}
+
+LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes) {
+  Pass result;
+  if (!lane_) return result;
+  Result<wire::Moved> in = lane_->read(*this, budget_bytes);
+  if (!in.ok()) return result.status = in.status(), result;
+  flush_ = in->bytes == 0;
+  Result<wire::Moved> out = lane_->write(*this);
+  if (!out.ok()) return result.status = out.status(), result;
+  result.moved = in->bytes > 0 || out->bytes > 0;
+  result.blocked = out->blocked && !lane_->at_frame_boundary();
+  blocked_.store(result.blocked, std::memory_order_relaxed);
+  return result;
+}
+
+void LaneDriver::close() {
+  if (!lane_) return;
+  release_descriptor(descriptor_.exchange(-1));
+  lane_.reset();
+}
+
+void LaneDriver::finish_writing() {
+  if (lane_) (void)lane_->finish_writing();
+}
+
+LaneStats LaneDriver::stats() { return lane_ ? lane_->stats() : LaneStats{}; }
+
+// ------------------------------------------------------------------------------------- the wire asks, the session answers
+
+std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
+  std::array<protocol::OutgoingFrame, kFramesPerCall> next;
+  const std::size_t n_max = std::min(frames.size(), next.size());
+  const std::lock_guard lock(session_.mutex_);
+  session_.take_posts();
+  if (session_.protocol_.has_data()) {
+    const wire::LaneHealth h = lane_->health();
+    session_.protocol_.report(id_, now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, blocked()});
+  }
+  const std::size_t n = session_.protocol_.next_frames(id_, std::span(next).first(n_max), flush_);
+  for (std::size_t i = 0; i < n; ++i) {
+    protocol::encode(next[i].header, frames[i].header);
+    frames[i].payload = next[i].payload;
+  }
+  return n;
+}
+
+void LaneDriver::written(std::size_t n) {
+  const std::lock_guard lock(session_.mutex_);
+  session_.protocol_.on_written(id_, n);
+  session_.publish();
+}
+
+void LaneDriver::released(std::size_t n) {
+  const std::lock_guard lock(session_.mutex_);
+  session_.protocol_.on_released(id_, n);
+  session_.publish();
+}
+
+Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
+  const std::lock_guard lock(session_.mutex_);
+  session_.take_posts();
+  Result<std::span<std::byte>> where = session_.protocol_.on_header(id_, header);
+  session_.publish();
+  if (!where.ok()) return where.status();
+  return wire::Target{*where};
+}
+
+Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
+  const std::lock_guard lock(session_.mutex_);
+  Status status = session_.protocol_.on_consumed(id_);
+  session_.publish();
+  return status;
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,71 @@
+// One lane of a live session: the claim that lets one thread at a time read and write it, and the translation between the
+// wire (bytes) and the protocol (frames). docs/threading.md: a lane's claim is taken before the session's mutex.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "engine/request.h"
+#include "protocol/session.h"
+#include "wire/wire.h"
+
+namespace railweave::engine {
+
+class LiveSession;
+
+class LaneDriver final : private wire::LaneHandler {
+ public:
+  LaneDriver(LiveSession& session, protocol::LaneId id, int local_rail, std::unique_ptr<wire::Lane> lane);
+
+  protocol::LaneId id() const { return id_; }
+  int local_rail() const { return local_rail_; }
+
+  // --- the claim. Any thread.
+  bool try_claim() { return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true, std::memory_order_acquire); }
+  void claim();    // spins: holders keep it for one pass
+  void release() { claimed_.store(false, std::memory_order_seq_cst); }
+
+  // --- holder of the claim only
+  struct Pass {
+    bool moved = false;       // bytes went in or out
+    bool blocked = false;     // a frame is partly written and the kernel takes no more
+    Status status;            // not ok: the lane is finished; close() it
+  };
+  // Reads at most about `budget_bytes`, then writes what there is.
+  Pass pass(std::size_t budget_bytes);
+  bool open() const { return lane_ != nullptr; }
+  void close();
+  void withdraw(std::span<const std::byte> range) { if (lane_) lane_->withdraw(range); }
+  void finish_writing();
+  LaneStats stats();
+  std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
+
+  // The last pass ended with a frame partly written. Any thread.
+  bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
+  // Pollable descriptor; -1 once closed. Any thread.
+  int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::size_t kFramesPerCall = 16;
+
+  std::size_t next_frames(std::span<wire::OutFrame> frames) override;
+  void written(std::size_t n) override;
+  void released(std::size_t n) override;
+  Result<wire::Target> header(std::span<const std::byte, wire::kHeaderBytes> header) override;
+  Status consumed(std::span<const std::byte, wire::kHeaderBytes> header) override;
+
+  LiveSession& session_;
+  const protocol::LaneId id_;
+  const int local_rail_;
+  std::unique_ptr<wire::Lane> lane_;
+  std::atomic<int> descriptor_;
+  std::atomic<bool> claimed_{false};
+  bool flush_ = false;        // this pass read nothing: lazy acks may go
+  std::atomic<bool> blocked_{false};
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,73 @@
+#include "engine/lane_plan.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace railweave::engine {
+
+bool same_subnet(const Address& a, const Address& b) {
+  if (a.family != b.family) return false;
+  const int bits = std::min(a.prefix_bits, b.prefix_bits);
+  for (int bit = 0; bit < bits; bit += 8) {
+    const int left = std::min(8, bits - bit);
+    const auto mask = std::uint8_t(0xff00 >> left);
+    if ((a.bytes[bit / 8] ^ b.bytes[bit / 8]) & mask) return false;
+  }
+  return true;
+}
+
+bool best_route(const Rail& local, const PeerRail& remote, Route& route) {
+  bool found = false;
+  for (const Address& source : local.addresses) {
+    for (const PeerAddress& target : remote.addresses) {
+      if (source.family != target.address.family || target.port == 0) continue;
+      // A host-sized prefix (a handle's address) says nothing about the peer's subnet: ours decides.
+      Address theirs = target.address;
+      theirs.prefix_bits = std::max(theirs.prefix_bits, source.prefix_bits);
+      const bool near = same_subnet(source, theirs);
+      if (found && !(near && !route.same_subnet)) continue;
+      route = {source, target, near};
+      found = true;
+    }
+  }
+  return found;
+}
+
+std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std::vector<PeerRail>& remote) {
+  struct Scored {
+    int score;
+    RailPair pair;
+  };
+  std::vector<Scored> scored;
+  for (int l = 0; l < int(local.size()); ++l) {
+    for (int r = 0; r < int(remote.size()); ++r) {
+      Route route;
+      if (!best_route(local[l], remote[r], route)) continue;
+      const bool aligned = l % int(remote.size()) == r || r % int(local.size()) == l;
+      scored.push_back({(route.same_subnet ? 0 : 2) + (aligned ? 0 : 1), {l, r}});
+    }
+  }
+  std::ranges::stable_sort(scored, {}, &Scored::score);
+  std::vector<RailPair> pairs;
+  for (const Scored& s : scored) pairs.push_back(s.pair);
+  return pairs;
+}
+
+std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,
+                                   int remote_rails) {
+  std::vector<int> uses_local(local_rails), uses_remote(remote_rails);
+  for (const RailPair& p : chosen) ++uses_local[p.local], ++uses_remote[p.remote];
+  // Rounds: first pairs of two unused rails, then an unused one with the least used partner.
+  for (int partner_uses = 0; partner_uses < local_rails + remote_rails; ++partner_uses) {
+    for (const RailPair& p : candidates) {
+      const int less = std::min(uses_local[p.local], uses_remote[p.remote]);
+      const int more = std::max(uses_local[p.local], uses_remote[p.remote]);
+      if (less > 0 || more != partner_uses) continue;
+      chosen.push_back(p);
+      ++uses_local[p.local], ++uses_remote[p.remote];
+    }
+  }
+  return chosen;
+}
+
+}  // namespace railweave::engine

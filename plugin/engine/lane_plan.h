@@ -1,0 +1,37 @@
+// Which pairs of rails get lanes (decision D2): the fewest that cover every usable rail of both sides. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "engine/hello.h"
+#include "railweave/device.h"
+
+namespace railweave::engine {
+
+struct RailPair {
+  int local = 0, remote = 0;       // indices into the two lists
+  friend bool operator==(const RailPair&, const RailPair&) = default;
+};
+
+// One end of a lane to be: addresses of one family, of the same subnet where there is such a choice.
+struct Route {
+  Address source;
+  PeerAddress target;
+  bool same_subnet = false;
+};
+
+bool same_subnet(const Address& a, const Address& b);
+
+// Best route between two rails; false when they share no address family.
+bool best_route(const Rail& local, const PeerRail& remote, Route& route);
+
+// Every pair that could carry a lane, best first: same subnet, then rails of equal index. Each side's first rails come
+// first, so that the order is the same whoever computes it.
+std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std::vector<PeerRail>& remote);
+
+// Out of `candidates` (those that failed before left out): adds to `chosen` until both sides' rails are covered as far as
+// that is possible. Each rail of the larger side is used once, those of the smaller side evenly.
+std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,
+                                   int remote_rails);
+
+}  // namespace railweave::engine

@@ -1,0 +1,292 @@
+#include "engine/live_session.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/stream_setup.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
+constexpr int kMalformedMax = 2;   // a malformed frame gives up its lane, a second one the session
+
+}  // namespace
+
+LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial)
+    : peer_(std::move(peer)), serial_(serial), owner_(owner),
+      protocol_({.eager_limit_bytes = config.eager_limit_bytes}) {
+  events_.reserve(64);
+}
+
+// -------------------------------------------------------------------------------------------------------------- lanes
+
+bool LiveSession::add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::Lane> lane) {
+  const int index = lane_count_.load(std::memory_order_relaxed);
+  if (index == kLanesMax) return false;
+  {
+    const std::lock_guard lock(mutex_);
+    protocol_.add_lane(id, local_rail, remote_rail);
+  }
+  lanes_[index] = std::make_unique<LaneDriver>(*this, id, local_rail, std::move(lane));
+  lane_count_.store(index + 1, std::memory_order_release);
+  return true;
+}
+
+bool LiveSession::has_lane(protocol::LaneId id) const {
+  for (int i = 0; i < lane_count(); ++i)
+    if (lanes_[i]->id() == id) return true;
+  return false;
+}
+
+void LiveSession::close_lanes() {
+  for (int i = 0; i < lane_count(); ++i) {
+    lanes_[i]->claim();
+    lanes_[i]->close();
+    lanes_[i]->release();
+  }
+}
+
+void LiveSession::withdraw_from_lanes(std::span<const std::byte> range) {
+  for (int i = 0; i < lane_count(); ++i) {
+    lanes_[i]->claim();
+    lanes_[i]->withdraw(range);
+    lanes_[i]->release();
+  }
+}
+
+// A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
+void LiveSession::lane_over(LaneDriver& lane, const Status& why) {
+  lane.close();
+  int live = 0;
+  bool goodbye = false, hopeless = why.scope() == Scope::session;
+  {
+    const std::lock_guard lock(mutex_);
+    protocol_.lose_lane(lane.id());
+    publish();
+    live = protocol_.live_lanes();
+    goodbye = protocol_.peer_said_goodbye();
+    if (why.code() == Code::remote && why.system_errno() == 0 && why.message().starts_with("malformed"))
+      hopeless = hopeless || ++malformed_ >= kMalformedMax;
+  }
+  if (goodbye && live == 0) return fail(Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left"));
+  if (!goodbye && !over()) RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  if (live == 0 || hopeless)
+    fail(Status(why.code() == Code::system ? Code::remote : why.code(), Scope::session,
+                "connection to " + peer_ + " lost: " + why.message(), why.system_errno()));
+}
+
+// ------------------------------------------------------------------------------------------------------------ streams
+
+void LiveSession::open(std::shared_ptr<PendingStream> pending) {
+  const std::lock_guard lock(mutex_);
+  if (!protocol_.error().ok()) return pending->fail(protocol_.error());
+  protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->listener, pending->rail_mask);
+  openings_.emplace_back(stream.id(), pending);
+  pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
+}
+
+void LiveSession::posted(Inbox& inbox) {
+  ready_.add(inbox);
+  if (borrowed_.load(std::memory_order_seq_cst)) return;
+  if (!polled_.exchange(true, std::memory_order_relaxed)) owner_.wake_for(shared_from_this());
+}
+
+void LiveSession::take_posts() {
+  if (ready_.empty()) return;
+  Inbox* stuck[64];
+  std::size_t stuck_count = 0;
+  for (ReadyNode* node = ready_.take_all(); node != nullptr;) {
+    Inbox& inbox = static_cast<Inbox&>(*node);
+    node = ReadySet::release(inbox);
+    if (inbox.drain(protocol_)) continue;
+    if (stuck_count == std::size(stuck)) {
+      ready_.add(inbox);
+    } else {
+      stuck[stuck_count++] = &inbox;
+    }
+  }
+  for (std::size_t i = 0; i < stuck_count; ++i) ready_.add(*stuck[i]);
+  publish();
+}
+
+void LiveSession::publish() {
+  for (protocol::Completion& c : protocol_.completions()) {
+    Request& request = *static_cast<Request*>(c.request);
+    request.bytes = c.bytes;
+    request.status = std::move(c.status);
+    request.state.store(Request::State::done, std::memory_order_release);
+  }
+  protocol_.completions().clear();
+  if (protocol_.events().empty()) return;
+  std::ranges::move(protocol_.events(), std::back_inserter(events_));
+  protocol_.events().clear();
+  has_events_.store(true, std::memory_order_relaxed);
+}
+
+// ----------------------------------------------------------------------------------------------------------- progress
+
+void LiveSession::progress() {
+  polled_.store(true, std::memory_order_relaxed);
+  drive(kCallerBudgetBytes);
+}
+
+bool LiveSession::drive(std::size_t budget_bytes) {
+  bool moved = false;
+  int blocked = 0, driven = 0;
+  const int lanes = lane_count();
+  for (int i = 0; i < lanes; ++i) {
+    if (!lanes_[i]->try_claim()) continue;
+    ++driven;
+    moved |= drive_lane(*lanes_[i], budget_bytes, blocked);
+  }
+  if (blocked > 0 && blocked == driven) {
+    const std::lock_guard lock(mutex_);
+    protocol_.publish_without_acks();
+    publish();
+  }
+  if (over()) {
+    const std::lock_guard lock(mutex_);
+    take_posts();
+  }
+  if (has_events_.load(std::memory_order_relaxed)) handle_events();
+  return moved;
+}
+
+// Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
+bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, int& blocked) {
+  bool moved = false;
+  for (int turn = 0;; ++turn) {
+    const LaneDriver::Pass pass = lane.pass(budget_bytes);
+    moved |= pass.moved;
+    if (!pass.status.ok()) lane_over(lane, pass.status);
+    lane.release();
+    blocked += pass.blocked;
+    if (pass.blocked || !pass.status.ok() || turn > 0 || ready_.empty() || !lane.try_claim()) return moved;
+  }
+}
+
+bool LiveSession::has_work() {
+  if (!ready_.empty()) return true;
+  const std::lock_guard lock(mutex_);
+  return protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy_acks();
+}
+
+// ------------------------------------------------------------------------------------------------------------- events
+
+void LiveSession::handle_events() {
+  std::vector<protocol::Event> events;
+  {
+    const std::lock_guard lock(mutex_);
+    events.swap(events_);
+    has_events_.store(false, std::memory_order_relaxed);
+  }
+  for (const protocol::Event& event : events) handle_event(event);
+}
+
+void LiveSession::handle_event(const protocol::Event& event) {
+  switch (event.kind) {
+    case protocol::Event::Kind::opened: return stream_opened(event);
+    case protocol::Event::Kind::incoming: return accept(event);
+    case protocol::Event::Kind::goodbye: return;
+    case protocol::Event::Kind::lane_condemned:
+      for (int i = 0; i < lane_count(); ++i) {
+        if (lanes_[i]->id() != event.lane) continue;
+        lanes_[i]->claim();
+        lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"));
+        lanes_[i]->release();
+      }
+  }
+}
+
+void LiveSession::stream_opened(const protocol::Event& event) {
+  std::shared_ptr<PendingStream> pending;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = std::ranges::find(openings_, event.stream, [](const auto& o) { return o.first; });
+    if (it == openings_.end()) return;
+    pending = std::move(it->second);
+    openings_.erase(it);
+  }
+  event.status.ok() ? pending->on_opened() : pending->fail(event.status);
+}
+
+void LiveSession::accept(const protocol::Event& event) {
+  const std::shared_ptr<ListenQueue> queue = owner_.find_listener(std::uint32_t(event.listener));
+  const bool room = queue && queue->has_room();
+  std::unique_ptr<RecvEnd> end;
+  {
+    const std::lock_guard lock(mutex_);
+    if (room) {
+      end = std::make_unique<RecvEnd>(shared_from_this(), protocol_.accept_stream(event.stream, queue->rail_mask()));
+    } else {
+      protocol_.refuse_stream(event.stream, queue ? "its backlog is full" : "no such listener (closed already?)");
+    }
+    publish();
+  }
+  if (end) queue->push(std::move(end));
+  owner_.wake_for(shared_from_this());
+}
+
+// ------------------------------------------------------------------------------------------------------------- ending
+
+void LiveSession::fail(const Status& why) {
+  std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
+  bool goodbye = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (over()) return;
+    take_posts();
+    protocol_.fail(why);
+    publish();
+    goodbye = protocol_.peer_said_goodbye();
+    openings.swap(openings_);
+    over_.store(true, std::memory_order_release);
+  }
+  for (auto& [id, pending] : openings) pending->fail(why);
+  if (!goodbye && why.code() != Code::cancelled) RW_WARN(net, "{}", why.message());
+  owner_.on_session_over(shared_from_this());
+}
+
+void LiveSession::say_goodbye() {
+  const std::lock_guard lock(mutex_);
+  protocol_.say_goodbye();
+}
+
+bool LiveSession::goodbye_written() {
+  const std::lock_guard lock(mutex_);
+  return protocol_.goodbye_written();
+}
+
+bool LiveSession::peer_said_goodbye() {
+  const std::lock_guard lock(mutex_);
+  return protocol_.peer_said_goodbye();
+}
+
+std::uint64_t LiveSession::outstanding_bytes() {
+  std::uint64_t sum = 0;
+  for (int i = 0; i < lane_count(); ++i) {
+    lanes_[i]->claim();
+    sum += lanes_[i]->outstanding_bytes();
+    lanes_[i]->release();
+  }
+  return sum;
+}
+
+SessionStats LiveSession::stats() {
+  SessionStats s;
+  s.peer = peer_;
+  for (int i = 0; i < lane_count(); ++i) {
+    lanes_[i]->claim();
+    if (lanes_[i]->open()) s.lanes.push_back(lanes_[i]->stats());
+    lanes_[i]->release();
+  }
+  const std::lock_guard lock(mutex_);
+  s.send_streams = std::uint32_t(protocol_.send_streams());
+  s.recv_streams = std::uint32_t(protocol_.recv_streams());
+  protocol_.count_unfinished(s.sends_pending, s.recvs_pending);
+  return s;
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,158 @@
+// A protocol session on real lanes: who may drive it, and when (decision D5).
+//
+// Threads: callable from any thread unless it says otherwise. mutex_ guards protocol_ and is held for bookkeeping only,
+// never across a system call; lane claims come before it. Callers borrow progress: while they poll, the reactor only looks
+// in; when they stop, it takes over (session_watch.h).
+// Life: shared by its streams and the engine's table. After fail() every request has ended and lanes close.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ready_set.h"
+#include "engine/lane_driver.h"
+#include "protocol/session.h"
+#include "railweave/config.h"
+#include "railweave/stats.h"
+
+namespace railweave::engine {
+
+class ListenQueue;
+class LiveSession;
+struct PendingStream;
+
+// Posts of one stream on their way into the session.
+class Inbox : public ReadyNode {
+ public:
+  // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
+  virtual bool drain(protocol::Session& session) = 0;
+
+ protected:
+  ~Inbox() = default;
+};
+
+// Where a session turns with what concerns the whole engine. Called without the session's mutex; on_session_over() may be
+// called with a lane's claim held.
+class SessionOwner {
+ public:
+  // The listener an OPEN names, or null.
+  virtual std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) = 0;
+  // The session failed or ended; it takes no streams any more and wants its lanes closed.
+  virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
+  // There is work and no caller polls: have the reactor look.
+  virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
+
+ protected:
+  ~SessionOwner() = default;
+};
+
+class LiveSession : public std::enable_shared_from_this<LiveSession> {
+ public:
+  static constexpr int kLanesMax = 64;
+
+  // `peer` names the other side in messages: "host pid 123".
+  LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial);
+
+  const std::string& peer() const { return peer_; }
+  std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
+  bool over() const { return over_.load(std::memory_order_acquire); }
+
+  // --- lanes. add_lane: one thread at a time (the reactor's). False: no room for another.
+  bool add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::Lane> lane);
+  bool has_lane(protocol::LaneId id) const;
+  // Those added so far, closed ones included; never shrinks or moves.
+  int lane_count() const { return lane_count_.load(std::memory_order_acquire); }
+  LaneDriver& lane(int index) const { return *lanes_[index]; }
+  void close_lanes();
+
+  // --- streams
+  void open(std::shared_ptr<PendingStream> pending);
+  void posted(Inbox& inbox);
+  // A fixed quantum of progress on behalf of a caller.
+  void progress();
+  // After return no lane touches `range` of this stream any more.
+  template <class ProtocolStream>
+  void withdraw(ProtocolStream& stream, std::span<const std::byte> range);
+  // The stream is forgotten, and no lane touches `ranges` (memory of its unfinished requests) any more.
+  template <class ProtocolStream>
+  void close(ProtocolStream& stream, const std::vector<std::span<const std::byte>>& ranges);
+
+  // --- progress without a caller (session_watch.h)
+  bool drive(std::size_t budget_bytes);          // true when something moved
+  bool has_work();                               // something waits to be written
+  bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
+  void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
+
+  // --- ending. The first error sticks; every request ends with it.
+  void fail(const Status& why);
+  void say_goodbye();
+  bool goodbye_written();
+  bool peer_said_goodbye();
+  std::uint64_t outstanding_bytes();             // on all lanes, unacknowledged by the peer's kernel
+
+  SessionStats stats();
+
+ private:
+  friend class LaneDriver;
+
+  void take_posts();              // REQUIRES: mutex_
+  void publish();                 // REQUIRES: mutex_
+  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, int& blocked);
+  void handle_events();
+  void handle_event(const protocol::Event& event);
+  void accept(const protocol::Event& event);
+  void stream_opened(const protocol::Event& event);
+  void lane_over(LaneDriver& lane, const Status& why);
+  void withdraw_from_lanes(std::span<const std::byte> range);
+
+  const std::string peer_;
+  const std::uint64_t serial_;
+  SessionOwner& owner_;
+
+  std::mutex mutex_;
+  protocol::Session protocol_;              // guarded by mutex_
+  std::vector<protocol::Event> events_;     // guarded by mutex_
+  std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
+  int malformed_ = 0;                       // guarded by mutex_
+  std::atomic<bool> has_events_{false};
+
+  ReadySet ready_;                          // inboxes with posts
+  std::array<std::unique_ptr<LaneDriver>, kLanesMax> lanes_;
+  std::atomic<int> lane_count_{0};
+
+  std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
+  std::atomic<bool> borrowed_{false};       // the reactor leaves descriptors disarmed
+  std::atomic<bool> over_{false};
+};
+
+template <class ProtocolStream>
+void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> range) {
+  {
+    const std::lock_guard lock(mutex_);
+    take_posts();
+    const bool touched = protocol_.withdraw(stream, range);
+    publish();
+    if (!touched && !stream.failed()) return;
+  }
+  withdraw_from_lanes(range);
+}
+
+template <class ProtocolStream>
+void LiveSession::close(ProtocolStream& stream, const std::vector<std::span<const std::byte>>& ranges) {
+  {
+    const std::lock_guard lock(mutex_);
+    take_posts();
+    protocol_.close(stream);
+    publish();
+  }
+  for (const auto& range : ranges) withdraw_from_lanes(range);
+  owner_.wake_for(shared_from_this());
+}
+
+}  // namespace railweave::engine

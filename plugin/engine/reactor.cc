@@ -1,0 +1,148 @@
+#include "engine/reactor.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "engine/fork_guard.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr int kEventsPerTurn = 64;
+constexpr int kIdleMsMax = 60'000;
+
+
+}  // namespace
+
+Reactor::~Reactor() { stop(); }
+
+Status Reactor::start() {
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_) return system_error(Scope::engine, "epoll_create1");
+  guard_descriptor(epoll_.get());
+  wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake_) return system_error(Scope::engine, "eventfd");
+  guard_descriptor(wake_.get());
+  epoll_event event{.events = EPOLLIN, .data = {.fd = wake_.get()}};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) return system_error(Scope::engine, "epoll_ctl");
+  // Signals belong to the program's own threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { loop(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_setname_np(thread_.native_handle(), "railweave");
+  return {};
+}
+
+void Reactor::stop() {
+  if (!thread_.joinable()) return;
+  if (forked_child()) {  // the thread exists in the parent only
+    thread_.detach();
+    return;
+  }
+  run_soon([this] { stopping_ = true; });
+  thread_.join();
+  release_descriptor(epoll_.get());
+  release_descriptor(wake_.get());
+}
+
+void Reactor::run_soon(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  wake();
+}
+
+void Reactor::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = write(wake_.get(), &one, sizeof one);
+}
+
+Status Reactor::add(int fd, Pollable& pollable, std::uint32_t events) {
+  epoll_event event{.events = events | EPOLLONESHOT, .data = {.fd = fd}};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return system_error(Scope::engine, "epoll_ctl");
+  polled_[fd] = &pollable;
+  return {};
+}
+
+void Reactor::arm(int fd, Pollable& pollable, std::uint32_t events) {
+  polled_[fd] = &pollable;
+  epoll_event event{.events = events | EPOLLONESHOT, .data = {.fd = fd}};
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
+}
+
+void Reactor::remove(int fd, const Pollable& pollable) {
+  const auto it = polled_.find(fd);
+  if (it == polled_.end() || it->second != &pollable) return;
+  polled_.erase(it);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+Reactor::TimerId Reactor::at(TimePoint when, std::function<void()> task) {
+  const TimerId id = next_timer_++;
+  timers_.insert({when, id});
+  timer_tasks_.emplace(id, std::move(task));
+  return id;
+}
+
+void Reactor::cancel(TimerId id) {
+  if (timer_tasks_.erase(id) == 0) return;
+  const auto it = std::ranges::find_if(timers_, [id](const Timer& t) { return t.id == id; });
+  if (it != timers_.end()) timers_.erase(it);
+}
+
+int Reactor::timeout_ms() const {
+  if (timers_.empty()) return kIdleMsMax;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->when - now()).count();
+  return int(std::clamp<std::int64_t>(left, 0, kIdleMsMax));
+}
+
+void Reactor::loop() {
+  std::array<epoll_event, kEventsPerTurn> events;
+  while (!stopping_) {
+    const int n = epoll_wait(epoll_.get(), events.data(), kEventsPerTurn, timeout_ms());
+    for (int i = 0; i < n; ++i) {
+      const int fd = events[i].data.fd;
+      if (fd == wake_.get()) {
+        std::uint64_t count;
+        [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
+        continue;
+      }
+      if (const auto it = polled_.find(fd); it != polled_.end()) it->second->on_ready(events[i].events);
+    }
+    run_tasks();
+    run_timers();
+  }
+  run_tasks();
+}
+
+void Reactor::run_tasks() {
+  std::vector<std::function<void()>> tasks;
+  {
+    const std::lock_guard lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (auto& task : tasks) task();
+}
+
+void Reactor::run_timers() {
+  while (!timers_.empty() && timers_.begin()->when <= now()) {
+    const TimerId id = timers_.begin()->id;
+    timers_.erase(timers_.begin());
+    auto node = timer_tasks_.extract(id);
+    if (!node.empty()) node.mapped()();
+  }
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,26 @@
+// One posted send or receive: the slot its caller tests. Written by whoever drives the session (under its mutex), read by
+// the caller; `state` orders the two.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "railweave/endpoint.h"
+#include "railweave/status.h"
+
+namespace railweave {
+
+class Request {
+ public:
+  enum class State : std::uint32_t { free, posted, done };
+
+  std::atomic<State> state{State::free};
+  std::uint64_t bytes = 0;   // valid once done
+  Status status;             // likewise
+  // Of the caller's memory; the caller's thread only.
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+};
+
+}  // namespace railweave

@@ -1,0 +1,71 @@
+#include "engine/session_watch.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
+constexpr Nanos kLookMax = 4ms;
+constexpr Nanos kPace = 500us;             // watched and data waits for room on the lanes
+constexpr std::size_t kBudgetBytes = 4 * MiB;
+constexpr int kTurnsMax = 16;              // then other sessions have their turn
+
+}  // namespace
+
+SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> session)
+    : reactor_(reactor), session_(std::move(session)), interval_(kLookMin) {}
+
+SessionWatch::~SessionWatch() {
+  if (timer_) reactor_.cancel(timer_);
+  for (const auto& [index, fd] : registered_) reactor_.remove(fd, *this);
+}
+
+void SessionWatch::look_again_in(Nanos delay) {
+  if (timer_) reactor_.cancel(timer_);
+  timer_ = reactor_.at(now() + delay, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+void SessionWatch::look() {
+  if (session_->over()) return;
+  if (session_->take_polled()) {
+    session_->set_borrowed(true);
+    look_again_in(interval_);
+    interval_ = std::min(2 * interval_, kLookMax);
+    return;
+  }
+  interval_ = kLookMin;
+  session_->set_borrowed(false);
+  drive_until_quiet();
+  arm();
+  if (session_->has_work()) look_again_in(kPace);
+}
+
+void SessionWatch::drive_until_quiet() {
+  for (int turn = 0; turn < kTurnsMax && session_->drive(kBudgetBytes); ++turn) {
+  }
+}
+
+void SessionWatch::arm() {
+  for (int i = int(registered_.size()); i < session_->lane_count(); ++i) {
+    const int fd = session_->lane(i).descriptor();
+    registered_.emplace_back(i, fd);
+    if (fd >= 0) (void)reactor_.add(fd, *this, 0);
+  }
+  for (const auto& [index, fd] : registered_) {
+    LaneDriver& lane = session_->lane(index);
+    if (lane.descriptor() != fd || fd < 0) continue;
+    reactor_.arm(fd, *this, EPOLLIN | (lane.blocked() ? EPOLLOUT : 0u));
+  }
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,40 @@
+// The reactor's side of one session: it drives the lanes whenever no caller does (decision D5).
+//
+//   borrowed   callers poll. Descriptors are disarmed; look() comes by timer, and hands back when nobody polled since
+//   watched    nobody polls. Descriptors are armed; look() comes by readiness, by wake_for(), and by timer while data waits
+//
+// On the reactor's thread only.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/live_session.h"
+#include "engine/reactor.h"
+
+namespace railweave::engine {
+
+class SessionWatch final : public Pollable {
+ public:
+  SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> session);
+  ~SessionWatch();
+
+  const std::shared_ptr<LiveSession>& session() const { return session_; }
+  // Also sees lanes that were added since.
+  void look();
+
+ private:
+  void on_ready(std::uint32_t) override { look(); }
+  void look_again_in(Nanos delay);
+  void drive_until_quiet();
+  void arm();
+
+  Reactor& reactor_;
+  const std::shared_ptr<LiveSession> session_;
+  std::vector<std::pair<int, int>> registered_;  // lane index, descriptor
+  Reactor::TimerId timer_ = 0;
+  Nanos interval_;                               // of looks while borrowed
+};
+
+}  // namespace railweave::engine

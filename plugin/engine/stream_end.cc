@@ -1,0 +1,83 @@
+#include "engine/stream_end.h"
+
+#include <utility>
+
+#include "engine/fork_guard.h"
+
+namespace railweave::engine {
+namespace {
+
+Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this process was forked: its engine lives in the parent only"); }
+
+}  // namespace
+
+template <class F, class P, class B>
+StreamEnd<F, P, B>::~StreamEnd() {
+  if (forked_child()) return;
+  closing_ = true;  // ordered before drain() by the session's mutex in close()
+  std::vector<Range> ranges = std::move(doubtful_);
+  for (std::size_t i = 0; i < requests_.capacity(); ++i) {
+    const Request& r = requests_.at(i);
+    if (r.state.load(std::memory_order_acquire) != Request::State::free && r.size > 0) ranges.push_back({r.data, r.size});
+  }
+  session_->close(stream_, ranges);
+}
+
+template <class F, class P, class B>
+Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size) {
+  if (forked_child()) return dead_after_fork();
+  Request* request = requests_.take();
+  if (request == nullptr) return static_cast<Request*>(nullptr);
+  request->data = const_cast<std::byte*>(data);
+  request->size = size;
+  request->state.store(Request::State::posted, std::memory_order_relaxed);
+  posts_.try_push(request);  // as many places as requests
+  session_->posted(*this);
+  return request;
+}
+
+template <class F, class P, class B>
+Result<Progress> StreamEnd<F, P, B>::test(Request* request) {
+  if (request->state.load(std::memory_order_acquire) == Request::State::done) return finish(*request);
+  if (forked_child()) return dead_after_fork();
+  session_->progress();
+  if (request->state.load(std::memory_order_acquire) == Request::State::done) return finish(*request);
+  return Progress{};
+}
+
+template <class F, class P, class B>
+Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
+  const Status status = std::exchange(request.status, Status());
+  const Progress progress{true, request.bytes};
+  if (!status.ok() && request.size > 0 && doubtful_.size() < doubtful_.capacity()) doubtful_.push_back({request.data, request.size});
+  request.state.store(Request::State::free, std::memory_order_relaxed);
+  requests_.give_back(&request);
+  if (!status.ok()) return status;
+  return progress;
+}
+
+template <class F, class P, class B>
+void StreamEnd<F, P, B>::withdraw(const void* data, std::size_t size) {
+  if (!forked_child()) session_->withdraw(stream_, {static_cast<const std::byte*>(data), size});
+}
+
+template <class F, class P, class B>
+bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
+  if (!stream_.can_post()) return false;
+  session.post(stream_, held_, static_cast<B*>(held_->data), held_->size);
+  held_ = nullptr;
+  return true;
+}
+
+template <class F, class P, class B>
+bool StreamEnd<F, P, B>::drain(protocol::Session& session) {
+  if (closing_) return true;
+  while (held_ != nullptr || posts_.try_pop(held_))
+    if (!post_held(session)) return false;
+  return true;
+}
+
+template class StreamEnd<SendStream, protocol::SendStream, const std::byte>;
+template class StreamEnd<RecvStream, protocol::RecvStream, std::byte>;
+
+}  // namespace railweave::engine

@@ -1,0 +1,67 @@
+// This process's end of a stream, as its caller sees it: request slots and an inbox into the session.
+// Threads: one caller; drain() on whoever drives the session, under its mutex.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/slot_pool.h"
+#include "base/spsc_ring.h"
+#include "engine/live_session.h"
+#include "engine/request.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::engine {
+
+// Face: railweave::SendStream or RecvStream; ProtocolStream: its counterpart in the session; Bytes: what it points to.
+template <class Face, class ProtocolStream, class Bytes>
+class StreamEnd : public Face, private Inbox {
+ public:
+  StreamEnd(std::shared_ptr<LiveSession> session, ProtocolStream& stream)
+      : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
+    doubtful_.reserve(kRequestsPerStream);
+  }
+  ~StreamEnd() override;
+
+  // Handed to the caller: from now on the end keeps `engine` alive.
+  void hold(std::shared_ptr<const void> engine) { engine_ = std::move(engine); }
+
+  Result<Progress> test(Request* request) override;
+  void withdraw(const void* data, std::size_t size) override;
+
+ protected:
+  Result<Request*> enqueue(Bytes* data, std::size_t size);
+
+ private:
+  using Range = std::span<const std::byte>;
+
+  bool drain(protocol::Session& session) override;
+  bool post_held(protocol::Session& session);
+  Result<Progress> finish(Request& request);
+
+  std::shared_ptr<const void> engine_;  // first member: let go of last
+  const std::shared_ptr<LiveSession> session_;
+  ProtocolStream& stream_;
+  SpscRing<Request*> posts_;
+  SlotPool<Request> requests_;
+  std::vector<Range> doubtful_;      // memory of requests that ended in an error: a lane may still touch it
+  Request* held_ = nullptr;          // drain(): popped, and the session had no room
+  bool closing_ = false;             // drain(): drop what is left
+};
+
+class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const std::byte> {
+ public:
+  using StreamEnd::StreamEnd;
+  Result<Request*> post(const void* data, std::size_t size) override {
+    return enqueue(static_cast<const std::byte*>(data), size);
+  }
+};
+
+class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {
+ public:
+  using StreamEnd::StreamEnd;
+  Result<Request*> post(void* data, std::size_t capacity) override { return enqueue(static_cast<std::byte*>(data), capacity); }
+};
+
+}  // namespace railweave::engine

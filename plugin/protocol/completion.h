@@ -1,0 +1,31 @@
+// What the protocol hands out when a request ends. Exactly one per posted request.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "railweave/endpoint.h"
+#include "railweave/status.h"
+
+namespace railweave::protocol {
+
+using StreamId = std::uint32_t;
+
+struct Completion {
+  void* request = nullptr;   // as given to post()
+  std::uint64_t bytes = 0;   // of the message
+  Status status;
+};
+
+// Appended to while the session works, drained by its owner after every call. Reserved once, so that the data path
+// does not allocate.
+using Completions = std::vector<Completion>;
+
+inline constexpr std::size_t kMessagesInFlight = kRequestsPerStream;  // per stream: posted or waiting for the last ack
+inline constexpr std::size_t kEagerSlots = 8;                        // per stream and direction
+inline constexpr std::size_t kStreamsMax = 65536;                    // per session and direction
+// Message slots: those in flight, and as many that one end has finished with and the other has not heard of yet.
+inline constexpr std::size_t kMessageSlots = 2 * kMessagesInFlight;
+
+}  // namespace railweave::protocol

@@ -1,0 +1,12 @@
+#include "protocol/credit_pool.h"
+
+#include <cassert>
+
+namespace railweave::protocol {
+
+void CreditPool::settle(std::uint64_t bytes) {
+  assert(bytes <= charged_bytes_);
+  charged_bytes_ -= bytes;
+}
+
+}  // namespace railweave::protocol

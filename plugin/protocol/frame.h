@@ -1,0 +1,68 @@
+// The frame header: 48 bytes, little endian, the same for every type (docs/protocol.md has the bytes and an example).
+//
+//   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64 | 32 b u64
+//   40 consumed u32 | 44 sequence u32
+//
+// `length` bytes of payload follow. `crc` is CRC32C over the 48 bytes with this field zero. `consumed` counts the frames
+// the header's sender has wholly consumed on this lane; `sequence` numbers this frame on its lane and direction, from 0.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "railweave/status.h"
+
+namespace railweave::protocol {
+
+inline constexpr std::size_t kFrameHeaderBytes = 48;
+inline constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
+inline constexpr std::uint32_t kControlPayloadBytesMax = 1024;
+inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;
+
+// A new type needs: a line in docs/protocol.md, a case in Session::on_control, a seed in the frame fuzzer's corpus.
+enum class FrameType : std::uint8_t {
+  segment = 1,   // payload of `message` at offset a; b = the message's size. flag eager: aux = eager slot
+  grant = 2,     // receiver: `message` may land; a = capacity, b = leave (bytes that may be sent; a maximum). It is also
+                 // an ACK: aux = the low 16 bits of that frame's `message`
+  ack = 3,       // receiver: every message below `message` is wholly received (a maximum)
+  open = 4,      // sender: new stream of class aux for listener a; b = sender's rail mask
+  opened = 5,    // receiver: OPEN answered; a = its rail mask, b = its eager slot size. flag refused: payload says why
+  close = 6,     // sender: messages below `message` are all there will be. flag from_receiver: it takes no more
+  abort = 7,     // this end failed or was cancelled; aux = Code, payload says why. flag from_receiver
+  fence = 8,     // lane aux: a frames wholly consumed there, none will be any more
+  goodbye = 9,   // this instance leaves: it asks for nothing more and owes nothing
+  keep = 10,     // carries `consumed` only
+};
+
+enum FrameFlag : std::uint8_t {
+  kFlagEager = 0x01,
+  kFlagRefused = 0x02,
+  kFlagFromReceiver = 0x80,
+};
+
+struct FrameHeader {
+  FrameType type = FrameType::keep;
+  std::uint8_t flags = 0;
+  std::uint16_t aux = 0;
+  std::uint32_t stream = 0;
+  std::uint32_t length = 0;
+  std::uint64_t message = 0;
+  std::uint64_t a = 0;
+  std::uint64_t b = 0;
+  std::uint32_t consumed = 0;
+  std::uint32_t sequence = 0;
+};
+
+using HeaderBytes = std::span<std::byte, kFrameHeaderBytes>;
+using ConstHeaderBytes = std::span<const std::byte, kFrameHeaderBytes>;
+
+void encode(const FrameHeader& header, HeaderBytes out);
+
+// Checks CRC, type and the bounds that hold for every session (lengths, offsets). Errors: Code::remote, Scope::lane.
+Result<FrameHeader> decode(ConstHeaderBytes in);
+
+const char* name_of(FrameType type);
+
+}  // namespace railweave::protocol

@@ -1,0 +1,48 @@
+#include "protocol/lane_ledger.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+
+namespace railweave::protocol {
+
+void LaneLedger::take(FrameHeader& frame) {
+  assert(has_room());
+  frame.sequence = std::uint32_t(taken_);
+  frame.consumed = std::uint32_t(consumed_);
+  reported_ = consumed_;
+  at(taken_++) = frame;
+}
+
+Status LaneLedger::on_peer_consumed(std::uint32_t consumed) {
+  const std::uint64_t more = std::uint32_t(consumed - std::uint32_t(peer_consumed_));
+  if (more > written_ - peer_consumed_)
+    return Status(Code::remote, Scope::lane,
+                  "the peer says it consumed " + std::to_string(peer_consumed_ + more) + " frames of this lane, but only " +
+                      std::to_string(written_) + " were written");
+  peer_consumed_ += more;
+  return {};
+}
+
+const FrameHeader* LaneLedger::forget_next() {
+  if (first_ == std::min(released_, peer_consumed_)) return nullptr;
+  return &at(first_++);
+}
+
+Status LaneLedger::on_fence(std::uint64_t consumed) {
+  if (consumed < peer_consumed_ || consumed > written_)
+    return Status(Code::remote, Scope::session,
+                  "FENCE after " + std::to_string(consumed) + " frames, expected " + std::to_string(peer_consumed_) + " to " +
+                      std::to_string(written_));
+  written_ = released_ = taken_;
+  first_ = std::max(first_, consumed);
+  return {};
+}
+
+Status LaneLedger::on_header(std::uint32_t sequence) {
+  if (sequence == std::uint32_t(consumed_)) return {};
+  return Status(Code::remote, Scope::lane,
+                "malformed frame: sequence " + std::to_string(sequence) + ", expected " + std::to_string(std::uint32_t(consumed_)));
+}
+
+}  // namespace railweave::protocol

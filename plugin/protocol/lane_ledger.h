@@ -1,0 +1,53 @@
+// What one lane carried, both ways, as exact counts: the basis of fences (decision D6). Going out, every frame taken by the
+// lane stays here until the lane and the kernel let go of it and the peer said it consumed it; a fence names a count, and
+// exactly the frames after it go again. Coming in, only counts. One thread at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "protocol/frame.h"
+
+namespace railweave::protocol {
+
+inline constexpr std::size_t kLedgerFrames = 1024;  // a lane with so many unanswered takes no more
+
+class LaneLedger {
+ public:
+  // --- going out: taken >= written >= released, and >= consumed by the peer
+  bool has_room() const { return taken_ - first_ < kLedgerFrames; }
+  // Numbers the frame and remembers it. REQUIRES: has_room().
+  void take(FrameHeader& frame);
+  // The oldest frame not yet written (released). REQUIRES: there is one.
+  const FrameHeader& write_next() { return at(written_++); }
+  const FrameHeader& release_next() { return at(released_++); }
+  bool all_written() const { return written_ == taken_; }
+  bool all_released() const { return released_ == taken_; }
+  // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
+  Status on_peer_consumed(std::uint32_t consumed);
+  // Forgets the oldest frame if nothing needs it any more; null when there is none.
+  const FrameHeader* forget_next();
+
+  // The lane is gone and the peer consumed exactly `consumed` frames. Errors: a count that cannot be.
+  Status on_fence(std::uint64_t consumed);
+  // After on_fence: the next frame that must go again, or null.
+  const FrameHeader* lost_next() { return first_ < taken_ ? &at(first_++) : nullptr; }
+
+  // --- coming in
+  // Errors: a frame is missing or repeated.
+  Status on_header(std::uint32_t sequence);
+  void on_consumed() { ++consumed_; }
+  std::uint64_t consumed() const { return consumed_; }
+  // So many frames were consumed since the peer was last told that it wants to know.
+  bool owes_report() const { return consumed_ - reported_ >= kLedgerFrames / 4; }
+
+ private:
+  FrameHeader& at(std::uint64_t number) { return frames_[number % kLedgerFrames]; }
+
+  std::array<FrameHeader, kLedgerFrames> frames_;
+  std::uint64_t first_ = 0;                     // oldest frame remembered
+  std::uint64_t taken_ = 0, written_ = 0, released_ = 0, peer_consumed_ = 0;
+  std::uint64_t consumed_ = 0, reported_ = 0;
+};
+
+}  // namespace railweave::protocol

@@ -1,0 +1,329 @@
+#include "protocol/recv_stream.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "base/ascending_copy.h"
+
+namespace railweave::protocol {
+namespace {
+
+Status contradiction(StreamId id, const FrameHeader& h, const std::string& what) {
+  return Status(Code::remote, Scope::lane, std::string(name_of(h.type)) + " for message " + std::to_string(h.message) +
+                                               " of stream " + std::to_string(id) + ": " + what);
+}
+
+}  // namespace
+
+RecvStream::RecvStream(StreamId id, std::size_t eager_slot_bytes, CreditPool& credit)
+    : id_(id), eager_slot_bytes_(eager_slot_bytes), credit_(credit) {
+  if (eager_slot_bytes_ > 0)
+    eager_slots_ = std::make_unique_for_overwrite<std::byte[]>(eager_slot_bytes_ * kEagerSlots);
+}
+
+void RecvStream::accept(std::uint64_t rail_mask) {
+  rail_mask_ = rail_mask;
+  opened_pending_ = true;
+}
+
+void RecvStream::refuse(std::string reason) {
+  error_text_ = reason.substr(0, kControlPayloadBytesMax);
+  state_ = State::closed;
+  opened_pending_ = refused_ = peer_done_ = user_done_ = true;
+}
+
+// ---------------------------------------------------------------------------------------------------------- posting
+
+void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out) {
+  assert(can_post());
+  if (state_ != State::open) {
+    out.push_back({request, 0, error_});
+    return;
+  }
+  const std::uint64_t message = posted_++;
+  Message& m = at(message);
+  m.request = request;
+  m.data = data;
+  m.capacity = capacity;
+  m.posted = true;
+  if (m.size_known && !fits(message, out)) return;
+  if (m.in_slot && m.received == m.size) deliver_from_slot(m);
+  advance(out);
+}
+
+bool RecvStream::fits(std::uint64_t message, Completions& out) {
+  const Message& m = at(message);
+  if (m.size <= m.capacity) return true;
+  fail(Status(Code::truncated, Scope::stream,
+              "message " + std::to_string(message) + " of stream " + std::to_string(id_) + " has " + std::to_string(m.size) +
+                  " bytes, but its receive takes at most " + std::to_string(m.capacity)),
+       true, out);
+  return false;
+}
+
+void RecvStream::deliver_from_slot(Message& m) {
+  if (m.size > 0) ascending_copy(m.data, slot(m.eager_slot, m.size).data(), m.size);
+  m.complete = true;
+}
+
+// -------------------------------------------------------------------------------------------------------------- data
+
+Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Completions& out) {
+  const std::span<std::byte> nowhere{static_cast<std::byte*>(nullptr), h.length};
+  if (state_ != State::open) return nowhere;
+  if (h.message < ready_) return contradiction(id_, h, "it is complete already");
+  if (h.message >= ready_ + kMessagesInFlight)
+    return contradiction(id_, h, "expected below " + std::to_string(ready_ + kMessagesInFlight));
+  Message& m = at(h.message);
+  if (m.size_known && m.size != h.b)
+    return contradiction(id_, h, "size " + std::to_string(h.b) + ", before it was " + std::to_string(m.size));
+  if (!m.size_known) {
+    m.size_known = true;
+    m.size = h.b;
+    credit_.announce(m.size);
+  }
+  if (h.flags & kFlagEager) return on_eager(h, m, out);
+  if (!m.posted) return contradiction(id_, h, "it was not granted");
+  if (m.size > m.capacity) return contradiction(id_, h, std::to_string(m.size) + " bytes, granted " + std::to_string(m.capacity));
+  if (m.received + h.length > m.size) return contradiction(id_, h, "more bytes than it has");
+  return std::span(m.data + h.a, h.length);
+}
+
+Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message& m, Completions& out) {
+  const std::span<std::byte> nowhere{static_cast<std::byte*>(nullptr), h.length};
+  if (h.a != 0 || h.length != h.b || h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || m.eager)
+    return contradiction(id_, h, "eager segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") of " +
+                                     std::to_string(h.b) + " bytes in slot " + std::to_string(h.aux));
+  m.eager = true;
+  m.eager_slot = std::uint8_t(h.aux);
+  if (!m.posted) {
+    m.in_slot = true;
+    return slot(m.eager_slot, h.length);
+  }
+  if (!fits(h.message, out)) return nowhere;
+  return std::span(m.data, h.length);
+}
+
+void RecvStream::on_segment_lost(const FrameHeader& h) {
+  if (state_ != State::open || !(h.flags & kFlagEager) || h.message < ready_) return;
+  Message& m = at(h.message);
+  m.eager = m.in_slot = false;
+}
+
+Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
+  if (state_ != State::open) return {};
+  Message& m = at(h.message);
+  credit_.settle(h.length);
+  m.received += h.length;
+  if (m.received > m.size) return contradiction(id_, h, "more bytes than it has");
+  if (m.received == m.size) {
+    if (!m.in_slot) {
+      m.complete = true;
+    } else if (m.posted) {
+      deliver_from_slot(m);
+    }
+  }
+  advance(out);
+  return {};
+}
+
+void RecvStream::advance(Completions& out) {
+  for (; ready_ < posted_ && at(ready_).complete; ++ready_) ack_urgent_ = ack_urgent_ || !at(ready_).eager;
+  publish(ack_written_, out);
+}
+
+// Ends the requests of complete messages in order: eager ones at once, others below `acked`.
+void RecvStream::publish(std::uint64_t acked, Completions& out) {
+  for (; published_ < ready_ && (at(published_).eager || published_ < acked); ++published_) {
+    Message& m = at(published_);
+    out.push_back({m.request, m.size, {}});
+    m = Message{};
+  }
+  if (final_known_ && published_ >= final_ && posted_ > final_)
+    fail(Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
+                                                 std::to_string(final_) + " messages"),
+         false, out);
+}
+
+// ------------------------------------------------------------------------------------------------------- peer's word
+
+Status RecvStream::on_close(const FrameHeader& h, Completions& out) {
+  peer_done_ = true;
+  if (state_ != State::open) return {};
+  if (h.message < ready_) return contradiction(id_, h, "but " + std::to_string(ready_) + " messages are complete");
+  final_known_ = true;
+  final_ = h.message;
+  publish(ack_written_, out);
+  return {};
+}
+
+void RecvStream::on_abort(Status why, Completions& out) {
+  peer_done_ = true;
+  fail(why, false, out);
+}
+
+// ----------------------------------------------------------------------------------------------------------- control
+
+FrameHeader RecvStream::grant(std::uint64_t message) {
+  Message& m = at(message);
+  m.leave = leave_for(message);
+  m.leave_due = false;
+  FrameHeader h;
+  h.type = FrameType::grant;
+  h.flags = kFlagFromReceiver;
+  h.stream = id_;
+  h.message = message;
+  h.a = m.capacity;
+  h.b = m.leave;
+  h.aux = std::uint16_t(ready_);
+  ack_sent_ = ready_;
+  ack_urgent_ = false;
+  return h;
+}
+
+FrameHeader RecvStream::lazy_ack() {
+  ack_sent_ = ready_;
+  ack_urgent_ = false;
+  FrameHeader h;
+  h.type = FrameType::ack;
+  h.flags = kFlagFromReceiver;
+  h.stream = id_;
+  h.message = ready_;
+  return h;
+}
+
+bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payload) {
+  h = {};
+  payload = {};
+  h.stream = id_;
+  h.flags = kFlagFromReceiver;
+  if (opened_pending_) {
+    opened_pending_ = false;
+    h.type = FrameType::opened;
+    h.a = rail_mask_;
+    h.b = eager_slot_bytes_;
+    if (refused_) {
+      h.flags |= kFlagRefused;
+      payload = std::as_bytes(std::span(error_text_));
+      h.length = std::uint32_t(payload.size());
+    }
+    return true;
+  }
+  if (state_ == State::open) {
+    granted_ = std::max(granted_, ready_);  // what is complete needs no grant any more
+    if (granted_ < posted_) return h = grant(granted_++), true;
+    if (leave_due_) {
+      for (std::uint64_t i = ready_; i < granted_; ++i)
+        if (at(i).leave_due) return h = grant(i), true;
+      leave_due_ = false;
+    }
+    if (ack_urgent_) return h = lazy_ack(), true;
+  }
+  if (abort_pending_) {
+    abort_pending_ = close_pending_ = false;
+    h.type = FrameType::abort;
+    h.aux = std::uint16_t(error_.code());
+    payload = std::as_bytes(std::span(error_text_));
+    h.length = std::uint32_t(payload.size());
+    return true;
+  }
+  if (close_pending_) {
+    close_pending_ = false;
+    h.type = FrameType::close;
+    return true;
+  }
+  return false;
+}
+
+void RecvStream::on_ack_written(const FrameHeader& h, Completions& out) {
+  if (state_ != State::open) return;
+  // A GRANT carries 16 bits of it; never more than 2 * kMessagesInFlight behind ready_.
+  const std::uint64_t acked =
+      h.type == FrameType::ack ? h.message : ready_ - std::uint16_t(std::uint16_t(ready_) - h.aux);
+  ack_written_ = std::max(ack_written_, acked);
+  publish(ack_written_, out);
+}
+
+void RecvStream::publish_without_ack(Completions& out) {
+  if (state_ == State::open) publish(ready_, out);
+}
+
+void RecvStream::repeat_control(const FrameHeader& lost) {
+  switch (lost.type) {
+    case FrameType::opened: opened_pending_ = true; break;
+    case FrameType::ack: ack_urgent_ = state_ == State::open; break;
+    case FrameType::close: close_pending_ = true; break;
+    case FrameType::abort: abort_pending_ = true; break;
+    case FrameType::grant:
+      ack_urgent_ = state_ == State::open;
+      if (lost.message >= ready_ && lost.message < granted_) at(lost.message).leave_due = leave_due_ = true;
+      break;
+    default: break;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- leave
+
+std::uint64_t RecvStream::leave_for(std::uint64_t message) const {
+  const Message& m = at(message);
+  if (credit_.has_room()) return m.capacity;
+  if (message != ready_) return m.leave;
+  return std::max(m.leave, std::min<std::uint64_t>(m.capacity, m.received + kSegmentBytesMax));
+}
+
+bool RecvStream::waits_for_leave() const {
+  if (state_ != State::open) return false;
+  for (std::uint64_t i = ready_; i < granted_; ++i)
+    if (!at(i).complete && at(i).leave < at(i).capacity) return true;
+  return false;
+}
+
+void RecvStream::extend_leave() {
+  if (state_ != State::open) return;
+  for (std::uint64_t i = ready_; i < granted_; ++i) {
+    Message& m = at(i);
+    if (!m.complete && leave_for(i) > m.leave) m.leave_due = leave_due_ = true;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ ending
+
+void RecvStream::close(Completions& out) {
+  user_done_ = true;
+  if (state_ != State::open) return;
+  const Status why(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the receiver");
+  if (unfinished() > 0) {
+    fail(why, true, out);
+    return;
+  }
+  end(State::closed, why, out);
+  close_pending_ = true;
+}
+
+void RecvStream::fail(const Status& why, bool tell_peer, Completions& out) {
+  if (state_ != State::open) return;
+  end(State::failed, why, out);
+  error_text_ = why.message().substr(0, kControlPayloadBytesMax);
+  abort_pending_ = tell_peer;
+}
+
+void RecvStream::end(State state, const Status& why, Completions& out) {
+  state_ = state;
+  error_ = why;
+  for (; published_ < posted_; ++published_) out.push_back({at(published_).request, 0, error_});
+  for (Message& m : messages_)
+    if (m.size_known && m.received < m.size) credit_.settle(m.size - m.received);
+  messages_ = {};
+  ready_ = granted_ = ack_sent_ = posted_;
+  ack_urgent_ = leave_due_ = false;
+}
+
+bool RecvStream::touches(std::span<const std::byte> range) const {
+  for (std::uint64_t i = published_; i < posted_; ++i) {
+    const Message& m = at(i);
+    if (m.capacity > 0 && m.data < range.data() + range.size() && range.data() < m.data + m.capacity) return true;
+  }
+  return false;
+}
+
+}  // namespace railweave::protocol

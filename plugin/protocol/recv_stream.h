@@ -1,0 +1,133 @@
+// The receiving end of a stream: where each message lands, what arrived, what to grant and to acknowledge.
+//
+// Life of a message: posted → granted (at once; its leave may come later, see CreditPool) → segments arrive → complete →
+// acknowledged, cumulatively → its request done. A small message may come before its receive: it waits in an eager slot.
+// A request is done, in posting order, when its message is complete and, unless that was eager, its ack was handed over:
+// the sender of an eager message waits for no ack, so that ack may ride on a later frame ("lazy").
+//
+// One thread at a time (the session's owner). Memory: [data, data+capacity) is written until the request ends.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "protocol/completion.h"
+#include "protocol/credit_pool.h"
+#include "protocol/fifo.h"
+#include "protocol/frame.h"
+
+namespace railweave::protocol {
+
+class RecvStream {
+ public:
+  RecvStream(StreamId id, std::size_t eager_slot_bytes, CreditPool& credit);
+
+  StreamId id() const { return id_; }
+
+  // Answers the peer's OPEN. REQUIRES: called once, accept() or refuse().
+  void accept(std::uint64_t rail_mask);
+  void refuse(std::string reason);
+
+  // --- posting
+  bool can_post() const { return posted_ - published_ < kMessagesInFlight; }
+  // REQUIRES: can_post(). On a failed stream the request ends at once with the stream's error.
+  void post(void* request, std::byte* data, std::uint64_t capacity, Completions& out);
+  std::uint64_t unfinished() const { return posted_ - published_; }
+
+  // --- data
+  // Where a segment's payload goes; data() == nullptr: nowhere. Errors: the header contradicts what is known (Scope::lane).
+  Result<std::span<std::byte>> on_segment(const FrameHeader& header, Completions& out);
+  // Its lane was lost before the segment was wholly there: it will come again.
+  void on_segment_lost(const FrameHeader& header);
+  // The segment is wholly in the place that on_segment() named.
+  Status on_consumed(const FrameHeader& header, Completions& out);
+
+  // --- what the peer says
+  Status on_close(const FrameHeader& header, Completions& out);
+  void on_abort(Status why, Completions& out);
+
+  // --- control
+  bool next_control(FrameHeader& header, std::span<const std::byte>& payload);
+  bool has_control() const { return opened_pending_ || close_pending_ || abort_pending_ || ack_urgent_ || granted_ < posted_ || leave_due_; }
+  bool has_lazy_ack() const { return ack_sent_ < ready_; }
+  FrameHeader lazy_ack();
+  // An ACK or GRANT was handed to the kernel. Requests that waited for their ack end.
+  void on_ack_written(const FrameHeader& ack, Completions& out);
+  // No lane can take the ack now: requests need not wait for it (decision D4).
+  void publish_without_ack(Completions& out);
+  void repeat_control(const FrameHeader& lost);
+
+  // True while a receive lacks leave for all of its capacity; the session calls extend_leave() when the pool has room.
+  bool waits_for_leave() const;
+  void extend_leave();
+
+  // --- ending
+  void close(Completions& out);
+  void fail(const Status& why, bool tell_peer, Completions& out);
+  bool touches(std::span<const std::byte> range) const;
+  bool failed() const { return state_ == State::failed; }
+  bool closed() const { return state_ == State::closed; }
+  const Status& error() const { return error_; }
+  bool gone() const { return !has_control() && peer_done_ && user_done_; }
+
+  FifoHook<RecvStream> control_hook;  // Session: streams with a control frame to send
+  FifoHook<RecvStream> lazy_hook;     // Session: streams with a lazy ack
+  FifoHook<RecvStream> leave_hook;    // Session: streams waiting for leave
+  std::uint32_t ledger_frames = 0;    // frames in lane ledgers that name this stream
+  std::uint32_t landing = 0;          // lanes whose arriving payload may go to the eager slots
+  bool open_seen = false;             // Session: the peer's OPEN arrived (it may be overtaken by that of a later stream)
+
+ private:
+  enum class State { open, closed, failed };
+  struct Message {
+    void* request = nullptr;
+    std::byte* data = nullptr;
+    std::uint64_t capacity = 0;
+    std::uint64_t leave = 0;
+    std::uint64_t size = 0;       // valid when size_known
+    std::uint64_t received = 0;
+    bool posted = false;
+    bool size_known = false;
+    bool eager = false;
+    bool in_slot = false;         // eager bytes landed (or are landing) in the slot, not in `data`
+    bool complete = false;        // all bytes are in `data`
+    bool leave_due = false;       // its leave grew since its last grant
+    std::uint8_t eager_slot = 0;
+  };
+
+  Message& at(std::uint64_t message) { return messages_[message % kMessageSlots]; }
+  const Message& at(std::uint64_t message) const { return messages_[message % kMessageSlots]; }
+  std::span<std::byte> slot(std::uint8_t index, std::size_t bytes) const {
+    return {eager_slots_.get() + index * eager_slot_bytes_, bytes};
+  }
+  Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
+  bool fits(std::uint64_t message, Completions& out);
+  std::uint64_t leave_for(std::uint64_t message) const;
+  void deliver_from_slot(Message& m);
+  void advance(Completions& out);
+  void publish(std::uint64_t acked, Completions& out);
+  void end(State state, const Status& why, Completions& out);
+  FrameHeader grant(std::uint64_t message);
+
+  const StreamId id_;
+  const std::size_t eager_slot_bytes_;
+  CreditPool& credit_;
+  State state_ = State::open;
+  Status error_;
+  std::string error_text_;
+  std::uint64_t rail_mask_ = 0;
+  bool opened_pending_ = false, refused_ = false, close_pending_ = false, abort_pending_ = false;
+  bool ack_urgent_ = false, leave_due_ = false, peer_done_ = false, user_done_ = false;
+  bool final_known_ = false;
+  std::uint64_t final_ = 0;                        // messages the sender has at all, when it closed
+
+  // published_ <= ready_ <= posted_, granted_ <= posted_, ack_sent_ <= ready_.
+  std::uint64_t posted_ = 0, granted_ = 0, ready_ = 0, published_ = 0;
+  std::uint64_t ack_sent_ = 0, ack_written_ = 0;
+  std::array<Message, kMessageSlots> messages_;
+  std::unique_ptr<std::byte[]> eager_slots_;       // the memory reserved for unexpected messages
+};
+
+}  // namespace railweave::protocol

@@ -1,0 +1,329 @@
+#include "protocol/send_stream.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstring>
+
+namespace railweave::protocol {
+namespace {
+
+constexpr std::uint32_t kLineBytes = 128;
+
+Status contradiction(const char* frame, StreamId id, const std::string& what) {
+  return Status(Code::remote, Scope::lane, std::string(frame) + " for stream " + std::to_string(id) + ": " + what);
+}
+
+}  // namespace
+
+SendStream::SendStream(StreamId id, Class priority, std::uint64_t listener, std::uint64_t rail_mask,
+                       std::size_t eager_limit_bytes)
+    : id_(id), class_(priority), listener_(listener), local_rails_(rail_mask), eager_limit_bytes_(eager_limit_bytes) {
+  if (eager_limit_bytes_ > 0)
+    eager_copies_ = std::make_unique_for_overwrite<std::byte[]>(eager_limit_bytes_ * kEagerSlots);
+}
+
+// ---------------------------------------------------------------------------------------------------------- posting
+
+void SendStream::post(void* request, const std::byte* data, std::uint64_t size, Completions& out) {
+  assert(can_post());
+  if (failed()) {
+    out.push_back({request, 0, error_});
+    return;
+  }
+  const std::uint64_t message = posted_++;
+  Message& m = at(message);
+  // A grant may have come before the send was posted: keep what it said.
+  const bool granted_before = m.granted && m.request == nullptr;
+  const std::uint64_t capacity = m.capacity, leave = m.leave;
+  m = Message{};
+  m.request = request;
+  m.data = data;
+  m.size = size;
+  if (granted_before) {
+    m.granted = true;
+    m.capacity = capacity;
+    m.leave = leave;
+    if (!fits_grant(message, out)) return;
+  }
+  refresh();
+}
+
+bool SendStream::fits_grant(std::uint64_t message, Completions& out) {
+  const Message& m = at(message);
+  if (m.size <= m.capacity) return true;
+  fail(Status(Code::truncated, Scope::stream,
+              "message " + std::to_string(message) + " of stream " + std::to_string(id_) + " has " + std::to_string(m.size) +
+                  " bytes, but its receive takes at most " + std::to_string(m.capacity)),
+       true, out);
+  return false;
+}
+
+// ------------------------------------------------------------------------------------------------------ peer's word
+
+Status SendStream::on_opened(const FrameHeader& header, std::string_view reason) {
+  if (state_ != State::opening) return {};  // repeated after a lane was lost
+  if (header.flags & kFlagRefused) {
+    state_ = State::failed;
+    error_ = Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason));
+    told_peer_ = true;
+    return {};
+  }
+  state_ = State::open;
+  remote_rails_ = header.a;
+  eager_limit_bytes_ = std::min<std::size_t>(eager_limit_bytes_, header.b);
+  refresh();
+  return {};
+}
+
+Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
+  if (failed()) return {};
+  const auto newer = std::int16_t(std::uint16_t(header.aux - std::uint16_t(acked_)));
+  if (newer > 0) {
+    if (Status s = apply_ack(acked_ + std::uint64_t(newer), out); !s.ok()) return s;
+  }
+  if (header.message < acked_) return {};  // late: a statement that is true no longer
+  if (header.message >= acked_ + kMessagesInFlight)
+    return contradiction("GRANT", id_, "message " + std::to_string(header.message) + ", expected below " +
+                                           std::to_string(acked_ + kMessagesInFlight));
+  if (header.b > header.a) return contradiction("GRANT", id_, "leave beyond capacity");
+  Message& m = at(header.message);
+  if (header.message >= posted_ && !m.granted) m = Message{};
+  m.granted = true;
+  m.capacity = header.a;
+  m.leave = std::max(m.leave, header.b);
+  if (header.message < posted_ && !fits_grant(header.message, out)) return {};
+  refresh();
+  return {};
+}
+
+Status SendStream::on_ack(const FrameHeader& header, Completions& out) {
+  if (failed() || header.message <= acked_) return {};
+  return apply_ack(header.message, out);
+}
+
+Status SendStream::apply_ack(std::uint64_t below, Completions& out) {
+  if (below > posted_)
+    return contradiction("ACK", id_, "below message " + std::to_string(below) + ", but only " + std::to_string(posted_) +
+                                         " were posted");
+  for (std::uint64_t i = acked_; i < below; ++i) {
+    Message& m = at(i);
+    if (!m.started || m.cut != m.size) return contradiction("ACK", id_, "message " + std::to_string(i) + " was not sent yet");
+    if (m.eager) free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
+  }
+  acked_ = below;
+  std::erase_if(requeued_, [this](const Range& r) { return r.message < acked_; });
+  settle(out);
+  refresh();
+  return {};
+}
+
+void SendStream::on_peer_close(Status why, Completions& out) {
+  if (why.ok()) {
+    if (state_ == State::closing) return;
+    why = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_));
+  }
+  fail(why, false, out);
+}
+
+// -------------------------------------------------------------------------------------------------------------- data
+
+bool SendStream::could_be_eager(const Message& m) const {
+  return m.cut == 0 && m.size <= eager_limit_bytes_ && free_eager_slots_ != 0;
+}
+
+// Recomputes what could be cut now. Walks the posted messages that are not wholly cut: a handful.
+void SendStream::refresh() {
+  sendable_bytes_ = 0;
+  has_segment_ = false;
+  if (state_ != State::open && state_ != State::closing) return;
+  for (const Range& r : requeued_) sendable_bytes_ += r.length;
+  has_segment_ = !requeued_.empty();
+  int eager_slots = std::popcount(free_eager_slots_);
+  for (std::uint64_t i = cursor_; i < posted_; ++i) {
+    const Message& m = at(i);
+    if (m.cut == 0 && m.size <= eager_limit_bytes_ && eager_slots > 0) {
+      --eager_slots;
+      sendable_bytes_ += m.size;
+    } else if (m.granted && (m.size == 0 || std::min(m.leave, m.size) > m.cut)) {
+      sendable_bytes_ += std::min(m.leave, m.size) - m.cut;
+      if (m.leave < m.size) {
+        has_segment_ = true;
+        break;
+      }
+    } else {
+      break;
+    }
+    has_segment_ = true;
+  }
+}
+
+SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t offset, std::uint64_t length) {
+  Message& m = at(message);
+  ++m.unwritten;
+  ++m.unreleased;
+  m.started = true;
+  Segment s;
+  s.header.type = FrameType::segment;
+  s.header.stream = id_;
+  s.header.message = message;
+  s.header.a = offset;
+  s.header.b = m.size;
+  s.header.length = std::uint32_t(length);
+  const std::byte* from = m.data;
+  if (m.eager) {
+    s.header.flags = kFlagEager;
+    s.header.aux = m.eager_slot;
+    from = eager_copies_.get() + m.eager_slot * eager_limit_bytes_;
+  }
+  if (length > 0) s.payload = {from + offset, std::size_t(length)};
+  return s;
+}
+
+void SendStream::make_eager(Message& m) {
+  m.eager = true;
+  m.eager_slot = std::uint8_t(std::countr_zero(free_eager_slots_));
+  free_eager_slots_ &= std::uint8_t(free_eager_slots_ - 1);
+  if (m.size > 0) std::memcpy(eager_copies_.get() + m.eager_slot * eager_limit_bytes_, m.data, m.size);
+}
+
+SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
+  Range& r = requeued_.front();
+  const bool eager = at(r.message).eager;
+  const std::uint64_t length = eager ? r.length : std::min<std::uint64_t>(r.length, bytes_max);
+  Segment s = segment_of(r.message, r.offset, length);
+  r.offset += length;
+  r.length -= length;
+  if (r.length == 0) requeued_.erase(requeued_.begin());
+  refresh();
+  return s;
+}
+
+SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
+  assert(has_segment_);
+  if (!requeued_.empty()) return cut_requeued(bytes_max);
+  const std::uint64_t message = cursor_;
+  Message& m = at(message);
+  std::uint64_t length = m.size;
+  if (could_be_eager(m)) {
+    make_eager(m);
+  } else {
+    const std::uint64_t limit = std::min(m.leave, m.size) - m.cut;
+    length = std::min<std::uint64_t>(limit, bytes_max);
+    const std::uint64_t rest = limit - length;
+    if (rest < bytes_max / 4 && limit <= kSegmentBytesMax) length = limit;
+    if (m.cut + length < m.size && length > kLineBytes) length = length / kLineBytes * kLineBytes;
+  }
+  const std::uint64_t offset = m.cut;
+  m.cut += length;
+  if (m.cut == m.size) ++cursor_;
+  Segment s = segment_of(message, offset, length);
+  refresh();
+  return s;
+}
+
+void SendStream::on_written(const FrameHeader& segment, Completions& out) {
+  if (failed() || segment.message < retired_) return;
+  --at(segment.message).unwritten;
+  settle(out);
+}
+
+void SendStream::on_released(const FrameHeader& segment, Completions& out) {
+  if (failed() || segment.message < retired_) return;
+  --at(segment.message).unreleased;
+  settle(out);
+}
+
+void SendStream::requeue(const FrameHeader& segment) {
+  if (failed() || segment.message < acked_) return;
+  requeued_.push_back({segment.message, segment.a, segment.length});
+  refresh();
+}
+
+// Completes requests and retires messages, oldest first.
+void SendStream::settle(Completions& out) {
+  for (; done_ < posted_; ++done_) {
+    Message& m = at(done_);
+    const bool eager_done = m.eager && m.started && m.unwritten == 0;
+    const bool acked_done = done_ < acked_ && m.unreleased == 0;
+    if (!eager_done && !acked_done) break;
+    out.push_back({m.request, m.size, {}});
+  }
+  for (; retired_ < acked_ && retired_ < done_ && at(retired_).unreleased == 0; ++retired_) at(retired_) = Message{};
+}
+
+// ----------------------------------------------------------------------------------------------------------- control
+
+bool SendStream::next_control(FrameHeader& header, std::span<const std::byte>& payload) {
+  header = {};
+  payload = {};
+  header.stream = id_;
+  if (open_pending_) {
+    open_pending_ = false;
+    header.type = FrameType::open;
+    header.aux = std::uint16_t(class_);
+    header.a = listener_;
+    header.b = local_rails_;
+    return true;
+  }
+  if (abort_pending_) {
+    abort_pending_ = close_pending_ = false;
+    header.type = FrameType::abort;
+    header.aux = std::uint16_t(error_.code());
+    header.length = std::uint32_t(error_text_.size());
+    payload = std::as_bytes(std::span(error_text_));
+    return true;
+  }
+  if (close_pending_) {
+    close_pending_ = false;
+    header.type = FrameType::close;
+    header.message = posted_;
+    return true;
+  }
+  return false;
+}
+
+void SendStream::repeat_control(FrameType type) {
+  if (type == FrameType::open) open_pending_ = true;
+  if (type == FrameType::close) close_pending_ = true;
+  if (type == FrameType::abort) abort_pending_ = true;
+}
+
+// ------------------------------------------------------------------------------------------------------------ ending
+
+void SendStream::close(Completions& out) {
+  user_done_ = true;
+  if (state_ == State::closing) return;
+  if (!failed() && (unfinished() > 0 || state_ == State::opening))
+    fail(Status(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the sender"), true, out);
+  if (told_peer_) return;
+  if (!failed()) state_ = State::closing;
+  close_pending_ = told_peer_ = true;
+}
+
+void SendStream::fail(const Status& why, bool tell_peer, Completions& out) {
+  if (failed()) return;
+  state_ = State::failed;
+  error_ = why;
+  error_text_ = why.message().substr(0, kControlPayloadBytesMax);
+  abort_pending_ = tell_peer && !told_peer_;
+  told_peer_ = told_peer_ || tell_peer;
+  for (; done_ < posted_; ++done_) out.push_back({at(done_).request, 0, error_});
+  retired_ = acked_ = cursor_ = posted_;
+  requeued_.clear();
+  refresh();
+}
+
+bool SendStream::touches(std::span<const std::byte> range) const {
+  for (std::uint64_t i = done_; i < posted_; ++i) {
+    const Message& m = at(i);
+    if (m.size > 0 && m.data < range.data() + range.size() && range.data() < m.data + m.size) return true;
+  }
+  return false;
+}
+
+bool SendStream::gone() const {
+  return user_done_ && !has_control() && acked_ == posted_;
+}
+
+}  // namespace railweave::protocol

@@ -1,0 +1,157 @@
+#include "protocol/session.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace railweave::protocol {
+
+static_assert(kClasses == 3);
+
+Session::Session(const SessionOptions& options) : options_(options), credit_(options.incast_cap_bytes) {
+  completions_.reserve(4096);
+  events_.reserve(256);
+}
+
+// ------------------------------------------------------------------------------------------------------------ streams
+
+SendStream& Session::open_stream(Class priority, std::uint64_t listener, std::uint64_t local_rail_mask) {
+  const StreamId id = next_send_id_++;
+  auto owned = std::make_unique<SendStream>(id, priority, listener, local_rail_mask, options_.eager_limit_bytes);
+  SendStream& stream = *owned;
+  send_streams_.emplace(id, std::move(owned));
+  if (!error_.ok()) stream.fail(error_, false, completions_);
+  note(stream);
+  return stream;
+}
+
+RecvStream& Session::accept_stream(StreamId id, std::uint64_t local_rail_mask) {
+  RecvStream& stream = *find_recv(id);
+  stream.accept(local_rail_mask);
+  if (!error_.ok()) stream.fail(error_, false, completions_);
+  note(stream);
+  return stream;
+}
+
+void Session::refuse_stream(StreamId id, std::string reason) {
+  RecvStream& stream = *find_recv(id);
+  stream.refuse(std::move(reason));
+  note(stream);
+}
+
+void Session::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size) {
+  stream.post(request, data, size, completions_);
+  note(stream);
+}
+
+void Session::post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity) {
+  stream.post(request, data, capacity, completions_);
+  note(stream);
+}
+
+void Session::close(SendStream& stream) {
+  stream.close(completions_);
+  note(stream);
+}
+
+void Session::close(RecvStream& stream) {
+  stream.close(completions_);
+  note(stream);
+  note_credit();
+}
+
+bool Session::withdraw(SendStream& stream, std::span<const std::byte> range) {
+  if (!stream.touches(range)) return false;
+  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished send was deregistered"), true, completions_);
+  note(stream);
+  return true;
+}
+
+bool Session::withdraw(RecvStream& stream, std::span<const std::byte> range) {
+  if (!stream.touches(range)) return false;
+  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished receive was deregistered"), true, completions_);
+  note(stream);
+  note_credit();
+  return true;
+}
+
+// -------------------------------------------------------------------------------------------------------------- lists
+
+void Session::note(SendStream& stream) {
+  // waiting_bytes_ is the sum of what each stream reported last.
+  waiting_bytes_ += stream.sendable_bytes() - stream.noted_bytes;
+  stream.noted_bytes = stream.sendable_bytes();
+  auto& turns = turns_[int(stream.priority())];
+  if (stream.has_segment() != stream.turn_hook.linked) {
+    stream.has_segment() ? turns.push(&stream) : turns.remove(&stream);
+    waiting_segments_ += stream.has_segment() ? 1 : -1;
+  }
+  stream.has_control() ? send_control_.push(&stream) : send_control_.remove(&stream);
+  if (stream.gone() && stream.ledger_frames == 0) send_streams_.erase(stream.id());
+}
+
+void Session::note(RecvStream& stream) {
+  stream.has_control() ? recv_control_.push(&stream) : recv_control_.remove(&stream);
+  stream.has_lazy_ack() ? lazy_acks_.push(&stream) : lazy_acks_.remove(&stream);
+  stream.waits_for_leave() ? leave_waits_.push(&stream) : leave_waits_.remove(&stream);
+  if (stream.gone() && stream.ledger_frames == 0 && stream.landing == 0) recv_streams_.erase(stream.id());
+}
+
+// The pool has room again, or a stream's oldest receive moved on.
+void Session::note_credit() {
+  for (RecvStream* s = leave_waits_.front(); s != nullptr;) {
+    RecvStream* next = leave_waits_.next(s);
+    s->extend_leave();
+    if (s->has_control()) recv_control_.push(s);
+    s = next;
+  }
+}
+
+SendStream* Session::find_send(StreamId id) {
+  const auto it = send_streams_.find(id);
+  return it == send_streams_.end() ? nullptr : it->second.get();
+}
+
+RecvStream* Session::find_recv(StreamId id) {
+  const auto it = recv_streams_.find(id);
+  return it == recv_streams_.end() ? nullptr : it->second.get();
+}
+
+void Session::count_unfinished(std::uint64_t& sends, std::uint64_t& receives) const {
+  sends = receives = 0;
+  for (const auto& [id, stream] : send_streams_) sends += stream->unfinished();
+  for (const auto& [id, stream] : recv_streams_) receives += stream->unfinished();
+}
+
+void Session::publish_without_acks() {
+  for (const auto& [id, stream] : recv_streams_) stream->publish_without_ack(completions_);
+}
+
+// ------------------------------------------------------------------------------------------------------------- ending
+
+void Session::say_goodbye() {
+  goodbye_pending_ = true;
+  session_control_ = true;
+}
+
+void Session::fail(const Status& why) {
+  if (!error_.ok()) return;
+  error_ = why;
+  // note() may forget a stream: walk over ids.
+  std::vector<StreamId> ids;
+  for (const auto& [id, stream] : send_streams_) ids.push_back(id);
+  for (StreamId id : ids) {
+    SendStream& s = *send_streams_[id];
+    const bool opening = !s.opened() && !s.failed();
+    s.fail(why, false, completions_);
+    if (opening) events_.push_back({Event::Kind::opened, id, 0, 0, why});
+    note(s);
+  }
+  ids.clear();
+  for (const auto& [id, stream] : recv_streams_) ids.push_back(id);
+  for (StreamId id : ids) {
+    recv_streams_[id]->fail(why, false, completions_);
+    note(*recv_streams_[id]);
+  }
+}
+
+}  // namespace railweave::protocol

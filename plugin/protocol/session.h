@@ -1,0 +1,198 @@
+// Everything between two instances with one traffic class, as a state machine without I/O (decisions D1, D2, D4, D6):
+// streams share lanes; posts, headers, lane reports and time come in; frames, places for bytes, completions and events
+// come out. The engine drives it under its mutex, tests and the simulator drive it directly.
+//
+// One thread at a time. No call blocks or does I/O; posting and moving data allocate nothing once streams and lanes exist.
+// Errors of Scope::lane mean: give that lane up (lose_lane); of Scope::session: fail().
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "protocol/completion.h"
+#include "protocol/credit_pool.h"
+#include "protocol/fifo.h"
+#include "protocol/frame.h"
+#include "protocol/lane_ledger.h"
+#include "protocol/rate_estimator.h"
+#include "protocol/recv_stream.h"
+#include "protocol/send_stream.h"
+#include "protocol/striper.h"
+
+namespace railweave::protocol {
+
+using LaneId = std::uint16_t;
+
+struct SessionOptions {
+  std::size_t eager_limit_bytes = 16 * KiB;
+  std::uint64_t incast_cap_bytes = 64 * MiB;
+};
+
+// A frame for a lane to write. `payload` stays valid until the lane released the frame.
+struct OutgoingFrame {
+  FrameHeader header;
+  std::span<const std::byte> payload;
+};
+
+struct Event {
+  enum class Kind {
+    opened,          // our stream was answered; `status` tells whether it may be used
+    incoming,        // the peer opens `stream` towards `listener`: answer with accept_stream() or refuse_stream()
+    lane_condemned,  // the peer gave `lane` up: close it, then lose_lane()
+    goodbye,         // the peer leaves; the end of its lanes is no error
+  } kind;
+  StreamId stream = 0;
+  LaneId lane = 0;
+  std::uint64_t listener = 0;
+  Status status;
+};
+
+class Session {
+ public:
+  explicit Session(const SessionOptions& options);
+
+  // --- streams. References stay valid until close().
+  SendStream& open_stream(Class priority, std::uint64_t listener, std::uint64_t local_rail_mask);
+  RecvStream& accept_stream(StreamId id, std::uint64_t local_rail_mask);
+  void refuse_stream(StreamId id, std::string reason);
+  void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size);
+  void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity);
+  // Unfinished requests end as cancelled. The reference is dead afterwards.
+  void close(SendStream& stream);
+  void close(RecvStream& stream);
+  // True (and the stream failed as cancelled) when an unfinished request of it touched `range`.
+  bool withdraw(SendStream& stream, std::span<const std::byte> range);
+  bool withdraw(RecvStream& stream, std::span<const std::byte> range);
+
+  // --- lanes. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails.
+  void add_lane(LaneId lane, int local_rail, int remote_rail);
+  // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE.
+  void lose_lane(LaneId lane);
+  int live_lanes() const;
+
+  struct LaneReport {
+    std::uint64_t outstanding_bytes = 0;   // in the kernel or on the network, unacknowledged
+    std::uint64_t acknowledged_bytes = 0;  // ever
+    Nanos min_rtt{0};
+    bool blocked = false;                  // a frame is partly written and the kernel takes no more
+  };
+  void report(LaneId lane, TimePoint now, const LaneReport& report);
+  Rate rate_of(LaneId lane) const;
+
+  // Frames that this lane should write now. `flush` also sends acks that otherwise wait for company.
+  std::size_t next_frames(LaneId lane, std::span<OutgoingFrame> frames, bool flush);
+  void on_written(LaneId lane, std::size_t frames);
+  void on_released(LaneId lane, std::size_t frames);
+  Result<std::span<std::byte>> on_header(LaneId lane, ConstHeaderBytes bytes);
+  Status on_consumed(LaneId lane);
+  // Every lane is blocked: receives stop waiting for their acks to be handed over.
+  void publish_without_acks();
+
+  // True when next_frames() of some lane may have something: new since the lanes were last asked, or held back.
+  bool has_data() const { return waiting_segments_ > 0; }
+  bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_; }
+  bool has_lazy_acks() const { return !lazy_acks_.empty(); }
+
+  // --- ending
+  void say_goodbye();
+  bool goodbye_written() const { return goodbye_written_; }
+  bool peer_said_goodbye() const { return peer_goodbye_; }
+  // Ends every request with `why`; the first error sticks.
+  void fail(const Status& why);
+  const Status& error() const { return error_; }
+
+  // Drain after every call.
+  Completions& completions() { return completions_; }
+  std::vector<Event>& events() { return events_; }
+
+  std::size_t send_streams() const { return send_streams_.size(); }
+  std::size_t recv_streams() const { return recv_streams_.size(); }
+  std::uint64_t waiting_bytes() const { return waiting_bytes_; }
+  // Requests posted and not ended.
+  void count_unfinished(std::uint64_t& sends, std::uint64_t& receives) const;
+
+ private:
+  struct Lane {
+    LaneId id = 0;
+    std::uint64_t local_bit = 0, remote_bit = 0;
+    enum class State { live, lost, fenced } state = State::live;
+    bool blocked = false;
+    bool fence_pending = false;              // our FENCE for it must go out by another lane
+    bool peer_fenced = false;
+    std::uint64_t peer_fence_count = 0;
+    LaneView view;
+    std::uint64_t unwritten_bytes = 0;       // taken and not yet written
+    RateEstimator estimator;
+    LaneLedger ledger;
+    FrameHeader incoming;                    // whose payload is arriving
+    RecvStream* landing = nullptr;           // the stream it is for
+    std::array<std::byte, kControlPayloadBytesMax> control_payload;
+  };
+
+  Lane* find(LaneId id);
+  const Lane* find(LaneId id) const;
+  bool carries_control(const Lane& lane) const;
+  bool may_use(const SendStream& stream, const Lane& lane) const;
+  OthersView others(const Lane& lane) const;
+  SendStream* pick(const Lane& lane);
+  SendStream* pick(const Lane& lane, int priority);
+
+  // session_outbound.cc
+  std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
+  std::size_t take_lazy_acks(Lane& lane, std::span<OutgoingFrame> frames);
+  std::size_t take_data(Lane& lane, std::span<OutgoingFrame> frames);
+  bool next_session_control(FrameHeader& header);
+  void take(Lane& lane, OutgoingFrame& frame);
+  void end_turn(SendStream& stream, std::uint32_t bytes);
+
+  // session_inbound.cc
+  Status on_control(Lane& lane, const FrameHeader& header, std::string_view payload);
+  Status on_sender_control(const FrameHeader& header, std::string_view payload);
+  Status on_receiver_control(const FrameHeader& header, std::string_view payload);
+  Status on_open(const FrameHeader& header);
+  Status on_fence(const FrameHeader& header);
+
+  // session_lanes.cc
+  void requeue_lost(Lane& lane);
+  void repeat(const FrameHeader& lost);
+  void forget_finished(Lane& lane);
+  void release(const FrameHeader& frame);
+  void unname(const FrameHeader& frame);
+
+  // After any call that changed a stream: puts it into the lists it belongs to, forgets it when it is gone.
+  void note(SendStream& stream);
+  void note(RecvStream& stream);
+  void note_credit();
+  SendStream* find_send(StreamId id);
+  RecvStream* find_recv(StreamId id);
+  bool names_receiver(const FrameHeader& frame) const;
+
+  const SessionOptions options_;
+  Status error_;
+  Completions completions_;
+  std::vector<Event> events_;
+
+  CreditPool credit_;
+  std::unordered_map<StreamId, std::unique_ptr<SendStream>> send_streams_;
+  std::unordered_map<StreamId, std::unique_ptr<RecvStream>> recv_streams_;
+  StreamId next_send_id_ = 0;
+  StreamId next_recv_id_ = 0;                // ids below were opened by the peer, perhaps forgotten since
+
+  Fifo<SendStream, &SendStream::turn_hook> turns_[kClasses];
+  Fifo<SendStream, &SendStream::control_hook> send_control_;
+  Fifo<RecvStream, &RecvStream::control_hook> recv_control_;
+  Fifo<RecvStream, &RecvStream::lazy_hook> lazy_acks_;
+  Fifo<RecvStream, &RecvStream::leave_hook> leave_waits_;
+  std::uint64_t waiting_bytes_ = 0;          // sendable on any stream
+  std::uint64_t waiting_segments_ = 0;       // streams in turns_
+  int higher_class_run_ = 0;                 // segments in a row that overtook a lower class
+
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  bool session_control_ = false;             // a FENCE or GOODBYE waits
+  bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
+};
+
+}  // namespace railweave::protocol

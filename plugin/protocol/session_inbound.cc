@@ -1,0 +1,126 @@
+// What arrives: places for segments, and the peer's statements.
+#include <utility>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+namespace {
+
+Status unknown_stream(const FrameHeader& h) {
+  return Status(Code::remote, Scope::lane,
+                std::string("malformed frame: ") + name_of(h.type) + " for stream " + std::to_string(h.stream) + ", which was never opened");
+}
+
+Status from_peer(const FrameHeader& h, std::string_view text) {
+  const Code code = h.aux == std::uint16_t(Code::truncated) ? Code::truncated : Code::remote;
+  return Status(code, Scope::stream, "the peer gave up the stream: " + std::string(text));
+}
+
+}  // namespace
+
+Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes bytes) {
+  Lane& lane = *find(id);
+  Result<FrameHeader> decoded = decode(bytes);
+  if (!decoded.ok()) return decoded.status();
+  const FrameHeader& h = lane.incoming = *decoded;
+  if (Status s = lane.ledger.on_header(h.sequence); !s.ok()) return s;
+  if (Status s = lane.ledger.on_peer_consumed(h.consumed); !s.ok()) return s;
+  forget_finished(lane);
+  if (h.type != FrameType::segment) return std::span(lane.control_payload).first(h.length);
+  if (RecvStream* s = find_recv(h.stream)) {
+    Result<std::span<std::byte>> target = s->on_segment(h, completions_);
+    lane.landing = s;
+    ++s->landing;
+    note(*s);
+    return target;
+  }
+  if (h.stream >= next_recv_id_) return unknown_stream(h);
+  return std::span<std::byte>(static_cast<std::byte*>(nullptr), h.length);  // of a stream already closed
+}
+
+Status Session::on_consumed(LaneId id) {
+  Lane& lane = *find(id);
+  lane.ledger.on_consumed();
+  const FrameHeader h = lane.incoming;
+  if (h.type != FrameType::segment)
+    return on_control(lane, h, {reinterpret_cast<const char*>(lane.control_payload.data()), h.length});
+  RecvStream* s = std::exchange(lane.landing, nullptr);
+  if (s == nullptr) return {};
+  --s->landing;
+  const Status status = s->on_consumed(h, completions_);
+  note(*s);
+  if (!leave_waits_.empty()) note_credit();
+  return status;
+}
+
+Status Session::on_control(Lane&, const FrameHeader& h, std::string_view payload) {
+  switch (h.type) {
+    case FrameType::keep: return {};
+    case FrameType::fence: return on_fence(h);
+    case FrameType::goodbye:
+      peer_goodbye_ = true;
+      events_.push_back({Event::Kind::goodbye, 0, 0, 0, {}});
+      return {};
+    case FrameType::open: return on_open(h);
+    default: return names_receiver(h) ? on_receiver_control(h, payload) : on_sender_control(h, payload);
+  }
+}
+
+Status Session::on_open(const FrameHeader& h) {
+  if (RecvStream* known = find_recv(h.stream); known ? known->open_seen : h.stream < next_recv_id_)
+    return {};  // repeated after a lane was lost
+  if (h.aux >= kClasses)
+    return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(h.aux) + ", expected 0..2");
+  if (recv_streams_.size() >= kStreamsMax)
+    return Status(Code::remote, Scope::session, "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
+  if (h.stream >= next_recv_id_ && h.stream - next_recv_id_ > kStreamsMax)
+    return Status(Code::remote, Scope::lane, "malformed frame: OPEN of stream " + std::to_string(h.stream) + ", expected about " +
+                                                 std::to_string(next_recv_id_));
+  // OPENs may overtake each other on different lanes: every id up to the highest is known to exist.
+  for (; next_recv_id_ <= h.stream; ++next_recv_id_) {
+    auto stream = std::make_unique<RecvStream>(next_recv_id_, options_.eager_limit_bytes, credit_);
+    recv_streams_.emplace(next_recv_id_, std::move(stream));
+  }
+  find_recv(h.stream)->open_seen = true;
+  events_.push_back({Event::Kind::incoming, h.stream, 0, h.a, {}});
+  return {};
+}
+
+Status Session::on_sender_control(const FrameHeader& h, std::string_view payload) {
+  RecvStream* s = find_recv(h.stream);
+  if (s == nullptr) return h.stream < next_recv_id_ ? Status() : unknown_stream(h);
+  Status status;
+  if (h.type == FrameType::close) {
+    status = s->on_close(h, completions_);
+  } else if (h.type == FrameType::abort) {
+    s->on_abort(from_peer(h, payload), completions_);
+  } else {
+    status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a sender");
+  }
+  note(*s);
+  note_credit();
+  return status;
+}
+
+Status Session::on_receiver_control(const FrameHeader& h, std::string_view payload) {
+  SendStream* s = find_send(h.stream);
+  if (s == nullptr) return h.stream < next_send_id_ ? Status() : unknown_stream(h);
+  Status status;
+  switch (h.type) {
+    case FrameType::grant: status = s->on_grant(h, completions_); break;
+    case FrameType::ack: status = s->on_ack(h, completions_); break;
+    case FrameType::close: s->on_peer_close({}, completions_); break;
+    case FrameType::abort: s->on_peer_close(from_peer(h, payload), completions_); break;
+    case FrameType::opened: {
+      const bool answered = s->opened() || s->failed();
+      status = s->on_opened(h, payload);
+      if (!answered) events_.push_back({Event::Kind::opened, h.stream, 0, 0, s->error()});
+      break;
+    }
+    default: status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
+  }
+  note(*s);
+  return status;
+}
+
+}  // namespace railweave::protocol

@@ -1,0 +1,156 @@
+// Lanes of a session: coming, reporting, being lost, and what is sent again behind a fence (decision D6).
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+
+Session::Lane* Session::find(LaneId id) {
+  return const_cast<Lane*>(std::as_const(*this).find(id));
+}
+
+const Session::Lane* Session::find(LaneId id) const {
+  for (const auto& lane : lanes_)
+    if (lane->id == id) return lane.get();
+  return nullptr;
+}
+
+void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
+  assert(find(id) == nullptr && local_rail < 64 && remote_rail < 64);
+  auto lane = std::make_unique<Lane>();
+  lane->id = id;
+  lane->local_bit = std::uint64_t{1} << local_rail;
+  lane->remote_bit = std::uint64_t{1} << remote_rail;
+  lanes_.push_back(std::move(lane));
+}
+
+int Session::live_lanes() const {
+  return int(std::ranges::count_if(lanes_, [](const auto& lane) { return lane->state == Lane::State::live; }));
+}
+
+void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
+  Lane* lane = find(id);
+  if (lane == nullptr || lane->state != Lane::State::live) return;
+  lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes);
+  lane->estimator.age(now);
+  lane->blocked = report.blocked;
+  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes + lane->unwritten_bytes};
+}
+
+Rate Session::rate_of(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane ? lane->estimator.rate() : Rate{};
+}
+
+void Session::on_written(LaneId id, std::size_t frames) {
+  Lane& lane = *find(id);
+  for (; frames > 0; --frames) {
+    const FrameHeader& h = lane.ledger.write_next();
+    lane.unwritten_bytes -= kFrameHeaderBytes + h.length;
+    if (h.type == FrameType::goodbye) goodbye_written_ = true;
+    if (names_receiver(h)) {
+      RecvStream* s = find_recv(h.stream);
+      if (s == nullptr || (h.type != FrameType::ack && h.type != FrameType::grant)) continue;
+      s->on_ack_written(h, completions_);
+      note(*s);
+    } else if (h.type == FrameType::segment) {
+      SendStream* s = find_send(h.stream);
+      s->on_written(h, completions_);
+      note(*s);
+    }
+  }
+}
+
+void Session::on_released(LaneId id, std::size_t frames) {
+  Lane& lane = *find(id);
+  for (; frames > 0; --frames) release(lane.ledger.release_next());
+  forget_finished(lane);
+}
+
+void Session::release(const FrameHeader& frame) {
+  if (frame.type != FrameType::segment) return;
+  SendStream* s = find_send(frame.stream);
+  s->on_released(frame, completions_);
+  note(*s);
+}
+
+bool Session::names_receiver(const FrameHeader& frame) const { return (frame.flags & kFlagFromReceiver) != 0; }
+
+// The ledger names a stream no more.
+void Session::unname(const FrameHeader& frame) {
+  if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
+  if (names_receiver(frame)) {
+    RecvStream* s = find_recv(frame.stream);
+    --s->ledger_frames;
+    note(*s);
+  } else {
+    SendStream* s = find_send(frame.stream);
+    --s->ledger_frames;
+    note(*s);
+  }
+}
+
+void Session::forget_finished(Lane& lane) {
+  while (const FrameHeader* frame = lane.ledger.forget_next()) unname(FrameHeader(*frame));
+}
+
+void Session::lose_lane(LaneId id) {
+  Lane* lane = find(id);
+  if (lane == nullptr || lane->state != Lane::State::live) return;
+  lane->state = Lane::State::lost;
+  lane->fence_pending = session_control_ = true;
+  while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
+  if (RecvStream* s = std::exchange(lane->landing, nullptr)) {
+    --s->landing;
+    s->on_segment_lost(lane->incoming);
+    note(*s);
+  }
+  if (lane->peer_fenced) requeue_lost(*lane);
+}
+
+Status Session::on_fence(const FrameHeader& header) {
+  Lane* lane = find(LaneId(header.aux));
+  if (lane == nullptr)
+    return Status(Code::remote, Scope::lane, "malformed frame: FENCE for lane " + std::to_string(header.aux) + ", which never was");
+  if (lane->peer_fenced) return {};
+  lane->peer_fenced = true;
+  lane->peer_fence_count = header.a;
+  if (lane->state == Lane::State::live) {
+    events_.push_back({Event::Kind::lane_condemned, 0, lane->id, 0, {}});
+    return {};
+  }
+  requeue_lost(*lane);
+  return error_;
+}
+
+void Session::requeue_lost(Lane& lane) {
+  lane.state = Lane::State::fenced;
+  if (Status s = lane.ledger.on_fence(lane.peer_fence_count); !s.ok()) return fail(s);
+  while (const FrameHeader* found = lane.ledger.lost_next()) {
+    const FrameHeader frame = *found;
+    repeat(frame);
+    unname(frame);
+  }
+}
+
+void Session::repeat(const FrameHeader& lost) {
+  switch (lost.type) {
+    case FrameType::keep: return;
+    case FrameType::goodbye: goodbye_pending_ = session_control_ = true; return;
+    case FrameType::fence:
+      if (Lane* lane = find(LaneId(lost.aux))) lane->fence_pending = session_control_ = true;
+      return;
+    default: break;
+  }
+  if (names_receiver(lost)) {
+    find_recv(lost.stream)->repeat_control(lost);
+  } else if (lost.type == FrameType::segment) {
+    find_send(lost.stream)->requeue(lost);
+  } else {
+    find_send(lost.stream)->repeat_control(lost.type);
+  }
+}
+
+}  // namespace railweave::protocol

@@ -1,0 +1,177 @@
+// What a lane writes next: control first, then data by class, turn and earliest completion (decisions D3, D4).
+#include <algorithm>
+#include <cassert>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+namespace {
+
+constexpr std::int64_t kTurnBytes = kSegmentBytesMax;  // deficit round robin among streams of a class
+constexpr int kHigherClassRunMax = 16;                 // then a lower class gets one segment: nothing starves
+
+}  // namespace
+
+std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, bool flush) {
+  Lane* lane = find(id);
+  if (lane == nullptr || lane->state != Lane::State::live) return 0;
+  std::size_t n = 0;
+  const bool control = carries_control(*lane);
+  if (control) n = take_control(*lane, frames);
+  n += take_data(*lane, frames.subspan(n));
+  if (control && (n > 0 || flush)) n += take_lazy_acks(*lane, frames.subspan(n));
+  if (n == 0 && lane->ledger.owes_report() && lane->ledger.has_room()) {
+    frames[0] = {};
+    take(*lane, frames[n++]);
+  }
+  return n;
+}
+
+// Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog.
+bool Session::carries_control(const Lane& lane) const {
+  const auto delay = [](const Lane& l) {
+    if (!l.view.rate_known) return l.view.min_rtt / 2 + Nanos(std::int64_t(l.view.outstanding_bytes));
+    return l.view.rate.time_for(double(l.view.outstanding_bytes)) + l.view.min_rtt / 2;
+  };
+  const Nanos here = delay(lane);
+  return std::ranges::none_of(lanes_, [&](const auto& other) {
+    return other.get() != &lane && other->state == Lane::State::live && !other->blocked && other->ledger.has_room() &&
+           (delay(*other) < here || (delay(*other) == here && other->id < lane.id));
+  });
+}
+
+void Session::take(Lane& lane, OutgoingFrame& frame) {
+  lane.ledger.take(frame.header);
+  const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
+  lane.unwritten_bytes += bytes;
+  lane.view.outstanding_bytes += bytes;
+}
+
+bool Session::next_session_control(FrameHeader& header) {
+  header = {};
+  for (const auto& lane : lanes_) {
+    if (!lane->fence_pending) continue;
+    lane->fence_pending = false;
+    header.type = FrameType::fence;
+    header.aux = lane->id;
+    header.a = lane->ledger.consumed();
+    return true;
+  }
+  if (goodbye_pending_) {
+    goodbye_pending_ = false;
+    header.type = FrameType::goodbye;
+    return true;
+  }
+  session_control_ = false;
+  return false;
+}
+
+std::size_t Session::take_control(Lane& lane, std::span<OutgoingFrame> frames) {
+  std::size_t n = 0;
+  const auto room = [&] { return n < frames.size() && lane.ledger.has_room(); };
+  while (session_control_ && room()) {
+    frames[n].payload = {};
+    if (next_session_control(frames[n].header)) take(lane, frames[n++]);
+  }
+  while (!recv_control_.empty() && room()) {
+    RecvStream& s = *recv_control_.front();
+    if (s.next_control(frames[n].header, frames[n].payload)) {
+      ++s.ledger_frames;
+      take(lane, frames[n++]);
+    }
+    note(s);
+  }
+  while (!send_control_.empty() && room()) {
+    SendStream& s = *send_control_.front();
+    if (s.next_control(frames[n].header, frames[n].payload)) {
+      ++s.ledger_frames;
+      take(lane, frames[n++]);
+    }
+    note(s);
+  }
+  return n;
+}
+
+std::size_t Session::take_lazy_acks(Lane& lane, std::span<OutgoingFrame> frames) {
+  std::size_t n = 0;
+  while (!lazy_acks_.empty() && n < frames.size() && lane.ledger.has_room()) {
+    RecvStream& s = *lazy_acks_.front();
+    frames[n] = {s.lazy_ack(), {}};
+    ++s.ledger_frames;
+    take(lane, frames[n++]);
+    note(s);
+  }
+  return n;
+}
+
+OthersView Session::others(const Lane& lane) const {
+  OthersView sum;
+  for (const auto& other : lanes_) {
+    if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known) continue;
+    sum.any = true;
+    sum.rate.bytes_per_s += other->view.rate.bytes_per_s;
+    sum.outstanding_bytes += other->view.outstanding_bytes;
+  }
+  return sum;
+}
+
+// A stream keeps to the rails of its two devices; where no lane joins two such rails, any lane serves.
+bool Session::may_use(const SendStream& stream, const Lane& lane) const {
+  if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
+  return std::ranges::none_of(lanes_, [&](const auto& other) {
+    return other->state == Lane::State::live && stream.may_use(other->local_bit, other->remote_bit);
+  });
+}
+
+SendStream* Session::pick(const Lane& lane, int priority) {
+  for (SendStream* s = turns_[priority].front(); s != nullptr; s = turns_[priority].next(s))
+    if (may_use(*s, lane)) return s;
+  return nullptr;
+}
+
+SendStream* Session::pick(const Lane& lane) {
+  SendStream* first = nullptr;
+  for (int c = 0; c < kClasses; ++c) {
+    SendStream* s = pick(lane, c);
+    if (s == nullptr) continue;
+    if (first == nullptr) {
+      first = s;
+      continue;
+    }
+    if (higher_class_run_ >= kHigherClassRunMax) {
+      higher_class_run_ = 0;
+      return s;
+    }
+    ++higher_class_run_;
+    return first;
+  }
+  return first;
+}
+
+std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
+  std::size_t n = 0;
+  while (waiting_segments_ > 0 && n < frames.size() && lane.ledger.has_room()) {
+    if (lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
+    SendStream* s = pick(lane);
+    if (s == nullptr) break;
+    const std::uint32_t bytes = segment_bytes(lane.view);
+    const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
+    if (!finishes_in_time(lane.view, others(lane), likely, waiting_bytes_)) break;
+    SendStream::Segment segment = s->cut(bytes);
+    frames[n] = {segment.header, segment.payload};
+    ++s->ledger_frames;
+    take(lane, frames[n++]);
+    end_turn(*s, segment.header.length);
+    note(*s);
+  }
+  return n;
+}
+
+void Session::end_turn(SendStream& stream, std::uint32_t bytes) {
+  stream.turn_bytes_left -= bytes + kFrameHeaderBytes;
+  if (stream.turn_bytes_left > 0) return;
+  stream.turn_bytes_left += kTurnBytes;
+  turns_[int(stream.priority())].move_to_back(&stream);
+}
+
+}  // namespace railweave::protocol

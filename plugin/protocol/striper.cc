@@ -1,0 +1,39 @@
+#include "protocol/striper.h"
+
+#include <algorithm>
+
+namespace railweave::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint32_t kSegmentBytesMin = 16 * 1024;
+constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
+constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
+constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
+constexpr Nanos kSegmentTime = 500us;
+constexpr Nanos kHoldTimeMin = 2ms;                      // covers the pauses of a caller that polls
+
+}  // namespace
+
+std::uint64_t outstanding_bytes_max(const LaneView& lane) {
+  if (!lane.rate_known) return kProbeSegmentBytes;
+  const Nanos hold = std::max(2 * lane.min_rtt, kHoldTimeMin);
+  return std::max<std::uint64_t>(std::uint64_t(lane.rate.bytes_in(hold)), 2 * segment_bytes(lane));
+}
+
+std::uint32_t segment_bytes(const LaneView& lane) {
+  if (!lane.rate_known) return kProbeSegmentBytes;
+  const double bytes = std::clamp(lane.rate.bytes_in(kSegmentTime), double(kSegmentBytesMin), double(kSegmentBytesMax));
+  return std::uint32_t(bytes) / kLineBytes * kLineBytes;
+}
+
+bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes) {
+  if (!others.any || others.rate.bytes_per_s <= 0) return true;
+  if (!lane.rate_known) return true;
+  const Nanos here = lane.rate.time_for(double(lane.outstanding_bytes + segment)) + lane.min_rtt / 2;
+  const Nanos there = others.rate.time_for(double(others.outstanding_bytes + std::max<std::uint64_t>(waiting_bytes, segment)));
+  return here <= there;
+}
+
+}  // namespace railweave::protocol

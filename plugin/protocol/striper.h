@@ -1,0 +1,36 @@
+// Late binding and earliest completion (decision D3): how much a lane may hold, how large its next segment is, and
+// whether it should take that segment at all or leave it to the others. Pure functions of what the lanes report.
+#pragma once
+
+#include <cstdint>
+
+#include "railweave/units.h"
+
+namespace railweave::protocol {
+
+// What the striper knows of one lane.
+struct LaneView {
+  bool rate_known = false;
+  Rate rate;
+  Nanos min_rtt{0};
+  std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
+};
+
+// Sum over the session's other usable lanes.
+struct OthersView {
+  bool any = false;
+  Rate rate;
+  std::uint64_t outstanding_bytes = 0;
+};
+
+// Most bytes worth having outstanding on the lane.
+std::uint64_t outstanding_bytes_max(const LaneView& lane);
+
+// Segment for this lane: a multiple of 128 within [16 KiB, 256 KiB], about what it carries in half a millisecond.
+std::uint32_t segment_bytes(const LaneView& lane);
+
+// True when `lane` would have delivered a segment before the others could have carried all `waiting_bytes` (what is
+// posted and not yet on any lane, this segment included).
+bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes);
+
+}  // namespace railweave::protocol
