@@ -1,6 +1,7 @@
 """However a lab ends, nothing of it stays: no namespace, no process, no file."""
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -84,7 +85,8 @@ class Teardown(unittest.TestCase):
         running.process.terminate()
         self.check(running, 143)
         for pid in detached:  # no namespace shows whose they are: the lab leaves them alone
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def test_leftovers_of_a_lab_that_lost_its_guardian_too(self) -> None:
         running = Running()
