@@ -60,9 +60,11 @@ std::string disqualified(const NameList* excluded, const Interface& interface) {
 }
 
 // Hardware before a container's way out before makeshift ones; routable addresses before link-local ones. Only the best
-// class there is becomes rails: beside a card, a pod's overlay interface is the slow way to the same hosts.
+// class there is becomes rails: beside a card, a pod's overlay interface is the slow way to the same hosts. What waits
+// for its routable address is judged as if it had it.
 int class_of(const Interface& interface) {
-  return static_cast<int>(interface.footing) + (interface.addresses.link_local_only ? 10 : 0);
+  const bool link_local = interface.addresses.link_local_only && !interface.addresses.pending;
+  return static_cast<int>(interface.footing) + (link_local ? 10 : 0);
 }
 
 const char* class_name(const Interface& interface) {
@@ -159,7 +161,9 @@ Selection select_automatic(const NameList* excluded, const Interfaces& all) {
   // Beside usable ones only those count that have an address and would not be second choice.
   for (const std::size_t i : waiting) {
     const bool addressed = !all[i].addresses.usable.empty() || all[i].addresses.pending;
-    if (selection.taken.empty() || (addressed && class_of(all[i]) <= best)) note_pending(all[i], selection);
+    if (!selection.taken.empty() && (!addressed || class_of(all[i]) > best)) continue;
+    note_pending(all[i], selection);
+    selection.better_pending |= all[i].link.up && class_of(all[i]) < best;
   }
   return selection;
 }

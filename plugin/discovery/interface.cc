@@ -151,10 +151,9 @@ void inherit_from_lowers(std::vector<Interface>& all, Interface& interface, int 
   if (one_node) interface.numa_node = first.numa_node;
   if (interface.lowers.size() > 1) return;
   interface.physical_function = first.physical_function.empty() ? first.link.name : first.physical_function;
-  if (!interface.speed_known && first.speed_known) {
-    interface.speed = first.speed;
-    interface.speed_known = true;
-  }
+  if (interface.footing == Footing::hardware) return;
+  interface.speed = first.speed;
+  interface.speed_known = first.speed_known;
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ Result<Look> look(const Config& config, const HostView& host) {
 
 Nanos patience(const Selection& selection) {
   if (!selection.link_pending && !selection.address_pending) return Nanos(0);
-  if (!selection.taken.empty()) return kWaitForMore;
+  if (!selection.taken.empty() && !selection.better_pending) return kWaitForMore;
   return selection.address_pending ? kWaitForAddress : kWaitForLink;
 }
 

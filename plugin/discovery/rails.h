@@ -13,7 +13,7 @@
 namespace railweave::discovery {
 
 // Links come up about 100 ms after they are made; duplicate detection of an IPv6 address takes up to 2 s.
-inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);         // while nothing is usable
+inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);         // while nothing (or nothing good) is usable
 inline constexpr Nanos kWaitForAddress = std::chrono::seconds(3);      // ... and a tentative address could change that
 inline constexpr Nanos kWaitForMore = std::chrono::milliseconds(300);  // while some are usable and others may follow
 

@@ -19,6 +19,7 @@ struct Selection {
   std::vector<std::string> reasons;  // of every interface: why taken, or why left
   bool link_pending = false;         // one that would be taken is up and has no carrier yet
   bool address_pending = false;      // one that would be taken waits for IPv6 duplicate detection
+  bool better_pending = false;       // ... and would push out what is taken now
 };
 
 // Errors: invalid_config (ill-formed list, or one that names what does not exist; the message lists what does).

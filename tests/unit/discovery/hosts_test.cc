@@ -116,6 +116,16 @@ TEST(Hosts, a_vlan_shares_the_port_below_it) {
   EXPECT_EQ("shares the port of eth0, which is taken", reason(host, "eth0.7"));
 }
 
+TEST(Hosts, what_stands_on_a_veth_knows_its_speed_no_better) {
+  FakeHost host;
+  const int veth = host.link("eth0", "veth").ifindex;
+  host.link("mv0", "macvlan").lower = veth;
+  host.put("class/net/mv0/speed", "10000\n");
+  host.address("mv0", "10.0.0.1/24");
+  EXPECT_FALSE(rail(host, "mv0").speed_known);
+  EXPECT_EQ("eth0", rail(host, "mv0").physical_function);
+}
+
 TEST(Hosts, a_bridge_over_a_card_is_taken_and_container_bridges_are_left) {
   FakeHost host;
   host.loopback();

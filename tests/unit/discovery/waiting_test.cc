@@ -77,5 +77,17 @@ TEST_F(Waiting, a_tentative_address_is_waited_for) {
   EXPECT_EQ(0u, rail(host, "eth0").addresses[0].scope_id);
 }
 
+TEST_F(Waiting, something_better_is_worth_the_whole_wait) {
+  FakeHost host;  // a link-local-only guest is ready; the real address of another comes late
+  host.link("mv0", "macvlan");
+  host.address("mv0", "fe80::2/64");
+  host.link("eth0", "veth");
+  host.address("eth0", "fe80::1/64");
+  AddressFacts& address = host.address("eth0", "fd00::1/64");
+  address.tentative = true;
+  host.on_sleep = [&] { address.tentative = host.now() - TimePoint{} < milliseconds(1500); };
+  EXPECT_EQ("eth0", rails_of(host));
+}
+
 }  // namespace
 }  // namespace railweave::discovery

@@ -1,0 +1,85 @@
+// railweave-info: what Railweave found on this host and why, or what a running process is doing.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+#include "base/error.h"
+#include "engine/stats/stats_client.h"
+#include "info/host_report.h"
+#include "info/process_report.h"
+#include "info/watch.h"
+
+namespace railweave::info {
+namespace {
+
+constexpr Nanos kPatience = std::chrono::seconds(2);
+constexpr double kWatchSecondsMin = 0.01, kWatchSecondsMax = 86400;
+
+struct Options {
+  int pid = 0;  // 0: this host
+  bool json = false;
+  double watch_seconds = 0;  // 0: once
+  std::string stats_dir;     // empty: the configuration's
+};
+
+Status show_host(const Config& config, const Options& options) {
+  const HostReport report = look_at_host(config);
+  if (options.json) {
+    fmt::print("{}\n", host_json(report).dump(2));
+  } else {
+    const std::string engines = engines_text(running_engines(options.stats_dir));
+    fmt::print("{}\nProcesses with an engine (railweave-info --pid P)\n{}\n", host_text(report),
+               engines.empty() ? "  none that this user may ask" : engines);
+  }
+  return report.survey.status;
+}
+
+Status show_process(const Options& options) {
+  RW_ASSIGN_OR_RETURN(const std::vector<RunningEngine> engines, engines_of(options.stats_dir, options.pid));
+  if (options.watch_seconds > 0) {
+    return watch(engines, Nanos(static_cast<Nanos::rep>(options.watch_seconds * 1e9)), options.json);
+  }
+  for (const RunningEngine& engine : engines) {
+    RW_ASSIGN_OR_RETURN(const EngineStats stats, engine::fetch_stats(engine.path, kPatience));
+    fmt::print("{}\n", options.json ? process_json(engine, stats).dump(2) : process_text(engine, stats));
+  }
+  return Status();
+}
+
+Status run(Options options) {
+  RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
+  if (options.stats_dir.empty()) options.stats_dir = config.stats_dir;
+  return options.pid > 0 ? show_process(options) : show_host(config, options);
+}
+
+}  // namespace
+}  // namespace railweave::info
+
+int main(int argc, char** argv) {
+  using namespace railweave;
+  info::Options options;
+  CLI::App app(
+      "Shows which network interfaces Railweave would use on this host and why, the devices made of them and the\n"
+      "configuration in effect; with --pid, what the engine of a running process is doing.\n"
+      "Exit status: 0, 1 when nothing is usable or the process cannot be asked, 2 for a wrong command line.",
+      "railweave-info");
+  CLI::Option* const pid =
+      app.add_option("--pid", options.pid, "show rails, lanes and pending requests of this process")
+          ->check(CLI::PositiveNumber);
+  app.add_flag("--json", options.json, "print JSON");
+  app.add_option("--watch", options.watch_seconds, "with --pid: repeat every so many seconds, until Ctrl-C")
+      ->needs(pid)
+      ->check(CLI::Range(info::kWatchSecondsMin, info::kWatchSecondsMax));
+  app.add_option("--stats-dir", options.stats_dir,
+                 "where processes keep their sockets (default: RAILWEAVE_STATS_DIR or /tmp)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  const Status status = info::run(options);
+  if (status.ok()) return 0;
+  std::fflush(stdout);
+  fmt::print(stderr, "railweave-info: {}\n", status.message());
+  return 1;
+}

@@ -1,0 +1,60 @@
+#include "info/process_finder.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <fstream>
+
+#include "engine/stats/stats_client.h"
+#include "engine/stats/stats_socket.h"
+
+namespace railweave::info {
+namespace {
+
+std::string command_of(pid_t pid) {
+  std::string command;
+  if (pid > 0) std::getline(std::ifstream(fmt::format("/proc/{}/comm", pid)), command);
+  return command;
+}
+
+std::string name_of(const RunningEngine& engine) {
+  std::string text = engine.pid > 0 ? fmt::format("pid {}", engine.pid) : "pid in another namespace";
+  if (!engine.command.empty()) text += fmt::format(" ({})", engine.command);
+  if (engine.pid != engine.pid_in_name) text += fmt::format(", which calls itself {}", engine.pid_in_name);
+  return text;
+}
+
+}  // namespace
+
+std::vector<RunningEngine> running_engines(const std::string& dir) {
+  std::vector<RunningEngine> engines;
+  for (const std::string& path : engine::stats_sockets(dir)) {
+    const Result<pid_t> owner = engine::stats_owner(path);
+    if (!owner.ok()) continue;
+    engines.push_back({path, owner.value(), engine::pid_in_name(path), command_of(owner.value())});
+  }
+  std::stable_sort(engines.begin(), engines.end(), [](const auto& a, const auto& b) { return a.pid < b.pid; });
+  return engines;
+}
+
+Result<std::vector<RunningEngine>> engines_of(const std::string& dir, pid_t pid) {
+  const std::vector<RunningEngine> all = running_engines(dir);
+  std::vector<RunningEngine> matching;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(matching), [&](const auto& one) { return one.pid == pid; });
+  if (!matching.empty()) return matching;
+  const std::string others = engines_text(all);
+  const std::size_t refused = engine::stats_sockets(dir).size() - all.size();
+  return Status(
+      Code::invalid_argument, Scope::request,
+      fmt::format("process {} has no Railweave engine that answers in {} (RAILWEAVE_STATS_DIR of the process; its "
+                  "user or root may ask){}{}",
+                  pid, dir, others.empty() ? "; no process has" : "; these have:\n" + others,
+                  refused ? fmt::format("\n{} more sockets there are stale or another user's", refused) : ""));
+}
+
+std::string engines_text(const std::vector<RunningEngine>& engines) {
+  std::string text;
+  for (const RunningEngine& engine : engines) text += fmt::format("{}  {}", text.empty() ? "" : "\n", name_of(engine));
+  return text;
+}
+
+}  // namespace railweave::info

@@ -1,0 +1,84 @@
+#include "info/process_report.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "engine/stats/stats_json.h"
+#include "info/text_table.h"
+
+namespace railweave::info {
+namespace {
+
+std::string plural(std::uint64_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
+
+std::string rails_text(const EngineStats& stats) {
+  TextTable table({"RAIL", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS"});
+  for (const auto& [name, rail] : totals_by_rail(stats)) {
+    table.add({name, std::to_string(rail.lanes), size_text(double(rail.bytes_sent)),
+               size_text(double(rail.bytes_received)), size_text(double(rail.outstanding_bytes)),
+               std::to_string(rail.retransmits)});
+  }
+  return table.text();
+}
+
+std::string lanes_text(const SessionStats& session) {
+  TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT"});
+  for (const LaneStats& lane : session.lanes) {
+    table.add({lane.rail, lane.local_address, lane.remote_address, size_text(double(lane.bytes_sent)),
+               size_text(double(lane.bytes_received)), size_text(double(lane.outstanding_bytes)),
+               std::to_string(lane.retransmits), lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",
+               lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-"});
+  }
+  return table.text();
+}
+
+std::string session_heading(const SessionStats& session) {
+  const std::uint64_t pending = session.sends_pending + session.recvs_pending;
+  std::string text = fmt::format("Session with {}: {}, {}; ", session.peer, plural(session.send_streams, "send stream"),
+                                 plural(session.recv_streams, "receive stream"));
+  if (pending == 0) return text + "no request pending\n";
+  return text + fmt::format("{} and {} pending, the oldest for {}\n", plural(session.sends_pending, "send"),
+                            plural(session.recvs_pending, "receive"),
+                            time_text(double(session.oldest_request_age.count())));
+}
+
+}  // namespace
+
+std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats) {
+  std::map<std::string, RailTotals> rails;
+  for (const SessionStats& session : stats.sessions) {
+    for (const LaneStats& lane : session.lanes) {
+      RailTotals& rail = rails[lane.rail];
+      ++rail.lanes;
+      rail.bytes_sent += lane.bytes_sent;
+      rail.bytes_received += lane.bytes_received;
+      rail.outstanding_bytes += lane.outstanding_bytes;
+      rail.retransmits += lane.retransmits;
+    }
+  }
+  return rails;
+}
+
+std::string process_text(const RunningEngine& engine, const EngineStats& stats) {
+  std::string text = fmt::format("Process {} ({}), instance {}, {}\n", engine.pid, engine.command, stats.instance,
+                                 plural(stats.sessions.size(), "session"));
+  if (stats.sessions.empty()) return text;
+  text += rails_text(stats);
+  for (const SessionStats& session : stats.sessions) text += "\n" + session_heading(session) + lanes_text(session);
+  return text;
+}
+
+nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineStats& stats) {
+  nlohmann::ordered_json all = {{"pid", engine.pid}, {"command", engine.command}};
+  all.update(nlohmann::ordered_json::parse(engine::to_json(stats)));
+  all["oldest_request_age_ns"] = oldest_request_age(stats).count();
+  return all;
+}
+
+Nanos oldest_request_age(const EngineStats& stats) {
+  Nanos oldest{0};
+  for (const SessionStats& session : stats.sessions) oldest = std::max(oldest, session.oldest_request_age);
+  return oldest;
+}
+
+}  // namespace railweave::info

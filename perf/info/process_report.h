@@ -1,0 +1,28 @@
+// What one engine of a running process says about itself.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "info/process_finder.h"
+#include "railweave/stats.h"
+#include "railweave/units.h"
+
+namespace railweave::info {
+
+// One local rail's lanes together.
+struct RailTotals {
+  int lanes = 0;
+  std::uint64_t bytes_sent = 0, bytes_received = 0, outstanding_bytes = 0, retransmits = 0;
+};
+std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats);
+
+// Rails, then each session with its lanes.
+std::string process_text(const RunningEngine& engine, const EngineStats& stats);
+nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineStats& stats);
+
+// Age of the oldest request of all sessions; 0 when nothing is pending.
+Nanos oldest_request_age(const EngineStats& stats);
+
+}  // namespace railweave::info

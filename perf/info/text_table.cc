@@ -1,0 +1,56 @@
+#include "info/text_table.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+namespace railweave::info {
+namespace {
+
+// Characters on the screen: continuation bytes of UTF-8 take no column.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string scaled(double value, double step, const std::vector<const char*>& units) {
+  std::size_t unit = 0;
+  while (value >= step && unit + 1 < units.size()) value /= step, ++unit;
+  return unit == 0 ? fmt::format("{:.0f} {}", value, units[0]) : fmt::format("{:.3g} {}", value, units[unit]);
+}
+
+}  // namespace
+
+TextTable::TextTable(const std::vector<std::string>& headings) {
+  rows_.emplace_back();
+  for (const std::string& heading : headings) {
+    right_.push_back(heading[0] == '>');
+    rows_[0].push_back(heading.substr(right_.back() ? 1 : 0));
+  }
+}
+
+void TextTable::add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+
+std::string TextTable::text() const {
+  std::vector<std::size_t> widths(right_.size(), 0);
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string blanks(widths[i] - width_of(row[i]), ' ');
+      const bool last = i + 1 == row.size();
+      text += "  " + (right_[i] ? blanks + row[i] : row[i] + (last ? "" : blanks));
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+std::string size_text(double bytes) { return scaled(bytes, 1000, {"B", "KB", "MB", "GB", "TB", "PB"}); }
+std::string speed_text(double megabits) {
+  return fmt::format("{:.3g} {}", megabits < 1000 ? megabits : megabits / 1000, megabits < 1000 ? "Mb/s" : "Gb/s");
+}
+std::string time_text(double nanoseconds) { return scaled(nanoseconds, 1000, {"ns", "us", "ms", "s"}); }
+
+}  // namespace railweave::info

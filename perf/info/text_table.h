@@ -1,0 +1,25 @@
+// Columns for people: as wide as their widest cell, numbers to the right.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace railweave::info {
+
+class TextTable {
+ public:
+  // A heading that begins with '>' makes its column right-aligned.
+  explicit TextTable(const std::vector<std::string>& headings);
+  void add(std::vector<std::string> cells);  // REQUIRES: as many as headings
+  std::string text() const;                  // lines indented by two; the last column is not padded
+
+ private:
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string size_text(double bytes);        // "1.50 GB": decimal units, as links have
+std::string speed_text(double megabits);    // "25 Gb/s", "100 Mb/s"
+std::string time_text(double nanoseconds);  // "31.2 us", "1.5 s"
+
+}  // namespace railweave::info
