@@ -12,10 +12,14 @@ std::size_t width_of(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-std::string scaled(double value, double step, const std::vector<const char*>& units) {
+// Three significant digits, never an exponent.
+std::string rounded(double value) { return fmt::format("{:.{}f}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
+
+std::string scaled(double value, const std::vector<const char*>& units) {
+  if (value < 1000) return fmt::format("{:.0f} {}", value, units[0]);
   std::size_t unit = 0;
-  while (value >= step && unit + 1 < units.size()) value /= step, ++unit;
-  return unit == 0 ? fmt::format("{:.0f} {}", value, units[0]) : fmt::format("{:.3g} {}", value, units[unit]);
+  while (value >= 999.5 && unit + 1 < units.size()) value /= 1000, ++unit;
+  return fmt::format("{} {}", rounded(value), units[unit]);
 }
 
 }  // namespace
@@ -47,10 +51,12 @@ std::string TextTable::text() const {
   return text;
 }
 
-std::string size_text(double bytes) { return scaled(bytes, 1000, {"B", "KB", "MB", "GB", "TB", "PB"}); }
+std::string size_text(double bytes) { return scaled(bytes, {"B", "KB", "MB", "GB", "TB", "PB"}); }
+std::string time_text(double nanoseconds) { return scaled(nanoseconds, {"ns", "us", "ms", "s"}); }
+
 std::string speed_text(double megabits) {
-  return fmt::format("{:.3g} {}", megabits < 1000 ? megabits : megabits / 1000, megabits < 1000 ? "Mb/s" : "Gb/s");
+  if (megabits == 0) return "0";
+  return megabits < 999.5 ? rounded(megabits) + " Mb/s" : rounded(megabits / 1000) + " Gb/s";
 }
-std::string time_text(double nanoseconds) { return scaled(nanoseconds, 1000, {"ns", "us", "ms", "s"}); }
 
 }  // namespace railweave::info

@@ -19,7 +19,7 @@ class TextTable {
 };
 
 std::string size_text(double bytes);        // "1.50 GB": decimal units, as links have
-std::string speed_text(double megabits);    // "25 Gb/s", "100 Mb/s"
-std::string time_text(double nanoseconds);  // "31.2 us", "1.5 s"
+std::string speed_text(double megabits);    // "25.0 Gb/s", "100 Mb/s"
+std::string time_text(double nanoseconds);  // "31.2 us", "1.50 s"
 
 }  // namespace railweave::info
