@@ -32,9 +32,8 @@ CountersByName parse_interface_counters(const std::string& text) {
     // bytes packets errs drop fifo frame compressed multicast, then the same eight for transmission
     std::uint64_t n[16] = {};
     for (auto& value : n) numbers >> value;
-    all[line.substr(first, colon - first)] =
-        InterfaceCounters{.rx_bytes = n[0], .rx_packets = n[1], .tx_bytes = n[8], .tx_packets = n[9],
-                          .drops = n[3] + n[11]};
+    all[line.substr(first, colon - first)] = InterfaceCounters{
+        .rx_bytes = n[0], .rx_packets = n[1], .tx_bytes = n[8], .tx_packets = n[9], .drops = n[3] + n[11]};
   }
   return all;
 }

@@ -29,8 +29,12 @@ nlohmann::json LatencySamples::to_json() const {
   std::sort(sorted.begin(), sorted.end());
   const auto at = [&](double share) { return microseconds(sorted[rank_of(share, sorted.size())]); };
   const Nanos sum = std::accumulate(sorted.begin(), sorted.end(), Nanos(0));
-  return {{"min", microseconds(sorted.front())}, {"p50", at(0.5)}, {"p90", at(0.9)}, {"p99", at(0.99)},
-          {"max", microseconds(sorted.back())}, {"mean", microseconds(sum) / double(sorted.size())}};
+  return {{"min", microseconds(sorted.front())},
+          {"p50", at(0.5)},
+          {"p90", at(0.9)},
+          {"p99", at(0.99)},
+          {"max", microseconds(sorted.back())},
+          {"mean", microseconds(sum) / double(sorted.size())}};
 }
 
 }  // namespace railweave::perf

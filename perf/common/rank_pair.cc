@@ -47,8 +47,9 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
 
 Status check(const RankOptions& options) {
   if (options.rank < 0 || options.master_address.empty() || options.master_port == 0) {
-    return Status(Code::invalid_argument, Scope::engine,
-                  "who is the other rank? Set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (perf/lab does), or --local");
+    return Status(
+        Code::invalid_argument, Scope::engine,
+        "who is the other rank? Set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (perf/lab does), or --local");
   }
   if (options.world_size != 2 || options.rank > 1) {
     return Status(Code::invalid_argument, Scope::engine,

@@ -66,7 +66,8 @@ Result<OwnedFd> connect_to(const std::string& address, std::uint16_t port) {
     if (!connection) return system_error(Scope::engine, "socket");
     if (::connect(connection.get(), where->ai_addr, where->ai_addrlen) == 0) return connection;
     if (now() > give_up) {
-      return system_error(Scope::engine, "rank 0 is not at the rendezvous " + address + " port " + std::to_string(port));
+      return system_error(Scope::engine,
+                          "rank 0 is not at the rendezvous " + address + " port " + std::to_string(port));
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kRetryEveryMs));
   }

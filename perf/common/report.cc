@@ -63,8 +63,13 @@ json new_document(const std::string& program, const std::string& mode, const std
 }
 
 json flow_entry(int from, int to, int index, const json& rail, std::uint64_t bytes, double seconds) {
-  return {{"from", from},   {"to", to},           {"index", index}, {"rail", rail},
-          {"bytes", bytes}, {"seconds", seconds}, {"gbps", gbps(double(bytes), seconds)}};
+  return {{"from", from},
+          {"to", to},
+          {"index", index},
+          {"rail", rail},
+          {"bytes", bytes},
+          {"seconds", seconds},
+          {"gbps", gbps(double(bytes), seconds)}};
 }
 
 json merge_ranks(json rank0, json rank1, double baseline_share) {
@@ -106,8 +111,8 @@ Status write_document(const std::string& path, const json& document) {
 
 void print_throughput(const json& result) {
   const json& cpu = result["cpu"];
-  fmt::print("{:>10} {:>8} {:>10} {:>9} {:>9} {:>9}   CPU s/GB: rank 0 {:.3f}, rank 1 {:.3f}, machine {:.3f}\n",
-             "GB", "s", "messages", "Gb/s", "0->1", "1->0", cpu["rank0_s_per_gb"].get<double>(),
+  fmt::print("{:>10} {:>8} {:>10} {:>9} {:>9} {:>9}   CPU s/GB: rank 0 {:.3f}, rank 1 {:.3f}, machine {:.3f}\n", "GB",
+             "s", "messages", "Gb/s", "0->1", "1->0", cpu["rank0_s_per_gb"].get<double>(),
              cpu["rank1_s_per_gb"].get<double>(), cpu["machine_s_per_gb"].get<double>());
   const json& directions = result["per_direction_gbps"];
   fmt::print("{:>10.3f} {:>8.3f} {:>10} {:>9.3f} {:>9.3f} {:>9.3f}\n", result["bytes"].get<double>() / 1e9,

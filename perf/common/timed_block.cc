@@ -108,8 +108,11 @@ nlohmann::json TimedBlock::to_json(int rank) const {
   nlohmann::json rails = nlohmann::json::object();
   for (const auto& name : busy_names(over_block)) {
     const InterfaceCounters& n = over_block.at(name);
-    rails[name] = {{"tx_bytes", n.tx_bytes}, {"rx_bytes", n.rx_bytes}, {"tx_packets", n.tx_packets},
-                   {"rx_packets", n.rx_packets}, {"drops", n.drops}};
+    rails[name] = {{"tx_bytes", n.tx_bytes},
+                   {"rx_bytes", n.rx_bytes},
+                   {"tx_packets", n.tx_packets},
+                   {"rx_packets", n.rx_packets},
+                   {"drops", n.drops}};
   }
   return {{"rank", rank},
           {"t0_monotonic_ns", begun_.time_since_epoch().count()},

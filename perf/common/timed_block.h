@@ -16,9 +16,9 @@ namespace railweave::perf {
 
 // Counters of the main loop; they only grow.
 struct Totals {
-  std::uint64_t sent_bytes = 0, received_bytes = 0;        // payload, of whole messages where there are messages
+  std::uint64_t sent_bytes = 0, received_bytes = 0;  // payload, of whole messages where there are messages
   std::uint64_t sent_messages = 0, received_messages = 0;
-  std::uint64_t passes = 0, idle_passes = 0, sleeps = 0;   // idle: a pass that moved nothing
+  std::uint64_t passes = 0, idle_passes = 0, sleeps = 0;  // idle: a pass that moved nothing
 };
 Totals operator-(const Totals& later, const Totals& earlier);
 
@@ -38,7 +38,8 @@ class TimedBlock {
   void start(TimePoint now) { next_look_ = begin_at_ = now + plan_.warmup; }
   // Tells when an edge was crossed, so that the caller can note its own counters.
   Edge tick(TimePoint now, const Totals& totals) {
-    if (now < next_look_) [[likely]] return Edge::none;
+    if (now < next_look_) [[likely]]
+      return Edge::none;
     return look(now, totals);
   }
   void end(TimePoint now, const Totals& totals);

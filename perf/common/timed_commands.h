@@ -26,7 +26,7 @@ class TimedCommands {
   struct Command {
     Nanos due;
     std::string text;
-    pid_t child = 0;     // 0: not started
+    pid_t child = 0;  // 0: not started
     Nanos started{0};
   };
   std::vector<Command> commands_;  // earliest first

@@ -47,8 +47,8 @@ class Flow {
   std::string rail_;
   FlowPlan plan_;
   std::vector<std::byte> memory_;
-  std::size_t at_ = 0;          // place in memory_
-  std::size_t left_;            // of the message under way
+  std::size_t at_ = 0;  // place in memory_
+  std::size_t left_;    // of the message under way
   std::uint64_t moved_ = 0, calls_ = 0;
   std::uint64_t stop_at_ = ~std::uint64_t{0};
   bool over_ = false;

@@ -28,19 +28,25 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--both", o.both, "both ways at once, one socket each way");
   app.add_option("--size", o.size_text, "bytes per message: send() and recv() stop at its end")->capture_default_str();
   app.add_option("--inflight,--window", o.inflight, "buffers that messages rotate over")
-      ->check(CLI::Range(1, 1024))->capture_default_str();
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
   app.add_option("--duration", o.duration_s, "seconds of the timed block")->capture_default_str();
   app.add_option("--warmup", o.warmup_s, "seconds before it")->capture_default_str();
-  app.add_option("--bytes", o.bytes_text, "timed block of so many bytes per socket (after 8 MiB) instead of a duration");
+  app.add_option("--bytes", o.bytes_text,
+                 "timed block of so many bytes per socket (after 8 MiB) instead of a duration");
   app.add_option("--sizes", o.sizes_text, "pingpong: message sizes")->capture_default_str();
   app.add_option("--iterations", o.iterations, "pingpong: timed round trips per size")
-      ->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--sleep-us", o.sleep_us, "sleep when a pass moved nothing; 0: spin")->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--sleep-us", o.sleep_us, "sleep when a pass moved nothing; 0: only yield")->capture_default_str();
   app.add_option("--interval-ms", o.interval_ms, "bin of the time series")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_option("--baseline", o.baseline_s, "seconds to sleep first, to measure the machine's own load");
   app.add_option("--at", o.at, "SECONDS:COMMAND, run by rank 0 that long after the timed block began")
-      ->take_all()->type_size(1)->allow_extra_args(false);
+      ->take_all()
+      ->type_size(1)
+      ->allow_extra_args(false);
   app.add_flag("--progress", o.progress, "a line per second on stderr");
   app.add_option("--json", o.json_path, "write the results there (rank 0)");
   add_socket_options(app, o);

@@ -2,10 +2,9 @@
 
 #include <sys/socket.h>
 
-#include <thread>
-
 #include "base/clock.h"
 #include "base/error.h"
+#include "common/idle.h"
 #include "common/latency.h"
 #include "common/machine.h"
 #include "raw_tcp/sockets.h"
@@ -35,8 +34,8 @@ class Player {
         return Status(Code::remote, Scope::engine, "the other rank closed the connection");
       } else if (errno != EAGAIN && errno != EINTR) {
         return system_error(Scope::engine, "ping-pong");
-      } else if (sleep_us_ > 0) {
-        std::this_thread::sleep_for(std::chrono::microseconds(sleep_us_));
+      } else {
+        idle(sleep_us_);
       }
     }
     return {};

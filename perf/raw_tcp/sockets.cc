@@ -95,8 +95,8 @@ Result<std::vector<sockaddr_storage>> parse_places(const std::string& text, std:
   std::string address;
   for (unsigned port = 0; words >> address >> port;) places.push_back(parse_address(address, std::uint16_t(port)));
   if (places.size() == expected) return places;
-  return Status(Code::invalid_argument, Scope::engine, "rank 0 has " + std::to_string(expected) + " rails, rank 1 " +
-                                                           std::to_string(places.size()));
+  return Status(Code::invalid_argument, Scope::engine,
+                "rank 0 has " + std::to_string(expected) + " rails, rank 1 " + std::to_string(places.size()));
 }
 
 }  // namespace

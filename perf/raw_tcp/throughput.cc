@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "common/idle.h"
 #include "common/report.h"
 #include "raw_tcp/flow.h"
 #include "raw_tcp/sockets.h"
@@ -22,7 +22,9 @@ class Measurement {
  public:
   Measurement(const Options& options, int rank, std::vector<Connection>& connections, InterfaceSampler interfaces,
               TimedCommands commands)
-      : options_(options), rank_(rank), block_(options.block_plan(), std::move(interfaces)),
+      : options_(options),
+        rank_(rank),
+        block_(options.block_plan(), std::move(interfaces)),
         commands_(std::move(commands)) {
     const FlowPlan plan{options.size, options.inflight, options.recv_size};
     const int per_rail = options.both ? 2 : 1;
@@ -62,7 +64,9 @@ class Measurement {
     for (std::size_t i = 0; i < flows_.size(); ++i) {
       const Flow& flow = flows_[i];
       const bool out = flow.direction() == Flow::Direction::out;
-      sockets.push_back({{"rail", flow.rail()}, {"direction", out ? "out" : "in"}, {"calls", flow.calls()},
+      sockets.push_back({{"rail", flow.rail()},
+                         {"direction", out ? "out" : "in"},
+                         {"calls", flow.calls()},
                          {"retransmits", retransmits_of(flow.socket())}});
       if (!out) entry["flows"].push_back(flow_entry(1 - rank_, rank_, int(i), flow.rail(), in_block_[i], took_s_[i]));
     }
@@ -136,9 +140,8 @@ class Measurement {
   void idle(bool moved) {
     if (moved) return;
     ++totals_.idle_passes;
-    if (options_.sleep_us <= 0) return;
-    ++totals_.sleeps;
-    std::this_thread::sleep_for(std::chrono::microseconds(options_.sleep_us));
+    totals_.sleeps += options_.sleep_us > 0;
+    perf::idle(options_.sleep_us);
   }
 
   const Options& options_;
@@ -166,8 +169,8 @@ Result<nlohmann::json> measure_throughput(Rendezvous& rendezvous, const std::vec
   const nlohmann::json mine = measurement.to_json();
   RW_ASSIGN_OR_RETURN(const std::string text, rendezvous.exchange(mine.dump()));
   nlohmann::json other = nlohmann::json::parse(text);
-  nlohmann::json result =
-      rank == 0 ? merge_ranks(mine, std::move(other), baseline_share) : merge_ranks(std::move(other), mine, baseline_share);
+  nlohmann::json result = rank == 0 ? merge_ranks(mine, std::move(other), baseline_share)
+                                    : merge_ranks(std::move(other), mine, baseline_share);
   nlohmann::json names = nlohmann::json::array();
   for (const auto& rail : rails) names.push_back(rail.label);
   result["rails"] = std::move(names);

@@ -1,0 +1,21 @@
+// What a polling loop does after a pass that moved nothing.
+#pragma once
+
+#include <sched.h>
+
+#include <chrono>
+#include <thread>
+
+namespace railweave::perf {
+
+// Sleeps `sleep_us` (the kernel's timer slack, 50 us by default, comes on top); 0: lets others run, as NCCL's proxy
+// does.
+inline void idle(int sleep_us) {
+  if (sleep_us > 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(sleep_us));
+  } else {
+    ::sched_yield();
+  }
+}
+
+}  // namespace railweave::perf

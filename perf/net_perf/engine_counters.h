@@ -1,0 +1,32 @@
+// What this process's own engine counted, over its statistics socket: nothing of the plugin's inside is linked. Other
+// plugins have none.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "railweave/stats.h"
+
+namespace railweave::perf::net_perf {
+
+class EngineCounters {
+ public:
+  explicit EngineCounters(std::vector<LaneStats> lanes) : lanes_(std::move(lanes)) {}
+
+  // What each lane did since `earlier`; lanes are known by their addresses.
+  EngineCounters operator-(const EngineCounters& earlier) const;
+  // Sums over lanes, and the lanes.
+  nlohmann::json to_json() const;
+  // {"frames", "write_calls", "read_calls"} for each message of this rank, sent or received.
+  nlohmann::json per_message(std::uint64_t messages) const;
+
+ private:
+  LaneStats sum() const;
+  std::vector<LaneStats> lanes_;
+};
+
+// Asks (at most 1 s); nothing when no engine of this process answers.
+std::optional<EngineCounters> read_engine_counters();
+
+}  // namespace railweave::perf::net_perf

@@ -1,0 +1,78 @@
+// Where messages of one flow lie. Registered with the plugin as one region, as NCCL does with a connection's buffers.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "railweave/status.h"
+
+namespace railweave::perf::net_perf {
+
+// Anonymous pages, touched when made.
+class Pages {
+ public:
+  static Result<Pages> allocate(std::size_t bytes);
+  Pages(Pages&& other) noexcept : data_(other.data_), bytes_(other.bytes_) { other.data_ = nullptr; }
+  Pages& operator=(Pages&&) = delete;
+  ~Pages();
+  std::span<std::byte> span() const { return {data_, bytes_}; }
+
+ private:
+  Pages(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
+  std::byte* data_;
+  std::size_t bytes_;
+};
+
+class MessageMemory {
+ public:
+  virtual ~MessageMemory() = default;
+  virtual std::span<std::byte> region() const = 0;
+  // Place of the next message; null when there is no room now.
+  virtual std::byte* take(std::size_t bytes) = 0;
+  // The oldest place taken is free again.
+  virtual void give_back() = 0;
+};
+
+// A ring that at most 64 messages rotate over, whole and page-aligned (line-aligned when small): with messages of one
+// size, the slots of NCCL's buffers.
+class RingMemory final : public MessageMemory {
+ public:
+  explicit RingMemory(Pages pages) : pages_(std::move(pages)) {}
+  // What `slots` messages of `bytes` need.
+  static std::size_t bytes_for(std::size_t slots, std::size_t bytes);
+
+  std::span<std::byte> region() const override { return pages_.span(); }
+  std::byte* take(std::size_t bytes) override;
+  void give_back() override { ++oldest_; }
+
+ private:
+  struct Place {
+    std::size_t at, bytes;
+  };
+  static constexpr std::size_t kTakenMax = 64;
+  Pages pages_;
+  std::array<Place, kTakenMax> taken_{};  // [oldest_, newest_) modulo kTakenMax
+  std::uint64_t oldest_ = 0, newest_ = 0;
+  std::size_t next_ = 0;  // byte after the newest
+};
+
+// One message after the other, each place used once: a file.
+class FlatMemory final : public MessageMemory {
+ public:
+  explicit FlatMemory(std::span<std::byte> region) : region_(region) {}  // borrowed
+  std::span<std::byte> region() const override { return region_; }
+  std::byte* take(std::size_t bytes) override {
+    std::byte* place = region_.data() + at_;
+    at_ += bytes;
+    return place;
+  }
+  void give_back() override {}
+
+ private:
+  std::span<std::byte> region_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace railweave::perf::net_perf

@@ -1,0 +1,13 @@
+// Throughput over comms: for a duration, or with an equal number of bytes for each.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "net_perf/rank_run.h"
+
+namespace railweave::perf::net_perf {
+
+// Both ranks call it at the same time; both get the RESULT (docs/perf.md).
+Result<nlohmann::json> measure_throughput(const RankRun& run);
+
+}  // namespace railweave::perf::net_perf
