@@ -1,6 +1,7 @@
 #include "tests/nccl/flow.h"
 
 #include <cstring>
+#include <utility>
 
 #include "tests/nccl/failure.h"
 #include "tests/nccl/pattern.h"
@@ -15,7 +16,10 @@ void SlottedFlow::register_memory() {
   if (!mhandle_) throw Failure("regMr gave no mhandle");
 }
 
-void SlottedFlow::deregister_memory() { expect_success(net_.dereg_mr(net_comm_, mhandle_), "deregMr"); }
+void SlottedFlow::deregister_memory() {
+  if (void* const mhandle = std::exchange(mhandle_, nullptr))
+    expect_success(net_.dereg_mr(net_comm_, mhandle), "deregMr");
+}
 
 std::string SlottedFlow::label(std::uint64_t message) const {
   return std::string(kind()) + " comm " + std::to_string(comm_) + " message " + std::to_string(message);
@@ -27,7 +31,7 @@ std::string SlottedFlow::state() const {
          std::to_string(refused_) + " times";
 }
 
-bool SlottedFlow::advance() {
+void SlottedFlow::post_window() {
   while (posted_ < scenario_.messages && posted_ < done_ + std::uint64_t(scenario_.depth)) {
     void* const request = post(posted_);
     if (!request) {
@@ -37,6 +41,10 @@ bool SlottedFlow::advance() {
     requests_.push_back(request);
     ++posted_;
   }
+}
+
+bool SlottedFlow::advance() {
+  post_window();
   test_oldest();
   return done_ == scenario_.messages;
 }

@@ -27,6 +27,8 @@ class SlottedFlow : public Flow {
   std::uint64_t done() const { return done_; }
   std::size_t outstanding() const { return requests_.size(); }
 
+  // Posts as many as the window and the plugin allow.
+  void post_window();
   bool advance() override;
   std::string state() const override;
 

@@ -19,7 +19,7 @@ std::string variable(const char* name) {
 }
 
 void run_all(int rank, Channel& to_peer) {
-  const Library library(paths().plugin);
+  const Library library(options().plugin);
   for (int version = abi::kNewestVersion; version >= abi::kOldestVersion; --version) {
     const auto net = library.net(version);
     for (const auto& [name, standard] : standard_scenarios()) {

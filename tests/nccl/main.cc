@@ -15,7 +15,7 @@
 namespace railweave::nccl_test {
 namespace {
 
-Paths the_paths;
+Options the_options;
 
 std::string default_plugin() {
   const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
@@ -41,7 +41,7 @@ int play(const std::string& role, int channel_fd, const std::string& argument) {
 
 }  // namespace
 
-const Paths& paths() { return the_paths; }
+const Options& options() { return the_options; }
 
 int run(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
@@ -51,8 +51,10 @@ int run(int argc, char** argv) {
   std::string role, argument;
   int channel = -1;
   bool job = false;
-  the_paths.plugin = default_plugin();
-  app.add_option("--plugin", the_paths.plugin, "library under test")->capture_default_str();
+  the_options.plugin = default_plugin();
+  app.add_option("--plugin", the_options.plugin, "library under test")->capture_default_str();
+  app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test")
+      ->capture_default_str();
   app.add_flag("--job", job,
                "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as perf/lab sets them)");
   app.add_option("--role", role, "used by the tests: what to play as their second process");

@@ -51,7 +51,7 @@ Peer::Peer(std::pair<Channel, Channel> ends, const std::string& role, const std:
            const std::vector<std::string>& environment)
     : channel_(std::move(ends.first)) {
   fcntl(channel_.fd(), F_SETFD, FD_CLOEXEC);
-  std::vector<std::string> arguments{"nccl_tests", "--plugin=" + paths().plugin, "--role=" + role,
+  std::vector<std::string> arguments{"nccl_tests", "--plugin=" + options().plugin, "--role=" + role,
                                      "--argument=" + argument, "--channel=" + std::to_string(ends.second.fd())};
   std::vector<std::string> variables = merged_environment(environment);
   const auto argument_pointers = pointers(arguments), variable_pointers = pointers(variables);

@@ -15,10 +15,12 @@ namespace railweave::nccl_test {
 using Role = int (*)(Channel& to_test, const std::string& argument);
 const std::map<std::string, Role>& roles();
 
-struct Paths {
+// What the command line said.
+struct Options {
   std::string plugin;  // the library under test
+  int leaves = 100;    // how often the peer leaves by _exit
 };
-const Paths& paths();
+const Options& options();
 
 class Peer {
  public:

@@ -1,6 +1,12 @@
 // The second processes.
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
+#include "tests/nccl/describe.h"
 #include "tests/nccl/failure.h"
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/peer.h"
@@ -16,17 +22,113 @@ void expect_no_warnings() {
 // Rank 1 of a scenario, from init to finalize.
 int rank_one(Channel& to_test, const std::string& scenario_text) {
   const Scenario scenario = Scenario::parse(scenario_text);
-  const Library library(paths().plugin);
+  const Library library(options().plugin);
   const auto net = library.net(scenario.version);
   run_rank(*net, scenario, 1, to_test);
   expect_no_warnings();
   return 0;
 }
 
+// Posts a window on every comm, sleeps 5 s without a call, then takes its completions.
+int post_and_sleep(Channel& to_test, const std::string& scenario_text) {
+  const Scenario scenario = Scenario::parse(scenario_text);
+  const Library library(options().plugin);
+  const auto net = library.net(scenario.version);
+  Rank rank(*net, scenario, 1);
+  rank.connect(to_test);
+  for (auto& flow : rank.receives()) flow->post_window();
+  for (auto& flow : rank.sends()) flow->post_window();
+  to_test.send("posted");
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  rank.run();
+  to_test.barrier();
+  rank.close();
+  expect_no_warnings();
+  return 0;
+}
+
+// Rank 1 that works until it is killed.
+int stay(Channel& to_test, const std::string& scenario_text) {
+  const Scenario scenario = Scenario::parse(scenario_text);
+  const Library library(options().plugin);
+  const auto net = library.net(scenario.version);
+  Rank rank(*net, scenario, 1);
+  rank.connect(to_test);
+  rank.run();
+  to_test.receive();
+  return 0;
+}
+
+// "COUNT:SCENARIO": COUNT times a fresh child (no thread of ours exists before the fork) is rank `number`, and leaves
+// by _exit right after its last test().
+int leave_repeatedly(Channel& to_test, const std::string& argument, int number) {
+  const std::size_t colon = argument.find(':');
+  const int count = std::stoi(argument.substr(0, colon));
+  Scenario scenario = Scenario::parse(argument.substr(colon + 1));
+  for (int i = 0; i < count; ++i) {
+    scenario.seed = std::uint64_t(i);
+    const pid_t child = fork();
+    if (child == 0) {
+      const Library library(options().plugin);
+      const auto net = library.net(scenario.version);
+      Rank rank(*net, scenario, number);
+      rank.connect(to_test);
+      rank.run();
+      _exit(captured_warnings().empty() ? 0 : 1);
+    }
+    int status = 0;
+    if (waitpid(child, &status, 0) != child || status != 0)
+      throw Failure("child " + std::to_string(i) + " ended with wait status " + std::to_string(status));
+  }
+  return 0;
+}
+
+int leave_after_receiving(Channel& to_test, const std::string& argument) {
+  return leave_repeatedly(to_test, argument, 1);
+}
+int leave_after_sending(Channel& to_test, const std::string& argument) {
+  return leave_repeatedly(to_test, argument, 0);
+}
+
+// Sends a good handle and is gone.
+int listen_and_leave(Channel& to_test, const std::string&) {
+  const Library library(options().plugin);
+  const auto net = library.net(11);
+  void *context = nullptr, *listener = nullptr;
+  std::string handle(abi::kHandleMaxBytes, '\0');
+  expect_success(net->init(&context, -1, capture_log), "init");
+  expect_success(net->listen(context, 0, handle.data(), &listener), "listen");
+  to_test.send(handle);
+  return 0;
+}
+
+// Answers "RESULT WARNINGS".
+int init_without_descriptors(Channel& to_test, const std::string&) {
+  const Library library(options().plugin);
+  const auto net = library.net(11);
+  const int next_free = dup(0);
+  const rlimit none{rlim_t(next_free), rlim_t(next_free)};
+  setrlimit(RLIMIT_NOFILE, &none);
+  close(next_free);
+  void* context = nullptr;
+  const ReturnCode result = net->init(&context, -1, capture_log);
+  to_test.send(std::to_string(int(result)) + " " + warnings_text());
+  return 0;
+}
+
 }  // namespace
 
 const std::map<std::string, Role>& roles() {
-  static const std::map<std::string, Role> kRoles{{"rank_one", rank_one}};
+  static const std::map<std::string, Role> kRoles{
+      {"rank_one", rank_one},
+      {"post_and_sleep", post_and_sleep},
+      {"stay", stay},
+      {"leave_after_receiving", leave_after_receiving},
+      {"leave_after_sending", leave_after_sending},
+      {"describe", role_describe},
+      {"listen_and_leave", listen_and_leave},
+      {"init_without_descriptors", init_without_descriptors},
+  };
   return kRoles;
 }
 

@@ -7,6 +7,7 @@
 #include "tests/nccl/peer.h"
 #include "tests/nccl/rank.h"
 #include "tests/nccl/scenarios.h"
+#include "tests/nccl/versions.h"
 
 namespace railweave::nccl_test {
 namespace {
@@ -55,7 +56,7 @@ void between_processes(Net& net, const Scenario& scenario) {
 
 TEST_P(Transfer, EveryByteArrivesInItsPlace) {
   clear_captured_log();
-  const Library library(paths().plugin);
+  const Library library(options().plugin);
   const auto net = library.net(std::get<0>(GetParam()));
   if (std::get<1>(GetParam()) == Where::one_process)
     between_threads(*net, scenario());
@@ -71,8 +72,7 @@ std::string parameter_name(const testing::TestParamInfo<Parameter>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, Transfer,
-                         testing::Combine(testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1),
-                                          testing::Values(Where::one_process, Where::two_processes),
+                         testing::Combine(all_versions(), testing::Values(Where::one_process, Where::two_processes),
                                           testing::Range<std::size_t>(0, standard_scenarios().size())),
                          parameter_name);
 

@@ -103,7 +103,7 @@ TEST_P(Connecting, AnUnknownDeviceIsRefused) {
   EXPECT_EQ(net->connect(context, -1, -1, handle.data(), &comm), abi::kInternalError);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Connecting, testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1), version_name);
+INSTANTIATE_TEST_SUITE_P(, Connecting, all_versions(), version_name);
 
 }  // namespace
 }  // namespace railweave::nccl_test

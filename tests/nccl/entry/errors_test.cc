@@ -105,7 +105,7 @@ TEST_P(Errors, MisuseIsAnInternalErrorWithAWarning) {
   EXPECT_EQ(captured_warnings().size(), 9u) << warnings_text();
 }
 
-INSTANTIATE_TEST_SUITE_P(, Errors, testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1), version_name);
+INSTANTIATE_TEST_SUITE_P(, Errors, all_versions(), version_name);
 
 }  // namespace
 }  // namespace railweave::nccl_test

@@ -10,6 +10,7 @@
 #include "tests/nccl/fake_engine.h"
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/net.h"
+#include "tests/nccl/versions.h"
 
 namespace railweave::nccl_test {
 
@@ -56,8 +57,6 @@ class Entry : public testing::TestWithParam<int> {
   void* recv_comm = nullptr;
   bool finalized = false;
 };
-
-inline std::string version_name(const testing::TestParamInfo<int>& info) { return "v" + std::to_string(info.param); }
 
 // The one warning there must be, or a description of what there is.
 inline std::string only_warning() {

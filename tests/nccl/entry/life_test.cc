@@ -145,7 +145,7 @@ TEST_P(Life, PropertiesFillEveryMember) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, Life, testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1), version_name);
+INSTANTIATE_TEST_SUITE_P(, Life, all_versions(), version_name);
 
 }  // namespace
 }  // namespace railweave::nccl_test

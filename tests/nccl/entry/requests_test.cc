@@ -76,7 +76,7 @@ TEST_P(Requests, MemoryHasAHandleAndDeregMrWithdrawsIt) {
 
 TEST_P(Requests, OptionalEntriesAreNull) { EXPECT_EQ(net->optional_entries(), std::vector<std::string>{}); }
 
-INSTANTIATE_TEST_SUITE_P(, Requests, testing::Range(abi::kOldestVersion, abi::kNewestVersion + 1), version_name);
+INSTANTIATE_TEST_SUITE_P(, Requests, all_versions(), version_name);
 
 }  // namespace
 }  // namespace railweave::nccl_test

@@ -1,0 +1,72 @@
+// A peer that stops calling, and a peer that is gone the moment its own work is done.
+#include <gtest/gtest.h>
+
+#include "tests/nccl/log_capture.h"
+#include "tests/nccl/pair.h"
+#include "tests/nccl/versions.h"
+
+namespace railweave::nccl_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Leaving : public testing::TestWithParam<int> {};
+
+// The other process posts a window each way and then sleeps 5 s without a call: our requests must not notice.
+TEST_P(Leaving, APeerThatStopsCallingHoldsNobodyUp) {
+  clear_captured_log();
+  const Scenario scenario{
+      .version = GetParam(), .comms = 2, .both_ways = true, .messages = 4, .slot_bytes = 1 * MiB, .depth = 4};
+  const Library library(options().plugin);
+  const auto net = library.net(scenario.version);
+  Peer peer("post_and_sleep", scenario.text());
+  Rank rank(*net, scenario, 0);
+  rank.connect(peer.channel());
+  peer.channel().receive();  // it has posted everything and sleeps
+  const auto slept_from = std::chrono::steady_clock::now();
+  rank.run();
+  EXPECT_LT(std::chrono::steady_clock::now() - slept_from, 4s);
+  peer.channel().barrier();
+  rank.close();
+  peer.expect_exit();
+  EXPECT_EQ(warnings_text(), "");
+}
+
+// The other process calls _exit(0) right after its last test() said done.
+void leave_many_times(int version, bool peer_sends) {
+  clear_captured_log();
+  const Scenario scenario{.version = version,
+                          .comms = 2,
+                          .both_ways = false,
+                          .messages = 5,
+                          .slot_bytes = 40'000,
+                          .depth = 3,
+                          .sizes = Sizes::random,
+                          .timeout_s = 20};
+  const Library library(options().plugin);
+  const auto net = library.net(version);
+  Peer peer(peer_sends ? "leave_after_sending" : "leave_after_receiving",
+            std::to_string(options().leaves) + ":" + scenario.text());
+  void* keeps_the_engine = nullptr;
+  ASSERT_EQ(net->init(&keeps_the_engine, -1, capture_log), abi::kSuccess);
+  for (int i = 0; i < options().leaves; ++i) {
+    SCOPED_TRACE("departure " + std::to_string(i));
+    Scenario seeded = scenario;
+    seeded.seed = std::uint64_t(i);
+    Rank rank(*net, seeded, peer_sends ? 1 : 0);
+    rank.connect(peer.channel());
+    rank.run();
+    rank.close();
+    ASSERT_EQ(warnings_text(), "");
+  }
+  EXPECT_EQ(net->finalize(keeps_the_engine), abi::kSuccess);
+  peer.expect_exit();
+}
+
+TEST_P(Leaving, AReceiverMayExitRightAfterItsLastTest) { leave_many_times(GetParam(), false); }
+TEST_P(Leaving, ASenderMayExitRightAfterItsLastTest) { leave_many_times(GetParam(), true); }
+
+INSTANTIATE_TEST_SUITE_P(, Leaving, testing::Values(6, 11, 12), version_name);
+
+}  // namespace
+}  // namespace railweave::nccl_test

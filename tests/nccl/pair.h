@@ -1,0 +1,28 @@
+// Two connected ranks in this process, for tests that drive flows by hand.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "tests/nccl/peer.h"
+#include "tests/nccl/rank.h"
+
+namespace railweave::nccl_test {
+
+class Pair {
+  Library library_;  // outlives the ranks
+  std::unique_ptr<Net> net_;
+
+ public:
+  explicit Pair(const Scenario& scenario);
+
+  std::unique_ptr<Rank> first, second;  // ranks 0 and 1
+};
+
+// Calls `step` until it is true. Throws Failure naming `what` after `timeout`.
+void spin_until(const std::string& what, std::chrono::milliseconds timeout, const std::function<bool()>& step);
+
+// Advances a flow until the plugin reports an error. Throws Failure when it finishes instead, or after `timeout`.
+std::string error_of(Flow& flow, std::chrono::milliseconds timeout);
+
+}  // namespace railweave::nccl_test

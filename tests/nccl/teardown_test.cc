@@ -1,0 +1,129 @@
+// Comms that end before their requests do: abort, deregMr, close, a peer that dies.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "tests/nccl/failure.h"
+#include "tests/nccl/log_capture.h"
+#include "tests/nccl/pair.h"
+#include "tests/nccl/versions.h"
+
+namespace railweave::nccl_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Teardown : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { clear_captured_log(); }
+
+  Scenario two_comms() const {
+    return {.version = GetParam(), .comms = 2, .messages = 200, .slot_bytes = 1 * MiB, .depth = 4, .timeout_s = 20};
+  }
+
+  // Drives the first comm of both into the middle of its traffic.
+  static void to_the_middle(Pair& pair) {
+    spin_until("in the middle", 10s, [&] {
+      pair.first->sends()[0]->advance();
+      pair.second->receives()[0]->advance();
+      return pair.second->receives()[0]->done() >= 6;
+    });
+    pair.first->sends()[0]->advance();  // the window is full of begun messages
+    pair.second->receives()[0]->advance();
+  }
+
+  // The second comm of the same session carries all of its messages, every byte checked.
+  static void second_comm_goes_on(Pair& pair) {
+    bool sent = false, received = false;
+    spin_until("the other comm finished", 20s, [&] {
+      sent = sent || pair.first->sends()[1]->advance();
+      received = received || pair.second->receives()[1]->advance();
+      return sent && received;
+    });
+  }
+
+  static void expect_no_fault() {
+    for (const std::string& warning : captured_warnings())
+      EXPECT_EQ(warning.find("Bad address"), std::string::npos) << warning;
+  }
+};
+
+TEST_P(Teardown, DeregMrAtTheReceiverLeavesItsMemoryAlone) {
+  Pair pair(two_comms());
+  to_the_middle(pair);
+  RecvFlow& aborted = *pair.second->receives()[0];
+  ASSERT_GT(aborted.outstanding(), 0u);
+  aborted.deregister_memory();
+  aborted.memory().forbid();  // whoever still writes there, thread or kernel, is found out
+  second_comm_goes_on(pair);
+  EXPECT_NE(error_of(*pair.first->sends()[0], 5s).find("ncclResult_t 6"), std::string::npos) << "the sender is told";
+  expect_no_fault();
+}
+
+TEST_P(Teardown, DeregMrAtTheSenderLeavesItsMemoryAlone) {
+  Pair pair(two_comms());
+  to_the_middle(pair);
+  SendFlow& aborted = *pair.first->sends()[0];
+  ASSERT_GT(aborted.outstanding(), 0u);
+  aborted.deregister_memory();
+  aborted.memory().forbid();
+  second_comm_goes_on(pair);
+  EXPECT_NE(error_of(*pair.second->receives()[0], 5s).find("ncclResult_t 6"), std::string::npos)
+      << "the receiver is told";
+  expect_no_fault();
+}
+
+TEST_P(Teardown, DeregMrWithoutTrafficEndsNothing) {
+  Pair pair(two_comms());
+  std::vector<char> memory(4096);
+  void* mhandle = nullptr;
+  Net& net = pair.first->net();
+  ASSERT_EQ(net.reg_mr(pair.first->sends()[0]->net_comm(), memory.data(), memory.size(), abi::kPtrHost, &mhandle),
+            abi::kSuccess);
+  ASSERT_EQ(net.dereg_mr(pair.first->sends()[0]->net_comm(), mhandle), abi::kSuccess);
+  to_the_middle(pair);
+  EXPECT_EQ(warnings_text(), "");
+}
+
+TEST_P(Teardown, AbortInMidTransferOnBothSidesAndAgain) {
+  for (int round = 0; round < 5; ++round) {
+    Scenario scenario = two_comms();
+    scenario.both_ways = true;
+    Pair pair(scenario);
+    pair.first->start();
+    pair.second->start();
+    std::this_thread::sleep_for(20ms);
+    pair.first.reset();  // joins the proxy's threads, then deregMr, frees the buffers, closes, finalizes
+    pair.second.reset();
+  }
+  expect_no_fault();
+}
+
+TEST_P(Teardown, CloseWithRequestsOutstandingEndsThePeersRequests) {
+  Pair pair(two_comms());
+  to_the_middle(pair);
+  pair.first->close();
+  EXPECT_NE(error_of(*pair.second->receives()[0], 5s).find("ncclResult_t 6"), std::string::npos);
+}
+
+TEST_P(Teardown, APeerThatIsKilledFailsEveryRequestSoon) {
+  const Library library(options().plugin);
+  const auto net = library.net(GetParam());
+  Peer peer("stay", two_comms().text());
+  Rank rank(*net, two_comms(), 0);
+  rank.connect(peer.channel());
+  spin_until("under way", 10s, [&] {
+    rank.sends()[0]->advance();
+    return rank.sends()[0]->done() >= 4;
+  });
+  kill(peer.pid(), SIGKILL);
+  for (auto& flow : rank.sends())
+    EXPECT_NE(error_of(*flow, 5s).find("ncclResult_t 6"), std::string::npos) << flow->state();
+  EXPECT_FALSE(captured_warnings().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(, Teardown, testing::Values(6, 9, 11, 12), version_name);
+
+}  // namespace
+}  // namespace railweave::nccl_test

@@ -1,0 +1,16 @@
+// Test suites over versions of the API.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "nccl/abi.h"
+
+namespace railweave::nccl_test {
+
+inline auto all_versions() { return testing::Range(nccl::abi::kOldestVersion, nccl::abi::kNewestVersion + 1); }
+
+inline std::string version_name(const testing::TestParamInfo<int>& info) { return "v" + std::to_string(info.param); }
+
+}  // namespace railweave::nccl_test
