@@ -75,6 +75,10 @@ TEST(SharedObject, IsNamedAsNcclSelectsIt) {
   const Library library(options().plugin);
   for (int version = abi::kOldestVersion; version <= abi::kNewestVersion; ++version)
     EXPECT_STREQ(library.net(version)->name(), "Railweave");
+  // NCCL takes a case-insensitive prefix of this as "search the main program", and these names as its own transports.
+  const std::string entry = "railweave", reserved = "static_plugin";
+  EXPECT_NE(reserved.substr(0, entry.size()), entry);
+  EXPECT_NE(options().plugin.find("libnccl-net-" + entry), std::string::npos);
 }
 
 class SharedObjectOf : public testing::TestWithParam<int> {};

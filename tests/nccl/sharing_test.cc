@@ -1,0 +1,99 @@
+// What many comms between two processes share: sockets, and memory that does not grow because a receiver is late.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/nccl/log_capture.h"
+#include "tests/nccl/pair.h"
+#include "tests/nccl/versions.h"
+
+namespace railweave::nccl_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+int sockets_of_this_process() {
+  int count = 0;
+  DIR* const descriptors = opendir("/proc/self/fd");
+  while (const dirent* entry = readdir(descriptors)) {
+    struct stat what {};
+    count += fstat(std::atoi(entry->d_name), &what) == 0 && S_ISSOCK(what.st_mode);
+  }
+  closedir(descriptors);
+  return count;
+}
+
+std::size_t resident_bytes() {
+  std::size_t total_pages = 0, resident_pages = 0;
+  std::ifstream("/proc/self/statm") >> total_pages >> resident_pages;
+  return resident_pages * std::size_t(sysconf(_SC_PAGESIZE));
+}
+
+class Sharing : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override { clear_captured_log(); }
+};
+
+int sockets_with(int version, int comms) {
+  Scenario scenario{.version = version, .comms = comms, .both_ways = true, .messages = 4, .slot_bytes = 4 * KiB};
+  Peer peer("rank_one", scenario.text());
+  const Library library(options().plugin);
+  const auto net = library.net(version);
+  Rank rank(*net, scenario, 0);
+  rank.connect(peer.channel());
+  rank.run();
+  const int sockets = sockets_of_this_process();
+  peer.channel().barrier();
+  rank.close();
+  peer.expect_exit();
+  return sockets;
+}
+
+TEST_P(Sharing, SixtyFourCommsUseNoMoreSocketsThanOne) {
+  const int with_one = sockets_with(GetParam(), 1);
+  EXPECT_EQ(sockets_with(GetParam(), 32), with_one) << "32 each way";
+  EXPECT_EQ(warnings_text(), "");
+}
+
+// The sender of the next operation may be ahead of its receiver: what it posts waits at the sender.
+TEST_P(Sharing, SendsWithoutAReceiveCostNoMemory) {
+  const Scenario scenario{.version = GetParam(), .comms = 8, .messages = 8, .slot_bytes = 2 * MiB, .depth = 8};
+  Pair pair(scenario);
+  for (auto& flow : pair.first->sends()) flow->post_window();
+  const std::size_t before = resident_bytes();
+  const auto until = std::chrono::steady_clock::now() + 1s;
+  while (std::chrono::steady_clock::now() < until)
+    for (auto& flow : pair.first->sends()) flow->advance();
+  for (auto& flow : pair.first->sends()) EXPECT_EQ(flow->done(), 0u) << "nobody took it: " << flow->state();
+  if (!RW_SANITIZED) {
+    EXPECT_LT(resident_bytes(), before + 16 * MiB) << "128 MiB are on offer";
+  }
+  pair.first->start();
+  pair.second->start();
+  pair.first->wait();
+  pair.second->wait();
+  EXPECT_EQ(warnings_text(), "");
+}
+
+TEST_P(Sharing, ACommWithoutAReceiveHoldsNoOtherUp) {
+  const Scenario scenario{.version = GetParam(), .comms = 3, .messages = 64, .slot_bytes = 1 * MiB, .depth = 8};
+  Pair pair(scenario);
+  pair.first->sends()[0]->post_window();  // large, and never received
+  bool sent = false, received = false;
+  spin_until("the other comm finished", 20s, [&] {
+    pair.first->sends()[0]->advance();
+    sent = sent || pair.first->sends()[1]->advance();
+    received = received || pair.second->receives()[1]->advance();
+    return sent && received;
+  });
+  EXPECT_EQ(pair.first->sends()[0]->done(), 0u);
+  EXPECT_EQ(warnings_text(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(, Sharing, testing::Values(6, 11, 12), version_name);
+
+}  // namespace
+}  // namespace railweave::nccl_test
