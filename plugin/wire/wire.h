@@ -28,7 +28,8 @@ enum class Placement { ask, push, pull };
 struct OutFrame {
   std::array<std::byte, kHeaderBytes> header;
   std::span<const std::byte> payload;       // referenced, not copied, until released(); empty for control frames
-  std::array<std::byte, kTokenBytesMax> token{};  // push lanes only: the peer's token for the place
+  std::array<std::byte, kTokenBytesMax> token{};  // push lanes only: the peer's token for the region ...
+  std::size_t token_offset = 0;             // ... and where in it the payload goes
 };
 
 // The answer to a header: where the frame's payload goes.

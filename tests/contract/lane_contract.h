@@ -15,9 +15,9 @@
 namespace railweave::wire::contract {
 
 struct LanePair {
-  std::shared_ptr<void> world;            // what the lanes live in, if anything; outlives them
-  std::unique_ptr<Lane> near, far;        // two ends of one connection
-  std::function<void()> pass_time;        // lets a little pass: of the lanes' time, not necessarily ours
+  std::shared_ptr<void> world;      // what the lanes live in, if anything; outlives them
+  std::unique_ptr<Lane> near, far;  // two ends of one connection
+  std::function<void()> pass_time;  // lets a little pass: of the lanes' time, not necessarily ours
 };
 
 struct LaneFactory {
@@ -28,6 +28,7 @@ inline void PrintTo(const LaneFactory& factory, std::ostream* out) { *out << fac
 
 // One per wire and way to use it.
 std::vector<LaneFactory> tcp_factories();
+std::vector<LaneFactory> sim_factories();
 std::vector<LaneFactory> all_factories();
 
 class LaneContract : public ::testing::TestWithParam<LaneFactory> {
@@ -39,13 +40,15 @@ class LaneContract : public ::testing::TestWithParam<LaneFactory> {
   // The next frame of `from` has a payload of `size` bytes and is expected by `to`.
   void send(Recorder& from, Recorder& to, std::size_t size) { from.address_last(to.expect(from.queue(size))); }
 
-  // One turn of both ends. Lets time pass when nothing moved.
-  void turn(std::size_t budget_bytes = 1 * MiB);
+  // One turn of both ends; false, after letting time pass, when nothing moved.
+  bool turn(std::size_t budget_bytes = 1 * MiB);
   // Turns until `done`; fails when nothing more happens.
   void turn_until(const std::function<bool()>& done, std::size_t budget_bytes = 1 * MiB);
   bool all_arrived() const { return near.nothing_expected() && far.nothing_expected(); }
   bool all_released() const { return near.freed == near.queued && far.freed == far.queued; }
-  void finish() { turn_until([&] { return all_arrived() && all_released(); }); }
+  void finish() {
+    turn_until([&] { return all_arrived() && all_released(); });
+  }
 
   // Writes at `who` alone, letting time pass, until the lane takes no more.
   void write_until_stuck(Recorder& who);

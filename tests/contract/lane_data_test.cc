@@ -15,8 +15,9 @@ TEST_P(LaneData, one_frame_without_payload) {
 }
 
 TEST_P(LaneData, every_size) {
-  for (std::size_t size : {0u, 1u, 7u, 47u, 48u, 49u, 127u, 128u, 511u, 512u, 513u, 4095u, 4096u, 8191u, 8192u, 8193u,
-                           16383u, 16384u, 16385u, 65535u, 65536u, 65537u, 262144u, 1048575u, 1048576u, 0u, 3u})
+  for (std::size_t size :
+       {0u,    1u,    7u,     47u,    48u,    49u,    127u,   128u,   511u,    512u,     513u,     4095u, 4096u, 8191u,
+        8192u, 8193u, 16383u, 16384u, 16385u, 65535u, 65536u, 65537u, 262144u, 1048575u, 1048576u, 0u,    3u})
     send(near, far, size);
   finish();
 }

@@ -44,12 +44,13 @@ TEST_P(LaneEnd, half_close_and_the_other_way_goes_on) {
 }
 
 TEST_P(LaneEnd, half_close_waits_for_what_was_taken) {
-  for (int i = 0; i < 60; ++i) send(near, far, 1 * MiB);
+  near.frames_per_ask = 2;
+  for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);
   write_until_stuck(near);
   EXPECT_TRUE(pair.near->finish_writing().ok());
   turn_until([&] { return !far.read_error.ok(); });
   EXPECT_EQ(far.arrived, near.taken);
-  EXPECT_EQ(near.freed, near.taken);
+  turn_until([&] { return near.freed == near.taken; });
   EXPECT_LT(near.taken, near.queued) << "frames were taken after finish_writing()";
   expect_ended_by_peer(far);
   turn_until([&] { return pair.near->health().outstanding_bytes == 0; });
@@ -86,7 +87,7 @@ TEST_P(LaneEnd, a_refused_frame_ends_the_lane) {
 }
 
 TEST_P(LaneEnd, a_peer_gone_while_we_write_is_told_by_read) {
-  for (int i = 0; i < 400; ++i) send(near, far, 256 * KiB);
+  for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
   write_until_stuck(near);
   pair.far.reset();
   turn_until([&] { return !near.read_error.ok(); });
@@ -95,9 +96,11 @@ TEST_P(LaneEnd, a_peer_gone_while_we_write_is_told_by_read) {
 }
 
 TEST_P(LaneEnd, what_the_peer_said_is_read_though_writing_failed) {
+  if (placement() == Placement::pull) GTEST_SKIP() << "payload that was not fetched dies with its owner";
   for (int i = 0; i < 5; ++i) send(far, near, 10'000);
   send(near, far, 100);  // unread at far when it closes
-  turn_until([&] { return far.freed == 5 && near.freed == 1; }, 0);
+  turn_until([&] { return far.handed == 5 && near.handed == 1; }, 0);
+  for (int i = 0; i < 100; ++i) pair.pass_time();
   pair.far.reset();
   for (int i = 0; i < 10; ++i) {
     near.queue(1000);

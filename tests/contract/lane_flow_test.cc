@@ -24,10 +24,11 @@ TEST_P(LaneFlow, read_keeps_its_budget_to_about_a_frame) {
 }
 
 TEST_P(LaneFlow, a_reader_who_does_not_read_stops_the_writer) {
-  for (int i = 0; i < 400; ++i) send(near, far, 256 * KiB);
+  if (placement() == Placement::push) GTEST_SKIP() << "push lanes write without the reader";
+  for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
   write_until_stuck(near);
   EXPECT_TRUE(near.last_write.blocked);
-  EXPECT_LT(near.handed, near.queued) << "100 MiB went into a lane that nobody reads";
+  EXPECT_LT(near.handed, near.queued) << "16 MiB went into a lane that nobody reads";
   const std::size_t stuck_at = near.taken;
   EXPECT_EQ(near.write(), 0u);
   EXPECT_EQ(near.taken, stuck_at) << "a blocked lane took more frames";
@@ -35,7 +36,7 @@ TEST_P(LaneFlow, a_reader_who_does_not_read_stops_the_writer) {
 }
 
 TEST_P(LaneFlow, both_writers_stuck_and_then_not) {
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < 64; ++i) {
     send(near, far, 256 * KiB);
     send(far, near, 256 * KiB);
   }
@@ -57,7 +58,7 @@ TEST_P(LaneFlow, an_idle_lane_is_not_blocked_for_writing_but_is_for_reading) {
 
 TEST_P(LaneFlow, no_frame_boundary_while_stuck_inside_a_frame) {
   EXPECT_TRUE(pair.near->at_frame_boundary());
-  for (int i = 0; i < 60; ++i) send(near, far, 1 * MiB);
+  for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);
   write_until_stuck(near);
   EXPECT_EQ(pair.near->at_frame_boundary(), near.taken == near.handed);
   finish();
@@ -82,7 +83,7 @@ TEST_P(LaneFlow, health_adds_up_and_only_grows) {
 }
 
 TEST_P(LaneFlow, health_shows_what_a_silent_reader_has_not_taken) {
-  for (int i = 0; i < 400; ++i) send(near, far, 256 * KiB);
+  for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
   write_until_stuck(near);
   EXPECT_GT(pair.near->health().outstanding_bytes, 0u);
   finish();

@@ -41,7 +41,7 @@ class LaneMemory : public LaneContract {
 };
 
 TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
-  constexpr std::size_t kFrame = 1 * MiB, kFrames = 60;
+  constexpr std::size_t kFrame = 1 * MiB, kFrames = 16;
   Pages pages(kFrame * kFrames);
   for (std::size_t i = 0; i < kFrames; ++i) {
     const FrameName name = near.queue_from(pages.all().subspan(i * kFrame, kFrame));
@@ -58,7 +58,7 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
 
 TEST_P(LaneMemory, withdraw_of_other_memory_changes_nothing) {
   Pages other(4096);
-  for (int i = 0; i < 60; ++i) send(near, far, 1 * MiB);
+  for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);
   write_until_stuck(near);
   pair.near->withdraw(other.all());
   pair.far->withdraw(other.all());

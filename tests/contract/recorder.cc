@@ -113,8 +113,9 @@ std::size_t Recorder::read(std::size_t budget_bytes) {
 }
 
 std::string Recorder::describe() const {
-  return fmt::format("{} queued, {} taken, {} written, {} released, {} arrived, {} expected; read '{}', write '{}'", queued,
-                     taken, handed, freed, arrived, incoming_.size(), read_error.message(), write_error.message());
+  return fmt::format("{} queued, {} taken, {} written, {} released, {} arrived, {} expected; read '{}', write '{}'",
+                     queued, taken, handed, freed, arrived, incoming_.size(), read_error.message(),
+                     write_error.message());
 }
 
 std::size_t Recorder::next_frames(std::span<OutFrame> frames) {

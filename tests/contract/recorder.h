@@ -14,7 +14,7 @@ namespace railweave::wire::contract {
 // What a test header carries; the rest of the 48 bytes is filled with a pattern of these.
 struct FrameName {
   std::uint32_t sender = 0;
-  std::uint32_t size = 0;             // of the payload, bytes
+  std::uint32_t size = 0;  // of the payload, bytes
   std::uint64_t seq = 0;
 
   friend bool operator==(const FrameName&, const FrameName&) = default;
@@ -43,9 +43,13 @@ class Recorder final : public LaneHandler {
 
   // Receiving. The next frame to come is this one; the token says where, for push lanes.
   Token expect(const FrameName& frame) { return add({frame, {}, nullptr, true, false}); }
-  Token expect_at(const FrameName& frame, std::span<std::byte> memory) { return add({frame, memory, nullptr, true, false}); }
+  Token expect_at(const FrameName& frame, std::span<std::byte> memory) {
+    return add({frame, memory, nullptr, true, false});
+  }
   // Its payload is withdrawn on the way: nobody looks at it.
-  Token expect_lost(const FrameName& frame, std::span<std::byte> memory) { return add({frame, memory, nullptr, false, false}); }
+  Token expect_lost(const FrameName& frame, std::span<std::byte> memory) {
+    return add({frame, memory, nullptr, false, false});
+  }
   // The answer to its header is: throw away.
   void expect_discarded(const FrameName& frame) { add({frame, {}, nullptr, false, true}); }
   // Lane::read once; returns the bytes moved. Does nothing after an error.
@@ -56,11 +60,11 @@ class Recorder final : public LaneHandler {
   std::string describe() const;
 
   Moved last_write, last_read;
-  Status write_error, read_error;              // first ones
+  Status write_error, read_error;                                         // first ones
   std::size_t queued = 0, taken = 0, handed = 0, freed = 0, arrived = 0;  // frames; handed = written, freed = released
-  std::uint64_t taken_bytes = 0;               // headers included
-  std::size_t frames_per_ask = 16;             // given at most, when asked
-  Status answer_to_header, answer_to_consumed; // when not ok: what the lane is told from now on
+  std::uint64_t taken_bytes = 0;                                          // headers included
+  std::size_t frames_per_ask = 16;                                        // given at most, when asked
+  Status answer_to_header, answer_to_consumed;  // when not ok: what the lane is told from now on
 
   // LaneHandler
   std::size_t next_frames(std::span<OutFrame> frames) override;
@@ -79,7 +83,7 @@ class Recorder final : public LaneHandler {
   struct Incoming {
     FrameName name;
     std::span<std::byte> memory;
-    std::unique_ptr<std::byte[]> owned;        // memory and guards
+    std::unique_ptr<std::byte[]> owned;  // memory and guards
     bool checked, discarded;
   };
 
@@ -90,9 +94,9 @@ class Recorder final : public LaneHandler {
   Lane& lane_;
   const std::uint32_t sender_;
   std::uint64_t next_seq_ = 0;
-  std::deque<Outgoing> outgoing_;              // not yet released; the first taken - freed of them are with the lane
-  std::deque<Incoming> incoming_;              // to come
-  bool header_answered_ = false;               // of incoming_.front()
+  std::deque<Outgoing> outgoing_;  // not yet released; the first taken - freed of them are with the lane
+  std::deque<Incoming> incoming_;  // to come
+  bool header_answered_ = false;   // of incoming_.front()
 };
 
 }  // namespace railweave::wire::contract

@@ -15,13 +15,13 @@ namespace railweave::wire {
 
 struct SocketAddress {
   sockaddr_storage storage{};
-  socklen_t size = 0;               // 0: none
+  socklen_t size = 0;  // 0: none
 
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-  int family() const { return storage.ss_family; }   // AF_INET, AF_INET6
-  std::uint16_t port() const;       // host order
-  Address address() const;          // prefix_bits is that of a single host. REQUIRES: size > 0
+  int family() const { return storage.ss_family; }  // AF_INET, AF_INET6
+  std::uint16_t port() const;                       // host order
+  Address address() const;                          // prefix_bits is that of a single host. REQUIRES: size > 0
   bool loopback() const;
 };
 

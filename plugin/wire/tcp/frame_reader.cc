@@ -10,6 +10,7 @@
 
 #include "base/ascending_copy.h"
 #include "base/error.h"
+#include "wire/overlap.h"
 
 namespace railweave::wire {
 
@@ -74,7 +75,7 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
   assert(ahead_bytes() == 0);
   iovec iov[kScratchPieces + 1];
   int pieces = 0;
-  std::size_t payload = 0;          // how much of it this call may bring
+  std::size_t payload = 0;  // how much of it this call may bring
   if (in_payload() && place_) {
     payload = std::min(rest_, budget);
     iov[pieces++] = {place_, payload};
@@ -111,7 +112,7 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
 }
 
 void FrameReader::withdraw(std::span<const std::byte> range) {
-  if (place_ && rest_ > 0 && place_ < range.data() + range.size() && range.data() < place_ + rest_) place_ = nullptr;
+  if (place_ && overlap({place_, rest_}, range)) place_ = nullptr;
 }
 
 }  // namespace railweave::wire

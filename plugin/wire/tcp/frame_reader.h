@@ -1,9 +1,9 @@
 // The receiving half of a TcpLane: header, then payload straight to its place, with few system calls.
 //
-// Each recvmsg offers the rest of the payload's place and, behind it, a read-ahead buffer, so that one call ends a frame
-// and brings the next header. How much read-ahead depends on what the lane carries: behind large payload a little (those
-// bytes are copied twice), behind small payload enough for a frame or many (a copy is cheaper than a call). Control
-// frames say nothing about payload and leave the choice as it is.
+// Each recvmsg offers the rest of the payload's place and, behind it, a read-ahead buffer, so that one call ends a
+// frame and brings the next header. How much read-ahead depends on what the lane carries: behind large payload a little
+// (those bytes are copied twice), behind small payload enough for a frame or many (a copy is cheaper than a call).
+// Control frames say nothing about payload and leave the choice as it is.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ class FrameReader {
 
  private:
   static constexpr std::size_t kSmallPayload = 8 * KiB;
-  static constexpr std::size_t kAheadSmall = 16 * KiB;   // behind small payload
-  static constexpr std::size_t kAheadLarge = 512;        // behind large payload: some control frames and a header
+  static constexpr std::size_t kAheadSmall = 16 * KiB;  // behind small payload
+  static constexpr std::size_t kAheadLarge = 512;       // behind large payload: some control frames and a header
   static constexpr std::size_t kScratch = 4 * KiB, kScratchPieces = 16;
 
   bool in_payload() const { return header_have_ == kHeaderBytes; }
@@ -41,19 +41,19 @@ class FrameReader {
   Status payload_arrived(LaneHandler& handler, std::size_t n);
 
   LaneSocket& socket_;
-  Status failure_;                  // first error; sticks
+  Status failure_;  // first error; sticks
   bool at_end_ = false;
-  bool drained_ = false;            // the last recvmsg got less than it asked for
-  bool small_ = true;               // the last payload there was, was a small one
+  bool drained_ = false;  // the last recvmsg got less than it asked for
+  bool small_ = true;     // the last payload there was, was a small one
 
   std::array<std::byte, kHeaderBytes> header_{};
-  std::size_t header_have_ = 0;     // all of kHeaderBytes: in the payload
-  std::byte* place_ = nullptr;      // of the payload's next byte; null: thrown away
-  std::size_t rest_ = 0;            // of the payload
+  std::size_t header_have_ = 0;  // all of kHeaderBytes: in the payload
+  std::byte* place_ = nullptr;   // of the payload's next byte; null: thrown away
+  std::size_t rest_ = 0;         // of the payload
 
   std::size_t ahead_begin_ = 0, ahead_end_ = 0;  // what in ahead_ is not parsed yet
   alignas(64) std::array<std::byte, kAheadSmall> ahead_;
-  std::array<std::byte, kScratch> scratch_;      // many iovecs point at it: what is thrown away needs no room
+  std::array<std::byte, kScratch> scratch_;  // many iovecs point at it: what is thrown away needs no room
 };
 
 }  // namespace railweave::wire

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "wire/overlap.h"
 
 namespace railweave::wire {
 
@@ -76,8 +77,7 @@ FrameWriter::Gathered FrameWriter::gather(std::span<iovec, 2 * kBatch> iov) {
     }
     const std::size_t skip = i == written_ ? header_sent_ : 0;
     if (skip < kHeaderBytes) iov[g.pieces++] = {frame.header.data() + skip, kHeaderBytes - skip};
-    if (!frame.payload.empty())
-      iov[g.pieces++] = {const_cast<std::byte*>(frame.payload.data()), frame.payload.size()};
+    if (!frame.payload.empty()) iov[g.pieces++] = {const_cast<std::byte*>(frame.payload.data()), frame.payload.size()};
     g.bytes += kHeaderBytes - skip + frame.payload.size();
   }
   g.more = i < taken_;
@@ -89,8 +89,8 @@ ssize_t FrameWriter::send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered) 
   message.msg_iov = iov.data();
   message.msg_iovlen = gathered.pieces;
   for (;;) {
-    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (gathered.more ? MSG_MORE : 0) |
-                      (gathered.zerocopy ? MSG_ZEROCOPY : 0);
+    const int flags =
+        MSG_NOSIGNAL | MSG_DONTWAIT | (gathered.more ? MSG_MORE : 0) | (gathered.zerocopy ? MSG_ZEROCOPY : 0);
     const ssize_t n = ::sendmsg(socket_.fd.get(), &message, flags);
     socket_.sent.calls.add(1);
     if (n >= 0) {
@@ -104,7 +104,7 @@ ssize_t FrameWriter::send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered) 
       return n;
     }
     if (errno == ENOBUFS && gathered.zerocopy) {
-      gathered.zerocopy = false;    // the socket's allowance of notices (net.core.optmem_max) is used up: copy this one
+      gathered.zerocopy = false;  // the socket's allowance of notices (net.core.optmem_max) is used up: copy this one
     } else if (errno != EINTR) {
       return n;
     }
@@ -136,7 +136,8 @@ void FrameWriter::advance(LaneHandler& handler, std::size_t bytes) {
 
 void FrameWriter::release(LaneHandler& handler) {
   std::size_t n = 0;
-  for (; released_ < written_ && slots_[at(released_)].sends_owed == 0; ++released_, ++n) slots_[at(released_)] = Slot{};
+  for (; released_ < written_ && slots_[at(released_)].sends_owed == 0; ++released_, ++n)
+    slots_[at(released_)] = Slot{};
   if (n > 0) handler.released(n);
 }
 
@@ -160,9 +161,7 @@ void FrameWriter::reap(LaneHandler& handler) {
 void FrameWriter::withdraw(std::span<const std::byte> range) {
   for (std::uint64_t i = written_; i < taken_; ++i) {
     auto& payload = frames_[at(i)].payload;
-    if (payload.empty() || payload.data() >= range.data() + range.size() ||
-        range.data() >= payload.data() + payload.size())
-      continue;
+    if (!overlap(payload, range)) continue;
     auto kept = std::make_unique_for_overwrite<std::byte[]>(payload.size());
     std::memcpy(kept.get(), payload.data(), payload.size());
     payload = {kept.get(), payload.size()};

@@ -1,7 +1,8 @@
-// The sending half of a TcpLane: asks for frames, hands them to the kernel by reference, says when it is done with them.
+// The sending half of a TcpLane: asks for frames, hands them to the kernel by reference, says when it is done with
+// them.
 //
-// A frame passes through: taken (asked for), written (all of it is in the kernel), released (nobody refers to its memory
-// any more: at once, or with the kernel's zero-copy notice). Three counters over one ring keep this order.
+// A frame passes through: taken (asked for), written (all of it is in the kernel), released (nobody refers to its
+// memory any more: at once, or with the kernel's zero-copy notice). Three counters over one ring keep this order.
 #pragma once
 
 #include <cstddef>
@@ -31,26 +32,26 @@ class FrameWriter {
   void withdraw(std::span<const std::byte> range);
   Status finish_writing();
 
-  bool idle() const { return written_ == taken_; }             // nothing taken waits to be written
-  std::size_t waiting_bytes() const;                           // taken and not in the kernel
+  bool idle() const { return written_ == taken_; }                 // nothing taken waits to be written
+  std::size_t waiting_bytes() const;                               // taken and not in the kernel
   std::uint64_t bytes_in_kernel() const { return handed_bytes_; }  // ever
-  bool finished() const { return shut_; }                      // half-closed: a FIN counts as one byte in SIOCOUTQ
+  bool finished() const { return shut_; }                          // half-closed: a FIN counts as one byte in SIOCOUTQ
   bool notices_owed() const { return notices_owed_ > 0; }
 
  private:
-  static constexpr std::size_t kBatch = 16;                    // frames asked for, and gathered in one call
-  static constexpr std::size_t kCallBytes = 1 * MiB;           // gathered in one call
-  static constexpr std::size_t kTurnBytes = 1 * MiB;           // moved by one write()
-  static constexpr std::size_t kRingZeroCopy = 256;            // frames that may wait for notices
+  static constexpr std::size_t kBatch = 16;           // frames asked for, and gathered in one call
+  static constexpr std::size_t kCallBytes = 1 * MiB;  // gathered in one call
+  static constexpr std::size_t kTurnBytes = 1 * MiB;  // moved by one write()
+  static constexpr std::size_t kRingZeroCopy = 256;   // frames that may wait for notices
 
   struct Slot {
-    std::unique_ptr<std::byte[]> kept;       // payload that was withdrawn
-    std::uint32_t first_send = 0;            // number of its first zero-copy send
-    std::uint32_t sends = 0, sends_owed = 0; // how many there were; how many the kernel still refers to
+    std::unique_ptr<std::byte[]> kept;        // payload that was withdrawn
+    std::uint32_t first_send = 0;             // number of its first zero-copy send
+    std::uint32_t sends = 0, sends_owed = 0;  // how many there were; how many the kernel still refers to
   };
   struct Gathered {
     std::size_t pieces = 0, bytes = 0;
-    bool zerocopy = false, more = false;     // more: frames remain behind these
+    bool zerocopy = false, more = false;  // more: frames remain behind these
   };
 
   std::size_t at(std::uint64_t frame) const { return std::size_t(frame) & (frames_.size() - 1); }
@@ -64,14 +65,14 @@ class FrameWriter {
 
   LaneSocket& socket_;
   const std::size_t zerocopy_threshold_;
-  std::optional<ZeroCopy> zerocopy_;         // none: not wanted
+  std::optional<ZeroCopy> zerocopy_;  // none: not wanted
 
-  std::vector<OutFrame> frames_;             // ring; a frame's payload shrinks as it is sent. Size a power of two
-  std::vector<Slot> slots_;                  // beside it
-  std::uint64_t taken_ = 0, written_ = 0, released_ = 0;       // frames ever; released_ <= written_ <= taken_
-  std::size_t header_sent_ = 0;              // of frame written_
+  std::vector<OutFrame> frames_;  // ring; a frame's payload shrinks as it is sent. Size a power of two
+  std::vector<Slot> slots_;       // beside it
+  std::uint64_t taken_ = 0, written_ = 0, released_ = 0;  // frames ever; released_ <= written_ <= taken_
+  std::size_t header_sent_ = 0;                           // of frame written_
   std::uint64_t handed_bytes_ = 0;
-  std::size_t notices_owed_ = 0;             // zero-copy sends without notice
+  std::size_t notices_owed_ = 0;  // zero-copy sends without notice
   bool finishing_ = false, shut_ = false;
 };
 

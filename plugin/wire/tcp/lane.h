@@ -1,13 +1,13 @@
 // A lane over one TCP connection (Placement::ask).
 //
 // Life: takes a socket that is connected, non-blocking and past the handshake. The destructor closes at once; if unread
-// input lies in the kernel then, the kernel resets the connection and throws away what the peer has not read yet. So who
-// ends in peace calls finish_writing() and read() until the peer's end is seen, and then destroys the lane.
-// Errors: when the connection breaks, read() first gives out all that the kernel still holds, then the error. write() does
-// not report a broken connection itself: it says blocked, and read() reports; so nothing the peer said is lost.
-// Polling: level-triggered. A read() that was not blocked may have left bytes in the lane's own buffer, which the
-// descriptor does not show: call it again. EPOLLERR may mean a zero-copy notice: read() and write() both take it.
-// Threads: as wire.h says; stats() from any thread.
+// input lies in the kernel then, the kernel resets the connection and throws away what the peer has not read yet. So
+// who ends in peace calls finish_writing() and read() until the peer's end is seen, and then destroys the lane. Errors:
+// when the connection breaks, read() first gives out all that the kernel still holds, then the error. write() does not
+// report a broken connection itself: it says blocked, and read() reports; so nothing the peer said is lost. Polling:
+// level-triggered. A read() that was not blocked may have left bytes in the lane's own buffer, which the descriptor
+// does not show: call it again. EPOLLERR may mean a zero-copy notice: read() and write() both take it. Threads: as
+// wire.h says; stats() from any thread.
 #pragma once
 
 #include <string>
@@ -53,7 +53,7 @@ class TcpLane final : public Lane {
   Status write_failure_;            // the connection broke under write(); read() is to report it
   std::uint64_t acknowledged_ = 0;  // never goes back
   Nanos min_rtt_{0};
-  TimePoint min_rtt_at_{};          // when it was asked for last
+  TimePoint min_rtt_at_{};  // when it was asked for last
 };
 
 }  // namespace railweave::wire

@@ -45,8 +45,10 @@ bool means_lane_lost(int err) {
     case ENETRESET:
     case ENONET:
     case ENODEV:
-    case ENOTCONN: return true;
-    default: return false;
+    case ENOTCONN:
+      return true;
+    default:
+      return false;
   }
 }
 

@@ -41,13 +41,13 @@ std::string sysctl_line(const char* path) {
 Status set_congestion_control(int fd, const std::string& name) {
   if (::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), socklen_t(name.size())) == 0) return Status();
   const int err = errno;
-  return Status(Code::invalid_config, Scope::engine,
-                fmt::format("congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
-                            "unprivileged processes may choose '{}'",
-                            name, errno_text(err), err,
-                            sysctl_line("/proc/sys/net/ipv4/tcp_available_congestion_control"),
-                            sysctl_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control")),
-                err);
+  return Status(
+      Code::invalid_config, Scope::engine,
+      fmt::format("congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
+                  "unprivileged processes may choose '{}'",
+                  name, errno_text(err), err, sysctl_line("/proc/sys/net/ipv4/tcp_available_congestion_control"),
+                  sysctl_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control")),
+      err);
 }
 
 Status set_keepalive(int fd) {
@@ -80,8 +80,8 @@ bool on_this_host(const SocketAddress& address) {
   return fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0;
 }
 
-// Listens at one port; false: it is taken. (With SO_REUSEADDR bind succeeds beside another socket that is bound and does
-// not listen yet; then listen refuses.)
+// Listens at one port; false: it is taken. (With SO_REUSEADDR bind succeeds beside another socket that is bound and
+// does not listen yet; then listen refuses.)
 Result<bool> try_listen(int fd, const SocketAddress& at) {
   if (::bind(fd, at.get(), at.size) != 0) {
     if (errno == EADDRINUSE) return false;
@@ -167,7 +167,8 @@ Result<Accepted> accept_from(int listener) {
     a.fd.reset(::accept4(listener, a.remote.get(), &a.remote.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (a.fd) return a;
     switch (errno) {
-      case EAGAIN: return Accepted{};
+      case EAGAIN:
+        return Accepted{};
       case EINTR:
       case ECONNABORTED:
       case EPROTO:
@@ -175,18 +176,19 @@ Result<Accepted> accept_from(int listener) {
       case EHOSTUNREACH:
       case ENETUNREACH:
       case EHOSTDOWN:
-      case ENONET: continue;  // this connection is gone, the next may be well (accept(2), "Error handling")
+      case ENONET:
+        continue;  // this connection is gone, the next may be well (accept(2), "Error handling")
       case EMFILE:
       case ENFILE:
       case ENOBUFS:
       case ENOMEM: {
         const int err = errno;
-        return Status(Code::exhausted, Scope::engine,
-                      fmt::format("accept on {}: {} (errno {})", to_string(local_address(listener)),
-                                  errno_text(err), err),
-                      err);
+        return Status(
+            Code::exhausted, Scope::engine,
+            fmt::format("accept on {}: {} (errno {})", to_string(local_address(listener)), errno_text(err), err), err);
       }
-      default: return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));
+      default:
+        return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));
     }
   }
 }

@@ -14,8 +14,8 @@ namespace railweave::wire {
 
 // What every lane's socket gets, TCP_NODELAY and keepalive (35 s to notice a host that is gone) besides.
 struct SocketOptions {
-  std::string congestion_control;   // empty: the kernel's default
-  int traffic_class = -1;           // IP TOS octet 0..255; -1: leave
+  std::string congestion_control;  // empty: the kernel's default
+  int traffic_class = -1;          // IP TOS octet 0..255; -1: leave
 };
 
 // Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.
@@ -27,8 +27,8 @@ Status set_options(int fd, const SocketOptions& options);
 void bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
 
 struct DialSpec {
-  Address source;                   // the local rail's address
-  std::string interface;            // the local rail's name; empty: not pinned
+  Address source;         // the local rail's address
+  std::string interface;  // the local rail's name; empty: not pinned
   SocketAddress remote;
   SocketOptions options;
 };
@@ -41,7 +41,7 @@ Result<bool> connected(int fd, const SocketAddress& remote);
 
 struct Listening {
   OwnedFd fd = OwnedFd();
-  SocketAddress address;            // with the port that was chosen
+  SocketAddress address;  // with the port that was chosen
 };
 
 // Listens on `address` only, with a backlog of 1024, at an ephemeral port or the first free one of the range. The
@@ -49,7 +49,7 @@ struct Listening {
 Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options);
 
 struct Accepted {
-  OwnedFd fd = OwnedFd();           // none: nobody waits
+  OwnedFd fd = OwnedFd();  // none: nobody waits
   SocketAddress remote;
 };
 

@@ -7,7 +7,8 @@
 
 namespace railweave::wire {
 
-// A closed range of send numbers: the n-th successful MSG_ZEROCOPY sendmsg of a socket has number n, from 0, modulo 2^32.
+// A closed range of send numbers: the n-th successful MSG_ZEROCOPY sendmsg of a socket has number n, from 0, modulo
+// 2^32.
 struct ZeroCopyNotice {
   std::uint32_t first = 0, last = 0;
 };

@@ -1,0 +1,102 @@
+#include "wire/sim/connection.h"
+
+#include <fmt/format.h>
+
+#include "wire/sim/lane.h"
+#include "wire/sim/link.h"
+#include "wire/sim/network.h"
+
+namespace railweave::wire {
+
+SimEnd::SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number, Placement placement)
+    : out(net, link, connection, number),
+      sending(placement, out, link.spec().send_buffer_bytes),
+      receiving(placement) {}
+
+SimConnection::SimConnection(SimNetwork& net, SimLink& link, Placement placement, std::uint64_t number)
+    : net_(net),
+      link_(link),
+      placement_(placement),
+      number_(number),
+      ends_{SimEnd(net, link, *this, 0, placement), SimEnd(net, link, *this, 1, placement)} {}
+
+std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& link, Placement placement,
+                                                   std::uint64_t number) {
+  std::shared_ptr<SimConnection> c(new SimConnection(net, link, placement, number));
+  for (int i : {0, 1}) {
+    SimConnection* self = c.get();  // the connection owns its ends
+    c->end(i).receiving.was_read = [self, i](std::size_t bytes) { self->end(1 - i).out.was_read(bytes); };
+    c->end(i).receiving.fetch = [self, i] {
+      self->net_.after(self->link_.spec().delay, [c = self->shared_from_this(), i] {
+        c->link_.deliver([c, i] {
+          if (c->end(1 - i).lane) c->end(1 - i).sending.fetch();
+        });
+      });
+    };
+  }
+  link.add(c);
+  if (link.is_cut()) c->lose("link down");
+  return c;
+}
+
+std::string SimConnection::name(int end) const { return fmt::format("sim-{}:{}", end == 0 ? "a" : "b", number_); }
+
+void SimConnection::opened(int i, SimLane& lane) {
+  end(i).lane = &lane;
+  if (!end(i).lost.ok()) wake(i);
+}
+
+void SimConnection::closed(int i) {
+  SimEnd& gone = end(i);
+  gone.lane = nullptr;
+  gone.sending.abandon();
+  if (gone.receiving.unread()) {
+    gone.out.drop_unsent();
+    reset_soon(1 - i);
+  }
+}
+
+void SimConnection::reset_soon(int i) {
+  net_.after(link_.spec().delay,
+             [c = shared_from_this(), i] { c->link_.deliver([c, i] { c->lose_end(i, "reset by the peer"); }); });
+}
+
+void SimConnection::lose(const char* why) {
+  for (int i : {0, 1}) lose_end(i, why);
+}
+
+void SimConnection::lose_end(int i, const char* why) {
+  if (!end(i).lost.ok()) return;
+  end(i).lost = Status(Code::remote, Scope::lane,
+                       fmt::format("rail {}: {} to {}: {}", link_.spec().name, name(i), name(1 - i), why));
+  for (SimEnd& e : ends_) e.out.stop();
+  wake(i);
+}
+
+bool SimConnection::arrived(int i, const Piece& piece) {
+  if (!end(i).lane) {
+    if (piece.kind != CargoKind::end) reset_soon(1 - i);
+    return false;
+  }
+  end(i).receiving.arrived(piece);
+  wake(i);
+  return true;
+}
+
+void SimConnection::acknowledged(int i, std::uint64_t frame) {
+  if (!end(i).lane) return;
+  end(i).sending.acknowledged(frame);
+  wake(i);
+}
+
+void SimConnection::wake(int i) {
+  if (!end(i).lane || end(i).wake_coming) return;
+  end(i).wake_coming = true;
+  net_.after(Nanos(0), [c = shared_from_this(), i] {
+    c->end(i).wake_coming = false;
+    SimLane* lane = c->end(i).lane;
+    if (lane && lane->on_ready) lane->on_ready(*lane);
+  });
+}
+
+}  // namespace railweave::wire

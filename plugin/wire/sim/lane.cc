@@ -1,0 +1,89 @@
+#include "wire/sim/lane.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "wire/sim/connection.h"
+#include "wire/sim/link.h"
+
+namespace railweave::wire {
+
+SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end) : connection_(std::move(connection)), end_(end) {
+  connection_->opened(end_, *this);
+}
+
+SimLane::~SimLane() { connection_->closed(end_); }
+
+SimLink& SimLane::link() const { return connection_->link(); }
+
+Placement SimLane::placement() const { return connection_->placement(); }
+
+Result<Moved> SimLane::read(LaneHandler& handler, std::size_t budget_bytes) {
+  ++read_calls_;
+  SimEnd& end = connection_->end(end_);
+  end.sending.release(handler);
+  auto moved = end.receiving.read(handler, budget_bytes);
+  if (!moved.ok() || !moved->blocked || (end.lost.ok() && !end.receiving.ended())) return moved;
+  if (moved->bytes > 0) return Moved{moved->bytes, false};  // the error is for the next call
+  if (!end.lost.ok()) return end.lost;
+  return Status(
+      Code::remote, Scope::lane,
+      fmt::format("rail {}: {} to {}: closed by the peer{}", link().spec().name, connection_->name(end_),
+                  connection_->name(1 - end_), end.receiving.inside_frame() ? " in the middle of a frame" : ""));
+}
+
+Result<Moved> SimLane::write(LaneHandler& handler) {
+  ++write_calls_;
+  SimEnd& end = connection_->end(end_);
+  if (!end.lost.ok()) return Moved{0, true};  // read() tells why
+  end.sending.release(handler);
+  return end.sending.write(handler);
+}
+
+bool SimLane::at_frame_boundary() const { return connection_->end(end_).sending.at_frame_boundary(); }
+
+void SimLane::withdraw(std::span<const std::byte> range) {
+  connection_->end(end_).sending.withdraw(range);
+  connection_->end(end_).receiving.withdraw(range);
+}
+
+LaneHealth SimLane::health() {
+  const SimEnd& end = connection_->end(end_);
+  LaneHealth h;
+  const std::uint64_t taken = end.out.put_bytes() + end.sending.waiting_bytes();
+  h.acknowledged_bytes = end.out.acknowledged_bytes();
+  h.outstanding_bytes = taken - h.acknowledged_bytes;
+  h.unsent_bytes = taken - end.out.sent_bytes();
+  h.min_rtt = end.out.min_rtt();
+  return h;
+}
+
+LaneStats SimLane::stats() const {
+  const SimEnd& end = connection_->end(end_);
+  LaneStats s;
+  s.rail = link().spec().name;
+  s.local_address = connection_->name(end_);
+  s.remote_address = connection_->name(1 - end_);
+  s.bytes_sent = end.sending.payload_bytes;
+  s.frames_sent = end.sending.frames;
+  s.write_calls = write_calls_;
+  s.bytes_received = end.receiving.payload_bytes;
+  s.frames_received = end.receiving.frames;
+  s.read_calls = read_calls_;
+  s.outstanding_bytes = end.out.put_bytes() - end.out.acknowledged_bytes();
+  s.rate = link().spec().rate;
+  s.min_rtt = end.out.min_rtt();
+  return s;
+}
+
+std::size_t SimLane::make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) {
+  return connection_->end(end_).receiving.make_token(region, token);
+}
+
+Status SimLane::finish_writing() {
+  connection_->end(end_).sending.finish();
+  return Status();
+}
+
+}  // namespace railweave::wire

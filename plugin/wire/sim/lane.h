@@ -1,0 +1,47 @@
+// One end of a simulated lane. Keeps Lane's contract for all three placements; see network.h for how to get one.
+//
+// Bytes arrive in pieces of random size, with pauses between them. When the link is cut, read() gives out what had
+// arrived and then the error. Destroying a lane with unread input resets the connection, as TCP does.
+// The handler is called from read() and write() only; on_ready from SimNetwork::step() only.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "wire/wire.h"
+
+namespace railweave::wire {
+
+class SimConnection;
+class SimLink;
+
+class SimLane final : public Lane {
+ public:
+  SimLane(std::shared_ptr<SimConnection> connection, int end);
+  ~SimLane() override;
+
+  // Something changed for this lane: input, the end or loss of the lane, room to write, frames to release. Then read()
+  // until blocked and write(). May destroy this lane or others.
+  std::function<void(Lane&)> on_ready;
+
+  // What the lane runs over: cut(), silence(), set_rate().
+  SimLink& link() const;
+
+  Placement placement() const override;
+  Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
+  Result<Moved> write(LaneHandler& handler) override;
+  bool at_frame_boundary() const override;
+  void withdraw(std::span<const std::byte> range) override;
+  LaneHealth health() override;
+  LaneStats stats() const override;
+  std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) override;
+  Status finish_writing() override;
+  int descriptor() const override { return -1; }
+
+ private:
+  const std::shared_ptr<SimConnection> connection_;
+  const int end_;
+  std::uint64_t read_calls_ = 0, write_calls_ = 0;
+};
+
+}  // namespace railweave::wire

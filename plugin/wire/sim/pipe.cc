@@ -1,0 +1,122 @@
+#include "wire/sim/pipe.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "wire/overlap.h"
+#include "wire/sim/connection.h"
+#include "wire/sim/link.h"
+#include "wire/sim/network.h"
+
+namespace railweave::wire {
+namespace {
+
+// Payload with a place of its own is not held in the receiver's buffer.
+bool is_buffered(CargoKind kind) { return kind == CargoKind::stream || kind == CargoKind::header; }
+
+}  // namespace
+
+void SimPipe::put(Cargo cargo) {
+  if (stopped_) return;
+  put_ += cargo.bytes.size() + (cargo.kind == CargoKind::write ? kHeaderBytes : 0);
+  if (cargo.kind == CargoKind::payload) {
+    cargo_.push_front(std::move(cargo));  // never behind headers, which may wait for the reader who waits for this
+  } else {
+    cargo_.push_back(std::move(cargo));
+  }
+  kick();
+}
+
+void SimPipe::withdraw(std::span<const std::byte> range) {
+  for (Cargo& cargo : cargo_) {
+    if (cargo.own || !overlap(cargo.bytes, range)) continue;
+    cargo.own = std::make_unique_for_overwrite<std::byte[]>(cargo.bytes.size());
+    std::memcpy(cargo.own.get(), cargo.bytes.data(), cargo.bytes.size());
+    cargo.bytes = {cargo.own.get(), cargo.bytes.size()};
+  }
+}
+
+void SimPipe::stop() {
+  stopped_ = true;
+  cargo_.clear();
+}
+
+void SimPipe::was_read(std::size_t bytes) {
+  if (bytes == 0 || stopped_) return;
+  net_.after(link_.spec().delay, [self = hold(), bytes] {
+    self->link_.deliver([self, bytes] {
+      self->buffered_read_ += bytes;
+      self->kick();
+    });
+  });
+}
+
+std::size_t SimPipe::window() const {
+  const std::uint64_t used = buffered_sent_ - buffered_read_, all = link_.spec().receive_buffer_bytes;
+  return used < all ? std::size_t(all - used) : 0;
+}
+
+bool SimPipe::can_send() const {
+  return !stopped_ && !cargo_.empty() && (!is_buffered(cargo_.front().kind) || window() > 0);
+}
+
+std::shared_ptr<SimPipe> SimPipe::hold() { return {connection_.shared_from_this(), this}; }
+
+void SimPipe::kick() {
+  if (waiting_ || !can_send()) return;
+  waiting_ = true;
+  link_.wait(direction_, hold());
+}
+
+void SimPipe::send_piece() {
+  if (!can_send()) return;
+  Cargo& cargo = cargo_.front();
+  std::size_t n = std::min<std::size_t>(cargo.bytes.size(), 1 + net_.random_below(link_.spec().piece_bytes));
+  if (is_buffered(cargo.kind)) n = std::min(n, window());
+  auto piece = std::make_shared<Piece>();
+  piece->kind = cargo.kind;
+  piece->bytes.assign(cargo.bytes.begin(), cargo.bytes.begin() + std::ptrdiff_t(n));
+  piece->header = cargo.header;
+  piece->region = cargo.region;
+  piece->offset = cargo.offset;
+  piece->sent_at = net_.now();
+  cargo.bytes = cargo.bytes.subspan(n);
+  cargo.offset += n;
+  if (cargo.bytes.empty()) {
+    piece->last = true;
+    piece->frame = cargo.frame;
+    cargo_.pop_front();
+  }
+  if (is_buffered(piece->kind)) buffered_sent_ += n;
+  sent_ += piece->weight();
+  const std::size_t weight = piece->weight();
+  link_.put(direction_, weight, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
+}
+
+void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
+  const LinkSpec& spec = link_.spec();
+  TimePoint arrival = net_.now() + spec.delay;
+  if (net_.chance(spec.pause_probability))
+    arrival += Nanos(net_.random_below(std::uint64_t(spec.pause_most.count()) + 1));
+  last_arrival_ = std::max(last_arrival_, arrival);
+  net_.at(last_arrival_,
+          [self = hold(), piece = std::move(piece)] { self->link_.deliver([self, piece] { self->arrived(piece); }); });
+}
+
+void SimPipe::arrived(std::shared_ptr<Piece> piece) {
+  if (stopped_ || !connection_.arrived(1 - direction_, *piece)) return;
+  net_.after(link_.spec().delay, [self = hold(), piece = std::move(piece)] {
+    self->link_.deliver([self, piece] { self->acknowledged(*piece); });
+  });
+}
+
+void SimPipe::acknowledged(const Piece& piece) {
+  if (stopped_) return;
+  acknowledged_ += piece.weight();
+  const Nanos rtt = net_.now() - piece.sent_at;
+  if (min_rtt_ == Nanos(0) || rtt < min_rtt_) min_rtt_ = rtt;
+  connection_.acknowledged(direction_, piece.frame);
+}
+
+}  // namespace railweave::wire

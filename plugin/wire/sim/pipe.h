@@ -1,0 +1,104 @@
+// One direction of one simulated lane: what a reliable transport does between two ends, as the lane sees it. Cargo goes
+// in whole, travels in pieces over the link, arrives in order, and is acknowledged one delay later.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "railweave/units.h"
+#include "wire/wire.h"
+
+namespace railweave::wire {
+
+class SimConnection;
+class SimLink;
+class SimNetwork;
+
+enum class CargoKind {
+  stream,   // ask: header and payload, copied as a kernel would
+  header,   // pull
+  payload,  // pull: asked for by the receiver, who has a place for it
+  write,    // push: payload, then its header
+  end,      // nothing comes after this
+};
+
+inline constexpr std::uint64_t kNoFrame = UINT64_MAX;
+
+struct Cargo {
+  CargoKind kind = CargoKind::stream;
+  std::span<const std::byte> bytes;  // not sent yet; of the caller's or of `own`
+  std::unique_ptr<std::byte[]> own;
+  std::uint64_t frame = kNoFrame;                // released when the last byte is acknowledged
+  std::array<std::byte, kHeaderBytes> header{};  // write
+  std::uint64_t region = 0;                      // write: the peer's name for the place, and the next byte in it
+  std::size_t offset = 0;
+};
+
+struct Piece {
+  CargoKind kind = CargoKind::stream;
+  std::vector<std::byte> bytes;
+  bool last = false;               // of its cargo
+  std::uint64_t frame = kNoFrame;  // as in Cargo, on the last piece
+  std::array<std::byte, kHeaderBytes> header{};
+  std::uint64_t region = 0;
+  std::size_t offset = 0;
+  TimePoint sent_at{};
+
+  // On the network and in all accounts: push headers travel with the last piece.
+  std::size_t weight() const { return bytes.size() + (kind == CargoKind::write && last ? kHeaderBytes : 0); }
+};
+
+class SimPipe {
+ public:
+  // `direction`: the number of the sending end.
+  SimPipe(SimNetwork& net, SimLink& link, SimConnection& connection, int direction)
+      : net_(net), link_(link), connection_(connection), direction_(direction) {}
+
+  void put(Cargo cargo);
+  // The unsent bytes of cargo that lie in `range` are copied.
+  void withdraw(std::span<const std::byte> range);
+  // The unsent rest is forgotten; what is under way arrives.
+  void drop_unsent() { cargo_.clear(); }
+  // Nothing arrives any more, nothing is acknowledged.
+  void stop();
+  // The receiver took bytes out of its buffer: the sender hears of it one delay later.
+  void was_read(std::size_t bytes);
+
+  std::uint64_t put_bytes() const { return put_; }
+  std::uint64_t sent_bytes() const { return sent_; }
+  std::uint64_t acknowledged_bytes() const { return acknowledged_; }
+  Nanos min_rtt() const { return min_rtt_; }
+
+  // For the link.
+  bool can_send() const;
+  void send_piece();
+  void no_longer_waiting() { waiting_ = false; }
+
+ private:
+  std::size_t window() const;  // bytes the receiver's buffer has room for
+  void kick();
+  std::shared_ptr<SimPipe> hold();  // keeps the connection
+  void transmitted(std::shared_ptr<Piece> piece);
+  void arrived(std::shared_ptr<Piece> piece);
+  void acknowledged(const Piece& piece);
+
+  SimNetwork& net_;
+  SimLink& link_;
+  SimConnection& connection_;  // owns this
+  const int direction_;
+
+  std::deque<Cargo> cargo_;  // front: partly sent
+  bool waiting_ = false;     // for the link
+  bool stopped_ = false;
+  std::uint64_t put_ = 0, sent_ = 0, acknowledged_ = 0;  // weight ever
+  std::uint64_t buffered_sent_ = 0, buffered_read_ = 0;  // of what goes to the receiver's buffer
+  TimePoint last_arrival_{};
+  Nanos min_rtt_{0};
+};
+
+}  // namespace railweave::wire

@@ -1,0 +1,79 @@
+// The receiving half of a simulated lane: what has arrived, and how the session gets it, for each placement.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "wire/sim/pipe.h"
+#include "wire/wire.h"
+
+namespace railweave::wire {
+
+// Bytes in order of arrival.
+class ByteQueue {
+ public:
+  void append(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
+  std::span<const std::byte> front() const { return std::span(bytes_).subspan(begin_); }
+  void drop(std::size_t n);
+  bool empty() const { return begin_ == bytes_.size(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::size_t begin_ = 0;
+};
+
+class SimReceiving {
+ public:
+  explicit SimReceiving(Placement placement) : placement_(placement) {}
+
+  // What the receiver does besides reading; set before the first byte arrives.
+  std::function<void(std::size_t bytes)> was_read;  // so much of the receive buffer is free again
+  std::function<void()> fetch;                      // pull: send the payload of the oldest header not fetched
+
+  void arrived(const Piece& piece);
+  // As Lane::read, but blocked where an error may have to be told: the lane knows.
+  Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes);
+  void withdraw(std::span<const std::byte> range);
+  std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token);
+
+  bool ended() const { return ended_; }  // the peer's end of input has arrived
+  bool inside_frame() const { return header_have_ > 0; }
+  bool unread() const { return !stream_.empty() || !headers_.empty() || !written_.empty(); }
+
+  std::uint64_t payload_bytes = 0, frames = 0;  // consumed, ever
+
+ private:
+  struct Written {  // push: a frame wholly in its place
+    std::array<std::byte, kHeaderBytes> header;
+    std::size_t payload;
+  };
+
+  void write_to_region(const Piece& piece);
+  Result<Moved> read_written(LaneHandler& handler, std::size_t budget);
+  Status take_header(LaneHandler& handler, std::size_t& bytes);
+  Status take_payload(LaneHandler& handler, std::size_t budget, std::size_t& bytes);
+  Status payload_arrived(LaneHandler& handler, std::size_t n);
+  ByteQueue& header_source() { return placement_ == Placement::pull ? headers_ : stream_; }
+  bool in_payload() const { return header_have_ == kHeaderBytes; }
+
+  const Placement placement_;
+  Status failure_;  // of the handler; sticks
+  bool ended_ = false;
+
+  ByteQueue stream_, headers_;  // ask: all in stream_; pull: payload there, headers here
+  std::array<std::byte, kHeaderBytes> header_{};
+  std::size_t header_have_ = 0;
+  std::byte* place_ = nullptr;  // of the next byte; null: thrown away
+  std::size_t rest_ = 0;
+
+  std::vector<std::span<std::byte>> regions_;  // push: by number; empty: withdrawn
+  std::deque<Written> written_;
+  std::size_t writing_ = 0;  // push: payload of the frame that is arriving
+};
+
+}  // namespace railweave::wire

@@ -1,0 +1,168 @@
+#include "wire/sim/sending.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include "wire/overlap.h"
+
+namespace railweave::wire {
+namespace {
+
+std::unique_ptr<std::byte[]> copy_of(std::span<const std::byte> bytes) {
+  auto own = std::make_unique_for_overwrite<std::byte[]>(bytes.size());
+  std::memcpy(own.get(), bytes.data(), bytes.size());
+  return own;
+}
+
+void keep(std::span<const std::byte>& payload, std::unique_ptr<std::byte[]>& own, std::span<const std::byte> range) {
+  if (own || !overlap(payload, range)) return;
+  own = copy_of(payload);
+  payload = {own.get(), payload.size()};
+}
+
+}  // namespace
+
+std::size_t SimSending::room() const {
+  std::uint64_t used = pipe_.put_bytes() - pipe_.acknowledged_bytes();
+  for (const Kept& k : kept_) used += k.payload.size();
+  return used < buffer_bytes_ ? std::size_t(buffer_bytes_ - used) : 0;
+}
+
+Moved SimSending::write(LaneHandler& handler) {
+  Moved moved;
+  while (true) {
+    if (room() == 0) {
+      moved.blocked = true;
+      break;
+    }
+    if (placement_ == Placement::ask) {
+      if (taken_.empty() && !take(handler)) break;
+      moved.bytes += copy_front(handler);
+    } else {
+      OutFrame frame{};
+      if (finishing_ || handler.next_frames({&frame, 1}) == 0) break;
+      refer(frame);
+      moved.bytes += kHeaderBytes + frame.payload.size();
+      handler.written(1);
+    }
+  }
+  end_if_finished();
+  return moved;
+}
+
+bool SimSending::take(LaneHandler& handler) {
+  if (finishing_) return false;
+  std::array<OutFrame, 4> asked{};
+  const std::size_t n = handler.next_frames(asked);
+  for (std::size_t i = 0; i < n; ++i) {
+    taken_.push_back({asked[i], 0, nullptr});
+    waiting_bytes_ += kHeaderBytes + asked[i].payload.size();
+  }
+  return n > 0;
+}
+
+// Copies into the send buffer what there is room for of the oldest frame.
+std::size_t SimSending::copy_front(LaneHandler& handler) {
+  Taken& t = taken_.front();
+  const std::size_t header = std::min(room(), kHeaderBytes - t.header_sent);
+  const std::size_t payload = std::min(room() - header, t.frame.payload.size());
+  Cargo cargo;
+  cargo.own = std::make_unique_for_overwrite<std::byte[]>(header + payload);
+  std::memcpy(cargo.own.get(), t.frame.header.data() + t.header_sent, header);
+  if (payload > 0) std::memcpy(cargo.own.get() + header, t.frame.payload.data(), payload);
+  cargo.bytes = {cargo.own.get(), header + payload};
+  t.header_sent += header;
+  t.frame.payload = t.frame.payload.subspan(payload);
+  waiting_bytes_ -= header + payload;
+  payload_bytes += payload;
+  pipe_.put(std::move(cargo));
+  if (t.header_sent == kHeaderBytes && t.frame.payload.empty()) {
+    taken_.pop_front();
+    ++frames;
+    handler.written(1);
+    handler.released(1);
+  }
+  return header + payload;
+}
+
+void SimSending::refer(const OutFrame& frame) {
+  const std::uint64_t number = handed_++;
+  acknowledged_.push_back(false);
+  ++frames;
+  payload_bytes += frame.payload.size();
+  Cargo cargo;
+  if (placement_ == Placement::push) {
+    cargo.kind = CargoKind::write;
+    cargo.bytes = frame.payload;
+    cargo.header = frame.header;
+    cargo.frame = number;
+    cargo.offset = frame.token_offset;
+    std::memcpy(&cargo.region, frame.token.data(), sizeof cargo.region);
+  } else {
+    cargo.kind = CargoKind::header;
+    cargo.own = copy_of(frame.header);
+    cargo.bytes = {cargo.own.get(), kHeaderBytes};
+    if (frame.payload.empty()) {
+      cargo.frame = number;
+    } else {
+      kept_.push_back({frame.payload, nullptr, number});
+      waiting_bytes_ += frame.payload.size();
+    }
+  }
+  pipe_.put(std::move(cargo));
+}
+
+void SimSending::fetch() {
+  assert(!kept_.empty() && "a payload was fetched that is not there");
+  Cargo cargo;
+  cargo.kind = CargoKind::payload;
+  cargo.bytes = kept_.front().payload;
+  cargo.own = std::move(kept_.front().own);
+  cargo.frame = kept_.front().frame;
+  waiting_bytes_ -= cargo.bytes.size();
+  kept_.pop_front();
+  pipe_.put(std::move(cargo));
+  end_if_finished();
+}
+
+void SimSending::acknowledged(std::uint64_t frame) {
+  if (frame != kNoFrame) acknowledged_[std::size_t(frame - released_)] = true;
+}
+
+void SimSending::release(LaneHandler& handler) {
+  std::size_t n = 0;
+  for (; !acknowledged_.empty() && acknowledged_.front(); ++n) acknowledged_.pop_front();
+  released_ += n;
+  if (n > 0) handler.released(n);
+}
+
+void SimSending::withdraw(std::span<const std::byte> range) {
+  for (Taken& t : taken_) keep(t.frame.payload, t.own, range);
+  for (Kept& k : kept_) keep(k.payload, k.own, range);
+  pipe_.withdraw(range);
+}
+
+void SimSending::finish() {
+  finishing_ = true;
+  end_if_finished();
+}
+
+void SimSending::end_if_finished() {
+  if (!finishing_ || ended_ || !taken_.empty() || !kept_.empty()) return;
+  ended_ = true;
+  Cargo end;
+  end.kind = CargoKind::end;
+  pipe_.put(std::move(end));
+}
+
+void SimSending::abandon() {
+  taken_.clear();
+  kept_.clear();
+  waiting_bytes_ = 0;
+  if (placement_ != Placement::ask) pipe_.drop_unsent();
+  finish();
+}
+
+}  // namespace railweave::wire
