@@ -13,6 +13,7 @@ namespace railweave::info {
 namespace {
 
 constexpr Nanos kPatience = std::chrono::seconds(2);
+constexpr int kPidMax = 1 << 22;  // the kernel's own bound
 constexpr double kWatchSecondsMin = 0.01, kWatchSecondsMax = 86400;
 
 struct Options {
@@ -65,9 +66,11 @@ int main(int argc, char** argv) {
       "railweave-info");
   CLI::Option* const pid =
       app.add_option("--pid", options.pid, "show rails, lanes and pending requests of this process")
-          ->check(CLI::PositiveNumber);
+          ->type_name("PID")
+          ->check(CLI::Range(1, info::kPidMax));
   app.add_flag("--json", options.json, "print JSON");
   app.add_option("--watch", options.watch_seconds, "with --pid: repeat every so many seconds, until Ctrl-C")
+      ->type_name("SECONDS")
       ->needs(pid)
       ->check(CLI::Range(info::kWatchSecondsMin, info::kWatchSecondsMax));
   app.add_option("--stats-dir", options.stats_dir,

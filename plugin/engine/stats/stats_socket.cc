@@ -2,11 +2,11 @@
 
 #include <dirent.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <memory>
-#include <sys/socket.h>
 
 namespace railweave::engine {
 namespace {

@@ -1,6 +1,7 @@
 #include "engine/stats/stats_json.h"
 
 #include <gtest/gtest.h>
+#include <limits>
 
 namespace railweave::engine {
 namespace {
@@ -54,7 +55,11 @@ TEST(StatsJson, comes_back_as_it_went) {
 TEST(StatsJson, odd_bytes_in_names_do_not_break_it) {
   EngineStats stats = example();
   stats.sessions[0].peer = "a\"b\\c\n\xff\xfe";
-  EXPECT_TRUE(stats_from_json(to_json(stats)).ok());
+  stats.sessions[0].lanes[0].rate.bytes_per_s = std::numeric_limits<double>::infinity();
+  const Result<EngineStats> back = stats_from_json(to_json(stats));
+  ASSERT_TRUE(back.ok()) << back.status().message();
+  EXPECT_EQ("a\"b\\c\n??", back.value().sessions[0].peer);
+  EXPECT_DOUBLE_EQ(0, back.value().sessions[0].lanes[0].rate.bytes_per_s);
 }
 
 TEST(StatsJson, missing_and_unknown_fields_are_borne) {
