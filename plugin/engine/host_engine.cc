@@ -44,7 +44,7 @@ Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this pr
 }  // namespace
 
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
-    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)), doors_(reactor_) {
+    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)), doors_(reactor_), stats_door_(reactor_) {
   self_.instance = random_id();
   self_.name = own_name();
   self_.rails = &rails_;
@@ -55,8 +55,13 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
 Status HostEngine::start() {
   if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
   if (Status s = reactor_.start(); !s.ok()) return s;
-  reactor_.run_soon([this] { doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); }); });
+  reactor_.run_soon([this] { serve(); });
   return {};
+}
+
+void HostEngine::serve() {
+  doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
+  stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
 HostEngine::~HostEngine() {

@@ -16,6 +16,7 @@
 #include "engine/live_session.h"
 #include "engine/reactor.h"
 #include "engine/session_watch.h"
+#include "engine/stats_door.h"
 #include "engine/stream_setup.h"
 #include "railweave/endpoint.h"
 
@@ -63,6 +64,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   PeerKey key_of_dialler(const Hello& hello) const;
 
   // Reactor's thread.
+  void serve();
   void start_dial(const PeerKey& key);
   std::shared_ptr<LiveSession> add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                            std::vector<std::shared_ptr<PendingStream>> waiters);
@@ -88,6 +90,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   // Reactor's thread.
   Doors doors_;
+  StatsDoor stats_door_;
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<const void*, std::unique_ptr<Handshake>> incoming_;
   bool leaving_ = false;

@@ -20,7 +20,7 @@ class Farewell {
 
   // True when nothing is left to wait for.
   bool step() {
-    while (session_->drive(kBudgetBytes)) {
+    while (session_->drive(kBudgetBytes, true)) {
     }
     if (session_->over()) return true;
     if (half_closed_ || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
@@ -58,6 +58,7 @@ void HostEngine::say_farewell() {
   reactor_.run_soon([this, leaving] {
     leaving_ = true;
     doors_.close();
+    stats_door_.close();
     incoming_.clear();
     std::map<PeerKey, std::unique_ptr<Dial>> dials;
     {

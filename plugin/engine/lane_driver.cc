@@ -23,18 +23,30 @@ void LaneDriver::claim() {
   while (!try_claim()) sched_yield();
 }
 
-LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes) {
+LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   Pass result;
   if (!lane_) return result;
+  // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
+  flush_ = false;
+  const bool posts = !session_.ready_.empty();
+  if (posts && !write(result)) return result;
+  const bool wrote = result.moved;
   Result<wire::Moved> in = lane_->read(*this, budget_bytes);
   if (!in.ok()) return result.status = in.status(), result;
-  flush_ = in->bytes == 0;
+  result.moved = wrote || in->bytes > 0;
+  idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
+  flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
+  if (in->bytes > 0 || !posts) write(result);
+  return result;
+}
+
+bool LaneDriver::write(Pass& result) {
   Result<wire::Moved> out = lane_->write(*this);
-  if (!out.ok()) return result.status = out.status(), result;
-  result.moved = in->bytes > 0 || out->bytes > 0;
+  if (!out.ok()) return result.status = out.status(), false;
+  result.moved = result.moved || out->bytes > 0;
   result.blocked = out->blocked && !lane_->at_frame_boundary();
   blocked_.store(result.blocked, std::memory_order_relaxed);
-  return result;
+  return true;
 }
 
 void LaneDriver::close() {
@@ -56,7 +68,7 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   const std::size_t n_max = std::min(frames.size(), next.size());
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
-  if (session_.protocol_.has_data()) {
+  if (session_.protocol_.wants_report(id_)) {
     const wire::LaneHealth h = lane_->health();
     session_.protocol_.report(id_, now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, blocked()});
   }

@@ -35,8 +35,8 @@ class LaneDriver final : private wire::LaneHandler {
     bool blocked = false;     // a frame is partly written and the kernel takes no more
     Status status;            // not ok: the lane is finished; close() it
   };
-  // Reads at most about `budget_bytes`, then writes what there is.
-  Pass pass(std::size_t budget_bytes);
+  // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
+  Pass pass(std::size_t budget_bytes, bool flush);
   bool open() const { return lane_ != nullptr; }
   void close();
   void withdraw(std::span<const std::byte> range) { if (lane_) lane_->withdraw(range); }
@@ -51,6 +51,9 @@ class LaneDriver final : private wire::LaneHandler {
 
  private:
   static constexpr std::size_t kFramesPerCall = 16;
+  static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
+
+  bool write(Pass& result);
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
   void written(std::size_t n) override;
@@ -64,7 +67,8 @@ class LaneDriver final : private wire::LaneHandler {
   std::unique_ptr<wire::Lane> lane_;
   std::atomic<int> descriptor_;
   std::atomic<bool> claimed_{false};
-  bool flush_ = false;        // this pass read nothing: lazy acks may go
+  bool flush_ = false;        // of this pass
+  int idle_passes_ = 0;       // in a row
   std::atomic<bool> blocked_{false};
 };
 

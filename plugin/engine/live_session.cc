@@ -129,17 +129,17 @@ void LiveSession::publish() {
 
 void LiveSession::progress() {
   polled_.store(true, std::memory_order_relaxed);
-  drive(kCallerBudgetBytes);
+  drive(kCallerBudgetBytes, false);
 }
 
-bool LiveSession::drive(std::size_t budget_bytes) {
+bool LiveSession::drive(std::size_t budget_bytes, bool flush) {
   bool moved = false;
   int blocked = 0, driven = 0;
   const int lanes = lane_count();
   for (int i = 0; i < lanes; ++i) {
     if (!lanes_[i]->try_claim()) continue;
     ++driven;
-    moved |= drive_lane(*lanes_[i], budget_bytes, blocked);
+    moved |= drive_lane(*lanes_[i], budget_bytes, flush, blocked);
   }
   if (blocked > 0 && blocked == driven) {
     const std::lock_guard lock(mutex_);
@@ -155,10 +155,10 @@ bool LiveSession::drive(std::size_t budget_bytes) {
 }
 
 // Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
-bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, int& blocked) {
+bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, int& blocked) {
   bool moved = false;
   for (int turn = 0;; ++turn) {
-    const LaneDriver::Pass pass = lane.pass(budget_bytes);
+    const LaneDriver::Pass pass = lane.pass(budget_bytes, flush);
     moved |= pass.moved;
     if (!pass.status.ok()) lane_over(lane, pass.status);
     lane.release();
@@ -170,7 +170,7 @@ bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, int& bl
 bool LiveSession::has_work() {
   if (!ready_.empty()) return true;
   const std::lock_guard lock(mutex_);
-  return protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy_acks();
+  return protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy();
 }
 
 // ------------------------------------------------------------------------------------------------------------- events

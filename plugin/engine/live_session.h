@@ -84,7 +84,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void close(ProtocolStream& stream, const std::vector<std::span<const std::byte>>& ranges);
 
   // --- progress without a caller (session_watch.h)
-  bool drive(std::size_t budget_bytes);          // true when something moved
+  // True when something moved. `flush`: nothing waits for company.
+  bool drive(std::size_t budget_bytes, bool flush);
   bool has_work();                               // something waits to be written
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
@@ -103,7 +104,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 
   void take_posts();              // REQUIRES: mutex_
   void publish();                 // REQUIRES: mutex_
-  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, int& blocked);
+  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, int& blocked);
   void handle_events();
   void handle_event(const protocol::Event& event);
   void accept(const protocol::Event& event);

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
-constexpr Nanos kLookMax = 4ms;
+constexpr Nanos kLookMax = 16ms;
 constexpr Nanos kPace = 500us;             // watched and data waits for room on the lanes
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;              // then other sessions have their turn
@@ -51,7 +51,7 @@ void SessionWatch::look() {
 }
 
 void SessionWatch::drive_until_quiet() {
-  for (int turn = 0; turn < kTurnsMax && session_->drive(kBudgetBytes); ++turn) {
+  for (int turn = 0; turn < kTurnsMax && session_->drive(kBudgetBytes, true); ++turn) {
   }
 }
 

@@ -129,6 +129,7 @@ Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
 
 void RecvStream::advance(Completions& out) {
   for (; ready_ < posted_ && at(ready_).complete; ++ready_) ack_urgent_ = ack_urgent_ || !at(ready_).eager;
+  ack_urgent_ = ack_urgent_ || ready_ - ack_sent_ >= kEagerSlots / 2;  // or the sender runs out of slots
   publish(ack_written_, out);
 }
 
@@ -181,7 +182,12 @@ FrameHeader RecvStream::grant(std::uint64_t message) {
   return h;
 }
 
-FrameHeader RecvStream::lazy_ack() {
+FrameHeader RecvStream::next_lazy() {
+  granted_ = std::max(granted_, ready_);
+  return granted_ < posted_ ? grant(granted_++) : ack();
+}
+
+FrameHeader RecvStream::ack() {
   ack_sent_ = ready_;
   ack_urgent_ = false;
   FrameHeader h;
@@ -210,14 +216,13 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
     return true;
   }
   if (state_ == State::open) {
-    granted_ = std::max(granted_, ready_);  // what is complete needs no grant any more
-    if (granted_ < posted_) return h = grant(granted_++), true;
+    if (grants_urgent() || (ack_urgent_ && ungranted() > 0)) return h = next_lazy(), true;
     if (leave_due_) {
       for (std::uint64_t i = ready_; i < granted_; ++i)
         if (at(i).leave_due) return h = grant(i), true;
       leave_due_ = false;
     }
-    if (ack_urgent_) return h = lazy_ack(), true;
+    if (ack_urgent_) return h = ack(), true;
   }
   if (abort_pending_) {
     abort_pending_ = close_pending_ = false;

@@ -2,12 +2,14 @@
 //
 // Life of a message: posted → granted (at once; its leave may come later, see CreditPool) → segments arrive → complete →
 // acknowledged, cumulatively → its request done. A small message may come before its receive: it waits in an eager slot.
-// A request is done, in posting order, when its message is complete and, unless that was eager, its ack was handed over:
-// the sender of an eager message waits for no ack, so that ack may ride on a later frame ("lazy").
+// A request is done, in posting order, when its message is complete and, unless that was eager, its ack was handed over.
+// Nobody waits for the ack of an eager message, nor for a grant while a quarter of the posted receives have theirs:
+// such statements are lazy, they ride on the next frame that goes anyway (a ping-pong costs one system call each way).
 //
 // One thread at a time (the session's owner). Memory: [data, data+capacity) is written until the request ends.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -50,9 +52,12 @@ class RecvStream {
 
   // --- control
   bool next_control(FrameHeader& header, std::span<const std::byte>& payload);
-  bool has_control() const { return opened_pending_ || close_pending_ || abort_pending_ || ack_urgent_ || granted_ < posted_ || leave_due_; }
-  bool has_lazy_ack() const { return ack_sent_ < ready_; }
-  FrameHeader lazy_ack();
+  bool has_control() const {
+    return opened_pending_ || close_pending_ || abort_pending_ || ack_urgent_ || leave_due_ || grants_urgent();
+  }
+  // REQUIRES: has_lazy(). The next grant or ack that could ride along.
+  bool has_lazy() const { return ack_sent_ < ready_ || ungranted() > 0; }
+  FrameHeader next_lazy();
   // An ACK or GRANT was handed to the kernel. Requests that waited for their ack end.
   void on_ack_written(const FrameHeader& ack, Completions& out);
   // No lane can take the ack now: requests need not wait for it (decision D4).
@@ -110,6 +115,10 @@ class RecvStream {
   void publish(std::uint64_t acked, Completions& out);
   void end(State state, const Status& why, Completions& out);
   FrameHeader grant(std::uint64_t message);
+  FrameHeader ack();
+  // Complete ones need no grant any more.
+  std::uint64_t ungranted() const { return posted_ - std::max(granted_, ready_); }
+  bool grants_urgent() const { return ungranted() > 0 && 4 * ungranted() > 3 * (posted_ - ready_); }
 
   const StreamId id_;
   const std::size_t eager_slot_bytes_;

@@ -91,7 +91,7 @@ void Session::note(SendStream& stream) {
 
 void Session::note(RecvStream& stream) {
   stream.has_control() ? recv_control_.push(&stream) : recv_control_.remove(&stream);
-  stream.has_lazy_ack() ? lazy_acks_.push(&stream) : lazy_acks_.remove(&stream);
+  stream.has_lazy() ? lazy_.push(&stream) : lazy_.remove(&stream);
   stream.waits_for_leave() ? leave_waits_.push(&stream) : leave_waits_.remove(&stream);
   if (stream.gone() && stream.ledger_frames == 0 && stream.landing == 0) recv_streams_.erase(stream.id());
 }

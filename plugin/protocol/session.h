@@ -80,9 +80,11 @@ class Session {
     bool blocked = false;                  // a frame is partly written and the kernel takes no more
   };
   void report(LaneId lane, TimePoint now, const LaneReport& report);
+  // Enough is at stake for next_frames() to want a fresh report first.
+  bool wants_report(LaneId lane) const;
   Rate rate_of(LaneId lane) const;
 
-  // Frames that this lane should write now. `flush` also sends acks that otherwise wait for company.
+  // Frames that this lane should write now. `flush` also sends what otherwise waits for company.
   std::size_t next_frames(LaneId lane, std::span<OutgoingFrame> frames, bool flush);
   void on_written(LaneId lane, std::size_t frames);
   void on_released(LaneId lane, std::size_t frames);
@@ -94,7 +96,7 @@ class Session {
   // True when next_frames() of some lane may have something: new since the lanes were last asked, or held back.
   bool has_data() const { return waiting_segments_ > 0; }
   bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_; }
-  bool has_lazy_acks() const { return !lazy_acks_.empty(); }
+  bool has_lazy() const { return !lazy_.empty(); }
 
   // --- ending
   void say_goodbye();
@@ -142,7 +144,7 @@ class Session {
 
   // session_outbound.cc
   std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
-  std::size_t take_lazy_acks(Lane& lane, std::span<OutgoingFrame> frames);
+  std::size_t take_lazy(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_data(Lane& lane, std::span<OutgoingFrame> frames);
   bool next_session_control(FrameHeader& header);
   void take(Lane& lane, OutgoingFrame& frame);
@@ -184,7 +186,7 @@ class Session {
   Fifo<SendStream, &SendStream::turn_hook> turns_[kClasses];
   Fifo<SendStream, &SendStream::control_hook> send_control_;
   Fifo<RecvStream, &RecvStream::control_hook> recv_control_;
-  Fifo<RecvStream, &RecvStream::lazy_hook> lazy_acks_;
+  Fifo<RecvStream, &RecvStream::lazy_hook> lazy_;    // streams with something that may ride along
   Fifo<RecvStream, &RecvStream::leave_hook> leave_waits_;
   std::uint64_t waiting_bytes_ = 0;          // sendable on any stream
   std::uint64_t waiting_segments_ = 0;       // streams in turns_

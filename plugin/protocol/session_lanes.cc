@@ -6,6 +6,11 @@
 #include "protocol/session.h"
 
 namespace railweave::protocol {
+namespace {
+
+constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
+
+}  // namespace
 
 Session::Lane* Session::find(LaneId id) {
   return const_cast<Lane*>(std::as_const(*this).find(id));
@@ -37,6 +42,11 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   lane->estimator.age(now);
   lane->blocked = report.blocked;
   lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes + lane->unwritten_bytes};
+}
+
+bool Session::wants_report(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane != nullptr && waiting_segments_ > 0 && waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 
 Rate Session::rate_of(LaneId id) const {

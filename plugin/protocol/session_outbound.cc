@@ -19,7 +19,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   const bool control = carries_control(*lane);
   if (control) n = take_control(*lane, frames);
   n += take_data(*lane, frames.subspan(n));
-  if (control && (n > 0 || flush)) n += take_lazy_acks(*lane, frames.subspan(n));
+  if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
   if (n == 0 && lane->ledger.owes_report() && lane->ledger.has_room()) {
     frames[0] = {};
     take(*lane, frames[n++]);
@@ -92,11 +92,11 @@ std::size_t Session::take_control(Lane& lane, std::span<OutgoingFrame> frames) {
   return n;
 }
 
-std::size_t Session::take_lazy_acks(Lane& lane, std::span<OutgoingFrame> frames) {
+std::size_t Session::take_lazy(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
-  while (!lazy_acks_.empty() && n < frames.size() && lane.ledger.has_room()) {
-    RecvStream& s = *lazy_acks_.front();
-    frames[n] = {s.lazy_ack(), {}};
+  while (!lazy_.empty() && n < frames.size() && lane.ledger.has_room()) {
+    RecvStream& s = *lazy_.front();
+    frames[n] = {s.next_lazy(), {}};
     ++s.ledger_frames;
     take(lane, frames[n++]);
     note(s);
