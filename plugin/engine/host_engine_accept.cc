@@ -33,6 +33,7 @@ void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
     return;
   }
   const Hello& hello = outcome.hello;
+  (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class});
   if (hello.to != self_.instance)
     return refuse(std::move(outcome.fd), hello, Hello::Refusal::stranger, "this is another instance than the one expected");
   switch (hello.kind) {

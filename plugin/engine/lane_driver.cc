@@ -45,7 +45,11 @@ bool LaneDriver::write(Pass& result) {
   if (!out.ok()) return result.status = out.status(), false;
   result.moved = result.moved || out->bytes > 0;
   result.blocked = out->blocked && !lane_->at_frame_boundary();
-  blocked_.store(result.blocked, std::memory_order_relaxed);
+  if (result.blocked != blocked()) {
+    blocked_.store(result.blocked, std::memory_order_relaxed);
+    const std::lock_guard lock(session_.mutex_);
+    session_.protocol_.set_blocked(id_, result.blocked);
+  }
   return true;
 }
 
@@ -70,7 +74,7 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   session_.take_posts();
   if (session_.protocol_.wants_report(id_)) {
     const wire::LaneHealth h = lane_->health();
-    session_.protocol_.report(id_, now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, blocked()});
+    session_.protocol_.report(id_, now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
   }
   const std::size_t n = session_.protocol_.next_frames(id_, std::span(next).first(n_max), flush_);
   for (std::size_t i = 0; i < n; ++i) {

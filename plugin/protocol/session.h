@@ -77,11 +77,12 @@ class Session {
     std::uint64_t outstanding_bytes = 0;   // in the kernel or on the network, unacknowledged
     std::uint64_t acknowledged_bytes = 0;  // ever
     Nanos min_rtt{0};
-    bool blocked = false;                  // a frame is partly written and the kernel takes no more
   };
   void report(LaneId lane, TimePoint now, const LaneReport& report);
   // Enough is at stake for next_frames() to want a fresh report first.
   bool wants_report(LaneId lane) const;
+  // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
+  void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
 
   // Frames that this lane should write now. `flush` also sends what otherwise waits for company.

@@ -40,8 +40,11 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   if (lane == nullptr || lane->state != Lane::State::live) return;
   lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes);
   lane->estimator.age(now);
-  lane->blocked = report.blocked;
   lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes + lane->unwritten_bytes};
+}
+
+void Session::set_blocked(LaneId id, bool blocked) {
+  if (Lane* lane = find(id)) lane->blocked = blocked;
 }
 
 bool Session::wants_report(LaneId id) const {
