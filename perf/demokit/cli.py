@@ -41,7 +41,8 @@ def _setup(args: argparse.Namespace) -> transfer.Setup:
 
 
 def _title(outcome: transfer.Outcome, setup: transfer.Setup, file: Path) -> str:
-    where = "loopback" if outcome.loopback else f"{setup.nics} rails of {setup.rate} per host, shaped at the {setup.shape}"
+    rate = setup.rate.replace("gbit", " Gb/s").replace("mbit", " Mb/s").replace(",", " + ")
+    where = "loopback" if outcome.loopback else f"two hosts, {setup.nics} rails each, {rate}, shaped at the {setup.shape}"
     return f"{file.name}, {file.stat().st_size / 2**20:.0f} MiB over ONE connection; {where}"
 
 

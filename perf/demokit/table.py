@@ -7,6 +7,8 @@ from rich.table import Table
 
 from .transfer import Outcome, Transfer
 
+_IDLE_CORES = 0.25  # a machine busier than this by itself says nothing about its CPU per GB
+
 
 def _gb(count: float) -> str:
     return f"{count / 1e9:.3f}"
@@ -17,6 +19,12 @@ def _rate(transfer: Transfer | None, rail: str) -> tuple[str, str]:
         return "", ""
     count = transfer.total_of(rail)
     return _gb(count), f"{count * 8e-9 / transfer.seconds:.3f}"
+
+
+def _cpu(transfer: Transfer, who: str) -> str:
+    if who == "machine" and transfer.busy_before > _IDLE_CORES:
+        return f"({transfer.busy_before:.1f} cores\nbusy before)"
+    return f"{transfer.cpu_s_per_gb[who]:.3f}"
 
 
 def _rows(table: Table, outcome: Outcome) -> None:
@@ -34,19 +42,17 @@ def _rows(table: Table, outcome: Outcome) -> None:
     line("seconds", "", *(("", f"{t.seconds:.2f}") for t in both))
     table.add_section()
     for who in ("sender", "receiver", "machine"):
-        line(f"CPU s per GB, {who}", "", *(("", f"{t.cpu_s_per_gb[who]:.3f}") for t in both))
+        line(f"CPU s/GB, {who}", "", *(("", _cpu(t, who)) for t in both))
     table.add_section()
-    line("SHA-256 at the other side", "", *(("", "[green]same[/]" if t.match else "[red]DIFFERS[/]") for t in both))
+    line("SHA-256 received", "", *(("", "[green]same[/]" if t.match else "[red]DIFFERS[/]") for t in both))
 
 
 def show(outcome: Outcome, title: str, console: Console) -> None:
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     table.add_column("raw TCP alone\nGb/s", justify="right")
-    table.add_column("one connection,\nall rails: GB", justify="right")
-    table.add_column("\nGb/s", justify="right")
-    if outcome.single:
-        table.add_column("one connection,\none rail: GB", justify="right")
+    for name in ["all rails"] + (["one rail"] if outcome.single else []):
+        table.add_column(f"{name}\nGB", justify="right")
         table.add_column("\nGb/s", justify="right")
     _rows(table, outcome)
     console.print(table)

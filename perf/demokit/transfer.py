@@ -40,7 +40,8 @@ class Transfer:
     gbps: float
     sha256: str
     match: bool
-    cpu_s_per_gb: dict[str, float]  # sender, receiver, machine
+    cpu_s_per_gb: dict[str, float]  # sender, receiver (their processes), machine (all cores, its own load subtracted)
+    busy_before: float  # cores that the machine kept busy by itself
     sockets: int
     ends_s: list[float]  # end of each bin
     rail_bytes: dict[str, list[int]]  # per bin
@@ -82,6 +83,7 @@ def _read(path: Path) -> Transfer:
     return Transfer(
         result["seconds"], result["bytes"], result["goodput_gbps"], result["file"]["sha256_received"], result["file"]["match"],
         {"sender": cpu["rank0_s_per_gb"], "receiver": cpu["rank1_s_per_gb"], "machine": cpu["machine_s_per_gb"]},
+        cpu["machine_baseline_share"],
         receiver["sockets"], series["t_s"], {rail: counts["rx_bytes"] for rail, counts in series["rails"].items()})
 
 

@@ -1,6 +1,7 @@
 """One transfer beside another: Gb/s per rail over time above, bytes per rail over time below."""
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import matplotlib
@@ -12,6 +13,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from demokit.transfer import Outcome, Transfer  # noqa: E402
 
 _COLOURS = ("#2f6fb0", "#e08a2c", "#4b9b5f", "#9a5fb4", "#c0504d", "#7f7f7f", "#3aa6a6", "#b5a642")
+_VISIBLE = 0.001  # of the file: less on a rail is chatter, not transfer
 _INK, _FAINT = "#222222", "#8a8a8a"
 
 
@@ -47,21 +49,24 @@ def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
 
 
 def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
+    """Stacked as above, so that the top is what has arrived in all."""
+    edges = _edges(transfer)
+    floor = [0.0] * len(edges)
     for rail, colour in zip(_rails(outcome), _COLOURS):
-        if rail not in transfer.rail_bytes:
+        counts = transfer.rail_bytes.get(rail, [])
+        if sum(counts) < _VISIBLE * transfer.file_bytes:
             continue
-        sums, total = [0.0], 0
-        for count in transfer.rail_bytes[rail]:
-            total += count
-            sums.append(total / 1e6)
-        axes.plot(_edges(transfer), sums, color=colour, linewidth=2)
-        axes.annotate(f"{rail}  {total / 1e6:.0f} MB", (transfer.ends_s[-1], sums[-1]), xytext=(-6, 7),
-                      textcoords="offset points", ha="right", va="bottom", color=colour, fontsize=9)
+        top = [below + count / 1e6 for below, count in zip(floor, itertools.accumulate(counts, initial=0))]
+        axes.fill_between(edges, floor, top, color=colour, alpha=0.85, linewidth=0)
+        axes.annotate(f"{rail}  {sum(counts) / 1e6:.0f} MB", (edges[-1], (floor[-1] + top[-1]) / 2), xytext=(6, 0),
+                      textcoords="offset points", va="center", color=colour, fontsize=9.5, annotation_clip=False)
+        floor = top
 
 
 def _title(transfer: Transfer, outcome: Outcome, name: str) -> str:
+    cpu = transfer.cpu_s_per_gb
     return (f"{name}: {transfer.gbps:.2f} Gb/s, {transfer.gbps / outcome.sum_gbps:.0%} of the rails' sum\n"
-            f"{transfer.seconds:.2f} s · {transfer.cpu_s_per_gb['machine']:.2f} CPU s per GB (whole machine)")
+            f"{transfer.seconds:.2f} s; CPU s per GB: sender {cpu['sender']:.2f}, receiver {cpu['receiver']:.2f}")
 
 
 def _finish(rates: Axes, counts: Axes, outcome: Outcome, end_s: float, first: bool) -> None:
@@ -80,7 +85,7 @@ def _finish(rates: Axes, counts: Axes, outcome: Outcome, end_s: float, first: bo
 def save(outcome: Outcome, title: str, path: Path) -> None:
     """Writes a PNG. Raises OSError."""
     transfers = [(outcome.striped, "All rails")] + ([(outcome.single, "One rail")] if outcome.single else [])
-    end_s = max(transfer.ends_s[-1] for transfer, _ in transfers)
+    end_s = 1.2 * max(transfer.ends_s[-1] for transfer, _ in transfers)  # room for what stands beside the curves
     figure, grid = plt.subplots(2, len(transfers), figsize=(5.6 * len(transfers) + 0.6, 6.6), squeeze=False, sharex="col",
                                 sharey="row", height_ratios=(3, 2), layout="constrained")
     for column, (transfer, name) in enumerate(transfers):
