@@ -1,22 +1,15 @@
 #include "engine/connecting.h"
 
 #include "base/clock.h"
-#include "engine/fork_guard.h"
 #include "engine/host_engine.h"
 
 namespace railweave::engine {
-namespace {
-
-Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this process was forked: its engine lives in the parent only"); }
-
-}  // namespace
-
 EngineListener::~EngineListener() {
-  if (!forked_child()) engine_->close_listener(queue_->id());
+  if (!engine_->forked()) engine_->close_listener(queue_->id());
 }
 
 Result<std::unique_ptr<RecvStream>> EngineListener::accept() {
-  if (forked_child()) return dead_after_fork();
+  if (engine_->forked()) return dead_after_fork();
   std::unique_ptr<RecvEnd> end = queue_->pop();
   if (end) end->hold(engine_);
   return std::unique_ptr<RecvStream>(std::move(end));
@@ -27,11 +20,11 @@ EngineConnector::EngineConnector(std::shared_ptr<HostEngine> engine, std::shared
       deadline_(now() + engine_->config().connect_timeout) {}
 
 EngineConnector::~EngineConnector() {
-  if (!forked_child()) pending_->give_up();
+  if (!engine_->forked()) pending_->give_up();
 }
 
 Result<std::unique_ptr<SendStream>> EngineConnector::poll() {
-  if (forked_child()) return dead_after_fork();
+  if (engine_->forked()) return dead_after_fork();
   if (const std::shared_ptr<LiveSession> session = pending_->session()) session->progress();
   Result<std::unique_ptr<SendEnd>> end = pending_->take();
   if (!end.ok()) return Status(end.status().code(), end.status().scope(), "connecting to " + peer_ + ": " + end.status().message(),

@@ -159,7 +159,7 @@ void Dial::begin_joins() {
 
 void Dial::join_pair(const RailPair& pair) {
   Route route;
-  if (!best_route((*self_.rails)[pair.local], peer_rails_[pair.remote], route)) return;
+  if (next_lane_ >= LiveSession::kLanesMax || !best_route((*self_.rails)[pair.local], peer_rails_[pair.remote], route)) return;
   dial({.pair = pair, .lane = next_lane_++, .what = {}, .handshake = nullptr}, route, Hello::Kind::join);
 }
 

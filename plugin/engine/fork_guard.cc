@@ -12,16 +12,14 @@ namespace {
 
 constexpr int kDescriptors = 65536;
 std::atomic<std::uint64_t> guarded[kDescriptors / 64];
-std::atomic<bool> in_child{false};
+std::atomic<std::uint32_t> generation{0};
 
 void close_all_in_child() {
-  bool any = false;
   for (int word = 0; word < kDescriptors / 64; ++word) {
     std::uint64_t bits = guarded[word].exchange(0, std::memory_order_relaxed);
-    any = any || bits != 0;
     for (; bits != 0; bits &= bits - 1) close(word * 64 + __builtin_ctzll(bits));
   }
-  if (any) in_child.store(true, std::memory_order_relaxed);
+  generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::once_flag installed;
@@ -37,6 +35,10 @@ void release_descriptor(int fd) {
   if (fd >= 0 && fd < kDescriptors) guarded[fd / 64].fetch_and(~(std::uint64_t{1} << (fd % 64)), std::memory_order_relaxed);
 }
 
-bool forked_child() { return in_child.load(std::memory_order_relaxed); }
+std::uint32_t fork_generation() { return generation.load(std::memory_order_relaxed); }
+
+Status dead_after_fork() {
+  return Status(Code::internal, Scope::engine, "this process was forked: the engine it was forked with lives in the parent only");
+}
 
 }  // namespace railweave::engine

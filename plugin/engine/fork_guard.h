@@ -1,7 +1,13 @@
 // A forked child must not keep the parent's connections open (the peer would wait for a dead parent's children), nor use
-// them. Every engine descriptor is registered here; a pthread_atfork handler closes all of them in the child.
-// Threads: any. In the child every engine is dead: calls answer Code::internal.
+// them. Every engine descriptor is registered here; a pthread_atfork handler closes all of them in the child, where the
+// engines it was forked with are dead: their calls answer Code::internal and they are never destroyed, because fork may
+// have caught their threads in the middle of anything. The child may start engines of its own.
+// Threads: any.
 #pragma once
+
+#include <cstdint>
+
+#include "railweave/status.h"
 
 namespace railweave::engine {
 
@@ -9,7 +15,20 @@ namespace railweave::engine {
 void guard_descriptor(int fd);
 // Call before closing it.
 void release_descriptor(int fd);
-// True in a child forked while an engine lived.
-bool forked_child();
+
+// Grows by one in each forked child.
+std::uint32_t fork_generation();
+
+// Remembers which process it was made in.
+class Birthplace {
+ public:
+  bool left() const { return fork_generation() != generation_; }  // true in a child forked since
+
+ private:
+  const std::uint32_t generation_ = fork_generation();
+};
+
+// What a dead engine's calls answer.
+Status dead_after_fork();
 
 }  // namespace railweave::engine

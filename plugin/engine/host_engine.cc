@@ -13,7 +13,6 @@
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
 #include "engine/connecting.h"
-#include "engine/fork_guard.h"
 #include "wire/tcp/lane.h"
 #include "wire/tcp/socket.h"
 
@@ -23,7 +22,10 @@ Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
   Result<discovery::Discovered> found = discovery::discover_rails(config, *discovery::this_host());
   if (!found.ok()) return found.status();
   std::vector<Device> devices = discovery::make_devices(found->taken, config.devices);
-  auto engine = std::make_shared<engine::HostEngine>(config, std::move(found->taken), std::move(devices));
+  std::shared_ptr<engine::HostEngine> engine(new engine::HostEngine(config, std::move(found->taken), std::move(devices)),
+                                             [](engine::HostEngine* e) {
+                                               if (!e->forked()) delete e;
+                                             });
   if (Status s = engine->start(); !s.ok()) return s;
   return std::shared_ptr<Engine>(std::move(engine));
 }
@@ -38,8 +40,6 @@ std::string own_name() {
   gethostname(host.data(), host.size() - 1);
   return std::string(host.data()) + " pid " + std::to_string(getpid());
 }
-
-Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this process was forked: its engine lives in the parent only"); }
 
 }  // namespace
 
@@ -65,7 +65,7 @@ void HostEngine::serve() {
 }
 
 HostEngine::~HostEngine() {
-  if (!forked_child()) say_farewell();
+  if (reactor_.running()) say_farewell();
   reactor_.stop();
   std::map<PeerKey, std::shared_ptr<LiveSession>> sessions;
   std::map<std::uint32_t, std::shared_ptr<ListenQueue>> listeners;
@@ -74,7 +74,6 @@ HostEngine::~HostEngine() {
     sessions.swap(sessions_);
     listeners.swap(listeners_);
   }
-  if (forked_child()) return;
   for (auto& [id, queue] : listeners) queue->close();
   for (auto& [key, session] : sessions) session->fail(Status(Code::cancelled, Scope::engine, "the engine ended"));
 }
@@ -88,7 +87,7 @@ std::uint64_t HostEngine::rail_mask(int device) const {
 // ------------------------------------------------------------------------------------------------------------ endpoints
 
 Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle) {
-  if (forked_child()) return dead_after_fork();
+  if (forked()) return dead_after_fork();
   if (device < 0 || device >= int(devices_.size()))
     return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
                                                               std::to_string(devices_.size() - 1));
@@ -124,7 +123,7 @@ PeerKey HostEngine::key_for_dial(const InstanceId& peer, int traffic_class) cons
 }
 
 Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Class priority) {
-  if (forked_child()) return dead_after_fork();
+  if (forked()) return dead_after_fork();
   if (device < 0 || device >= int(devices_.size()))
     return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
                                                               std::to_string(devices_.size() - 1));
@@ -157,10 +156,7 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
       dial->add_waiter(pending);
     }
   }
-  if (session) {
-    session->open(pending);
-    wake_for(session);
-  }
+  if (session) session->open(pending);
   return std::unique_ptr<Connector>(
       std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), wire::to_string(peer->addresses.front().address)));
 }
@@ -250,6 +246,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
 }
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
+  if (session.over()) return;  // its lanes were closed: nobody would close this one
   const Rail& rail = rails_[std::size_t(lane.local_rail)];
   RW_INFO(net, "lane {} to {}: {} {} → {}", lane.id, session.peer(), rail.name,
           wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())));

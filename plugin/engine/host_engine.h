@@ -13,6 +13,7 @@
 
 #include "engine/dial.h"
 #include "engine/doors.h"
+#include "engine/fork_guard.h"
 #include "engine/live_session.h"
 #include "engine/reactor.h"
 #include "engine/session_watch.h"
@@ -44,6 +45,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   // For connectors and listeners.
   const Config& config() const { return config_; }
+  bool forked() const { return birthplace_.left(); }
   void close_listener(std::uint32_t id);
 
  private:
@@ -76,6 +78,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   // host_engine_farewell.cc
   void say_farewell();
 
+  const Birthplace birthplace_;
   const Config config_;
   const std::vector<Rail> rails_;
   const std::vector<Device> devices_;
@@ -92,7 +95,8 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   Doors doors_;
   StatsDoor stats_door_;
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
-  std::map<const void*, std::unique_ptr<Handshake>> incoming_;
+  std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival
+  std::uint64_t next_incoming_ = 0;
   bool leaving_ = false;
 };
 

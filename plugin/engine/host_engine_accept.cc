@@ -11,20 +11,20 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent stranger is shown out
-constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it newcomers are closed
+constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it the oldest is closed
 
 }  // namespace
 
 void HostEngine::on_connection(OwnedFd fd, int rail) {
-  if (leaving_ || incoming_.size() >= kIncomingMax) return;  // closes it
+  if (leaving_) return;  // closes it
+  // A peer speaks at once; who came first and is still silent is the likeliest stranger.
+  if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   (void)wire::set_options(fd.get(), {config_.congestion_control, -1});
-  auto key = std::make_shared<const void*>(nullptr);
-  auto handshake = Handshake::await(reactor_, std::move(fd), now() + kHelloTime, [this, rail, key](Handshake::Outcome outcome) {
-    const auto node = incoming_.extract(*key);  // lives until we return
+  const std::uint64_t number = next_incoming_++;
+  incoming_.emplace(number, Handshake::await(reactor_, std::move(fd), now() + kHelloTime, [this, rail, number](Handshake::Outcome outcome) {
+    const auto node = incoming_.extract(number);  // lives until we return
     on_hello(rail, std::move(outcome));
-  });
-  *key = handshake.get();
-  incoming_.emplace(handshake.get(), std::move(handshake));
+  }));
 }
 
 void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
@@ -71,16 +71,12 @@ PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
 void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
   const PeerKey key = key_of_dialler(hello);
   Dial* crossing = nullptr;
-  std::vector<std::shared_ptr<PendingStream>> waiters;
   bool known = false;
   {
     const std::lock_guard lock(table_mutex_);
     const auto session = sessions_.find(key);
     known = session != sessions_.end() && !session->second->over();
-    if (const auto dial = dials_.find(key); !known && dial != dials_.end()) {
-      crossing = dial->second.get();
-      if (hello.from > self_.instance) waiters = crossing->take_waiters();
-    }
+    if (const auto dial = dials_.find(key); !known && dial != dials_.end()) crossing = dial->second.get();
   }
   if (known) return refuse(std::move(fd), hello, Hello::Refusal::duplicate, "there is a session already");
   if (crossing && hello.from < self_.instance)
@@ -89,12 +85,11 @@ void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
   welcome.rails = doors_.rails();
   if (Status s = send_hello(fd.get(), welcome); !s.ok()) {
     RW_INFO(net, "{}", s.message());
-    for (auto& waiter : waiters) waiter->fail(s);
     return;
   }
   const int dialler_rail = std::min<int>(hello.local_rail, 63);
-  add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail}, std::move(waiters));
-  if (crossing) crossing->yield();
+  add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail}, {});
+  if (crossing) crossing->yield();  // and its waiters open their streams on this session
 }
 
 void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {

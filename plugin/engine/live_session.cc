@@ -60,18 +60,19 @@ void LiveSession::withdraw_from_lanes(std::span<const std::byte> range) {
 void LiveSession::lane_over(LaneDriver& lane, const Status& why) {
   lane.close();
   int live = 0;
-  bool goodbye = false, hopeless = why.scope() == Scope::session;
+  bool leaving = false, goodbye = false, hopeless = why.scope() == Scope::session;
   {
     const std::lock_guard lock(mutex_);
     protocol_.lose_lane(lane.id());
     publish();
     live = protocol_.live_lanes();
     goodbye = protocol_.peer_said_goodbye();
+    leaving = leaving_;
     if (why.code() == Code::remote && why.system_errno() == 0 && why.message().starts_with("malformed"))
       hopeless = hopeless || ++malformed_ >= kMalformedMax;
   }
   if (goodbye && live == 0) return fail(Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left"));
-  if (!goodbye && !over()) RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  if (!goodbye && !leaving && !over()) RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
   if (live == 0 || hopeless)
     fail(Status(why.code() == Code::system ? Code::remote : why.code(), Scope::session,
                 "connection to " + peer_ + " lost: " + why.message(), why.system_errno()));
@@ -80,17 +81,26 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why) {
 // ------------------------------------------------------------------------------------------------------------ streams
 
 void LiveSession::open(std::shared_ptr<PendingStream> pending) {
-  const std::lock_guard lock(mutex_);
-  if (!protocol_.error().ok()) return pending->fail(protocol_.error());
-  protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->listener, pending->rail_mask);
-  openings_.emplace_back(stream.id(), pending);
-  pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!protocol_.error().ok()) return pending->fail(protocol_.error());
+    protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->listener, pending->rail_mask);
+    openings_.emplace_back(stream.id(), pending);
+    pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
+  }
+  owner_.wake_for(shared_from_this());
 }
 
 void LiveSession::posted(Inbox& inbox) {
   ready_.add(inbox);
+  ask_reactor();
+}
+
+// What a caller did or left undone is the reactor's to see, should no caller come back. While borrowed it comes anyway.
+void LiveSession::ask_reactor() {
   if (borrowed_.load(std::memory_order_seq_cst)) return;
-  if (!polled_.exchange(true, std::memory_order_relaxed)) owner_.wake_for(shared_from_this());
+  polled_.store(true, std::memory_order_relaxed);
+  if (!wake_asked_.exchange(true, std::memory_order_seq_cst)) owner_.wake_for(shared_from_this());
 }
 
 void LiveSession::take_posts() {
@@ -129,17 +139,20 @@ void LiveSession::publish() {
 
 void LiveSession::progress() {
   polled_.store(true, std::memory_order_relaxed);
-  drive(kCallerBudgetBytes, false);
+  if (drive(kCallerBudgetBytes, false).moved) ask_reactor();
 }
 
-bool LiveSession::drive(std::size_t budget_bytes, bool flush) {
-  bool moved = false;
+LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
+  Driven result;
   int blocked = 0, driven = 0;
   const int lanes = lane_count();
   for (int i = 0; i < lanes; ++i) {
-    if (!lanes_[i]->try_claim()) continue;
+    if (!lanes_[i]->try_claim()) {
+      result.missed = true;
+      continue;
+    }
     ++driven;
-    moved |= drive_lane(*lanes_[i], budget_bytes, flush, blocked);
+    result.moved |= drive_lane(*lanes_[i], budget_bytes, flush, blocked);
   }
   if (blocked > 0 && blocked == driven) {
     const std::lock_guard lock(mutex_);
@@ -151,7 +164,7 @@ bool LiveSession::drive(std::size_t budget_bytes, bool flush) {
     take_posts();
   }
   if (has_events_.load(std::memory_order_relaxed)) handle_events();
-  return moved;
+  return result;
 }
 
 // Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
@@ -159,7 +172,7 @@ bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool fl
   bool moved = false;
   for (int turn = 0;; ++turn) {
     const LaneDriver::Pass pass = lane.pass(budget_bytes, flush);
-    moved |= pass.moved;
+    moved |= pass.moved || !pass.status.ok();
     if (!pass.status.ok()) lane_over(lane, pass.status);
     lane.release();
     blocked += pass.blocked;
@@ -233,35 +246,31 @@ void LiveSession::accept(const protocol::Event& event) {
 
 void LiveSession::fail(const Status& why) {
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
-  bool goodbye = false;
+  bool peaceful = false;
   {
     const std::lock_guard lock(mutex_);
     if (over()) return;
     take_posts();
     protocol_.fail(why);
     publish();
-    goodbye = protocol_.peer_said_goodbye();
+    peaceful = leaving_ || protocol_.peer_said_goodbye();
     openings.swap(openings_);
     over_.store(true, std::memory_order_release);
   }
   for (auto& [id, pending] : openings) pending->fail(why);
-  if (!goodbye && why.code() != Code::cancelled) RW_WARN(net, "{}", why.message());
+  if (!peaceful && why.code() != Code::cancelled) RW_WARN(net, "{}", why.message());
   owner_.on_session_over(shared_from_this());
 }
 
 void LiveSession::say_goodbye() {
   const std::lock_guard lock(mutex_);
+  leaving_ = true;
   protocol_.say_goodbye();
 }
 
 bool LiveSession::goodbye_written() {
   const std::lock_guard lock(mutex_);
   return protocol_.goodbye_written();
-}
-
-bool LiveSession::peer_said_goodbye() {
-  const std::lock_guard lock(mutex_);
-  return protocol_.peer_said_goodbye();
 }
 
 std::uint64_t LiveSession::outstanding_bytes() {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/ready_set.h"
+#include "engine/fork_guard.h"
 #include "engine/lane_driver.h"
 #include "protocol/session.h"
 #include "railweave/config.h"
@@ -61,6 +62,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 
   const std::string& peer() const { return peer_; }
   std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
+  bool forked() const { return birthplace_.left(); }  // no call is of use in a forked child
   bool over() const { return over_.load(std::memory_order_acquire); }
 
   // --- lanes. add_lane: one thread at a time (the reactor's). False: no room for another.
@@ -84,17 +86,22 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void close(ProtocolStream& stream, const std::vector<std::span<const std::byte>>& ranges);
 
   // --- progress without a caller (session_watch.h)
-  // True when something moved. `flush`: nothing waits for company.
-  bool drive(std::size_t budget_bytes, bool flush);
+  struct Driven {
+    bool moved = false;    // bytes, or a lane was lost: there may be more to do
+    bool missed = false;   // another thread held a lane's claim
+  };
+  // `flush`: nothing waits for company.
+  Driven drive(std::size_t budget_bytes, bool flush);
   bool has_work();                               // something waits to be written
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
+  // The reactor is about to look: who finds work from now on asks again.
+  void hear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
 
   // --- ending. The first error sticks; every request ends with it.
   void fail(const Status& why);
   void say_goodbye();
   bool goodbye_written();
-  bool peer_said_goodbye();
   std::uint64_t outstanding_bytes();             // on all lanes, unacknowledged by the peer's kernel
 
   SessionStats stats();
@@ -105,6 +112,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void take_posts();              // REQUIRES: mutex_
   void publish();                 // REQUIRES: mutex_
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, int& blocked);
+  void ask_reactor();
   void handle_events();
   void handle_event(const protocol::Event& event);
   void accept(const protocol::Event& event);
@@ -115,12 +123,14 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   const std::string peer_;
   const std::uint64_t serial_;
   SessionOwner& owner_;
+  const Birthplace birthplace_;
 
   std::mutex mutex_;
   protocol::Session protocol_;              // guarded by mutex_
   std::vector<protocol::Event> events_;     // guarded by mutex_
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
   int malformed_ = 0;                       // guarded by mutex_
+  bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
   std::atomic<bool> has_events_{false};
 
   ReadySet ready_;                          // inboxes with posts
@@ -128,7 +138,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<int> lane_count_{0};
 
   std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
-  std::atomic<bool> borrowed_{false};       // the reactor leaves descriptors disarmed
+  std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
+  std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> over_{false};
 };
 
@@ -142,6 +153,7 @@ void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> ra
     if (!touched && !stream.failed()) return;
   }
   withdraw_from_lanes(range);
+  owner_.wake_for(shared_from_this());
 }
 
 template <class ProtocolStream>

@@ -46,10 +46,6 @@ Status Reactor::start() {
 
 void Reactor::stop() {
   if (!thread_.joinable()) return;
-  if (forked_child()) {  // the thread exists in the parent only
-    thread_.detach();
-    return;
-  }
   run_soon([this] { stopping_ = true; });
   thread_.join();
   release_descriptor(epoll_.get());

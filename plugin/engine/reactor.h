@@ -40,6 +40,7 @@ class Reactor {
   // Runs `task` on the reactor's thread, in order.
   void run_soon(std::function<void()> task);
   void wake();
+  bool running() const { return thread_.joinable(); }
   bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
   // One-shot: after on_ready() the descriptor is silent until arm()ed again.

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
 constexpr Nanos kLookMax = 16ms;
-constexpr Nanos kPace = 500us;             // watched and data waits for room on the lanes
+constexpr Nanos kPace = 500us;             // watched, and data waits for room on the lanes or a look was cut short
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;              // then other sessions have their turn
 
@@ -36,6 +36,7 @@ void SessionWatch::look_again_in(Nanos delay) {
 }
 
 void SessionWatch::look() {
+  session_->hear_wake();
   if (session_->over()) return;
   if (session_->take_polled()) {
     session_->set_borrowed(true);
@@ -45,14 +46,19 @@ void SessionWatch::look() {
   }
   interval_ = kLookMin;
   session_->set_borrowed(false);
-  drive_until_quiet();
+  const bool quiet = drive_until_quiet();
   arm();
-  if (session_->has_work()) look_again_in(kPace);
+  if (!quiet || session_->has_work()) look_again_in(kPace);
 }
 
-void SessionWatch::drive_until_quiet() {
-  for (int turn = 0; turn < kTurnsMax && session_->drive(kBudgetBytes, true); ++turn) {
+// False: a lane was in other hands, whose holder may leave it half way, or there is more to do than one look allows.
+bool SessionWatch::drive_until_quiet() {
+  for (int turn = 0; turn < kTurnsMax; ++turn) {
+    const LiveSession::Driven driven = session_->drive(kBudgetBytes, true);
+    if (driven.missed) return false;
+    if (!driven.moved) return true;
   }
+  return false;
 }
 
 void SessionWatch::arm() {

@@ -27,7 +27,7 @@ class SessionWatch final : public Pollable {
  private:
   void on_ready(std::uint32_t) override { look(); }
   void look_again_in(Nanos delay);
-  void drive_until_quiet();
+  bool drive_until_quiet();
   void arm();
 
   Reactor& reactor_;

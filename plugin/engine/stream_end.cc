@@ -5,15 +5,9 @@
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
-namespace {
-
-Status dead_after_fork() { return Status(Code::internal, Scope::engine, "this process was forked: its engine lives in the parent only"); }
-
-}  // namespace
-
 template <class F, class P, class B>
 StreamEnd<F, P, B>::~StreamEnd() {
-  if (forked_child()) return;
+  if (session_->forked()) return;
   closing_ = true;  // ordered before drain() by the session's mutex in close()
   std::vector<Range> ranges = std::move(doubtful_);
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
@@ -25,7 +19,7 @@ StreamEnd<F, P, B>::~StreamEnd() {
 
 template <class F, class P, class B>
 Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size) {
-  if (forked_child()) return dead_after_fork();
+  if (session_->forked()) return dead_after_fork();
   Request* request = requests_.take();
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
@@ -39,7 +33,7 @@ Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size) {
 template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::test(Request* request) {
   if (request->state.load(std::memory_order_acquire) == Request::State::done) return finish(*request);
-  if (forked_child()) return dead_after_fork();
+  if (session_->forked()) return dead_after_fork();
   session_->progress();
   if (request->state.load(std::memory_order_acquire) == Request::State::done) return finish(*request);
   return Progress{};
@@ -58,7 +52,7 @@ Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
 
 template <class F, class P, class B>
 void StreamEnd<F, P, B>::withdraw(const void* data, std::size_t size) {
-  if (!forked_child()) session_->withdraw(stream_, {static_cast<const std::byte*>(data), size});
+  if (!session_->forked()) session_->withdraw(stream_, {static_cast<const std::byte*>(data), size});
 }
 
 template <class F, class P, class B>

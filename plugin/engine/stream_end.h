@@ -2,6 +2,7 @@
 // Threads: one caller; drain() on whoever drives the session, under its mutex.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
@@ -47,7 +48,7 @@ class StreamEnd : public Face, private Inbox {
   SlotPool<Request> requests_;
   std::vector<Range> doubtful_;      // memory of requests that ended in an error: a lane may still touch it
   Request* held_ = nullptr;          // drain(): popped, and the session had no room
-  bool closing_ = false;             // drain(): drop what is left
+  std::atomic<bool> closing_{false}; // drain(): drop what is left
 };
 
 class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const std::byte> {

@@ -1,0 +1,119 @@
+// Memory and descriptors stay bounded, whatever comes and goes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/clock.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t resident_bytes() {
+  std::size_t pages = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  if (std::fscanf(file, "%zu %zu", &pages, &resident) != 2) resident = 0;
+  std::fclose(file);
+  return resident * std::size_t(sysconf(_SC_PAGESIZE));
+}
+
+TEST(Bounds, ASessionOfManyTransfersDoesNotGrow) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  std::vector<Ends> streams;
+  for (int i = 0; i < 16; ++i) {
+    streams.push_back(i % 2 ? join(*a, *b) : join(*b, *a));
+    ASSERT_TRUE(streams.back());
+  }
+  const auto round = [&](unsigned seed) {
+    for (Ends& ends : streams)
+      for (std::size_t bytes : {0u, 100u, 15'000u, 70'000u})
+        if (!transfer(ends, bytes, seed)) return false;
+    return true;
+  };
+  for (unsigned i = 0; i < 20; ++i) ASSERT_TRUE(round(i));
+  const std::size_t before = resident_bytes();
+  for (unsigned i = 0; i < 60; ++i) ASSERT_TRUE(round(i));
+  EXPECT_LT(resident_bytes(), before + 8 * MiB);
+}
+
+TEST(Bounds, StreamsThatComeAndGoLeaveNothing) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends kept = join(*a, *b);
+  ASSERT_TRUE(kept);
+  const auto round = [&](unsigned rounds) {
+    for (unsigned i = 0; i < rounds; ++i) {
+      Ends ends = join(*a, *b);
+      if (!ends || !transfer(ends, 200, i)) return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(round(50));
+  const std::size_t before = resident_bytes();
+  const int descriptors = open_descriptors();
+  ASSERT_TRUE(round(300));  // 300 x 128 KiB of eager copies would show
+  EXPECT_LT(resident_bytes(), before + 12 * MiB);
+  EXPECT_EQ(open_descriptors(), descriptors);
+}
+
+TEST(Bounds, EnginesThatComeAndGoLeaveNothing) {
+  const auto stays = start_engine();
+  ASSERT_TRUE(stays);
+  const auto visit = [&](unsigned seed) {
+    const auto visitor = start_engine();
+    if (!visitor) return false;
+    Ends ends = join(*visitor, *stays);
+    return ends && transfer(ends, 5000, seed);
+  };
+  for (unsigned i = 0; i < 5; ++i) ASSERT_TRUE(visit(i));
+  ASSERT_TRUE(eventually([&] { return stays->stats().sessions.empty(); }, 3s));
+  const int descriptors = open_descriptors();
+  const std::size_t before = resident_bytes();
+  for (unsigned i = 0; i < 40; ++i) ASSERT_TRUE(visit(i));
+  EXPECT_TRUE(eventually([&] { return stays->stats().sessions.empty() && open_descriptors() == descriptors; }, 3s))
+      << open_descriptors() << " descriptors, before " << descriptors;
+  EXPECT_LT(resident_bytes(), before + 12 * MiB);
+}
+
+// A sender may run ahead of its receiver by its window, not further: the rest waits in the sender's own memory.
+TEST(Bounds, UnmatchedMessagesAreBounded) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  const auto data = pattern(10'000, 1);
+  std::vector<Request*> sends;
+  while (true) {
+    auto request = ends.send->post(data.data(), data.size());
+    ASSERT_TRUE(request.ok());
+    if (*request == nullptr) break;
+    sends.push_back(*request);
+  }
+  EXPECT_EQ(sends.size(), kRequestsPerStream);
+  std::size_t done = 0;
+  (void)eventually([&] {
+    while (done < sends.size()) {
+      auto progress = ends.send->test(sends[done]);
+      if (!progress.ok() || !progress->done) break;
+      ++done;
+    }
+    return false;
+  }, 300ms);
+  EXPECT_GE(done, 1u);
+  EXPECT_LT(done, 32u) << "the receiver has posted nothing";
+  std::vector<std::byte> place(data.size());
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    const auto received = finish(*ends.recv, post_recv(*ends.recv, place));
+    ASSERT_TRUE(received.ok()) << received.status().message();
+    ASSERT_TRUE(place == data);
+  }
+  for (; done < sends.size(); ++done) ASSERT_TRUE(finish(*ends.send, sends[done]).ok());
+}
+
+}  // namespace
+}  // namespace railweave::engine_test

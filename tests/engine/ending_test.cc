@@ -1,0 +1,256 @@
+// How things end: streams, engines, peers; who hears what, and what stays behind.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/clock.h"
+#include "forked.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A peer process that connects to our handle, then does what `then` says with its end.
+int dial_and(Wire& wire, const std::function<int(Wire&, std::shared_ptr<Engine>&, std::unique_ptr<SendStream>&)>& then) {
+  const auto handle = wire.hear<Handle>();
+  if (!handle) return 90;
+  auto engine = Engine::start(loopback());
+  if (!engine.ok()) return 91;
+  auto connector = (*engine)->connect(0, *handle);
+  if (!connector.ok()) return 92;
+  std::unique_ptr<SendStream> send;
+  Status failed;
+  eventually([&] {
+    auto polled = (*connector)->poll();
+    if (!polled.ok()) failed = polled.status();
+    if (polled.ok()) send = std::move(*polled);
+    return send || !failed.ok();
+  });
+  if (!send) return 93;
+  connector->reset();
+  return then(wire, *engine, send);
+}
+
+// Our side of it.
+struct Host {
+  std::shared_ptr<Engine> engine = start_engine();
+  std::unique_ptr<Listener> listener;
+  std::unique_ptr<RecvStream> recv;
+
+  bool welcome(Forked& peer) {
+    Handle handle;
+    auto made = engine->listen(0, handle);
+    if (!made.ok()) return false;
+    listener = std::move(*made);
+    if (!peer.wire().say(handle)) return false;
+    return eventually([&] {
+      auto accepted = listener->accept();
+      if (accepted.ok()) recv = std::move(*accepted);
+      return bool(recv);
+    });
+  }
+};
+
+TEST(Ending, AStreamClosedInPeaceIsForgottenAtBothEnds) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends kept = join(*a, *b);
+  ASSERT_TRUE(kept);
+  for (unsigned i = 0; i < 100; ++i) {
+    Ends ends = join(*a, *b);
+    ASSERT_TRUE(ends);
+    ASSERT_TRUE(transfer(ends, i % 2 ? 100 : 50'000, i));
+    if (i % 3 == 0) ends.recv.reset();
+    if (i % 3 == 1) ends.send.reset();
+  }
+  ASSERT_TRUE(transfer(kept, 10, 1));
+  const auto left = [&] { return std::pair(a->stats().sessions.front().send_streams, b->stats().sessions.front().recv_streams); };
+  EXPECT_TRUE(eventually([&] { return left() == std::pair(1u, 1u); }, 5s)) << left().first << " and " << left().second;
+}
+
+TEST(Ending, EachEndHearsOfTheOthersClose) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  for (bool sender_first : {true, false}) {
+    Ends ends = join(*a, *b);
+    ASSERT_TRUE(ends);
+    std::vector<std::byte> place(1 << 20);
+    const auto data = pattern(1 << 20, 1);
+    Status heard;
+    if (sender_first) {
+      Request* const receive = post_recv(*ends.recv, place);
+      ends.send.reset();
+      heard = finish(*ends.recv, receive).status();
+    } else {
+      Request* const send = post_send(*ends.send, data);
+      ends.recv.reset();
+      heard = finish(*ends.send, send).status();
+    }
+    EXPECT_EQ(heard.code(), Code::remote) << heard.message();
+    EXPECT_EQ(heard.scope(), Scope::stream) << heard.message();
+  }
+}
+
+TEST(Ending, ASendLargerThanItsReceiveFailsAtBothEndsAndNowhereElse) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends other = join(*a, *b);
+  ASSERT_TRUE(other);
+  for (std::size_t bytes : {200u, 200'000u}) {
+    Ends ends = join(*a, *b);
+    ASSERT_TRUE(ends);
+    std::vector<std::byte> place(100), next(100);
+    const auto data = pattern(bytes, 1);
+    Request* const receive = post_recv(*ends.recv, place);
+    Request* const behind = post_recv(*ends.recv, next);
+    Request* const send = post_send(*ends.send, data);
+    EXPECT_EQ(finish(*ends.recv, receive).status().code(), Code::truncated);
+    EXPECT_FALSE(finish(*ends.recv, behind).ok());
+    const Status sent = finish(*ends.send, send).status();
+    if (bytes > 16 * KiB) {
+      EXPECT_EQ(sent.code(), Code::truncated) << sent.message();
+    } else {
+      // An eager send is done before its receive is known: the stream's next one hears of it.
+      Request* const later = post_send(*ends.send, data);
+      EXPECT_EQ(finish(*ends.send, later).status().code(), Code::truncated);
+    }
+    ASSERT_TRUE(transfer(other, 30'000, 4));
+  }
+}
+
+TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  for (unsigned round = 0; round < 30; ++round) {
+    Ends ends = join(*a, *b);
+    ASSERT_TRUE(ends);
+    std::vector<std::byte> place(1 << 20);
+    const auto data = pattern(place.size(), 1);
+    Request* const receive = post_recv(*ends.recv, place);
+    Request* const send = post_send(*ends.send, data);
+    for (unsigned i = 0; i < round; ++i) (void)ends.recv->test(receive).ok();
+    if (round % 2) {
+      ends.recv->withdraw(place.data(), place.size());
+      std::fill(place.begin(), place.end(), std::byte{0x77});
+    } else {
+      ends.send->withdraw(data.data(), data.size());
+    }
+    std::this_thread::sleep_for(2ms);
+    if (round % 2) {
+      EXPECT_EQ(std::count(place.begin(), place.end(), std::byte{0x77}), std::ptrdiff_t(place.size()));
+    }
+    const Status at_sender = finish(*ends.send, send).status(), at_receiver = finish(*ends.recv, receive).status();
+    if (round < 2) {
+      EXPECT_EQ(at_sender.ok(), at_receiver.ok()) << at_sender.message() << " / " << at_receiver.message();
+    }
+  }
+  Ends after = join(*a, *b);
+  ASSERT_TRUE(after);
+  EXPECT_TRUE(transfer(after, 1 << 20, 2)) << "the lane outlives every stream";
+}
+
+TEST(Ending, AnEngineThatOwesNothingLeavesWithoutAWarningAnywhere) {
+  LogCapture log;
+  const auto stays = start_engine();
+  ASSERT_TRUE(stays);
+  for (unsigned round = 0; round < 20; ++round) {
+    auto leaves = start_engine();
+    ASSERT_TRUE(leaves);
+    Ends there = join(*leaves, *stays), back = join(*stays, *leaves);
+    ASSERT_TRUE(there && back);
+    ASSERT_TRUE(transfer(there, 100'000, round) && transfer(back, 100, round));
+    there = {};
+    back = {};
+    const TimePoint begin = now();
+    leaves.reset();
+    EXPECT_LT(now() - begin, 900ms);
+    EXPECT_TRUE(eventually([&] { return stays->stats().sessions.empty(); }, 2s));
+  }
+  EXPECT_EQ(log.warnings(), std::vector<std::string>()) << log.all();
+}
+
+// The receiver gets what was sent before the sender's engine ended, however soon that was.
+TEST(Ending, LastMessagesArriveThoughTheSenderLeavesAtOnce) {
+  const auto b = start_engine();
+  ASSERT_TRUE(b);
+  for (unsigned round = 0; round < 30; ++round) {
+    auto a = start_engine();
+    ASSERT_TRUE(a);
+    Ends ends = join(*a, *b);
+    ASSERT_TRUE(ends);
+    const auto data = pattern(round % 2 ? 300 : 200'000, round);
+    std::vector<std::byte> place(data.size());
+    Request* const receive = post_recv(*ends.recv, place);
+    Request* const send = post_send(*ends.send, data);
+    ASSERT_TRUE(finish(*ends.send, send).ok());
+    ends.send.reset();
+    a.reset();
+    const auto received = finish(*ends.recv, receive);
+    ASSERT_TRUE(received.ok()) << received.status().message();
+    ASSERT_TRUE(place == data);
+  }
+}
+
+TEST(Ending, APeerThatIsKilledEndsEveryRequestWithinASecond) {
+  Forked peer([](Wire& wire) {
+    return dial_and(wire, [](Wire& w, auto&, auto& send) {
+      (void)w.say(char{1});
+      for (;;) (void)send->post(nullptr, 0), pause();
+      return 0;
+    });
+  });
+  Host host;
+  ASSERT_TRUE(host.welcome(peer));
+  ASSERT_TRUE(peer.wire().hear<char>());
+  std::vector<std::byte> first(100), place(1000);
+  ASSERT_TRUE(finish(*host.recv, post_recv(*host.recv, first)).ok());
+  Request* const receive = post_recv(*host.recv, place);
+  LogCapture log;
+  peer.kill(SIGKILL);
+  const TimePoint begin = now();
+  const Status heard = finish(*host.recv, receive, 5s).status();
+  EXPECT_EQ(heard.code(), Code::remote) << heard.message();
+  EXPECT_LT(now() - begin, 1s);
+  EXPECT_FALSE(log.warnings().empty());
+  EXPECT_NE(log.all().find("lo"), std::string::npos) << log.all();
+}
+
+// Both ends' requests were done: the peer may leave without a word.
+TEST(Ending, APeerThatExitsRightBehindItsLastTestCausesNoError) {
+  for (unsigned round = 0; round < 40; ++round) {
+    const std::size_t bytes = round % 2 ? 64 : 100'000;
+    Forked peer([bytes, round](Wire& wire) {
+      return dial_and(wire, [bytes, round](Wire&, auto&, auto& send) {
+        const auto data = pattern(bytes, round);
+        Request* const request = post_send(*send, data);
+        const bool ok = finish(*send, request).ok();
+        _exit(ok ? 0 : 94);
+        return 0;
+      });
+    });
+    Host host;
+    ASSERT_TRUE(host.welcome(peer));
+    std::vector<std::byte> place(bytes);
+    const auto received = finish(*host.recv, post_recv(*host.recv, place));
+    ASSERT_TRUE(received.ok()) << received.status().message();
+    ASSERT_TRUE(place == pattern(bytes, round));
+    EXPECT_EQ(peer.wait(), 0);
+  }
+}
+
+TEST(Ending, StreamsOutliveTheirEnginesOwner) {
+  auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  a.reset();
+  b.reset();
+  EXPECT_TRUE(transfer(ends, 500'000, 1));
+}
+
+}  // namespace
+}  // namespace railweave::engine_test

@@ -1,0 +1,49 @@
+// A child process made by fork, and a socket to talk to it. Fork before the test starts engines of its own: only the
+// forking thread lives on in the child.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+#include "base/fd.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::engine_test {
+
+// One end of a local socket pair, for small fixed messages. False (or an empty answer) when the other end is gone.
+class Wire {
+ public:
+  explicit Wire(OwnedFd fd) : fd_(std::move(fd)) {}
+  bool say(const void* data, std::size_t bytes);
+  bool hear(void* data, std::size_t bytes);
+  template <class T>
+  bool say(const T& value) { return say(&value, sizeof value); }
+  template <class T>
+  std::optional<T> hear() {
+    T value;
+    if (!hear(&value, sizeof value)) return std::nullopt;
+    return value;
+  }
+
+ private:
+  OwnedFd fd_;
+};
+
+class Forked {
+ public:
+  // Runs `body` in the child, which ends by _exit(what body returned).
+  explicit Forked(const std::function<int(Wire&)>& body);
+  ~Forked();                       // kills it if it still runs
+  Wire& wire() { return *wire_; }
+  void kill(int signal);
+  // Its exit status; -signal when a signal ended it.
+  int wait();
+
+ private:
+  pid_t pid_ = -1;
+  std::optional<Wire> wire_;
+};
+
+}  // namespace railweave::engine_test

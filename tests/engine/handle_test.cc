@@ -1,0 +1,99 @@
+// Handles that are not what a listener made: each is refused at once, by what is wrong with it.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/crc32c.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+class BadHandle : public testing::Test {
+ protected:
+  void SetUp() override {
+    engine_ = start_engine();
+    ASSERT_TRUE(engine_);
+    auto listener = engine_->listen(0, handle_);
+    ASSERT_TRUE(listener.ok());
+    listener_ = std::move(*listener);
+  }
+  Status refusal(const Handle& handle) {
+    auto connector = engine_->connect(0, handle);
+    return connector.status();
+  }
+  // Another handle with a right CRC.
+  Handle with(std::size_t at, std::uint8_t value) const {
+    Handle h = handle_;
+    h[at] = std::byte(value);
+    std::memset(h.data() + 8, 0, 4);
+    const std::uint32_t crc = crc32c(std::span(h).first(kHandleFixedBytes));
+    std::memcpy(h.data() + 8, &crc, 4);
+    return h;
+  }
+  static void expect(const Status& status, const char* text) {
+    EXPECT_EQ(status.code(), Code::invalid_argument);
+    EXPECT_NE(status.message().find(text), std::string::npos) << status.message();
+  }
+
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Listener> listener_;
+  Handle handle_{};
+};
+
+TEST_F(BadHandle, TheConnectorsBytesAreItsOwn) {
+  Handle h = handle_;
+  for (std::size_t i = kHandleFixedBytes; i < kHandleBytes; ++i) h[i] = std::byte{0xEE};
+  EXPECT_TRUE(refusal(h).ok()) << refusal(h).message();
+}
+
+TEST_F(BadHandle, Foreign) {
+  expect(refusal(Handle{}), "not Railweave's");
+  Handle random{};
+  std::memcpy(random.data(), pattern(kHandleBytes, 3).data(), kHandleBytes);
+  expect(refusal(random), "not Railweave's");
+}
+
+TEST_F(BadHandle, OfAnotherVersion) { expect(refusal(with(4, 2)), "version 2, expected 1"); }
+
+TEST_F(BadHandle, AnyFlippedBitIsSeen) {
+  for (std::size_t bit = 0; bit < kHandleFixedBytes * 8; ++bit) {
+    Handle h = handle_;
+    h[bit / 8] ^= std::byte(1u << (bit % 8));
+    EXPECT_EQ(refusal(h).code(), Code::invalid_argument) << "bit " << bit;
+  }
+}
+
+TEST_F(BadHandle, WithoutAnAddressOrWithTooMany) {
+  expect(refusal(with(6, 0)), "0 addresses, expected 1 to 4");
+  expect(refusal(with(6, 5)), "5 addresses, expected 1 to 4");
+}
+
+TEST_F(BadHandle, OfAnUnknownFamily) { expect(refusal(with(32, 9)), "family 9"); }
+
+TEST_F(BadHandle, ForADeviceThatIsNot) {
+  auto connector = engine_->connect(7, handle_);
+  expect(connector.status(), "device 7, expected 0 to 0");
+  Handle h;
+  expect(engine_->listen(-1, h).status(), "device -1, expected 0 to 0");
+}
+
+// The address is right, the instance another: the peer says so, and nothing hangs.
+TEST_F(BadHandle, OfAnInstanceThatLeftItsPortToAnother) {
+  Config patient = loopback();
+  patient.connect_timeout = std::chrono::seconds(5);
+  const auto other = start_engine(patient);
+  ASSERT_TRUE(other);
+  auto connector = other->connect(0, with(12, 0x5A));
+  ASSERT_TRUE(connector.ok());
+  Status status;
+  ASSERT_TRUE(eventually([&] {
+    auto send = (*connector)->poll();
+    if (!send.ok()) status = send.status();
+    return !send.ok();
+  }));
+  EXPECT_NE(status.message().find("another instance"), std::string::npos) << status.message();
+}
+
+}  // namespace
+}  // namespace railweave::engine_test

@@ -1,0 +1,152 @@
+// Whoever comes to the port without being a peer: shown out in bounded time, while transfers go on.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+// The first IPv4 address in a handle (docs/protocol.md).
+sockaddr_in door_of(const Handle& handle) {
+  sockaddr_in address{};
+  for (std::size_t at = 32; at < kHandleFixedBytes; at += 20) {
+    if (handle[at] != std::byte{4}) continue;
+    std::uint16_t port;
+    std::memcpy(&port, handle.data() + at + 2, 2);
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    std::memcpy(&address.sin_addr, handle.data() + at + 4, 4);
+    break;
+  }
+  return address;
+}
+
+class Strangers : public testing::Test {
+ protected:
+  void SetUp() override {
+    a_ = start_engine();
+    b_ = start_engine();
+    ASSERT_TRUE(a_ && b_);
+    auto listener = b_->listen(0, handle_);
+    ASSERT_TRUE(listener.ok());
+    listener_ = std::move(*listener);
+    auto connector = a_->connect(0, handle_);
+    ASSERT_TRUE(connector.ok());
+    ends_ = meet(**connector, *listener_);
+    ASSERT_TRUE(ends_);
+    door_ = door_of(handle_);
+    ASSERT_EQ(door_.sin_family, AF_INET);
+  }
+
+  OwnedFd knock(int flags = 0) {
+    OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+    if (!fd) return fd;
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&door_), sizeof door_) != 0 && errno != EINPROGRESS) fd.reset();
+    return fd;
+  }
+
+  // Whether the other side closed (or reset) within `patience`; what it said is thrown away.
+  static bool shown_out(int fd, Nanos patience) {
+    const TimePoint deadline = now() + patience;
+    for (;;) {
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now()).count();
+      pollfd p{fd, POLLIN, 0};
+      if (left <= 0 || poll(&p, 1, int(left)) <= 0) return false;
+      char sink[4096];
+      if (recv(fd, sink, sizeof sink, MSG_DONTWAIT) <= 0) return true;
+    }
+  }
+
+  void transfers_go_on(int messages = 20) {
+    for (unsigned seed = 0; seed < unsigned(messages); ++seed) ASSERT_TRUE(transfer(ends_, 100'000, seed));
+  }
+
+  std::shared_ptr<Engine> a_, b_;
+  std::unique_ptr<Listener> listener_;
+  Handle handle_{};
+  Ends ends_;
+  sockaddr_in door_{};
+};
+
+TEST_F(Strangers, WhoSpeakHttp) {
+  OwnedFd fd = knock();
+  ASSERT_TRUE(fd);
+  const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n";
+  ASSERT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL), ssize_t(request.size()));
+  transfers_go_on();
+  EXPECT_TRUE(shown_out(fd.get(), std::chrono::seconds(8)));
+}
+
+TEST_F(Strangers, WhoSpeakNonsense) {
+  std::vector<OwnedFd> fds;
+  for (unsigned i = 0; i < 50; ++i) {
+    fds.push_back(knock());
+    ASSERT_TRUE(fds.back());
+    const auto noise = pattern(80 + i * 37, i);
+    (void)send(fds.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
+  }
+  transfers_go_on();
+  for (const OwnedFd& fd : fds) EXPECT_TRUE(shown_out(fd.get(), std::chrono::seconds(8)));
+}
+
+TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
+  OwnedFd silent = knock(), half = knock();
+  ASSERT_TRUE(silent && half);
+  const std::string magic = "LKEAWEV1";
+  ASSERT_EQ(send(half.get(), magic.data(), magic.size(), MSG_NOSIGNAL), ssize_t(magic.size()));
+  transfers_go_on();
+  EXPECT_TRUE(shown_out(silent.get(), std::chrono::seconds(8)));
+  EXPECT_TRUE(shown_out(half.get(), std::chrono::seconds(8)));
+}
+
+TEST_F(Strangers, WhoComeAndGoByTheThousand) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> knocked{0};
+  std::thread crowd([&] {
+    while (!stop && knocked < 4000) {
+      if (OwnedFd fd = knock()) ++knocked;
+    }
+  });
+  transfers_go_on(100);
+  Ends more = join(*a_, *b_);
+  EXPECT_TRUE(more);
+  crowd.join();
+  EXPECT_GT(knocked, 1000);
+  const auto fresh = start_engine();
+  ASSERT_TRUE(fresh);
+  Ends newcomer = join(*fresh, *b_);
+  ASSERT_TRUE(newcomer);
+  EXPECT_TRUE(transfer(newcomer, 1000, 5));
+}
+
+// More silent ones than handshakes may be under way at once: who is a peer still gets in at once.
+TEST_F(Strangers, WhoFillTheRoomDoNotKeepPeersOut) {
+  std::vector<OwnedFd> crowd;
+  for (int i = 0; i < 1500; ++i) {
+    crowd.push_back(knock());
+    ASSERT_TRUE(crowd.back());
+  }
+  transfers_go_on();
+  const TimePoint begin = now();
+  const auto fresh = start_engine();
+  ASSERT_TRUE(fresh);
+  Ends newcomer = join(*fresh, *b_);
+  ASSERT_TRUE(newcomer);
+  EXPECT_LT(now() - begin, std::chrono::seconds(4));
+  EXPECT_TRUE(transfer(newcomer, 1000, 5));
+  const int before = open_descriptors();
+  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before - 1000; })) << "the engine keeps strangers' sockets open";
+}
+
+}  // namespace
+}  // namespace railweave::engine_test
