@@ -92,6 +92,8 @@ json merge_ranks(json rank0, json rank1, double baseline_share) {
   result["goodput_gbps"] = goodput;
   result["per_direction_gbps"] = std::move(directions);
   lift_flows(result, rank0, rank1);
+  result["events"] = rank0.value("events", json::array());
+  rank0.erase("events");
   result["cpu"] = cpu_of(rank0, rank1, bytes, baseline_share);
   result["ranks"] = json::array({std::move(rank0), std::move(rank1)});
   return result;

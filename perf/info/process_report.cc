@@ -37,9 +37,10 @@ std::string session_heading(const SessionStats& session) {
   std::string text = fmt::format("Session with {}: {}, {}; ", session.peer, plural(session.send_streams, "send stream"),
                                  plural(session.recv_streams, "receive stream"));
   if (pending == 0) return text + "no request pending\n";
-  return text + fmt::format("{} and {} pending, the oldest for {}\n", plural(session.sends_pending, "send"),
-                            plural(session.recvs_pending, "receive"),
-                            time_text(double(session.oldest_request_age.count())));
+  text +=
+      fmt::format("{} and {} pending", plural(session.sends_pending, "send"), plural(session.recvs_pending, "receive"));
+  const double age_ns = double(session.oldest_request_age.count());
+  return text + (age_ns > 0 ? fmt::format(", the oldest for {}\n", time_text(age_ns)) : "\n");
 }
 
 }  // namespace

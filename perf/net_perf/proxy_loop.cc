@@ -74,25 +74,30 @@ void ProxyLoop::show_progress(const TimedBlock& block, TimePoint t) {
   next_progress_ = t + kProgressEvery;
 }
 
+void ProxyLoop::look(TimedBlock& block, TimedCommands& commands, TimePoint t) {
+  switch (block.tick(t, flows_.totals)) {
+    case TimedBlock::Edge::begins:
+      open_accounts();
+      break;
+    case TimedBlock::Edge::ends:
+      close_accounts(block, t, false);
+      break;
+    case TimedBlock::Edge::none:
+      break;
+  }
+  if (rendezvous_.rank() == 0 && block.began() && !block.ended()) commands.tick(t - block.began_at());
+  show_progress(block, t);
+}
+
 // `done(t)` tells whether the load is over; it is asked after every pass.
 template <class Done>
 Status ProxyLoop::run(TimedBlock& block, TimedCommands& commands, Done done) {
   block.start(now());
+  look(block, commands, now());  // a block without warm-up begins before anything moves
   while (true) {
     RW_ASSIGN_OR_RETURN(const bool moved, pass());
     const TimePoint t = now();
-    switch (block.tick(t, flows_.totals)) {
-      case TimedBlock::Edge::begins:
-        open_accounts();
-        break;
-      case TimedBlock::Edge::ends:
-        close_accounts(block, t, false);
-        break;
-      case TimedBlock::Edge::none:
-        break;
-    }
-    if (rendezvous_.rank() == 0 && block.began() && !block.ended()) commands.tick(t - block.began_at());
-    show_progress(block, t);
+    look(block, commands, t);
     RW_ASSIGN_OR_RETURN(const bool over, done(t));
     if (over) return {};
     idle(moved);
@@ -120,8 +125,8 @@ Status ProxyLoop::run_counted(TimedBlock& block, TimedCommands& commands, const 
   for (auto& flow : flows_.sends) flow->set_goal(flow->done() + messages[i++]);
   for (auto& flow : flows_.receives) flow->set_goal(flow->done() + messages[i++]);
   return run(block, commands, [&](TimePoint t) -> Result<bool> {
-    if (block.began()) close_accounts(block, t, true);
-    if (!block.began() || !all_at_goal()) return false;
+    close_accounts(block, t, true);
+    if (!all_at_goal()) return false;
     block.end(t, flows_.totals);
     return true;
   });

@@ -55,7 +55,8 @@ Status FrameReader::take_header(LaneHandler& handler, std::size_t& bytes) {
   RW_ASSIGN_OR_RETURN(const Target target, handler.header(header_));
   place_ = target.where.data();
   rest_ = target.where.size();
-  if (rest_ > 0) small_ = rest_ <= kSmallPayload;
+  if (rest_ > 0) ahead_next_ = rest_ <= kSmallPayload ? kAheadSmall : kAheadLarge;
+  if (rest_ == 0 && ahead_next_ == kAheadLarge) ahead_next_ = kAheadControl;
   return payload_arrived(handler, 0);
 }
 
@@ -86,9 +87,8 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
   }
   std::size_t asked = payload;
   if (payload == rest_) {
-    const std::size_t ahead = small_ ? kAheadSmall : kAheadLarge;
-    iov[pieces++] = {ahead_.data(), ahead};
-    asked += ahead;
+    iov[pieces++] = {ahead_.data(), ahead_next_};
+    asked += ahead_next_;
   }
   msghdr message{};
   message.msg_iov = iov;

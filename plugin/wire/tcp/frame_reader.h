@@ -27,7 +27,9 @@ class FrameReader {
  private:
   static constexpr std::size_t kSmallPayload = 8 * KiB;
   static constexpr std::size_t kAheadSmall = 16 * KiB;  // behind small payload
-  static constexpr std::size_t kAheadLarge = 512;       // behind large payload: some control frames and a header
+  static constexpr std::size_t kAheadLarge = kHeaderBytes;  // behind large payload: the next one then begins in its place,
+                                                            // and the kernel's copy stays aligned
+  static constexpr std::size_t kAheadControl = 512;     // behind a control frame among large ones: more of them, perhaps
   static constexpr std::size_t kScratch = 4 * KiB, kScratchPieces = 16;
 
   bool in_payload() const { return header_have_ == kHeaderBytes; }
@@ -44,7 +46,7 @@ class FrameReader {
   Status failure_;  // first error; sticks
   bool at_end_ = false;
   bool drained_ = false;  // the last recvmsg got less than it asked for
-  bool small_ = true;     // the last payload there was, was a small one
+  std::size_t ahead_next_ = kAheadSmall;  // to read behind the frame at hand
 
   std::array<std::byte, kHeaderBytes> header_{};
   std::size_t header_have_ = 0;  // all of kHeaderBytes: in the payload

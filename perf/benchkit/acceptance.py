@@ -1,0 +1,74 @@
+"""Reading perf/acceptance.json. Its own keys are explained in docs/bench.md."""
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .formula import evaluate, holds
+
+kFile = Path(__file__).resolve().parent.parent / "acceptance.json"
+
+
+@dataclass(frozen=True)
+class Check:
+    name: str
+    formula: str
+    bound: str
+    yardstick: bool  # checks the raw figure, without which the others say nothing
+
+
+@dataclass(frozen=True)
+class Case:
+    id: str  # A1
+    name: str  # 2x2/host
+    what: str
+    lab: list[str]  # options of `perf/lab run`
+    sides: dict[str, dict]  # name to {"argv", "before", "after"}; run in this order, in alternation
+    values: dict[str, dict]  # name to {"side", "path" | "rate_after_event_s"}
+    checks: list[Check]
+    runs: int
+    timeout_s: float  # of one side of one run
+    build: str | None  # preset whose programs are run, where it is not release
+    keep_series: bool
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.id}/{self.name}"
+
+
+def _case(entry: dict, defaults: dict) -> Case:
+    checks = [Check(c["name"], c["formula"], c["bound"], yardstick)
+              for key, yardstick in (("yardstick", True), ("checks", False)) for c in entry.get(key, [])]
+    case = Case(entry["id"], entry["case"], entry["what"], entry["lab"], entry["sides"], entry["values"], checks,
+                entry.get("runs", defaults["runs"]), entry.get("timeout_s", defaults["timeout_s"]), entry.get("build"),
+                entry.get("keep_series", False))
+    _validate(case)
+    return case
+
+
+def _validate(case: Case) -> None:
+    """A formula that names no value, or a value of no side, shows here and not after an hour of measuring."""
+    for name, value in case.values.items():
+        if value["side"] not in case.sides:
+            raise ValueError(f"{case.full_name}: value '{name}' is of '{value['side']}', which is no side")
+    for check in case.checks:
+        evaluate(check.formula, {name: 1.0 + n / 8 for n, name in enumerate(case.values)})
+        holds(1.0, check.bound)
+
+
+def load(path: Path = kFile) -> list[Case]:
+    """Raises ValueError, KeyError, OSError."""
+    data = json.loads(path.read_text())
+    return [_case(entry, data["defaults"]) for entry in data["cases"]]
+
+
+def choose(cases: list[Case], wanted: list[str]) -> list[Case]:
+    """`A1` is all its cases, `A1/2x2/host` one. Raises LookupError for a name that is none."""
+    if not wanted:
+        return cases
+    for name in wanted:
+        if not any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for case in cases):
+            raise LookupError(f"no '{name}' in acceptance.json; it has {', '.join(case.full_name for case in cases)}")
+    return [case for case in cases
+            if any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for name in wanted)]

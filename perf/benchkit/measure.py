@@ -1,0 +1,129 @@
+"""One case from lab to verdict: run all sides in alternation, take the values, their medians, the checks."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+from .acceptance import Case, Check
+from .formula import FormulaError, evaluate, holds
+from .values import NoValue, take, without_series
+
+kRoot = Path(__file__).resolve().parents[2]
+_LAB = kRoot / "perf" / "lab"
+_TAIL_CHARS = 2000
+
+
+@dataclass
+class Outcome:
+    """verdict: PASS, FAIL or SKIP; `reason` says why where it is not PASS."""
+
+    case: Case
+    verdict: str
+    reason: str = ""
+    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}
+    checks: list[dict] = field(default_factory=list)
+    raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
+
+
+def steps(case: Case, programs: Path, runs: int) -> list[dict]:
+    """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both."""
+    made = []
+    for run in range(runs):
+        for side, spec in case.sides.items():
+            argv = spec["argv"]
+            program = argv[0] if argv[0] == "iperf3" else str(programs / argv[0])
+            made.append({"name": f"{side}-{run}", "argv": [program, *argv[1:]], "before": spec.get("before", []),
+                         "after": spec.get("after", []), "timeout_s": case.timeout_s})
+    return made
+
+
+def _missing(case: Case, programs: Path) -> str | None:
+    for side in case.sides.values():
+        program = side["argv"][0]
+        there = shutil.which("iperf3") if program == "iperf3" else os.access(programs / program, os.X_OK)
+        if not there:
+            preset = f" (cmake --preset {case.build}; cmake --build --preset {case.build})" if case.build else ""
+            return f"{program} is not there{preset}"
+    if "--loopback" not in case.lab and os.geteuid() != 0:
+        return "no privilege for network namespaces"
+    return None
+
+
+def _run_lab(case: Case, plan: Path, count: int, show: Callable[[str], None]) -> tuple[int, str]:
+    """Exit status of the lab, and what it said beside the progress."""
+    argv = [sys.executable, str(_LAB), "run", *case.lab, "--timeout", str(30 + count * case.timeout_s), "--",
+            sys.executable, "-B", str(Path(__file__).with_name("sequence.py")), str(plan)]
+    said = []
+    lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for line in lab.stdout:
+            if "@step " in line:
+                show(line.split("@step ")[1].strip())
+            else:
+                said.append(line)
+        return lab.wait(), "".join(said)
+    except BaseException:
+        lab.send_signal(signal.SIGTERM)  # the lab tears itself down
+        lab.wait()
+        raise
+
+
+def _logs(folder: Path) -> str:
+    return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}" for log in sorted(folder.glob("*.log"))
+                   if log.stat().st_size and not (folder / f"{log.name.split('.')[0]}.json").exists())
+
+
+def _collect(case: Case, folder: Path, runs: int) -> dict[str, list]:
+    return {side: [json.loads((folder / f"{side}-{run}.json").read_text()) for run in range(runs)] for side in case.sides}
+
+
+def _check(check: Check, medians: dict[str, float]) -> dict:
+    value = evaluate(check.formula, medians)
+    return {"name": check.name, "formula": check.formula, "bound": check.bound, "yardstick": check.yardstick,
+            "value": value, "ok": holds(value, check.bound)}
+
+
+def _judge(outcome: Outcome) -> None:
+    medians = {name: value["median"] for name, value in outcome.values.items()}
+    outcome.checks = [_check(check, medians) for check in outcome.case.checks]
+    failed = [check for check in outcome.checks if not check["ok"]]
+    outcome.verdict = "FAIL" if failed else "PASS"
+    outcome.reason = "; ".join(f"{'yardstick: ' if check['yardstick'] else ''}{check['name']} is {check['value']:.3f}, "
+                               f"not {check['bound']}" for check in failed)
+
+
+def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> Outcome:
+    """Never raises for what the programs do: a crash is a FAIL with the end of their output."""
+    programs = (kRoot / "build" / case.build if case.build else build) / "bin"
+    if reason := _missing(case, programs):
+        return Outcome(case, "SKIP", reason)
+    with tempfile.TemporaryDirectory(prefix="railweave-bench-") as name:
+        folder = Path(name)
+        todo = steps(case, programs, runs)
+        plan = folder / "steps.json"
+        plan.write_text(json.dumps({"steps": todo}))
+        status, said = _run_lab(case, plan, len(todo), show)
+        if "no network namespaces here" in said:
+            return Outcome(case, "SKIP", "no network namespaces here")
+        if status != 0:
+            return Outcome(case, "FAIL", f"exit status {status}\n{said[-_TAIL_CHARS:]}{_logs(folder)}")
+        outcome = Outcome(case, "FAIL")
+        try:
+            raw = _collect(case, folder, runs)
+            for value, spec in case.values.items():
+                samples = [take(run, spec) for run in raw[spec["side"]]]
+                outcome.values[value] = {"median": statistics.median(samples), "samples": samples}
+            outcome.raw = raw if case.keep_series else without_series(raw)
+            _judge(outcome)
+        except (NoValue, FormulaError, OSError, ValueError) as error:
+            outcome.reason = f"{type(error).__name__}: {error}"
+        return outcome

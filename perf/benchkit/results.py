@@ -1,0 +1,73 @@
+"""perf/results/ID.json: every raw sample, both sides, machine, kernel, commit, verdict."""
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import time
+from pathlib import Path
+
+from .measure import Outcome, kRoot
+
+
+def _git(*args: str) -> str:
+    done = subprocess.run(["git", "-C", str(kRoot), *args], capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _cpu() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return platform.machine()
+
+
+def circumstances() -> dict:
+    """What a figure means nothing without. `dirty`: the working tree differs from `commit` (results aside)."""
+    memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": {"cpu": _cpu(), "cores": os.cpu_count(), "memory_gib": round(memory_kib / 2**20, 1)},
+        "kernel": platform.release(),
+        "commit": _git("rev-parse", "HEAD") or None,
+        "dirty": bool(_git("status", "--porcelain", "--", ".", ":!perf/results")),
+        "load_average_1min": os.getloadavg()[0],
+    }
+
+
+def _case(outcome: Outcome, runs: int) -> dict:
+    case = outcome.case
+    return {
+        "case": case.name, "what": case.what, "verdict": outcome.verdict, "reason": outcome.reason, "runs": runs,
+        "checks": outcome.checks, "values": outcome.values, "lab": case.lab,
+        "sides": {side: {"command": spec["argv"], "runs": outcome.raw.get(side, [])} for side, spec in case.sides.items()},
+    }
+
+
+def _verdict(verdicts: set[str]) -> str:
+    """FAIL if one failed; SKIP only if all were skipped."""
+    return "FAIL" if "FAIL" in verdicts else "PASS" if "PASS" in verdicts else "SKIP"
+
+
+def write(folder: Path, name: str, outcomes: list[tuple[Outcome, int]], where: dict) -> Path:
+    """Cases measured before and not now stay only if they belong to the same commit. Returns the file's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
+    cases = {case["case"]: case for case in _earlier(path, where)}
+    cases.update({outcome.case.name: _case(outcome, runs) for outcome, runs in outcomes})
+    verdict = _verdict({case["verdict"] for case in cases.values()})
+    data = {"id": name, "verdict": verdict, **where, "cases": list(cases.values())}
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(data, indent=1) + "\n")
+    partial.replace(path)
+    return path
+
+
+def _earlier(path: Path, where: dict) -> list[dict]:
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return []
+    same = data.get("commit") == where["commit"] and not data.get("dirty") and not where["dirty"]
+    return data["cases"] if same else []

@@ -1,0 +1,58 @@
+"""The demo's figures as a table."""
+from __future__ import annotations
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from .transfer import Outcome, Transfer
+
+_IDLE_CORES = 0.25  # a machine busier than this by itself says nothing about its CPU per GB
+
+
+def _gb(count: float) -> str:
+    return f"{count / 1e9:.3f}"
+
+
+def _rate(transfer: Transfer | None, rail: str) -> tuple[str, str]:
+    if transfer is None or rail not in transfer.rail_bytes:
+        return "", ""
+    count = transfer.total_of(rail)
+    return _gb(count), f"{count * 8e-9 / transfer.seconds:.3f}"
+
+
+def _cpu(transfer: Transfer, who: str) -> str:
+    if who == "machine" and transfer.busy_before > _IDLE_CORES:
+        return f"({transfer.busy_before:.1f} cores\nbusy before)"
+    return f"{transfer.cpu_s_per_gb[who]:.3f}"
+
+
+def _rows(table: Table, outcome: Outcome) -> None:
+    for rail, own in outcome.own_gbps.items():
+        cells = [rail, f"{own:.3f}", *_rate(outcome.striped, rail)]
+        table.add_row(*cells, *(_rate(outcome.single, rail) if outcome.single else ()))
+    table.add_section()
+    both = [outcome.striped] + ([outcome.single] if outcome.single else [])
+
+    def line(name: str, own: str, *cells: tuple[str, str]) -> None:
+        table.add_row(name, own, *(cell for pair in cells for cell in pair))
+
+    line("payload, total", f"{outcome.sum_gbps:.3f}", *((_gb(t.file_bytes), f"[bold]{t.gbps:.3f}[/]") for t in both))
+    line("of the rails' sum", "", *(("", f"[bold]{t.gbps / outcome.sum_gbps:.1%}[/]") for t in both))
+    line("seconds", "", *(("", f"{t.seconds:.2f}") for t in both))
+    table.add_section()
+    for who in ("sender", "receiver", "machine"):
+        line(f"CPU s/GB, {who}", "", *(("", _cpu(t, who)) for t in both))
+    table.add_section()
+    line("SHA-256 received", "", *(("", "[green]same[/]" if t.match else "[red]DIFFERS[/]") for t in both))
+
+
+def show(outcome: Outcome, title: str, console: Console) -> None:
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table.add_column("", no_wrap=True)
+    table.add_column("raw TCP alone\nGb/s", justify="right")
+    for name in ["all rails"] + (["one rail"] if outcome.single else []):
+        table.add_column(f"{name}\nGB", justify="right")
+        table.add_column("\nGb/s", justify="right")
+    _rows(table, outcome)
+    console.print(table)

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Runs raw_tcp and net_perf whole, both ranks on this machine, on a plugin without an engine."""
+
+import argparse
+import hashlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ARGS = None
+QUICK = ["--duration", "0.3", "--warmup", "0.1"]
+
+
+def run(program, *options, local=True, environment=None):
+    """(exit status, the JSON document or None, stderr)"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "result.json"
+        command = [str(ARGS.bin / program), *(["--local"] if local else []), "--json", str(path), *options]
+        clean = {k: v for k, v in os.environ.items() if k not in ("RANK", "WORLD_SIZE", "NCCL_SOCKET_IFNAME")}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60,
+                              env={**clean, **(environment or {})})
+        document = json.loads(path.read_text()) if path.exists() else None
+        return done.returncode, document, done.stderr
+
+
+def net_perf(*options, **more):
+    return run("net_perf", "--plugin", str(ARGS.plugin), *options, **more)
+
+
+class RawTcp(unittest.TestCase):
+    def test_one_by_one_and_together(self):
+        status, document, errors = run("raw_tcp", *QUICK, "--rails", "127.0.0.1,127.0.0.2", "--together")
+        self.assertEqual(status, 0, errors)
+        summary = document["summary"]
+        self.assertEqual(set(summary["per_rail_gbps"]), {"127.0.0.1", "127.0.0.2"})
+        self.assertAlmostEqual(summary["sum_gbps"], sum(summary["per_rail_gbps"].values()))
+        self.assertGreater(summary["together_gbps"], 0)
+        self.assertEqual([len(r["flows"]) for r in document["results"]], [1, 1, 2])
+        self.assertEqual(document["congestion_control"], "cubic")
+
+    def test_counted_bytes(self):
+        status, document, errors = run("raw_tcp", "--bytes", "20M", "--both")
+        self.assertEqual(status, 0, errors)
+        for flow in document["results"][0]["flows"]:
+            self.assertLessEqual(flow["bytes"], 20 << 20)
+            self.assertGreater(flow["seconds"], 0)
+
+    def test_ping_pong(self):
+        status, document, errors = run("raw_tcp", "--mode", "pingpong", "--iterations", "50", "--sizes", "8,64K")
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(set(document["summary"]["p50_us"]), {"8", "65536"})
+
+    def test_refusals_say_why(self):
+        for options, word in [(["--rails", "nope0"], "nope0"), (["--cc", "nope"], "nope"), (["--size", "1Q"], "1Q")]:
+            status, _, errors = run("raw_tcp", *QUICK, *options)
+            self.assertNotEqual(status, 0)
+            self.assertIn(word, errors)
+
+
+class NetPerf(unittest.TestCase):
+    def check_result(self, result):
+        self.assertGreater(result["goodput_gbps"], 0)
+        for rank in result["ranks"]:
+            series = rank["series"]
+            self.assertEqual(sum(series["received_bytes"]), rank["received_bytes"])
+            self.assertIn("lo", rank["rails"])
+
+    def test_every_byte_of_random_messages_both_ways(self):
+        for api in ("v9", "v11"):
+            status, document, errors = net_perf(*QUICK, "--both", "--comms", "5", "--random-sizes", "0..300K",
+                                                "--verify", "--api", api, "--inflight", "8")
+            self.assertEqual(status, 0, errors)
+            result = document["results"][0]
+            self.check_result(result)
+            self.assertEqual(document["plugin"]["api"], api)
+            self.assertEqual(len(result["flows"]), 10)
+            self.assertEqual(result["verify"]["errors"], 0)
+            self.assertGreaterEqual(result["verify"]["bytes_checked"], result["bytes"])
+            self.assertEqual(result["ranks"][0]["sockets"], 10)
+
+    def test_equal_work(self):
+        status, document, errors = net_perf("--bytes", "10M", "--comms", "2", "--size", "64K", "--warmup", "0.1")
+        self.assertEqual(status, 0, errors)
+        result = document["results"][0]
+        self.assertEqual([flow["bytes"] for flow in result["flows"]], [10 << 20] * 2)
+        self.assertAlmostEqual(result["flows_times_slowest_gbps"], 2 * result["slowest_flow_gbps"])
+        self.assertAlmostEqual(max(flow["seconds"] for flow in result["flows"]), result["seconds"], places=2)
+
+    def test_a_file_of_any_length(self):
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = Path(folder) / "in", Path(folder) / "out"
+            for length in (0, 1, 65536, 1000001):
+                content = os.urandom(length)
+                source.write_bytes(content)
+                status, document, errors = net_perf("--file", str(source), "--output", str(target), "--size", "64K")
+                self.assertEqual(status, 0, errors)
+                self.assertEqual(target.read_bytes(), content)
+                about = document["results"][0]["file"]
+                self.assertTrue(about["match"])
+                self.assertEqual(about["sha256_received"], hashlib.sha256(content).hexdigest())
+
+    def test_ping_pong(self):
+        status, document, errors = net_perf("--mode", "pingpong", "--iterations", "50", "--sizes", "0,8,4K", "--verify")
+        self.assertEqual(status, 0, errors)
+        for result in document["results"]:
+            times = result["rtt_us"]
+            self.assertLessEqual(times["min"], times["p50"])
+            self.assertLessEqual(times["p99"], times["max"])
+
+    def test_commands_in_the_block(self):
+        status, document, errors = net_perf(*QUICK, "--at", "0.1:exit 4", "--at", "99:true")
+        self.assertEqual(status, 0, errors)
+        events = document["results"][0]["events"]
+        self.assertEqual([(e["command"], e["exit"]) for e in events], [("exit 4", 4)])
+
+    def test_two_processes_meet_by_the_environment(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), *QUICK]
+        ranks = [subprocess.Popen(command, env={**common, "RANK": str(r)}, stdout=subprocess.PIPE) for r in (1, 0)]
+        outputs = [rank.communicate(timeout=60)[0] for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0])
+        self.assertEqual(outputs[0], b"")
+        self.assertIn(b"Gb/s", outputs[1])
+
+    def test_refusals_say_why(self):
+        for options, word in [(["--api", "v8"], "ncclNetPlugin_v8"), (["--api", "5"], "v6 to v12"),
+                              (["--device", "3"], "1 device"), (["--random-sizes", "9..1"], "9..1")]:
+            status, _, errors = net_perf(*QUICK, *options)
+            self.assertNotEqual(status, 0)
+            self.assertIn(word, errors)
+        status, _, errors = run("net_perf", "--plugin", "/nowhere/lib.so")
+        self.assertEqual(status, 1)
+        self.assertIn("/nowhere/lib.so", errors)
+        status, _, errors = run("net_perf", local=False)
+        self.assertEqual(status, 1)
+        self.assertIn("MASTER_ADDR", errors)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=Path, required=True, help="where the programs are")
+    parser.add_argument("--plugin", type=Path, required=True, help="the plugin on bare sockets")
+    ARGS, rest = parser.parse_known_args()
+    unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
