@@ -84,6 +84,11 @@ Result<FrameHeader> decode(ConstHeaderBytes in) {
   return h;
 }
 
+std::uint64_t ack_in(const FrameHeader& h) {
+  if (h.type == FrameType::ack) return h.message;
+  return h.message - std::uint16_t(std::uint16_t(h.message) - h.aux);
+}
+
 const char* name_of(FrameType type) {
   switch (type) {
     case FrameType::segment: return "SEGMENT";

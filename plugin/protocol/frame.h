@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;
 enum class FrameType : std::uint8_t {
   segment = 1,   // payload of `message` at offset a; b = the message's size. flag eager: aux = eager slot
   grant = 2,     // receiver: `message` may land; a = capacity, b = leave (bytes that may be sent; a maximum). It is also
-                 // an ACK: aux = the low 16 bits of that frame's `message`
+                 // an ACK: aux = the low 16 bits of that frame's `message` (see ack_in)
   ack = 3,       // receiver: every message below `message` is wholly received (a maximum)
   open = 4,      // sender: new stream of class aux for listener a; b = sender's rail mask
   opened = 5,    // receiver: OPEN answered; a = its rail mask, b = its eager slot size. flag refused: payload says why
@@ -64,5 +64,9 @@ void encode(const FrameHeader& header, HeaderBytes out);
 Result<FrameHeader> decode(ConstHeaderBytes in);
 
 const char* name_of(FrameType type);
+
+// What a GRANT or ACK acknowledges: every message below. A GRANT speaks of no message before the first incomplete one, and
+// of few after it; so its 16 bits tell the number however late the frame comes.
+std::uint64_t ack_in(const FrameHeader& grant_or_ack);
 
 }  // namespace railweave::protocol

@@ -7,7 +7,7 @@
 namespace railweave::protocol {
 
 void LaneLedger::take(FrameHeader& frame) {
-  assert(has_room());
+  assert(has_room_for_report());
   frame.sequence = std::uint32_t(taken_);
   frame.consumed = std::uint32_t(consumed_);
   reported_ = consumed_;
@@ -35,7 +35,7 @@ Status LaneLedger::on_fence(std::uint64_t consumed) {
                   "FENCE after " + std::to_string(consumed) + " frames, expected " + std::to_string(peer_consumed_) + " to " +
                       std::to_string(written_));
   written_ = released_ = taken_;
-  first_ = std::max(first_, consumed);
+  peer_consumed_ = consumed;
   return {};
 }
 

@@ -11,12 +11,16 @@
 namespace railweave::protocol {
 
 inline constexpr std::size_t kLedgerFrames = 1024;  // a lane with so many unanswered takes no more
+// Places that only KEEP may use: two ends whose ledgers filled up at the same moment can still tell what they consumed.
+// Half a dozen would do: a peer that hears nothing fills 1024, and a KEEP goes out for every quarter of that.
+inline constexpr std::size_t kLedgerFramesForReports = 8;
 
 class LaneLedger {
  public:
   // --- going out: taken >= written >= released, and >= consumed by the peer
-  bool has_room() const { return taken_ - first_ < kLedgerFrames; }
-  // Numbers the frame and remembers it. REQUIRES: has_room().
+  bool has_room() const { return taken_ - first_ < kLedgerFrames - kLedgerFramesForReports; }
+  bool has_room_for_report() const { return taken_ - first_ < kLedgerFrames; }
+  // Numbers the frame and remembers it. REQUIRES: has_room(), or has_room_for_report() and the frame is a KEEP.
   void take(FrameHeader& frame);
   // The oldest frame not yet written (released). REQUIRES: there is one.
   const FrameHeader& write_next() { return at(written_++); }
@@ -28,9 +32,9 @@ class LaneLedger {
   // Forgets the oldest frame if nothing needs it any more; null when there is none.
   const FrameHeader* forget_next();
 
-  // The lane is gone and the peer consumed exactly `consumed` frames. Errors: a count that cannot be.
+  // The lane is gone and the peer consumed exactly `consumed` frames: forget_next() gives these, then lost_next() those
+  // that must go again. Errors: a count that cannot be.
   Status on_fence(std::uint64_t consumed);
-  // After on_fence: the next frame that must go again, or null.
   const FrameHeader* lost_next() { return first_ < taken_ ? &at(first_++) : nullptr; }
 
   // --- coming in

@@ -47,7 +47,7 @@ void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Co
   m.capacity = capacity;
   m.posted = true;
   if (m.size_known && !fits(message, out)) return;
-  if (m.in_slot && m.received == m.size) deliver_from_slot(m);
+  if (m.in_slot && m.arrived) deliver_from_slot(m);
   advance(out);
 }
 
@@ -82,10 +82,11 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
     m.size = h.b;
     credit_.announce(m.size);
   }
+  if (m.placed + h.length > m.size) return contradiction(id_, h, "more bytes than it has");
   if (h.flags & kFlagEager) return on_eager(h, m, out);
   if (!m.posted) return contradiction(id_, h, "it was not granted");
   if (m.size > m.capacity) return contradiction(id_, h, std::to_string(m.size) + " bytes, granted " + std::to_string(m.capacity));
-  if (m.received + h.length > m.size) return contradiction(id_, h, "more bytes than it has");
+  m.placed += h.length;
   return std::span(m.data + h.a, h.length);
 }
 
@@ -94,6 +95,7 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
   if (h.a != 0 || h.length != h.b || h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || m.eager)
     return contradiction(id_, h, "eager segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") of " +
                                      std::to_string(h.b) + " bytes in slot " + std::to_string(h.aux));
+  m.placed += h.length;
   m.eager = true;
   m.eager_slot = std::uint8_t(h.aux);
   if (!m.posted) {
@@ -105,18 +107,20 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
 }
 
 void RecvStream::on_segment_lost(const FrameHeader& h) {
-  if (state_ != State::open || !(h.flags & kFlagEager) || h.message < ready_) return;
+  if (state_ != State::open || h.message < ready_) return;
   Message& m = at(h.message);
-  m.eager = m.in_slot = false;
+  m.placed -= h.length;
+  if (h.flags & kFlagEager) m.eager = m.in_slot = false;
 }
 
 Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
   if (state_ != State::open) return {};
+  if (h.message < ready_) return contradiction(id_, h, "it is complete already");  // an empty segment twice at once
   Message& m = at(h.message);
   credit_.settle(h.length);
   m.received += h.length;
-  if (m.received > m.size) return contradiction(id_, h, "more bytes than it has");
   if (m.received == m.size) {
+    m.arrived = true;
     if (!m.in_slot) {
       m.complete = true;
     } else if (m.posted) {
@@ -242,10 +246,7 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
 
 void RecvStream::on_ack_written(const FrameHeader& h, Completions& out) {
   if (state_ != State::open) return;
-  // A GRANT carries 16 bits of it; never more than 2 * kMessagesInFlight behind ready_.
-  const std::uint64_t acked =
-      h.type == FrameType::ack ? h.message : ready_ - std::uint16_t(std::uint16_t(ready_) - h.aux);
-  ack_written_ = std::max(ack_written_, acked);
+  ack_written_ = std::max(ack_written_, ack_in(h));
   publish(ack_written_, out);
 }
 

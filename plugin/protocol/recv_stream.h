@@ -92,11 +92,13 @@ class RecvStream {
     std::uint64_t capacity = 0;
     std::uint64_t leave = 0;
     std::uint64_t size = 0;       // valid when size_known
-    std::uint64_t received = 0;
+    std::uint64_t placed = 0;     // bytes that were given a place
+    std::uint64_t received = 0;   // of these, those wholly there
     bool posted = false;
     bool size_known = false;
     bool eager = false;
     bool in_slot = false;         // eager bytes landed (or are landing) in the slot, not in `data`
+    bool arrived = false;         // all bytes are in `data` or in the slot
     bool complete = false;        // all bytes are in `data`
     bool leave_due = false;       // its leave grew since its last grant
     std::uint8_t eager_slot = 0;

@@ -62,7 +62,8 @@ bool SendStream::fits_grant(std::uint64_t message, Completions& out) {
 // ------------------------------------------------------------------------------------------------------ peer's word
 
 Status SendStream::on_opened(const FrameHeader& header, std::string_view reason) {
-  if (state_ != State::opening) return {};  // repeated after a lane was lost
+  answered_ = true;
+  if (state_ != State::opening) return {};  // repeated after a lane was lost, or given up meanwhile
   if (header.flags & kFlagRefused) {
     state_ = State::failed;
     error_ = Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason));
@@ -78,10 +79,8 @@ Status SendStream::on_opened(const FrameHeader& header, std::string_view reason)
 
 Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
   if (failed()) return {};
-  const auto newer = std::int16_t(std::uint16_t(header.aux - std::uint16_t(acked_)));
-  if (newer > 0) {
-    if (Status s = apply_ack(acked_ + std::uint64_t(newer), out); !s.ok()) return s;
-  }
+  if (const std::uint64_t below = ack_in(header); below > acked_)
+    if (Status s = apply_ack(below, out); !s.ok()) return s;
   if (header.message < acked_) return {};  // late: a statement that is true no longer
   if (header.message >= acked_ + kMessagesInFlight)
     return contradiction("GRANT", id_, "message " + std::to_string(header.message) + ", expected below " +
@@ -119,10 +118,8 @@ Status SendStream::apply_ack(std::uint64_t below, Completions& out) {
 }
 
 void SendStream::on_peer_close(Status why, Completions& out) {
-  if (why.ok()) {
-    if (state_ == State::closing) return;
-    why = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_));
-  }
+  if (why.ok()) why = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_));
+  answered_ = true;
   fail(why, false, out);
 }
 
@@ -266,6 +263,7 @@ bool SendStream::next_control(FrameHeader& header, std::span<const std::byte>& p
     header.b = local_rails_;
     return true;
   }
+  if (!answered_) return false;
   if (abort_pending_) {
     abort_pending_ = close_pending_ = false;
     header.type = FrameType::abort;
@@ -323,7 +321,7 @@ bool SendStream::touches(std::span<const std::byte> range) const {
 }
 
 bool SendStream::gone() const {
-  return user_done_ && !has_control() && acked_ == posted_;
+  return user_done_ && !open_pending_ && !close_pending_ && !abort_pending_ && acked_ == posted_;
 }
 
 }  // namespace railweave::protocol

@@ -64,7 +64,7 @@ class SendStream {
   // --- control
   // The next control frame to send, if any; `payload` stays valid while the stream lives.
   bool next_control(FrameHeader& header, std::span<const std::byte>& payload);
-  bool has_control() const { return open_pending_ || close_pending_ || abort_pending_; }
+  bool has_control() const { return open_pending_ || (answered_ && (close_pending_ || abort_pending_)); }
   // A control frame was lost with its lane.
   void repeat_control(FrameType type);
 
@@ -73,6 +73,7 @@ class SendStream {
   void close(Completions& out);
   void fail(const Status& why, bool tell_peer, Completions& out);
   bool touches(std::span<const std::byte> range) const;
+  bool opening() const { return state_ == State::opening; }
   bool opened() const { return state_ == State::open; }
   bool failed() const { return state_ == State::failed; }
   const Status& error() const { return error_; }
@@ -126,6 +127,7 @@ class SendStream {
   Status error_;
   std::string error_text_;            // payload of ABORT
   bool open_pending_ = true, close_pending_ = false, abort_pending_ = false;
+  bool answered_ = false;             // OPENED came: what overtook the OPEN would mean nothing to the peer
   bool told_peer_ = false, user_done_ = false;
 
   // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= posted_, cursor_ <= posted_.

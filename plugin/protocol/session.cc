@@ -141,7 +141,7 @@ void Session::fail(const Status& why) {
   for (const auto& [id, stream] : send_streams_) ids.push_back(id);
   for (StreamId id : ids) {
     SendStream& s = *send_streams_[id];
-    const bool opening = !s.opened() && !s.failed();
+    const bool opening = s.opening();
     s.fail(why, false, completions_);
     if (opening) events_.push_back({Event::Kind::opened, id, 0, 0, why});
     note(s);

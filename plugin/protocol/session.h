@@ -67,7 +67,8 @@ class Session {
   bool withdraw(SendStream& stream, std::span<const std::byte> range);
   bool withdraw(RecvStream& stream, std::span<const std::byte> range);
 
-  // --- lanes. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails.
+  // --- lanes. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails. A lane that the peer gave up
+  // before it was added here is condemned at once.
   void add_lane(LaneId lane, int local_rail, int remote_rail);
   // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE.
   void lose_lane(LaneId lane);
@@ -124,6 +125,7 @@ class Session {
     enum class State { live, lost, fenced } state = State::live;
     bool blocked = false;
     bool fence_pending = false;              // our FENCE for it must go out by another lane
+    bool stillborn = false;                  // the peer gave it up before we had it
     bool peer_fenced = false;
     std::uint64_t peer_fence_count = 0;
     LaneView view;
@@ -139,9 +141,9 @@ class Session {
   const Lane* find(LaneId id) const;
   bool carries_control(const Lane& lane) const;
   bool may_use(const SendStream& stream, const Lane& lane) const;
-  OthersView others(const Lane& lane) const;
-  SendStream* pick(const Lane& lane);
-  SendStream* pick(const Lane& lane, int priority);
+  OthersView others(const Lane& lane, const SendStream& stream, std::uint32_t segment) const;
+  SendStream* pick(const Lane& lane) const;
+  SendStream* pick(const Lane& lane, int priority) const;
 
   // session_outbound.cc
   std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
@@ -150,6 +152,7 @@ class Session {
   bool next_session_control(FrameHeader& header);
   void take(Lane& lane, OutgoingFrame& frame);
   void end_turn(SendStream& stream, std::uint32_t bytes);
+  void count_overtaken(const SendStream& stream);
 
   // session_inbound.cc
   Status on_control(Lane& lane, const FrameHeader& header, std::string_view payload);
@@ -157,6 +160,7 @@ class Session {
   Status on_receiver_control(const FrameHeader& header, std::string_view payload);
   Status on_open(const FrameHeader& header);
   Status on_fence(const FrameHeader& header);
+  Status on_fence_of_unknown(const FrameHeader& header);
 
   // session_lanes.cc
   void requeue_lost(Lane& lane);
@@ -191,7 +195,7 @@ class Session {
   Fifo<RecvStream, &RecvStream::leave_hook> leave_waits_;
   std::uint64_t waiting_bytes_ = 0;          // sendable on any stream
   std::uint64_t waiting_segments_ = 0;       // streams in turns_
-  int higher_class_run_ = 0;                 // segments in a row that overtook a lower class
+  int overtaken_[kClasses] = {};             // segments that overtook a waiting class since its last one
 
   std::vector<std::unique_ptr<Lane>> lanes_;
   bool session_control_ = false;             // a FENCE or GOODBYE waits

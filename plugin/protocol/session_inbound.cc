@@ -20,6 +20,8 @@ Status from_peer(const FrameHeader& h, std::string_view text) {
 
 Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes bytes) {
   Lane& lane = *find(id);
+  if (lane.state != Lane::State::live)
+    return Status(Code::remote, Scope::lane, "lane " + std::to_string(id) + " was given up before");
   Result<FrameHeader> decoded = decode(bytes);
   if (!decoded.ok()) return decoded.status();
   const FrameHeader& h = lane.incoming = *decoded;
@@ -29,8 +31,10 @@ Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes byte
   if (h.type != FrameType::segment) return std::span(lane.control_payload).first(h.length);
   if (RecvStream* s = find_recv(h.stream)) {
     Result<std::span<std::byte>> target = s->on_segment(h, completions_);
-    lane.landing = s;
-    ++s->landing;
+    if (target.ok()) {
+      lane.landing = s;
+      ++s->landing;
+    }
     note(*s);
     return target;
   }
@@ -105,20 +109,18 @@ Status Session::on_sender_control(const FrameHeader& h, std::string_view payload
 Status Session::on_receiver_control(const FrameHeader& h, std::string_view payload) {
   SendStream* s = find_send(h.stream);
   if (s == nullptr) return h.stream < next_send_id_ ? Status() : unknown_stream(h);
+  const bool opening = s->opening();
   Status status;
   switch (h.type) {
     case FrameType::grant: status = s->on_grant(h, completions_); break;
     case FrameType::ack: status = s->on_ack(h, completions_); break;
     case FrameType::close: s->on_peer_close({}, completions_); break;
     case FrameType::abort: s->on_peer_close(from_peer(h, payload), completions_); break;
-    case FrameType::opened: {
-      const bool answered = s->opened() || s->failed();
-      status = s->on_opened(h, payload);
-      if (!answered) events_.push_back({Event::Kind::opened, h.stream, 0, 0, s->error()});
-      break;
-    }
+    case FrameType::opened: status = s->on_opened(h, payload); break;
     default: status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
   }
+  // Whichever of the peer's frames comes first is its answer to our OPEN.
+  if (opening && !s->opening()) events_.push_back({Event::Kind::opened, h.stream, 0, 0, s->error()});
   note(*s);
   return status;
 }

@@ -9,6 +9,7 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
+constexpr int kStillbornMax = 64;  // lanes of a session that one end had and the other did not
 
 }  // namespace
 
@@ -23,7 +24,13 @@ const Session::Lane* Session::find(LaneId id) const {
 }
 
 void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
-  assert(find(id) == nullptr && local_rail < 64 && remote_rail < 64);
+  assert(local_rail < 64 && remote_rail < 64);
+  if (Lane* known = find(id)) {
+    assert(known->stillborn);
+    known->stillborn = false;
+    events_.push_back({Event::Kind::lane_condemned, 0, id, 0, {}});
+    return;
+  }
   auto lane = std::make_unique<Lane>();
   lane->id = id;
   lane->local_bit = std::uint64_t{1} << local_rail;
@@ -125,8 +132,7 @@ void Session::lose_lane(LaneId id) {
 
 Status Session::on_fence(const FrameHeader& header) {
   Lane* lane = find(LaneId(header.aux));
-  if (lane == nullptr)
-    return Status(Code::remote, Scope::lane, "malformed frame: FENCE for lane " + std::to_string(header.aux) + ", which never was");
+  if (lane == nullptr) return on_fence_of_unknown(header);
   if (lane->peer_fenced) return {};
   lane->peer_fenced = true;
   lane->peer_fence_count = header.a;
@@ -138,9 +144,24 @@ Status Session::on_fence(const FrameHeader& header) {
   return error_;
 }
 
+// The peer's end of a lane was made and lost before ours was: we wrote nothing there, and the answering FENCE lets the
+// peer send again what it wrote.
+Status Session::on_fence_of_unknown(const FrameHeader& header) {
+  if (header.a != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= kStillbornMax)
+    return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(header.a) + " frames for lane " +
+                                                 std::to_string(header.aux) + ", which never was");
+  auto lane = std::make_unique<Lane>();
+  lane->id = LaneId(header.aux);
+  lane->state = Lane::State::fenced;
+  lane->stillborn = lane->peer_fenced = lane->fence_pending = session_control_ = true;
+  lanes_.push_back(std::move(lane));
+  return {};
+}
+
 void Session::requeue_lost(Lane& lane) {
   lane.state = Lane::State::fenced;
   if (Status s = lane.ledger.on_fence(lane.peer_fence_count); !s.ok()) return fail(s);
+  forget_finished(lane);
   while (const FrameHeader* found = lane.ledger.lost_next()) {
     const FrameHeader frame = *found;
     repeat(frame);

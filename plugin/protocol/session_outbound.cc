@@ -8,7 +8,7 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::int64_t kTurnBytes = kSegmentBytesMax;  // deficit round robin among streams of a class
-constexpr int kHigherClassRunMax = 16;                 // then a lower class gets one segment: nothing starves
+constexpr int kOvertakenMax = 16;                      // then a class gets one segment: nothing starves
 
 }  // namespace
 
@@ -20,7 +20,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   if (control) n = take_control(*lane, frames);
   n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
-  if (n == 0 && lane->ledger.owes_report() && lane->ledger.has_room()) {
+  if (n == 0 && lane->ledger.owes_report() && lane->ledger.has_room_for_report()) {
     frames[0] = {};
     take(*lane, frames[n++]);
   }
@@ -104,13 +104,11 @@ std::size_t Session::take_lazy(Lane& lane, std::span<OutgoingFrame> frames) {
   return n;
 }
 
-OthersView Session::others(const Lane& lane) const {
+OthersView Session::others(const Lane& lane, const SendStream& stream, std::uint32_t segment) const {
   OthersView sum;
   for (const auto& other : lanes_) {
-    if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known) continue;
-    sum.any = true;
-    sum.rate.bytes_per_s += other->view.rate.bytes_per_s;
-    sum.outstanding_bytes += other->view.outstanding_bytes;
+    if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known || !may_use(stream, *other)) continue;
+    sum.add(other->view, segment);
   }
   return sum;
 }
@@ -123,29 +121,26 @@ bool Session::may_use(const SendStream& stream, const Lane& lane) const {
   });
 }
 
-SendStream* Session::pick(const Lane& lane, int priority) {
+SendStream* Session::pick(const Lane& lane, int priority) const {
   for (SendStream* s = turns_[priority].front(); s != nullptr; s = turns_[priority].next(s))
     if (may_use(*s, lane)) return s;
   return nullptr;
 }
 
-SendStream* Session::pick(const Lane& lane) {
+SendStream* Session::pick(const Lane& lane) const {
   SendStream* first = nullptr;
   for (int c = 0; c < kClasses; ++c) {
     SendStream* s = pick(lane, c);
-    if (s == nullptr) continue;
-    if (first == nullptr) {
-      first = s;
-      continue;
-    }
-    if (higher_class_run_ >= kHigherClassRunMax) {
-      higher_class_run_ = 0;
-      return s;
-    }
-    ++higher_class_run_;
-    return first;
+    if (s != nullptr && overtaken_[c] >= kOvertakenMax) return s;
+    if (first == nullptr) first = s;
   }
   return first;
+}
+
+void Session::count_overtaken(const SendStream& stream) {
+  const int own = int(stream.priority());
+  overtaken_[own] = 0;
+  for (int c = own + 1; c < kClasses; ++c) overtaken_[c] += turns_[c].empty() ? 0 : 1;
 }
 
 std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
@@ -156,11 +151,12 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
     if (s == nullptr) break;
     const std::uint32_t bytes = segment_bytes(lane.view);
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
-    if (!finishes_in_time(lane.view, others(lane), likely, waiting_bytes_)) break;
+    if (!finishes_in_time(lane.view, others(lane, *s, likely), likely, waiting_bytes_)) break;
     SendStream::Segment segment = s->cut(bytes);
     frames[n] = {segment.header, segment.payload};
     ++s->ledger_frames;
     take(lane, frames[n++]);
+    count_overtaken(*s);
     end_turn(*s, segment.header.length);
     note(*s);
   }

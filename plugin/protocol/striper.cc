@@ -28,12 +28,26 @@ std::uint32_t segment_bytes(const LaneView& lane) {
   return std::uint32_t(bytes) / kLineBytes * kLineBytes;
 }
 
+namespace {
+
+Nanos delivery(const LaneView& lane, std::uint32_t segment) {
+  return lane.rate.time_for(double(lane.outstanding_bytes + segment)) + lane.min_rtt / 2;
+}
+
+}  // namespace
+
+void OthersView::add(const LaneView& lane, std::uint32_t segment) {
+  any = true;
+  rate.bytes_per_s += lane.rate.bytes_per_s;
+  outstanding_bytes += lane.outstanding_bytes;
+  soonest = std::min(soonest, delivery(lane, segment));
+}
+
 bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes) {
   if (!others.any || others.rate.bytes_per_s <= 0) return true;
   if (!lane.rate_known) return true;
-  const Nanos here = lane.rate.time_for(double(lane.outstanding_bytes + segment)) + lane.min_rtt / 2;
-  const Nanos there = others.rate.time_for(double(others.outstanding_bytes + std::max<std::uint64_t>(waiting_bytes, segment)));
-  return here <= there;
+  const Nanos together = others.rate.time_for(double(others.outstanding_bytes + std::max<std::uint64_t>(waiting_bytes, segment)));
+  return delivery(lane, segment) <= std::max(together, others.soonest);
 }
 
 }  // namespace railweave::protocol

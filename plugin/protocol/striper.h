@@ -16,11 +16,14 @@ struct LaneView {
   std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
 };
 
-// Sum over the session's other usable lanes.
+// The other lanes that could carry the segment instead: their sum, and the first of them that would have delivered it.
 struct OthersView {
   bool any = false;
   Rate rate;
   std::uint64_t outstanding_bytes = 0;
+  Nanos soonest = Nanos::max();
+
+  void add(const LaneView& lane, std::uint32_t segment);
 };
 
 // Most bytes worth having outstanding on the lane.
@@ -30,7 +33,8 @@ std::uint64_t outstanding_bytes_max(const LaneView& lane);
 std::uint32_t segment_bytes(const LaneView& lane);
 
 // True when `lane` would have delivered a segment before the others could have carried all `waiting_bytes` (what is
-// posted and not yet on any lane, this segment included).
+// posted and not yet on any lane, this segment included), or before any one of them. Of all lanes that could carry it
+// one always answers true.
 bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes);
 
 }  // namespace railweave::protocol

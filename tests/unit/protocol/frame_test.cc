@@ -1,0 +1,148 @@
+#include "protocol/frame.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/crc32c.h"
+#include "railweave/units.h"
+
+namespace railweave::protocol {
+namespace {
+
+using Bytes = std::array<std::byte, kFrameHeaderBytes>;
+
+FrameHeader segment(std::uint64_t offset, std::uint32_t length, std::uint64_t size) {
+  FrameHeader h;
+  h.type = FrameType::segment;
+  h.length = length;
+  h.a = offset;
+  h.b = size;
+  return h;
+}
+
+std::string why_refused(const FrameHeader& h) {
+  Bytes bytes;
+  encode(h, bytes);
+  const Result<FrameHeader> decoded = decode(bytes);
+  if (decoded.ok()) return "accepted";
+  EXPECT_EQ(decoded.status().code(), Code::remote);
+  EXPECT_EQ(decoded.status().scope(), Scope::lane);
+  EXPECT_TRUE(decoded.status().message().starts_with("malformed frame")) << decoded.status().message();
+  return decoded.status().message();
+}
+
+TEST(Frame, decode__gives_back_every_field) {
+  FrameHeader h;
+  h.type = FrameType::grant;
+  h.flags = 0x81;
+  h.aux = 0x1234;
+  h.stream = 0x23456789;
+  h.length = 17;
+  h.message = 0x0123456789abcdefull;
+  h.a = 0xfedcba9876543210ull;
+  h.b = 0x0f1e2d3c4b5a6978ull;
+  h.consumed = 0xdeadbeef;
+  h.sequence = 0xcafebabe;
+  Bytes bytes;
+  encode(h, bytes);
+  Result<FrameHeader> d = decode(bytes);
+  ASSERT_TRUE(d.ok()) << d.status().message();
+  EXPECT_EQ(d->type, h.type);
+  EXPECT_EQ(d->flags, h.flags);
+  EXPECT_EQ(d->aux, h.aux);
+  EXPECT_EQ(d->stream, h.stream);
+  EXPECT_EQ(d->length, h.length);
+  EXPECT_EQ(d->message, h.message);
+  EXPECT_EQ(d->a, h.a);
+  EXPECT_EQ(d->b, h.b);
+  EXPECT_EQ(d->consumed, h.consumed);
+  EXPECT_EQ(d->sequence, h.sequence);
+}
+
+TEST(Frame, encode__lays_the_bytes_out_as_documented) {
+  FrameHeader h;
+  h.type = FrameType::segment;
+  h.flags = 0x02;
+  h.aux = 0x0403;
+  h.stream = 0x0c0b0a09;
+  h.length = 0x100f0e0d;
+  h.message = 0x1817161514131211ull;
+  h.a = 0x201f1e1d1c1b1a19ull;
+  h.b = 0x2827262524232221ull;
+  h.consumed = 0x2c2b2a29;
+  h.sequence = 0x302f2e2d;
+  Bytes bytes;
+  encode(h, bytes);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i >= 4 && i < 8) continue;  // the CRC
+    EXPECT_EQ(int(bytes[i]), int(i + 1)) << "byte " << i;
+  }
+  std::uint32_t crc;
+  std::memcpy(&crc, bytes.data() + 4, 4);
+  std::memset(bytes.data() + 4, 0, 4);
+  EXPECT_EQ(crc, crc32c(bytes));
+}
+
+TEST(Frame, decode__every_flipped_bit_is_seen) {
+  Bytes bytes;
+  encode(segment(128, 256, 1024), bytes);
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    Bytes damaged = bytes;
+    damaged[bit / 8] ^= std::byte(1 << bit % 8);
+    const Result<FrameHeader> d = decode(damaged);
+    ASSERT_FALSE(d.ok()) << "bit " << bit;
+    EXPECT_NE(d.status().message().find("CRC"), std::string::npos);
+  }
+}
+
+TEST(Frame, decode__unknown_types) {
+  FrameHeader h;
+  h.type = FrameType(0);
+  EXPECT_NE(why_refused(h).find("type 0, expected 1..10"), std::string::npos);
+  h.type = FrameType(11);
+  EXPECT_NE(why_refused(h).find("type 11"), std::string::npos);
+}
+
+TEST(Frame, decode__too_much_payload) {
+  FrameHeader h;
+  for (int type = 2; type <= 10; ++type) {
+    h.type = FrameType(type);
+    h.length = kControlPayloadBytesMax;
+    EXPECT_EQ(why_refused(h), "accepted") << name_of(h.type);
+    h.length = kControlPayloadBytesMax + 1;
+    EXPECT_NE(why_refused(h).find(name_of(h.type)), std::string::npos) << name_of(h.type);
+  }
+  EXPECT_EQ(why_refused(segment(0, kSegmentBytesMax, kSegmentBytesMax)), "accepted");
+  EXPECT_NE(why_refused(segment(0, kSegmentBytesMax + 1, MiB)).find("segment of 262145 bytes"), std::string::npos);
+}
+
+TEST(Frame, decode__segments_outside_their_message) {
+  EXPECT_EQ(why_refused(segment(0, 0, 0)), "accepted");
+  EXPECT_EQ(why_refused(segment(100, 28, 128)), "accepted");
+  EXPECT_NE(why_refused(segment(100, 29, 128)).find("outside its message"), std::string::npos);
+  EXPECT_NE(why_refused(segment(129, 1, 128)).find("outside its message"), std::string::npos);
+  EXPECT_NE(why_refused(segment(~0ull, 2, 128)).find("outside its message"), std::string::npos);
+  EXPECT_NE(why_refused(segment(0, 1, 0)).find("outside its message"), std::string::npos);
+  EXPECT_NE(why_refused(segment(0, 0, 128)).find("empty segment"), std::string::npos);
+  EXPECT_EQ(why_refused(segment(0, 1, kMessageBytesMax)), "accepted");
+  EXPECT_NE(why_refused(segment(0, 1, kMessageBytesMax + 1)).find("2^40"), std::string::npos);
+}
+
+TEST(Frame, ack_in__a_grant_tells_it_however_late_it_comes) {
+  FrameHeader h;
+  h.type = FrameType::ack;
+  h.message = 1'000'000'007;
+  EXPECT_EQ(ack_in(h), 1'000'000'007u);
+  h.type = FrameType::grant;
+  for (const std::uint64_t ready : {0ull, 65535ull, 65536ull, 0x1'0000'fff0ull, 1ull << 40}) {
+    for (const std::uint64_t ahead : {0ull, 1ull, 63ull, 127ull}) {
+      h.message = ready + ahead;
+      h.aux = std::uint16_t(ready);
+      EXPECT_EQ(ack_in(h), ready) << ahead;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace railweave::protocol

@@ -1,0 +1,224 @@
+// Two sessions and the lanes between them, moved by hand: nothing happens but what a test asks for. One thread.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+
+enum class End { a, b };
+inline End other(End end) { return end == End::a ? End::b : End::a; }
+
+class Pair {
+ public:
+  explicit Pair(const SessionOptions& a = {}, const SessionOptions& b = {}) : sides_{Side(a), Side(b)} {}
+
+  Session& session(End end) { return side(end).session; }
+  Session& a() { return session(End::a); }
+  Session& b() { return session(End::b); }
+  // All that ended so far, in order; and the events, likewise.
+  const std::vector<Completion>& done(End end) { return drain(end), side(end).done; }
+  const std::vector<Event>& events(End end) { return drain(end), side(end).events; }
+  // Headers that the end wrote, in order, over all lanes.
+  std::vector<FrameHeader>& written(End end) { return side(end).written; }
+
+  void add_lanes(int count) {
+    for (int i = 0; i < count; ++i) add_lane(LaneId(i), i, i);
+  }
+  void add_lane(LaneId lane, int rail_a, int rail_b) {
+    a().add_lane(lane, rail_a, rail_b);
+    b().add_lane(lane, rail_b, rail_a);
+    side(End::a).out[lane];
+    side(End::b).out[lane];
+  }
+
+  // What the lane takes now; it is not written yet. Returns how many frames.
+  std::size_t take(End from, LaneId lane, std::size_t frames_max = 16, bool flush = true) {
+    std::vector<OutgoingFrame> frames(frames_max);
+    const std::size_t n = session(from).next_frames(lane, frames, flush);
+    for (std::size_t i = 0; i < n; ++i) {
+      Frame f{frames[i].header, {}, {frames[i].payload.begin(), frames[i].payload.end()}};
+      encode(f.header, f.bytes);
+      side(from).out.at(lane).taken.push_back(std::move(f));
+    }
+    return n;
+  }
+  // Hands the oldest taken frames over to the network.
+  void write(End from, LaneId lane, std::size_t frames = SIZE_MAX) {
+    Pipe& pipe = side(from).out.at(lane);
+    for (; frames > 0 && !pipe.taken.empty(); --frames) {
+      side(from).written.push_back(pipe.taken.front().header);
+      pipe.network.push_back(std::move(pipe.taken.front()));
+      pipe.taken.pop_front();
+      session(from).on_written(lane, 1);
+      session(from).on_released(lane, 1);
+    }
+  }
+  // Everything the lane takes, onto the network. Returns how many frames.
+  std::size_t send(End from, LaneId lane) {
+    std::size_t sum = 0;
+    while (const std::size_t n = take(from, lane)) sum += n;
+    write(from, lane);
+    return sum;
+  }
+
+  bool arriving(End at, LaneId lane) { return !side(other(at)).out.at(lane).network.empty(); }
+  // The oldest frame's header; its payload is still under way.
+  Result<std::span<std::byte>> read_header(End at, LaneId lane) {
+    return session(at).on_header(lane, side(other(at)).out.at(lane).network.front().bytes);
+  }
+  Status read_payload(End at, LaneId lane, std::span<std::byte> target) {
+    std::deque<Frame>& network = side(other(at)).out.at(lane).network;
+    if (target.data() != nullptr && !target.empty())
+      std::memcpy(target.data(), network.front().payload.data(), network.front().payload.size());
+    network.pop_front();
+    return session(at).on_consumed(lane);
+  }
+  // The oldest frame, whole.
+  Status read(End at, LaneId lane) {
+    Result<std::span<std::byte>> target = read_header(at, lane);
+    return target.ok() ? read_payload(at, lane, *target) : target.status();
+  }
+  // Whatever is on the network towards this end.
+  void receive(End at, LaneId lane) {
+    while (arriving(at, lane)) {
+      const Status status = read(at, lane);
+      ASSERT_TRUE(status.ok()) << status.message();
+    }
+  }
+  // Frames of the test's own making, as if the peer had sent them: numbered rightly.
+  Status inject(End at, LaneId lane, FrameHeader header, std::string_view payload = {}) {
+    header.sequence = side(other(at)).injected[lane]++;
+    header.length = header.type == FrameType::segment ? header.length : std::uint32_t(payload.size());
+    std::array<std::byte, kFrameHeaderBytes> bytes;
+    encode(header, bytes);
+    Result<std::span<std::byte>> target = session(at).on_header(lane, bytes);
+    if (!target.ok()) return target.status();
+    if (!payload.empty() && target->data()) std::memcpy(target->data(), payload.data(), payload.size());
+    return session(at).on_consumed(lane);
+  }
+
+  // Moves all there is on every living lane until nothing moves.
+  void run() {
+    for (int round = 0; round < 10000; ++round)
+      if (!run_once()) return;
+    FAIL() << "the sessions never come to rest";
+  }
+  bool run_once() {
+    bool moved = false;
+    for (const End end : {End::a, End::b}) {
+      for (const auto& [lane, pipe] : side(end).out) {
+        moved |= send(end, lane) > 0;
+        moved |= arriving(other(end), lane);
+        receive(other(end), lane);
+        if (::testing::Test::HasFatalFailure()) return false;
+      }
+    }
+    return moved;
+  }
+
+  // This end gives the lane up. What is under way to it is never read.
+  void lose(End at, LaneId lane) {
+    session(at).lose_lane(lane);
+    side(at).out.at(lane).taken.clear();
+    side(other(at)).out.at(lane).network.clear();
+  }
+  void lose_both(LaneId lane) {
+    lose(End::a, lane);
+    lose(End::b, lane);
+  }
+
+  // A stream from a to b, opened over the lanes there are.
+  struct Ends {
+    SendStream& out;
+    RecvStream& in;
+  };
+  Ends open(Class priority = Class::normal, std::uint64_t rails_a = ~0ull, std::uint64_t rails_b = ~0ull) {
+    SendStream& out = a().open_stream(priority, 7, rails_a);
+    run();
+    RecvStream& in = b().accept_stream(out.id(), rails_b);
+    run();
+    EXPECT_TRUE(out.opened());
+    return {out, in};
+  }
+
+  // Gives the lane a rate: `rate` over ten milliseconds of being busy, then idle.
+  void teach(End end, LaneId lane, Rate rate, Nanos min_rtt = Nanos(0)) {
+    constexpr Nanos kStep = std::chrono::milliseconds(10);
+    Teaching& t = side(end).teaching[lane];
+    Session::LaneReport report{.outstanding_bytes = 1, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
+    for (int i = 0; i < 50; ++i) {
+      session(end).report(lane, t.now, report);
+      t.now += kStep;
+      report.acknowledged_bytes += std::uint64_t(rate.bytes_in(kStep));
+    }
+    report.outstanding_bytes = 0;
+    session(end).report(lane, t.now, report);
+    t.acknowledged = report.acknowledged_bytes;
+  }
+  // Says again that nothing is outstanding (what was taken counts until then).
+  void settle(End end, LaneId lane, std::uint64_t outstanding_bytes = 0, Nanos min_rtt = Nanos(0)) {
+    Teaching& t = side(end).teaching[lane];
+    session(end).report(lane, t.now,
+                        {.outstanding_bytes = outstanding_bytes, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt});
+  }
+
+ private:
+  struct Frame {
+    FrameHeader header;
+    std::array<std::byte, kFrameHeaderBytes> bytes;
+    std::vector<std::byte> payload;
+  };
+  struct Pipe {
+    std::deque<Frame> taken, network;
+  };
+  struct Teaching {
+    TimePoint now{std::chrono::seconds(1)};
+    std::uint64_t acknowledged = 0;
+  };
+  struct Side {
+    explicit Side(const SessionOptions& options) : session(options) {}
+    Session session;
+    std::map<LaneId, Pipe> out;
+    std::map<LaneId, Teaching> teaching;
+    std::map<LaneId, std::uint32_t> injected;
+    std::vector<FrameHeader> written;
+    std::vector<Completion> done;
+    std::vector<Event> events;
+  };
+  Side& side(End end) { return sides_[end == End::a ? 0 : 1]; }
+  void drain(End end) {
+    Side& s = side(end);
+    s.done.insert(s.done.end(), s.session.completions().begin(), s.session.completions().end());
+    s.session.completions().clear();
+    s.events.insert(s.events.end(), s.session.events().begin(), s.session.events().end());
+    s.session.events().clear();
+  }
+
+  Side sides_[2];
+};
+
+// Bytes that tell where they belong: eight at a time, (tag, index).
+inline std::vector<std::byte> pattern(std::size_t bytes, std::uint32_t tag = 1) {
+  std::vector<std::byte> out(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    const std::uint64_t word = (std::uint64_t(tag) << 32 | std::uint32_t(i / 8)) * 0x9e3779b97f4a7c15ull;
+    out[i] = std::byte(word >> (8 * (i % 8)));
+  }
+  return out;
+}
+
+// A request of a test: only its address counts.
+struct Tickets {
+  void* operator[](std::size_t i) { return &slots[i]; }
+  std::array<char, 4096> slots;
+};
+
+}  // namespace railweave::protocol

@@ -1,0 +1,91 @@
+#include "protocol/rate_estimator.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A lane that carries `rate` whenever it is busy.
+struct Carrier {
+  TimePoint now{1s};
+  double acknowledged = 0;
+  RateEstimator estimator;
+
+  void busy(Rate rate, Nanos for_so_long, Nanos step = 1ms) {
+    for (Nanos t{0}; t < for_so_long; t += step) {
+      estimator.observe(now, std::uint64_t(acknowledged), 1000);
+      now += step;
+      acknowledged += rate.bytes_in(step);
+    }
+    estimator.observe(now, std::uint64_t(acknowledged), 1000);
+  }
+  void idle(Nanos for_so_long, Nanos step = 1ms) {
+    for (Nanos t{0}; t < for_so_long; t += step) {
+      estimator.observe(now, std::uint64_t(acknowledged), 0);
+      estimator.age(now);
+      now += step;
+    }
+  }
+};
+
+constexpr Rate kGigabit = Rate::from_megabits(1000);
+
+TEST(RateEstimator, observe__an_idle_lane_teaches_nothing) {
+  Carrier lane;
+  lane.idle(1s);
+  EXPECT_FALSE(lane.estimator.known());
+  EXPECT_EQ(lane.estimator.rate(), Rate{});
+}
+
+TEST(RateEstimator, observe__finds_the_rate_of_a_busy_lane) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  ASSERT_TRUE(lane.estimator.known());
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 20);
+}
+
+TEST(RateEstimator, observe__follows_a_lane_that_slows_down_and_recovers) {
+  Carrier lane;
+  lane.busy(kGigabit, 200ms);
+  lane.busy(Rate::from_megabits(100), 200ms);
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 100, 20);
+  lane.busy(kGigabit, 200ms);
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 50);
+}
+
+TEST(RateEstimator, observe__a_dead_lane_looks_ever_slower) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  lane.busy(Rate{0}, 500ms);
+  EXPECT_LT(lane.estimator.rate().megabits(), 1);
+}
+
+TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  const Rate before = lane.estimator.rate();
+  for (int i = 0; i < 1000; ++i) {  // 100 bytes, acknowledged after 200 us
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 100);
+    lane.now += 200us;
+    lane.acknowledged += 100;
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+    lane.now += 1ms;
+  }
+  EXPECT_GE(lane.estimator.rate(), before);
+}
+
+TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  lane.busy(Rate::from_megabits(10), 200ms);
+  const Rate slow = lane.estimator.rate();
+  lane.idle(5s);
+  EXPECT_GT(lane.estimator.rate().bytes_per_s, 4 * slow.bytes_per_s);
+  lane.idle(60s);
+  EXPECT_LE(lane.estimator.rate().megabits(), 1100);  // but not more than it ever showed
+}
+
+}  // namespace
+}  // namespace railweave::protocol

@@ -1,0 +1,499 @@
+#include "protocol/recv_stream.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/protocol/pair.h"
+
+namespace railweave::protocol {
+namespace {
+
+constexpr std::size_t kEager = 1024;
+
+class Receiving : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    stream_.accept(~0ull);
+    EXPECT_EQ(control(), std::vector{FrameType::opened});
+  }
+
+  static FrameHeader segment(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
+    FrameHeader h;
+    h.type = FrameType::segment;
+    h.stream = 3;
+    h.message = message;
+    h.a = offset;
+    h.b = size;
+    h.length = std::uint32_t(length);
+    return h;
+  }
+  static FrameHeader eager(std::uint64_t message, std::uint64_t size, std::uint16_t slot) {
+    FrameHeader h = segment(message, 0, size, size);
+    h.flags = kFlagEager;
+    h.aux = slot;
+    return h;
+  }
+  static FrameHeader close_after(std::uint64_t messages) {
+    FrameHeader h;
+    h.type = FrameType::close;
+    h.message = messages;
+    return h;
+  }
+
+  std::span<std::byte> post(std::size_t capacity) {
+    buffers_.emplace_back(capacity);
+    stream_.post(tickets_[buffers_.size() - 1], buffers_.back().data(), capacity, done_);
+    return buffers_.back();
+  }
+  // A segment of the message whose bytes are pattern(size, message).
+  Status arrive(const FrameHeader& h) {
+    Result<std::span<std::byte>> where = stream_.on_segment(h, done_);
+    if (!where.ok()) return where.status();
+    EXPECT_EQ(where->size(), h.length);
+    const auto data = pattern(h.b, std::uint32_t(h.message));
+    if (where->data()) std::memcpy(where->data(), data.data() + h.a, h.length);
+    return stream_.on_consumed(h, done_);
+  }
+  bool holds(std::size_t buffer, std::uint64_t message, std::size_t bytes) {
+    return std::memcmp(buffers_[buffer].data(), pattern(bytes, std::uint32_t(message)).data(), bytes) == 0;
+  }
+  // The next frame, urgent or lazy.
+  static bool next(RecvStream& stream, FrameHeader& h) {
+    std::span<const std::byte> payload;
+    if (stream.next_control(h, payload)) return true;
+    if (!stream.has_lazy()) return false;
+    h = stream.next_lazy();
+    return true;
+  }
+  // Takes every control frame; acks and grants count as written.
+  std::vector<FrameType> control() {
+    std::vector<FrameType> types;
+    for (FrameHeader h; next(stream_, h);) {
+      types.push_back(h.type);
+      last_ = h;
+      stream_.on_ack_written(h, done_);
+    }
+    return types;
+  }
+
+  CreditPool credit_{64 * MiB};
+  Completions done_;
+  Tickets tickets_;
+  std::deque<std::vector<std::byte>> buffers_;
+  FrameHeader last_;
+  RecvStream stream_{3, kEager, credit_};
+};
+
+// ---------------------------------------------------------------------------------------------------------- matching
+
+TEST_F(Receiving, post__grants_at_once_with_the_whole_capacity) {
+  post(5000);
+  ASSERT_TRUE(stream_.has_control());
+  EXPECT_EQ(control(), std::vector{FrameType::grant});
+  EXPECT_EQ(last_.message, 0u);
+  EXPECT_EQ(last_.a, 5000u);
+  EXPECT_EQ(last_.b, 5000u);
+  EXPECT_EQ(ack_in(last_), 0u);
+}
+
+TEST_F(Receiving, on_segment__straight_into_the_buffer_in_any_order) {
+  const std::span<std::byte> buffer = post(5000);
+  control();
+  Result<std::span<std::byte>> where = stream_.on_segment(segment(0, 1280, 720, 2000), done_);
+  ASSERT_TRUE(where.ok());
+  EXPECT_EQ(where->data(), buffer.data() + 1280);
+  ASSERT_TRUE(stream_.on_consumed(segment(0, 1280, 720, 2000), done_).ok());
+  EXPECT_TRUE(done_.empty());
+  ASSERT_TRUE(arrive(segment(0, 0, 1280, 2000)).ok());
+  EXPECT_TRUE(done_.empty());  // its ack goes first
+  EXPECT_EQ(control(), std::vector{FrameType::ack});
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_EQ(done_[0].bytes, 2000u);
+}
+
+TEST_F(Receiving, on_segment__an_empty_message) {
+  post(100);
+  control();
+  ASSERT_TRUE(arrive(segment(0, 0, 0, 0)).ok());
+  EXPECT_EQ(control(), std::vector{FrameType::ack});
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_EQ(done_[0].bytes, 0u);
+}
+
+TEST_F(Receiving, post__smaller_than_the_message_fails_the_stream_and_tells_the_peer) {
+  ASSERT_TRUE(arrive(eager(0, 100, 0)).ok());
+  post(99);
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_EQ(done_[0].status.code(), Code::truncated);
+  EXPECT_EQ(control(), std::vector{FrameType::abort});
+  EXPECT_EQ(last_.aux, std::uint16_t(Code::truncated));
+}
+
+TEST_F(Receiving, on_segment__eager_and_larger_than_its_receive) {
+  post(99);
+  post(50);
+  control();
+  Result<std::span<std::byte>> where = stream_.on_segment(eager(0, 100, 0), done_);
+  ASSERT_TRUE(where.ok());
+  EXPECT_EQ(where->data(), nullptr);
+  ASSERT_EQ(done_.size(), 2u);
+  EXPECT_EQ(done_[0].status.code(), Code::truncated);
+  EXPECT_EQ(credit_.charged_bytes(), 0u);
+  EXPECT_TRUE(stream_.on_consumed(eager(0, 100, 0), done_).ok());
+  EXPECT_EQ(done_.size(), 2u);
+}
+
+// ------------------------------------------------------------------------------------------------------------- eager
+
+TEST_F(Receiving, on_segment__an_unexpected_message_waits_in_its_slot) {
+  ASSERT_TRUE(arrive(eager(1, 200, 5)).ok());
+  ASSERT_TRUE(arrive(eager(0, 100, 2)).ok());
+  EXPECT_TRUE(done_.empty());
+  post(100);
+  post(1000);
+  ASSERT_EQ(done_.size(), 2u);  // eager: done without waiting for the ack
+  EXPECT_EQ(done_[1].bytes, 200u);
+  EXPECT_TRUE(holds(0, 0, 100));
+  EXPECT_TRUE(holds(1, 1, 200));
+  EXPECT_TRUE(stream_.has_lazy());
+  EXPECT_FALSE(stream_.has_control());
+  EXPECT_EQ(stream_.next_lazy().message, 2u);
+  EXPECT_FALSE(stream_.has_lazy());
+}
+
+TEST_F(Receiving, has_control__half_the_slots_unacknowledged_are_urgent) {
+  for (std::size_t i = 0; i < kEagerSlots; ++i) post(100);
+  control();
+  for (std::size_t i = 0; i < kEagerSlots / 2; ++i) {
+    EXPECT_FALSE(stream_.has_control()) << i;
+    ASSERT_TRUE(arrive(eager(i, 10, std::uint16_t(i))).ok());
+  }
+  EXPECT_TRUE(stream_.has_control());
+}
+
+TEST_F(Receiving, has_control__grants_are_urgent_only_while_few_have_theirs) {
+  post(100);
+  EXPECT_TRUE(stream_.has_control());
+  control();
+  post(100);
+  EXPECT_FALSE(stream_.has_control());
+  EXPECT_TRUE(stream_.has_lazy());
+  EXPECT_EQ(stream_.next_lazy().message, 1u);
+  EXPECT_FALSE(stream_.has_lazy());
+}
+
+TEST_F(Receiving, post__while_the_eager_segment_is_arriving) {
+  Result<std::span<std::byte>> where = stream_.on_segment(eager(0, 100, 0), done_);
+  ASSERT_TRUE(where.ok());
+  post(100);
+  EXPECT_TRUE(done_.empty());
+  std::memcpy(where->data(), pattern(100, 0).data(), 100);
+  ASSERT_TRUE(stream_.on_consumed(eager(0, 100, 0), done_).ok());
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_TRUE(holds(0, 0, 100));
+}
+
+TEST_F(Receiving, post__while_an_empty_eager_message_is_arriving_completes_it_once) {
+  ASSERT_TRUE(stream_.on_segment(eager(0, 0, 0), done_).ok());
+  post(100);
+  EXPECT_TRUE(done_.empty());
+  ASSERT_TRUE(stream_.on_consumed(eager(0, 0, 0), done_).ok());
+  EXPECT_EQ(done_.size(), 1u);
+  for (std::uint64_t i = 1; i < 3 * kMessageSlots; ++i) {  // no slot of a later message was touched
+    post(100);
+    EXPECT_EQ(done_.size(), i);
+    ASSERT_TRUE(arrive(eager(i, 10, 0)).ok());
+    EXPECT_EQ(done_.size(), i + 1);
+    control();
+  }
+}
+
+TEST_F(Receiving, on_segment_lost__a_half_arrived_eager_segment_comes_again) {
+  ASSERT_TRUE(stream_.on_segment(eager(0, 100, 4), done_).ok());
+  stream_.on_segment_lost(eager(0, 100, 4));
+  post(100);
+  EXPECT_TRUE(done_.empty());
+  ASSERT_TRUE(arrive(eager(0, 100, 4)).ok());
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_TRUE(holds(0, 0, 100));
+  EXPECT_EQ(credit_.charged_bytes(), 0u);
+}
+
+TEST_F(Receiving, on_segment_lost__a_half_arrived_segment_comes_again_cut_otherwise) {
+  post(3000);
+  control();
+  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 2048, 3000), done_).ok());
+  stream_.on_segment_lost(segment(0, 0, 2048, 3000));
+  for (const auto& [offset, length] : {std::pair{2048, 952}, {0, 1024}, {1024, 1024}})
+    ASSERT_TRUE(arrive(segment(0, std::uint64_t(offset), std::uint64_t(length), 3000)).ok());
+  control();
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_TRUE(holds(0, 0, 3000));
+}
+
+// -------------------------------------------------------------------------------------------------------------- acks
+
+TEST_F(Receiving, on_consumed__acknowledges_only_what_is_contiguous) {
+  for (int i = 0; i < 3; ++i) post(2000);
+  control();
+  ASSERT_TRUE(arrive(segment(2, 0, 2000, 2000)).ok());
+  ASSERT_TRUE(arrive(segment(1, 0, 2000, 2000)).ok());
+  EXPECT_FALSE(stream_.has_control());
+  EXPECT_FALSE(stream_.has_lazy());
+  ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
+  EXPECT_EQ(control(), std::vector{FrameType::ack});
+  EXPECT_EQ(last_.message, 3u);
+  EXPECT_EQ(done_.size(), 3u);
+}
+
+TEST_F(Receiving, on_ack_written__an_older_ack_publishes_only_what_it_covers) {
+  for (int i = 0; i < 2; ++i) post(2000);
+  control();
+  ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
+  FrameHeader first;
+  std::span<const std::byte> payload;
+  ASSERT_TRUE(stream_.next_control(first, payload));
+  ASSERT_TRUE(arrive(segment(1, 0, 2000, 2000)).ok());
+  stream_.on_ack_written(first, done_);
+  EXPECT_EQ(done_.size(), 1u);
+  control();
+  EXPECT_EQ(done_.size(), 2u);
+}
+
+TEST_F(Receiving, next_control__a_grant_carries_the_ack) {
+  post(2000);
+  control();
+  ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
+  post(2000);
+  EXPECT_EQ(control(), std::vector{FrameType::grant});
+  EXPECT_EQ(ack_in(last_), 1u);
+  EXPECT_EQ(done_.size(), 1u);
+}
+
+TEST_F(Receiving, on_ack_written__through_the_wrap_around_of_sixteen_bits) {
+  std::vector<std::byte> buffer(16);
+  for (std::uint64_t i = 0; i < 65536 + 100; ++i) {
+    stream_.post(tickets_[0], buffer.data(), buffer.size(), done_);
+    control();
+    ASSERT_TRUE(arrive(segment(i, 0, 8, 8)).ok());
+    control();
+    ASSERT_EQ(done_.size(), i + 1);
+  }
+}
+
+TEST_F(Receiving, publish_without_ack__does_not_wait) {
+  post(2000);
+  control();
+  ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
+  EXPECT_TRUE(done_.empty());
+  stream_.publish_without_ack(done_);
+  EXPECT_EQ(done_.size(), 1u);
+  EXPECT_EQ(control(), std::vector{FrameType::ack});  // it is owed all the same
+  EXPECT_EQ(done_.size(), 1u);
+}
+
+TEST_F(Receiving, post__what_is_there_already_needs_no_grant) {
+  ASSERT_TRUE(arrive(eager(0, 100, 0)).ok());
+  post(100);
+  EXPECT_EQ(control(), std::vector{FrameType::ack});
+}
+
+TEST_F(Receiving, can_post__bounded) {
+  for (std::size_t i = 0; i < kMessagesInFlight; ++i) {
+    ASSERT_TRUE(stream_.can_post());
+    post(16);
+  }
+  EXPECT_FALSE(stream_.can_post());
+}
+
+// ------------------------------------------------------------------------------------------------------------- leave
+
+TEST_F(Receiving, extend_leave__without_room_only_the_oldest_receive_gets_its_next_segment) {
+  CreditPool small(0);
+  RecvStream stream(3, kEager, small);
+  stream.accept(~0ull);
+  FrameHeader h;
+  ASSERT_TRUE(next(stream, h));
+  std::vector<std::byte> buffer(4 * MiB);
+  stream.post(tickets_[0], buffer.data(), MiB, done_);
+  stream.post(tickets_[1], buffer.data() + MiB, MiB, done_);
+  ASSERT_TRUE(next(stream, h));
+  EXPECT_EQ(h.b, kSegmentBytesMax);
+  ASSERT_TRUE(next(stream, h));
+  EXPECT_EQ(h.message, 1u);
+  EXPECT_EQ(h.b, 0u);
+  EXPECT_TRUE(stream.waits_for_leave());
+  const FrameHeader s = segment(0, 0, kSegmentBytesMax, MiB);
+  ASSERT_TRUE(stream.on_segment(s, done_).ok());
+  ASSERT_TRUE(stream.on_consumed(s, done_).ok());
+  stream.extend_leave();
+  ASSERT_TRUE(next(stream, h));
+  EXPECT_EQ(h.message, 0u);
+  EXPECT_EQ(h.b, 2 * kSegmentBytesMax);
+  EXPECT_FALSE(next(stream, h));
+}
+
+TEST_F(Receiving, end__gives_back_the_credit_of_what_will_not_come) {
+  post(100'000);
+  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 1280, 90'000), done_).ok());
+  EXPECT_EQ(credit_.charged_bytes(), 90'000u);
+  ASSERT_TRUE(stream_.on_consumed(segment(0, 0, 1280, 90'000), done_).ok());
+  EXPECT_EQ(credit_.charged_bytes(), 88'720u);
+  stream_.close(done_);
+  EXPECT_EQ(credit_.charged_bytes(), 0u);
+}
+
+// --------------------------------------------------------------------------------------------------- malformed frames
+
+TEST_F(Receiving, on_segment__contradictions) {
+  post(2000);
+  control();
+  ASSERT_TRUE(arrive(segment(0, 0, 1024, 2000)).ok());
+  const auto refused = [&](const FrameHeader& h) {
+    const Result<std::span<std::byte>> r = stream_.on_segment(h, done_);
+    return !r.ok() && r.status().scope() == Scope::lane && r.status().code() == Code::remote;
+  };
+  EXPECT_TRUE(refused(segment(0, 1024, 900, 1999)));                // another size than before
+  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));                  // more bytes than it has
+  EXPECT_TRUE(refused(segment(1, 0, 1024, 2000)));                  // not granted
+  EXPECT_TRUE(refused(segment(kMessagesInFlight, 0, 8, 8)));        // far ahead
+  EXPECT_TRUE(refused(eager(2, kEager + 1, 0)));                    // larger than a slot
+  EXPECT_TRUE(refused(eager(2, 100, kEagerSlots)));                 // no such slot
+  FrameHeader partial = eager(3, 100, 0);
+  partial.length = 50;
+  EXPECT_TRUE(refused(partial));
+  ASSERT_TRUE(arrive(segment(0, 1024, 976, 2000)).ok());
+  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));                  // complete already
+}
+
+TEST_F(Receiving, on_segment__larger_than_its_grant) {
+  post(2000);
+  control();
+  EXPECT_FALSE(stream_.on_segment(segment(0, 0, 128, 2001), done_).ok());
+}
+
+TEST_F(Receiving, on_segment__two_lanes_bring_the_same_bytes) {
+  post(2000);
+  control();
+  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 1024, 2000), done_).ok());  // still arriving when the message comes whole
+  EXPECT_FALSE(stream_.on_segment(segment(0, 0, 2000, 2000), done_).ok());
+  ASSERT_TRUE(stream_.on_segment(segment(0, 1024, 976, 2000), done_).ok());
+}
+
+TEST_F(Receiving, on_consumed__two_lanes_bring_the_same_empty_message) {
+  post(100);
+  control();
+  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 0, 0), done_).ok());
+  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 0, 0), done_).ok());
+  ASSERT_TRUE(stream_.on_consumed(segment(0, 0, 0, 0), done_).ok());
+  EXPECT_FALSE(stream_.on_consumed(segment(0, 0, 0, 0), done_).ok());
+}
+
+// ------------------------------------------------------------------------------------------------------------ ending
+
+TEST_F(Receiving, on_close__takes_effect_after_all_messages_before_it) {
+  for (int i = 0; i < 3; ++i) post(2000);
+  control();
+  ASSERT_TRUE(stream_.on_close(close_after(2), done_).ok());
+  ASSERT_TRUE(arrive(segment(1, 0, 2000, 2000)).ok());
+  EXPECT_TRUE(done_.empty());
+  ASSERT_TRUE(arrive(segment(0, 0, 2000, 2000)).ok());
+  control();
+  ASSERT_EQ(done_.size(), 3u);
+  EXPECT_TRUE(done_[1].status.ok());
+  EXPECT_EQ(done_[2].status.code(), Code::remote);
+  EXPECT_NE(done_[2].status.message().find("after 2 messages"), std::string::npos);
+}
+
+TEST_F(Receiving, on_close__receives_posted_later_end_too) {
+  ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
+  ASSERT_TRUE(stream_.on_close(close_after(1), done_).ok());
+  post(10);
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_TRUE(done_[0].status.ok());
+  EXPECT_TRUE(holds(0, 0, 10));
+  post(10);
+  ASSERT_EQ(done_.size(), 2u);
+  EXPECT_EQ(done_[1].status.code(), Code::remote);
+}
+
+TEST_F(Receiving, on_close__fewer_messages_than_are_complete) {
+  post(10);
+  ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
+  EXPECT_FALSE(stream_.on_close(close_after(0), done_).ok());
+}
+
+TEST_F(Receiving, on_abort__ends_everything_once) {
+  for (int i = 0; i < 2; ++i) post(2000);
+  control();
+  stream_.on_abort(Status(Code::truncated, Scope::stream, "too long"), done_);
+  ASSERT_EQ(done_.size(), 2u);
+  EXPECT_EQ(done_[0].status.code(), Code::truncated);
+  EXPECT_EQ(control(), std::vector<FrameType>{});  // the peer knows
+  EXPECT_FALSE(stream_.gone());
+  stream_.close(done_);
+  EXPECT_EQ(done_.size(), 2u);
+  EXPECT_TRUE(stream_.gone());
+}
+
+TEST_F(Receiving, close__unfinished_receives_are_cancelled_and_the_sender_hears_of_it) {
+  post(2000);
+  control();
+  stream_.close(done_);
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_EQ(done_[0].status.code(), Code::cancelled);
+  EXPECT_EQ(control(), std::vector{FrameType::abort});
+  EXPECT_FALSE(stream_.gone());  // until the sender's last word
+  ASSERT_TRUE(stream_.on_close(close_after(5), done_).ok());
+  EXPECT_TRUE(stream_.gone());
+}
+
+TEST_F(Receiving, close__what_comes_afterwards_goes_nowhere) {
+  stream_.close(done_);
+  EXPECT_EQ(control(), std::vector{FrameType::close});
+  Result<std::span<std::byte>> where = stream_.on_segment(eager(0, 100, 0), done_);
+  ASSERT_TRUE(where.ok());
+  EXPECT_EQ(where->data(), nullptr);
+  EXPECT_EQ(where->size(), 100u);
+  EXPECT_TRUE(stream_.on_consumed(eager(0, 100, 0), done_).ok());
+  EXPECT_EQ(credit_.charged_bytes(), 0u);
+}
+
+TEST_F(Receiving, refuse__answers_with_the_reason_and_is_gone) {
+  RecvStream stream(9, kEager, credit_);
+  stream.refuse("its backlog is full");
+  FrameHeader h;
+  std::span<const std::byte> payload;
+  ASSERT_TRUE(stream.next_control(h, payload));
+  EXPECT_EQ(h.type, FrameType::opened);
+  EXPECT_TRUE(h.flags & kFlagRefused);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()), "its backlog is full");
+  EXPECT_TRUE(stream.gone());
+}
+
+TEST_F(Receiving, repeat_control__statements_as_they_are_now) {
+  post(2000);
+  control();
+  FrameHeader lost_grant = last_;
+  ASSERT_TRUE(arrive(segment(0, 0, 1024, 2000)).ok());
+  stream_.repeat_control(lost_grant);
+  EXPECT_EQ(control(), std::vector{FrameType::grant});
+  ASSERT_TRUE(arrive(segment(0, 1024, 976, 2000)).ok());
+  control();
+  const FrameHeader lost_ack = last_;
+  stream_.repeat_control(lost_grant);  // its message is complete by now: only the ack in it matters
+  EXPECT_EQ(control(), std::vector{FrameType::ack});
+  stream_.repeat_control(lost_ack);
+  EXPECT_EQ(control(), std::vector{FrameType::ack});
+  EXPECT_EQ(done_.size(), 1u);
+}
+
+TEST_F(Receiving, touches__only_memory_of_unfinished_receives) {
+  const std::span<std::byte> buffer = post(100);
+  EXPECT_TRUE(stream_.touches(buffer.last(1)));
+  EXPECT_FALSE(stream_.touches({buffer.data() + 100, 10}));
+  ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
+  EXPECT_FALSE(stream_.touches(buffer));
+}
+
+}  // namespace
+}  // namespace railweave::protocol

@@ -1,0 +1,81 @@
+#include "protocol/striper.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace railweave::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+LaneView lane(double megabits, Nanos min_rtt = 0us, std::uint64_t outstanding_bytes = 0) {
+  return {true, Rate::from_megabits(megabits), min_rtt, outstanding_bytes};
+}
+
+bool takes(const std::vector<LaneView>& lanes, std::size_t which, std::uint64_t waiting_bytes) {
+  const auto segment = std::uint32_t(std::min<std::uint64_t>(segment_bytes(lanes[which]), waiting_bytes));
+  OthersView others;
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    if (i != which) others.add(lanes[i], segment);
+  return finishes_in_time(lanes[which], others, segment, waiting_bytes);
+}
+
+TEST(Striper, segment_bytes__whole_lines_within_the_bounds) {
+  for (double megabits = 0.01; megabits < 1e6; megabits *= 1.3) {
+    const std::uint32_t bytes = segment_bytes(lane(megabits));
+    EXPECT_EQ(bytes % 128, 0u);
+    EXPECT_GE(bytes, 16 * KiB);
+    EXPECT_LE(bytes, 256 * KiB);
+  }
+  EXPECT_EQ(segment_bytes(LaneView{}) % 128, 0u);
+}
+
+TEST(Striper, outstanding_bytes_max__room_for_a_segment_at_any_rate) {
+  EXPECT_GT(outstanding_bytes_max(LaneView{}), 0u);
+  for (double megabits = 0.01; megabits < 1e6; megabits *= 1.3)
+    EXPECT_GT(outstanding_bytes_max(lane(megabits)), segment_bytes(lane(megabits)));
+}
+
+TEST(Striper, outstanding_bytes_max__covers_the_bandwidth_delay_product) {
+  const LaneView far = lane(10'000, 10ms);
+  EXPECT_GE(double(outstanding_bytes_max(far)), far.rate.bytes_in(far.min_rtt));
+}
+
+TEST(Striper, finishes_in_time__alone_or_unmeasured_a_lane_takes_all) {
+  EXPECT_TRUE(finishes_in_time(lane(1), OthersView{}, 64 * KiB, 64 * KiB));
+  OthersView others;
+  others.add(lane(10'000), 64 * KiB);
+  EXPECT_TRUE(finishes_in_time(LaneView{}, others, 64 * KiB, 64 * KiB));
+}
+
+TEST(Striper, finishes_in_time__a_slow_lane_leaves_the_tail_to_the_fast_one) {
+  const std::vector<LaneView> lanes{lane(1000), lane(10)};
+  EXPECT_TRUE(takes(lanes, 1, 100 * MiB));
+  EXPECT_FALSE(takes(lanes, 1, 256 * KiB));
+  EXPECT_TRUE(takes(lanes, 0, 256 * KiB));
+}
+
+TEST(Striper, finishes_in_time__a_backlog_makes_a_lane_slow) {
+  EXPECT_FALSE(takes({lane(1000, 0us, 4 * MiB), lane(1000)}, 0, 128 * KiB));
+  EXPECT_TRUE(takes({lane(1000, 0us, 64 * KiB), lane(1000, 0us, 64 * KiB)}, 0, 128 * KiB));
+}
+
+TEST(Striper, finishes_in_time__some_lane_always_takes_the_segment) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 100'000; ++round) {
+    std::vector<LaneView> lanes;
+    const std::size_t count = 2 + random() % 6;
+    for (std::size_t i = 0; i < count; ++i)
+      lanes.push_back(lane(double(1 + random() % (random() % 2 ? 10 : 100'000)), Nanos(random() % 3 ? random() % 2'000'000 : 0),
+                           random() % 2 ? random() % (4 * MiB) : 0));
+    const std::uint64_t waiting = 1 + random() % (random() % 2 ? 1000 : 4 * MiB);
+    bool taken = false;
+    for (std::size_t i = 0; i < count; ++i) taken = taken || takes(lanes, i, waiting);
+    ASSERT_TRUE(taken) << "round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace railweave::protocol
