@@ -33,6 +33,8 @@ class Inbox : public ReadyNode {
  public:
   // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
   virtual bool drain(protocol::Session& session) = 0;
+  // When the oldest unfinished request was posted; the far future when there is none. Any thread.
+  virtual TimePoint oldest_post() const = 0;
 
  protected:
   ~Inbox() = default;
@@ -83,7 +85,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void withdraw(ProtocolStream& stream, std::span<const std::byte> range);
   // The stream is forgotten, and no lane touches `ranges` (memory of its unfinished requests) any more.
   template <class ProtocolStream>
-  void close(ProtocolStream& stream, const std::vector<std::span<const std::byte>>& ranges);
+  void close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges);
+  // Counts in stats() until closed. REQUIRES: called by open() and accept() only, which make stream ends.
+  void enlist(const Inbox& inbox) { inboxes_.push_back(&inbox); }
 
   // --- progress without a caller (session_watch.h)
   struct Driven {
@@ -129,6 +133,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   protocol::Session protocol_;              // guarded by mutex_
   std::vector<protocol::Event> events_;     // guarded by mutex_
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
+  std::vector<const Inbox*> inboxes_;       // of streams not closed yet; guarded by mutex_
   int malformed_ = 0;                       // guarded by mutex_
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
   std::atomic<bool> has_events_{false};
@@ -157,9 +162,10 @@ void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> ra
 }
 
 template <class ProtocolStream>
-void LiveSession::close(ProtocolStream& stream, const std::vector<std::span<const std::byte>>& ranges) {
+void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges) {
   {
     const std::lock_guard lock(mutex_);
+    std::erase(inboxes_, &inbox);
     take_posts();
     protocol_.close(stream);
     publish();

@@ -16,6 +16,7 @@ class Request {
   enum class State : std::uint32_t { free, posted, done };
 
   std::atomic<State> state{State::free};
+  std::atomic<std::int64_t> posted_at_ns{0};  // CLOCK_MONOTONIC
   std::uint64_t bytes = 0;   // valid once done
   Status status;             // likewise
   // Of the caller's memory; the caller's thread only.

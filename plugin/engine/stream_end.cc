@@ -1,7 +1,9 @@
 #include "engine/stream_end.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
@@ -14,7 +16,7 @@ StreamEnd<F, P, B>::~StreamEnd() {
     const Request& r = requests_.at(i);
     if (r.state.load(std::memory_order_acquire) != Request::State::free && r.size > 0) ranges.push_back({r.data, r.size});
   }
-  session_->close(stream_, ranges);
+  session_->close(stream_, *this, ranges);
 }
 
 template <class F, class P, class B>
@@ -24,6 +26,7 @@ Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size) {
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
   request->size = size;
+  request->posted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
   request->state.store(Request::State::posted, std::memory_order_relaxed);
   posts_.try_push(request);  // as many places as requests
   session_->posted(*this);
@@ -53,6 +56,17 @@ Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
 template <class F, class P, class B>
 void StreamEnd<F, P, B>::withdraw(const void* data, std::size_t size) {
   if (!session_->forked()) session_->withdraw(stream_, {static_cast<const std::byte*>(data), size});
+}
+
+template <class F, class P, class B>
+TimePoint StreamEnd<F, P, B>::oldest_post() const {
+  TimePoint oldest = TimePoint::max();
+  for (std::size_t i = 0; i < requests_.capacity(); ++i) {
+    const Request& r = requests_.at(i);
+    if (r.state.load(std::memory_order_relaxed) != Request::State::posted) continue;
+    oldest = std::min(oldest, TimePoint(Nanos(r.posted_at_ns.load(std::memory_order_relaxed))));
+  }
+  return oldest;
 }
 
 template <class F, class P, class B>

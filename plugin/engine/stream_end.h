@@ -22,6 +22,7 @@ class StreamEnd : public Face, private Inbox {
   StreamEnd(std::shared_ptr<LiveSession> session, ProtocolStream& stream)
       : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
     doubtful_.reserve(kRequestsPerStream);
+    session_->enlist(*this);
   }
   ~StreamEnd() override;
 
@@ -38,6 +39,7 @@ class StreamEnd : public Face, private Inbox {
   using Range = std::span<const std::byte>;
 
   bool drain(protocol::Session& session) override;
+  TimePoint oldest_post() const override;
   bool post_held(protocol::Session& session);
   Result<Progress> finish(Request& request);
 
