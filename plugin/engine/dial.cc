@@ -70,6 +70,7 @@ void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
   const Rail& rail = (*self_.rails)[attempt.pair.local];
   attempt.what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>(std::move(attempt))).get();
+  if (kind == Hello::Kind::join) session_->join_began();
   const TimePoint deadline = std::min(deadline_, now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(kind, *raw), deadline,
                                    [this, raw, kind](Handshake::Outcome outcome) {
@@ -181,6 +182,7 @@ void Dial::on_join(Attempt& attempt, Handshake::Outcome outcome) {
       for (std::size_t i = before; i < chosen_.size(); ++i) join_pair(chosen_[i]);
     }
   }
+  session_->join_ended();
   if (attempts_.empty()) finish({});
 }
 

@@ -1,6 +1,7 @@
 #include "engine/live_session.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -40,6 +41,21 @@ bool LiveSession::has_lane(protocol::LaneId id) const {
   return false;
 }
 
+void LiveSession::join_began() {
+  const std::lock_guard lock(mutex_);
+  ++joins_;
+}
+
+void LiveSession::join_ended() {
+  Status why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--joins_ > 0 || protocol_.live_lanes() > 0) return;
+    why = last_loss_;
+  }
+  if (!why.ok()) fail(why);
+}
+
 void LiveSession::close_lanes() {
   for (int i = 0; i < lane_count(); ++i) {
     lanes_[i]->claim();
@@ -59,23 +75,30 @@ void LiveSession::withdraw_from_lanes(std::span<const std::byte> range) {
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
 void LiveSession::lane_over(LaneDriver& lane, const Status& why) {
   lane.close();
-  int live = 0;
-  bool leaving = false, goodbye = false, hopeless = why.scope() == Scope::session;
+  // A peer that leaves ends its lanes one after the other: what is still on the next one tells whether it is missed.
+  const bool ended_by_peer = why.system_errno() == 0 || why.system_errno() == ECONNRESET || why.system_errno() == EPIPE;
+  bool alive = true, missed = false;
+  Status loss;
   {
     const std::lock_guard lock(mutex_);
+    take_posts();
     protocol_.lose_lane(lane.id());
     publish();
-    live = protocol_.live_lanes();
-    goodbye = protocol_.peer_said_goodbye();
-    leaving = leaving_;
-    if (why.code() == Code::remote && why.system_errno() == 0 && why.message().starts_with("malformed"))
-      hopeless = hopeless || ++malformed_ >= kMalformedMax;
+    missed = somebody_waits();
+    const bool malformed = why.code() == Code::remote && why.system_errno() == 0 && why.message().starts_with("malformed");
+    const bool hopeless = why.scope() == Scope::session || (malformed && ++malformed_ >= kMalformedMax);
+    alive = protocol_.live_lanes() > 0 && !hopeless;
+    loss = protocol_.peer_said_goodbye()
+               ? Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left")
+               : Status(why.code() == Code::system ? Code::remote : why.code(), Scope::session,
+                        "connection to " + peer_ + " lost: " + why.message(), why.system_errno());
+    if (!alive && !hopeless && joins_ > 0) {
+      last_loss_ = loss;
+      return;
+    }
   }
-  if (goodbye && live == 0) return fail(Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left"));
-  if (!goodbye && !leaving && !over()) RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
-  if (live == 0 || hopeless)
-    fail(Status(why.code() == Code::system ? Code::remote : why.code(), Scope::session,
-                "connection to " + peer_ + " lost: " + why.message(), why.system_errno()));
+  if (alive && missed && !ended_by_peer) RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  if (!alive) fail(loss);
 }
 
 // ------------------------------------------------------------------------------------------------------------ streams
@@ -246,20 +269,33 @@ void LiveSession::accept(const protocol::Event& event) {
 
 void LiveSession::fail(const Status& why) {
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
-  bool peaceful = false;
+  bool missed = false;
   {
     const std::lock_guard lock(mutex_);
     if (over()) return;
     take_posts();
+    missed = somebody_waits();
     protocol_.fail(why);
     publish();
-    peaceful = leaving_ || protocol_.peer_said_goodbye();
     openings.swap(openings_);
     over_.store(true, std::memory_order_release);
   }
   for (auto& [id, pending] : openings) pending->fail(why);
-  if (!peaceful && why.code() != Code::cancelled) RW_WARN(net, "{}", why.message());
+  if (why.code() == Code::cancelled) {
+  } else if (missed) {
+    RW_WARN(net, "{}", why.message());
+  } else {
+    RW_INFO(net, "{}", why.message());
+  }
   owner_.on_session_over(shared_from_this());
+}
+
+// A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.
+bool LiveSession::somebody_waits() {
+  if (leaving_ || protocol_.peer_said_goodbye()) return false;
+  std::uint64_t sends = 0, receives = 0;
+  protocol_.count_unfinished(sends, receives);
+  return sends + receives + openings_.size() > 0;
 }
 
 void LiveSession::say_goodbye() {

@@ -70,6 +70,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // --- lanes. add_lane: one thread at a time (the reactor's). False: no room for another.
   bool add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::Lane> lane);
   bool has_lane(protocol::LaneId id) const;
+  // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
+  void join_began();
+  void join_ended();
   // Those added so far, closed ones included; never shrinks or moves.
   int lane_count() const { return lane_count_.load(std::memory_order_acquire); }
   LaneDriver& lane(int index) const { return *lanes_[index]; }
@@ -115,6 +118,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 
   void take_posts();              // REQUIRES: mutex_
   void publish();                 // REQUIRES: mutex_
+  bool somebody_waits();          // REQUIRES: mutex_. Some request or opening needs the peer
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, int& blocked);
   void ask_reactor();
   void handle_events();
@@ -136,6 +140,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<const Inbox*> inboxes_;       // of streams not closed yet; guarded by mutex_
   int malformed_ = 0;                       // guarded by mutex_
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
+  int joins_ = 0;                           // guarded by mutex_: lanes being dialled
+  Status last_loss_;                        // guarded by mutex_: set when the last lane went while joins_ > 0
   std::atomic<bool> has_events_{false};
 
   ReadySet ready_;                          // inboxes with posts

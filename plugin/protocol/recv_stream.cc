@@ -144,10 +144,11 @@ void RecvStream::publish(std::uint64_t acked, Completions& out) {
     out.push_back({m.request, m.size, {}});
     m = Message{};
   }
-  if (final_known_ && published_ >= final_ && posted_ > final_)
-    fail(Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
-                                                 std::to_string(final_) + " messages"),
-         false, out);
+  if (!final_known_ || published_ < final_ || posted_ <= final_) return;
+  if (final_error_.ok())
+    final_error_ = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
+                                                           std::to_string(final_) + " messages");
+  fail(final_error_, false, out);
 }
 
 // ------------------------------------------------------------------------------------------------------- peer's word
@@ -239,6 +240,7 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   if (close_pending_) {
     close_pending_ = false;
     h.type = FrameType::close;
+    h.message = ready_;  // acks that waited for company
     return true;
   }
   return false;
@@ -322,6 +324,15 @@ void RecvStream::end(State state, const Status& why, Completions& out) {
   messages_ = {};
   ready_ = granted_ = ack_sent_ = posted_;
   ack_urgent_ = leave_due_ = false;
+}
+
+void RecvStream::on_peer_lost(const Status& why, Completions& out) {
+  if (state_ != State::open) return;
+  peer_done_ = final_known_ = true;
+  final_error_ = why;
+  const auto wholly_here = [this](const Message& m) { return m.size_known && m.received == m.size; };
+  for (final_ = published_; final_ < published_ + kMessagesInFlight && wholly_here(at(final_));) ++final_;
+  publish(ready_, out);
 }
 
 bool RecvStream::touches(std::span<const std::byte> range) const {

@@ -71,6 +71,8 @@ class RecvStream {
   // --- ending
   void close(Completions& out);
   void fail(const Status& why, bool tell_peer, Completions& out);
+  // The peer is gone. Messages that are wholly here end well, those not yet posted for included; all others end with `why`.
+  void on_peer_lost(const Status& why, Completions& out);
   bool touches(std::span<const std::byte> range) const;
   bool failed() const { return state_ == State::failed; }
   bool closed() const { return state_ == State::closed; }
@@ -133,6 +135,7 @@ class RecvStream {
   bool ack_urgent_ = false, leave_due_ = false, peer_done_ = false, user_done_ = false;
   bool final_known_ = false;
   std::uint64_t final_ = 0;                        // messages the sender has at all, when it closed
+  Status final_error_;                             // of receives beyond; OK: the peer closed in peace
 
   // published_ <= ready_ <= posted_, granted_ <= posted_, ack_sent_ <= ready_.
   std::uint64_t posted_ = 0, granted_ = 0, ready_ = 0, published_ = 0;

@@ -149,7 +149,7 @@ void Session::fail(const Status& why) {
   ids.clear();
   for (const auto& [id, stream] : recv_streams_) ids.push_back(id);
   for (StreamId id : ids) {
-    recv_streams_[id]->fail(why, false, completions_);
+    recv_streams_[id]->on_peer_lost(why, completions_);
     note(*recv_streams_[id]);
   }
 }

@@ -114,7 +114,10 @@ Status Session::on_receiver_control(const FrameHeader& h, std::string_view paylo
   switch (h.type) {
     case FrameType::grant: status = s->on_grant(h, completions_); break;
     case FrameType::ack: status = s->on_ack(h, completions_); break;
-    case FrameType::close: s->on_peer_close({}, completions_); break;
+    case FrameType::close:
+      status = s->on_ack(h, completions_);
+      s->on_peer_close({}, completions_);
+      break;
     case FrameType::abort: s->on_peer_close(from_peer(h, payload), completions_); break;
     case FrameType::opened: status = s->on_opened(h, payload); break;
     default: status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
