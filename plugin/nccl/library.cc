@@ -13,8 +13,7 @@ void announce(const Config& config, const Engine& engine) {
   for (const Rail& rail : engine.rails())
     rails += fmt::format("{}{} ({:g} Gb/s{})", rails.empty() ? "" : ", ", rail.name, rail.speed.megabits() / 1000,
                          rail.speed_known ? "" : " assumed");
-  RW_INFO(init, "{} over {} as {} device{}", rails.find(',') == std::string::npos ? "rail" : "rails", rails,
-          engine.devices().size(), engine.devices().size() == 1 ? "" : "s");
+  RW_INFO(init, "rails {}; devices {}", rails, engine.devices().size());
   for (const std::string& override_text : config.overrides()) RW_INFO(env, "{}", override_text);
 }
 

@@ -39,6 +39,14 @@ int play(const std::string& role, int channel_fd, const std::string& argument) {
   }
 }
 
+// What the plugin said is half of the story of a failure.
+class TellsWarnings : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo& test) override {
+    if (!test.result()->Failed()) return;
+    for (const LogLine& line : captured_log()) std::printf("  plugin: %s\n", line.text.c_str());
+  }
+};
+
 }  // namespace
 
 const Options& options() { return the_options; }
@@ -62,6 +70,7 @@ int run(int argc, char** argv) {
   app.add_option("--channel", channel, "used by the tests: descriptor of the way back");
   CLI11_PARSE(app, argc, argv);
   default_environment();
+  testing::UnitTest::GetInstance()->listeners().Append(new TellsWarnings);
   if (job) return run_job();
   return role.empty() ? RUN_ALL_TESTS() : play(role, channel, argument);
 }

@@ -52,7 +52,8 @@ Peer::Peer(std::pair<Channel, Channel> ends, const std::string& role, const std:
     : channel_(std::move(ends.first)) {
   fcntl(channel_.fd(), F_SETFD, FD_CLOEXEC);
   std::vector<std::string> arguments{"nccl_tests", "--plugin=" + options().plugin, "--role=" + role,
-                                     "--argument=" + argument, "--channel=" + std::to_string(ends.second.fd())};
+                                     "--channel=" + std::to_string(ends.second.fd())};
+  if (!argument.empty()) arguments.push_back("--argument=" + argument);
   std::vector<std::string> variables = merged_environment(environment);
   const auto argument_pointers = pointers(arguments), variable_pointers = pointers(variables);
   pid_ = fork();
