@@ -93,7 +93,8 @@ TEST(Connect, LanesPerRailIsObeyed) {
   EXPECT_TRUE(eventually([&] { return lanes_of(*a) == 4 && lanes_of(*b) == 4; })) << lanes_of(*a) << " and " << lanes_of(*b);
   for (unsigned seed = 0; seed < 10; ++seed) ASSERT_TRUE(transfer(ends, 4 << 20, seed));
   std::size_t used = 0;
-  for (const LaneStats& lane : a->stats().sessions.front().lanes) used += lane.bytes_sent > 0;
+  const EngineStats stats = a->stats();
+  for (const LaneStats& lane : stats.sessions.front().lanes) used += lane.bytes_sent > 0;
   EXPECT_EQ(used, 4u);
 }
 
