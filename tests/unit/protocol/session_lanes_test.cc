@@ -1,0 +1,375 @@
+// Lanes lost, fences, and what goes again.
+#include <gtest/gtest.h>
+
+#include "protocol/session.h"
+#include "tests/unit/protocol/pair.h"
+
+namespace railweave::protocol {
+namespace {
+
+class Fences : public ::testing::Test {
+ protected:
+  void SetUp() override { pair_.add_lanes(2); }
+  // The frames that lane 0 takes from now on are what the tests lose.
+  std::size_t send_by_0(End from) {
+    pair_.session(from).set_blocked(1, true);
+    const std::size_t n = pair_.send(from, 0);
+    pair_.session(from).set_blocked(1, false);
+    return n;
+  }
+  std::size_t count(End end, FrameType type) {
+    return std::size_t(std::ranges::count(pair_.written(end), type, &FrameHeader::type));
+  }
+
+  Pair pair_;
+  Tickets tickets_;
+  LaneId next_ = 2;
+};
+
+TEST_F(Fences, lose_lane__exactly_the_segments_after_the_count_go_again) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(60'000);
+  std::vector<std::byte> buffer(data.size());
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  ASSERT_EQ(pair_.send(End::a, 0), 1u);
+  pair_.lose(End::b, 0);  // with the segment on the network
+  pair_.lose(End::a, 0);
+  EXPECT_TRUE(pair_.a().has_control());
+  EXPECT_FALSE(pair_.a().has_data());  // until b's FENCE says what it consumed
+  pair_.send(End::a, 1);
+  EXPECT_EQ(count(End::a, FrameType::segment), 1u);
+  pair_.run();
+  EXPECT_EQ(count(End::a, FrameType::segment), 2u);
+  EXPECT_TRUE(buffer == data);
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);
+}
+
+TEST_F(Fences, lose_lane__what_was_consumed_but_not_reported_does_not_go_again) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(60'000);
+  std::vector<std::byte> buffer(data.size());
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  ASSERT_EQ(pair_.send(End::a, 0), 1u);
+  pair_.receive(End::b, 0);
+  pair_.lose_both(0);
+  pair_.run();
+  EXPECT_EQ(count(End::a, FrameType::segment), 1u);
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  pair_.a().close(ends.out);
+  pair_.b().close(ends.in);
+  pair_.run();
+  pair_.open();
+  pair_.run();
+  EXPECT_EQ(pair_.a().send_streams(), 1u);  // no frame of the dead lane holds the closed stream
+}
+
+TEST_F(Fences, lose_lane__a_half_read_segment_comes_again_whole) {
+  const Pair::Ends ends = pair_.open();
+  for (const std::size_t size : {500ul, 60'000ul}) {
+    for (const bool posted_before : {true, false}) {
+      if (!posted_before && size > 16 * KiB) continue;
+      const LaneId lane = LaneId(pair_.a().live_lanes() == 2 && pair_.b().live_lanes() == 2 ? 0 : next_);
+      if (lane == next_) pair_.add_lane(next_++, 0, 0);
+      const auto data = pattern(size, std::uint32_t(size));
+      std::vector<std::byte> buffer(size);
+      const std::size_t before = pair_.done(End::b).size();
+      if (posted_before) pair_.b().post(ends.in, tickets_[0], buffer.data(), size);
+      pair_.run();
+      pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+      for (LaneId other = 1; other < next_; ++other) pair_.a().set_blocked(other, other != lane);
+      ASSERT_EQ(pair_.take(End::a, lane, 1), 1u);
+      pair_.write(End::a, lane);
+      Result<std::span<std::byte>> target = pair_.read_header(End::b, lane);
+      ASSERT_TRUE(target.ok());
+      std::fill_n(target->data(), size / 2, std::byte{0xee});
+      pair_.lose_both(lane);
+      for (LaneId other = 1; other < next_; ++other) pair_.a().set_blocked(other, false);
+      if (!posted_before) pair_.b().post(ends.in, tickets_[0], buffer.data(), size);
+      pair_.run();
+      ASSERT_EQ(pair_.done(End::b).size(), before + 1);
+      EXPECT_TRUE(buffer == data);
+    }
+  }
+}
+
+TEST_F(Fences, lose_lane__taken_and_never_written) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100);
+  std::vector<std::byte> buffer(100);
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  ASSERT_EQ(pair_.take(End::a, 0), 1u);
+  pair_.lose_both(0);
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_TRUE(buffer == data);
+}
+
+TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
+  // OPEN
+  SendStream& out = pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_EQ(send_by_0(End::a), 1u);
+  pair_.lose_both(0);
+  pair_.run();
+  ASSERT_EQ(pair_.events(End::b).back().kind, Event::Kind::incoming);
+  // OPENED, GRANT
+  RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
+  std::vector<std::byte> buffer(60'000);
+  pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
+  pair_.add_lane(2, 0, 0);
+  EXPECT_EQ(pair_.send(End::b, 1) + pair_.send(End::b, 2), 2u);
+  const LaneId used = pair_.arriving(End::a, 1) ? 1 : 2;
+  pair_.lose_both(used);
+  pair_.run();
+  EXPECT_TRUE(out.opened());
+  const auto data = pattern(buffer.size());
+  pair_.a().post(out, tickets_[1], data.data(), data.size());
+  // ACK
+  pair_.add_lane(3, 0, 0);
+  const LaneId rest = used == 1 ? 2 : 1;
+  pair_.send(End::a, rest);
+  pair_.send(End::a, 3);
+  pair_.receive(End::b, rest);
+  pair_.receive(End::b, 3);
+  ASSERT_EQ(pair_.send(End::b, rest) + pair_.send(End::b, 3), 1u);
+  const LaneId acked = pair_.arriving(End::a, 3) ? 3 : rest;
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);
+  pair_.lose_both(acked);
+  EXPECT_EQ(pair_.done(End::a).size(), 0u);
+  pair_.run();
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_TRUE(buffer == data);
+  // CLOSE and GOODBYE
+  pair_.add_lane(4, 0, 0);
+  pair_.a().close(out);
+  pair_.a().say_goodbye();
+  const LaneId last = acked == 3 ? rest : 3;
+  ASSERT_EQ(pair_.send(End::a, last) + pair_.send(End::a, 4), 2u);
+  pair_.lose_both(pair_.arriving(End::b, 4) ? 4 : last);
+  pair_.run();
+  EXPECT_TRUE(pair_.b().peer_said_goodbye());
+  pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
+  EXPECT_EQ(in.error().code(), Code::remote);
+}
+
+TEST_F(Fences, on_fence__before_the_loss_is_seen_here) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100);
+  std::vector<std::byte> buffer(100);
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  ASSERT_EQ(pair_.send(End::a, 0), 1u);
+  pair_.lose(End::b, 0);
+  pair_.send(End::b, 1);
+  pair_.receive(End::a, 1);
+  ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_condemned);
+  EXPECT_EQ(pair_.events(End::a).back().lane, 0);
+  EXPECT_FALSE(pair_.a().has_data());  // we may still be writing there
+  pair_.lose(End::a, 0);
+  EXPECT_TRUE(pair_.a().has_data());
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  EXPECT_TRUE(buffer == data);
+}
+
+TEST_F(Fences, on_fence__a_fence_is_lost_with_its_own_lane) {
+  pair_.add_lane(2, 0, 0);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100);
+  std::vector<std::byte> buffer(100);
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  ASSERT_EQ(pair_.send(End::a, 0), 1u);
+  pair_.lose_both(0);
+  pair_.send(End::b, 1);  // FENCE(0), lost with lane 1
+  pair_.send(End::b, 2);
+  pair_.lose_both(pair_.arriving(End::a, 1) ? 1 : 2);
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  EXPECT_TRUE(buffer == data);
+  EXPECT_GE(count(End::b, FrameType::fence), 3u);
+}
+
+TEST_F(Fences, lose_lane__without_a_lane_left_all_waits_for_the_next_one) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(60'000);
+  std::vector<std::byte> buffer(data.size());
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  pair_.send(End::a, 0);
+  pair_.lose_both(0);
+  pair_.lose_both(1);
+  EXPECT_EQ(pair_.a().live_lanes(), 0);
+  pair_.run();
+  EXPECT_TRUE(pair_.done(End::a).empty());
+  pair_.add_lane(2, 0, 0);
+  pair_.run();
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_TRUE(buffer == data);
+}
+
+// ------------------------------------------------------------------------------------------ fences of unknown lanes
+
+class Injected : public ::testing::Test {
+ protected:
+  void SetUp() override { session_.add_lane(0, 0, 0); }
+  Status inject(FrameHeader h, std::string_view payload = {}) {
+    h.sequence = sequence_++;
+    if (h.type != FrameType::segment) h.length = std::uint32_t(payload.size());
+    std::array<std::byte, kFrameHeaderBytes> bytes;
+    encode(h, bytes);
+    Result<std::span<std::byte>> target = session_.on_header(0, bytes);
+    if (!target.ok()) return target.status();
+    if (!payload.empty() && target->data()) std::memcpy(target->data(), payload.data(), payload.size());
+    return session_.on_consumed(0);
+  }
+  static FrameHeader header(FrameType type, StreamId stream = 0, std::uint8_t flags = 0) {
+    FrameHeader h;
+    h.type = type;
+    h.stream = stream;
+    h.flags = flags;
+    return h;
+  }
+  static FrameHeader fence(LaneId lane, std::uint64_t count) {
+    FrameHeader h = header(FrameType::fence);
+    h.aux = lane;
+    h.a = count;
+    return h;
+  }
+  std::vector<FrameHeader> taken() {
+    std::array<OutgoingFrame, 256> frames;
+    std::vector<FrameHeader> out;
+    const std::size_t n = session_.next_frames(0, frames, true);
+    for (std::size_t i = 0; i < n; ++i) out.push_back(frames[i].header);
+    return out;
+  }
+
+  Session session_{SessionOptions{}};
+  std::uint32_t sequence_ = 0;
+};
+
+TEST_F(Injected, on_fence__for_a_lane_that_never_came_here_is_answered) {
+  ASSERT_TRUE(inject(fence(5, 0)).ok());
+  ASSERT_TRUE(inject(fence(5, 0)).ok());
+  const auto frames = taken();
+  ASSERT_EQ(frames.size(), 1u);
+  EXPECT_EQ(frames[0].type, FrameType::fence);
+  EXPECT_EQ(frames[0].aux, 5);
+  EXPECT_EQ(frames[0].a, 0u);
+  session_.add_lane(5, 0, 0);  // its welcome came too late
+  ASSERT_EQ(session_.events().size(), 1u);
+  EXPECT_EQ(session_.events()[0].kind, Event::Kind::lane_condemned);
+  EXPECT_EQ(session_.events()[0].lane, 5);
+  EXPECT_EQ(session_.live_lanes(), 1);
+  std::array<OutgoingFrame, 4> none;
+  EXPECT_EQ(session_.next_frames(5, none, true), 0u);
+  session_.lose_lane(5);
+  EXPECT_TRUE(session_.error().ok());
+}
+
+TEST_F(Injected, on_fence__unknown_lanes_are_bounded_and_consumed_nothing) {
+  EXPECT_EQ(inject(fence(5, 1)).scope(), Scope::lane);
+  Status status;
+  LaneId lane = 10;
+  for (; lane < 1000 && status.ok(); ++lane) status = inject(fence(lane, 0));
+  EXPECT_LT(lane, 100);
+  EXPECT_EQ(status.scope(), Scope::lane);
+}
+
+TEST_F(Injected, on_fence__an_impossible_count_fails_the_session) {
+  session_.add_lane(1, 1, 1);
+  session_.lose_lane(1);
+  EXPECT_EQ(inject(fence(1, 3)).scope(), Scope::session);
+  EXPECT_EQ(session_.error().scope(), Scope::session);
+}
+
+// --------------------------------------------------------------------------------------------------- malformed frames
+
+TEST_F(Injected, on_header__damaged) {
+  std::array<std::byte, kFrameHeaderBytes> noise{};
+  const Result<std::span<std::byte>> result = session_.on_header(0, noise);
+  EXPECT_EQ(result.status().scope(), Scope::lane);
+}
+
+TEST_F(Injected, on_header__on_a_lane_that_was_given_up) {
+  session_.lose_lane(0);
+  EXPECT_EQ(inject(header(FrameType::keep)).scope(), Scope::lane);
+}
+
+TEST_F(Injected, on_header__out_of_sequence_and_more_consumed_than_was_written) {
+  sequence_ = 1;
+  EXPECT_EQ(inject(header(FrameType::keep)).scope(), Scope::lane);
+  sequence_ = 0;
+  FrameHeader h = header(FrameType::keep);
+  h.consumed = 1;
+  EXPECT_EQ(inject(h).scope(), Scope::lane);
+}
+
+TEST_F(Injected, on_control__streams_that_were_never_opened) {
+  FrameHeader segment = header(FrameType::segment, 3);
+  segment.length = 1;
+  segment.b = 1;
+  EXPECT_EQ(inject(segment).scope(), Scope::lane);
+  sequence_ = 0;  // a segment refused was not consumed
+  for (const FrameType type : {FrameType::close, FrameType::abort})
+    EXPECT_EQ(inject(header(type, 3)).scope(), Scope::lane) << name_of(type);
+}
+
+TEST_F(Injected, on_control__receivers_words_for_streams_never_opened) {
+  for (const FrameType type : {FrameType::grant, FrameType::ack, FrameType::opened, FrameType::close, FrameType::abort})
+    EXPECT_EQ(inject(header(type, 3, kFlagFromReceiver)).scope(), Scope::lane) << name_of(type);
+}
+
+TEST_F(Injected, on_control__words_of_the_wrong_end) {
+  ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
+  EXPECT_EQ(inject(header(FrameType::grant, 0)).scope(), Scope::lane);
+  EXPECT_EQ(inject(header(FrameType::opened, 0)).scope(), Scope::lane);
+  session_.open_stream(Class::normal, 0, ~0ull);
+  EXPECT_EQ(inject(header(FrameType::segment, 9)).scope(), Scope::lane);
+}
+
+TEST_F(Injected, on_open__impossible_classes_and_ids) {
+  FrameHeader h = header(FrameType::open, 0);
+  h.aux = kClasses;
+  EXPECT_EQ(inject(h).scope(), Scope::lane);
+  EXPECT_EQ(inject(header(FrameType::open, 0xffffffff)).scope(), Scope::lane);
+  EXPECT_EQ(inject(header(FrameType::open, kStreamsMax + 1)).scope(), Scope::lane);
+  EXPECT_EQ(session_.recv_streams(), 0u);
+}
+
+TEST_F(Injected, on_open__repeated) {
+  ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
+  ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
+  EXPECT_EQ(session_.events().size(), 1u);
+}
+
+TEST_F(Injected, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
+  ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
+  session_.refuse_stream(0, "no");
+  ASSERT_EQ(taken().size(), 1u);
+  session_.on_written(0, 1);
+  session_.on_released(0, 1);
+  FrameHeader h = header(FrameType::keep);
+  h.consumed = 1;
+  ASSERT_TRUE(inject(h).ok());
+  ASSERT_EQ(session_.recv_streams(), 0u);
+  FrameHeader segment = header(FrameType::segment, 0);
+  segment.length = 100;
+  segment.b = 100;
+  segment.consumed = 1;
+  std::array<std::byte, kFrameHeaderBytes> bytes;
+  segment.sequence = sequence_++;
+  encode(segment, bytes);
+  Result<std::span<std::byte>> target = session_.on_header(0, bytes);
+  ASSERT_TRUE(target.ok());
+  EXPECT_EQ(target->data(), nullptr);
+  EXPECT_EQ(target->size(), 100u);
+  EXPECT_TRUE(session_.on_consumed(0).ok());
+}
+
+}  // namespace
+}  // namespace railweave::protocol

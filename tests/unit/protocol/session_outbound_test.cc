@@ -1,0 +1,209 @@
+// Which lane carries what, and in which order.
+#include <gtest/gtest.h>
+
+#include "protocol/session.h"
+#include "tests/unit/protocol/pair.h"
+
+namespace railweave::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Scheduling : public ::testing::Test {
+ protected:
+  struct Load {
+    Class priority;
+    std::size_t bytes;
+    std::uint64_t rails = ~0ull;
+  };
+  // Streams with a granted receive of that size each; start() posts the sends.
+  std::vector<StreamId> prepare(std::initializer_list<Load> loads) {
+    std::vector<StreamId> ids;
+    for (const Load& load : loads) {
+      const Pair::Ends ends = pair_.open(load.priority, load.rails);
+      data_.emplace_back(load.bytes);
+      buffers_.emplace_back(load.bytes);
+      pair_.b().post(ends.in, tickets_[used_++], buffers_.back().data(), load.bytes);
+      streams_.push_back(ends);
+      ids.push_back(ends.out.id());
+    }
+    pair_.run();
+    return ids;
+  }
+  void start(StreamId id) { pair_.a().post(streams_[id].out, tickets_[used_++], data_[id].data(), data_[id].size()); }
+  StreamId load(Class priority, std::size_t bytes, std::uint64_t rails = ~0ull) {
+    const StreamId id = prepare({{priority, bytes, rails}})[0];
+    start(id);
+    return id;
+  }
+  void add_lanes(int count) {
+    pair_.add_lanes(count);
+    for (int i = 0; i < count; ++i) lanes_.push_back(LaneId(i));
+  }
+  // Takes one segment at a time, as if each left the lane at once.
+  std::vector<FrameHeader> drain(LaneId lane, int segments) {
+    std::vector<FrameHeader> out;
+    for (int i = 0; i < segments && pair_.take(End::a, lane, 1) == 1; ++i) {
+      pair_.write(End::a, lane);
+      out.push_back(pair_.written(End::a).back());
+      EXPECT_EQ(out.back().type, FrameType::segment);
+      pair_.receive(End::b, lane);
+      pair_.settle(End::a, lane);
+      pair_.send(End::b, lane);
+      pair_.receive(End::a, lane);
+    }
+    return out;
+  }
+
+  Pair pair_;
+  Tickets tickets_;
+  std::size_t used_ = 0;
+  std::vector<LaneId> lanes_;
+  std::vector<Pair::Ends> streams_;  // by id
+  std::deque<std::vector<std::byte>> data_, buffers_;
+};
+
+TEST_F(Scheduling, take_data__an_urgent_stream_overtakes_between_two_segments) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::bulk, 4 * MiB}, {Class::urgent, 300'000}});
+  start(ids[0]);
+  for (const FrameHeader& h : drain(0, 3)) EXPECT_EQ(h.stream, ids[0]);
+  start(ids[1]);
+  for (const FrameHeader& h : drain(0, 4)) EXPECT_EQ(h.stream, ids[1]);
+}
+
+TEST_F(Scheduling, take_data__nothing_starves) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::bulk, 16 * MiB}, {Class::normal, 16 * MiB}, {Class::urgent, 16 * MiB}});
+  for (const StreamId id : ids) start(id);
+  std::map<StreamId, int> count;
+  for (const FrameHeader& h : drain(0, 180)) ++count[h.stream];
+  EXPECT_GE(count[ids[1]], 9);
+  EXPECT_GE(count[ids[0]], 9);
+  EXPECT_LE(count[ids[1]], 20);
+  EXPECT_LE(count[ids[0]], 20);
+}
+
+TEST_F(Scheduling, take_data__asking_in_vain_overtakes_nobody) {
+  add_lanes(2);
+  const auto ids = prepare({{Class::bulk, 200'000}, {Class::urgent, 200'000}});
+  pair_.teach(End::a, 0, Rate::from_megabits(10'000));
+  pair_.teach(End::a, 1, Rate::from_megabits(1));
+  for (const StreamId id : ids) start(id);
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(pair_.take(End::a, 1, 1), 0u);  // the slow lane leaves all to the fast one
+  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);
+  pair_.write(End::a, 0);
+  EXPECT_EQ(pair_.written(End::a).back().stream, ids[1]);
+}
+
+TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::normal, 8 * MiB}, {Class::normal, 20'000}});
+  const Pair::Ends small = streams_[ids[1]];  // many small messages: a segment each
+  start(ids[0]);
+  std::map<StreamId, std::uint64_t> bytes;
+  for (int round = 0; round < 60; ++round) {
+    while (small.out.unfinished() < 40) {
+      pair_.b().post(small.in, tickets_[1], buffers_[1].data(), buffers_[1].size());
+      pair_.a().post(small.out, tickets_[2], data_[1].data(), data_[1].size());
+      pair_.send(End::b, 0);
+      pair_.receive(End::a, 0);
+    }
+    for (const FrameHeader& h : drain(0, 3)) bytes[h.stream] += h.length;
+  }
+  const double share = double(bytes[ids[0]]) / double(bytes[ids[0]] + bytes[ids[1]]);
+  EXPECT_NEAR(share, 0.5, 0.1);
+}
+
+TEST_F(Scheduling, take_data__a_slow_lane_gets_no_segment_that_would_finish_late) {
+  add_lanes(2);
+  pair_.teach(End::a, 0, Rate::from_megabits(10'000));
+  pair_.teach(End::a, 1, Rate::from_megabits(10));
+  load(Class::normal, 256 * KiB);
+  EXPECT_EQ(pair_.take(End::a, 1, 1), 0u);
+  EXPECT_EQ(pair_.take(End::a, 0, 1), 1u);
+}
+
+TEST_F(Scheduling, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
+  add_lanes(2);
+  pair_.teach(End::a, 0, Rate::from_megabits(10'000));
+  pair_.teach(End::a, 1, Rate::from_megabits(10));
+  load(Class::normal, 32 * MiB);
+  EXPECT_EQ(pair_.take(End::a, 1, 1), 1u);
+}
+
+TEST_F(Scheduling, take_data__small_messages_between_lanes_of_known_rate_and_distance) {
+  add_lanes(3);
+  for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(1000), 200us);
+  load(Class::normal, 8);
+  for (const LaneId lane : lanes_) pair_.settle(End::a, lane);
+  std::size_t taken = 0;
+  for (const LaneId lane : lanes_) taken += pair_.take(End::a, lane, 1);
+  EXPECT_EQ(taken, 1u);
+}
+
+TEST_F(Scheduling, take_data__a_stream_waits_for_no_lane_it_may_not_use) {
+  add_lanes(2);
+  pair_.teach(End::a, 0, Rate::from_megabits(10'000));
+  pair_.teach(End::a, 1, Rate::from_megabits(10));
+  load(Class::normal, 256 * KiB, 0b10);  // rail 1: the slow lane
+  EXPECT_EQ(pair_.take(End::a, 0, 1), 0u);
+  EXPECT_EQ(pair_.take(End::a, 1, 1), 1u);
+}
+
+TEST_F(Scheduling, take_data__any_lane_serves_where_none_joins_the_streams_rails) {
+  add_lanes(2);
+  load(Class::normal, 256 * KiB, 0b1000);
+  EXPECT_EQ(pair_.take(End::a, 0, 1), 1u);
+}
+
+TEST_F(Scheduling, take_data__a_new_lane_starts_with_one_segment) {
+  add_lanes(1);
+  load(Class::normal, 16 * MiB);
+  EXPECT_EQ(pair_.take(End::a, 0), 1u);
+  EXPECT_EQ(pair_.take(End::a, 0), 0u);
+}
+
+TEST_F(Scheduling, take_control__goes_by_the_lane_that_delivers_first_unless_it_is_stuck) {
+  add_lanes(2);
+  pair_.teach(End::a, 0, Rate::from_megabits(1000), 10ms);
+  pair_.teach(End::a, 1, Rate::from_megabits(1000), 1ms);
+  pair_.a().open_stream(Class::normal, 1, ~0ull);
+  EXPECT_EQ(pair_.take(End::a, 0), 0u);
+  pair_.a().set_blocked(1, true);
+  EXPECT_EQ(pair_.take(End::a, 0), 1u);
+  pair_.a().set_blocked(1, false);
+  pair_.a().open_stream(Class::normal, 1, ~0ull);
+  EXPECT_EQ(pair_.take(End::a, 1), 1u);
+}
+
+TEST_F(Scheduling, next_frames__both_ends_fill_the_lane_with_small_frames_at_once) {
+  add_lanes(1);
+  std::vector<SendStream*> out_a, out_b;
+  std::vector<RecvStream*> in_a, in_b;
+  for (int i = 0; i < 40; ++i) {
+    const Pair::Ends ends = pair_.open();
+    out_a.push_back(&ends.out);
+    in_b.push_back(&ends.in);
+    SendStream& out = pair_.b().open_stream(Class::normal, 7, ~0ull);
+    pair_.run();
+    in_a.push_back(&pair_.a().accept_stream(out.id(), ~0ull));
+    out_b.push_back(&out);
+    pair_.run();
+  }
+  std::vector<std::byte> buffer(64);
+  for (std::size_t i = 0; i < out_a.size(); ++i)
+    for (std::size_t m = 0; m < kMessagesInFlight; ++m) {
+      pair_.b().post(*in_b[i], tickets_[0], buffer.data(), 50'000);
+      pair_.a().post(*in_a[i], tickets_[0], buffer.data(), 50'000);
+    }
+  while (pair_.send(End::a, 0) + pair_.send(End::b, 0) > 0) {  // neither reads: 2560 grants each way do not fit
+  }
+  EXPECT_TRUE(pair_.a().has_control() || pair_.a().has_lazy());
+  pair_.run();
+  EXPECT_FALSE(pair_.a().has_control() || pair_.a().has_lazy());
+  EXPECT_FALSE(pair_.b().has_control() || pair_.b().has_lazy());
+}
+
+}  // namespace
+}  // namespace railweave::protocol

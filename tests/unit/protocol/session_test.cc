@@ -1,0 +1,299 @@
+#include "protocol/session.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/protocol/pair.h"
+
+namespace railweave::protocol {
+namespace {
+
+class SessionPair : public ::testing::Test {
+ protected:
+  void send(SendStream& stream, const std::vector<std::byte>& data) {
+    pair_.a().post(stream, tickets_[tickets_used_++], data.data(), data.size());
+  }
+  std::vector<std::byte>& receive(RecvStream& stream, std::size_t capacity) {
+    buffers_.emplace_back(capacity);
+    pair_.b().post(stream, tickets_[tickets_used_++], buffers_.back().data(), capacity);
+    return buffers_.back();
+  }
+  std::size_t good(End end) {
+    return std::size_t(std::ranges::count_if(pair_.done(end), [](const Completion& c) { return c.status.ok(); }));
+  }
+
+  Pair pair_;
+  Tickets tickets_;
+  std::size_t tickets_used_ = 0;
+  std::deque<std::vector<std::byte>> buffers_;
+};
+
+// ----------------------------------------------------------------------------------------------------------- streams
+
+TEST_F(SessionPair, open_stream__is_answered_with_an_event_at_each_end) {
+  pair_.add_lanes(1);
+  SendStream& out = pair_.a().open_stream(Class::urgent, 42, 0b101);
+  pair_.run();
+  ASSERT_EQ(pair_.events(End::b).size(), 1u);
+  const Event incoming = pair_.events(End::b)[0];
+  EXPECT_EQ(incoming.kind, Event::Kind::incoming);
+  EXPECT_EQ(incoming.listener, 42u);
+  EXPECT_TRUE(pair_.events(End::a).empty());
+  pair_.b().accept_stream(incoming.stream, ~0ull);
+  pair_.run();
+  ASSERT_EQ(pair_.events(End::a).size(), 1u);
+  EXPECT_EQ(pair_.events(End::a)[0].kind, Event::Kind::opened);
+  EXPECT_EQ(pair_.events(End::a)[0].stream, out.id());
+  EXPECT_TRUE(pair_.events(End::a)[0].status.ok());
+}
+
+TEST_F(SessionPair, refuse_stream__the_opener_hears_why_and_both_forget_it) {
+  pair_.add_lanes(1);
+  SendStream& out = pair_.a().open_stream(Class::normal, 42, ~0ull);
+  pair_.run();
+  pair_.b().refuse_stream(out.id(), "no such listener");
+  pair_.run();
+  ASSERT_EQ(pair_.events(End::a).size(), 1u);
+  EXPECT_NE(pair_.events(End::a)[0].status.message().find("no such listener"), std::string::npos);
+  pair_.a().close(out);
+  const Pair::Ends ends = pair_.open();  // traffic that carries `consumed`
+  pair_.a().close(ends.out);
+  pair_.b().close(ends.in);
+  pair_.run();
+  EXPECT_EQ(pair_.a().send_streams(), 0u);
+}
+
+TEST_F(SessionPair, on_open__opens_overtake_each_other_on_two_lanes) {
+  pair_.add_lanes(2);
+  SendStream& first = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);
+  pair_.write(End::a, 0);
+  SendStream& second = pair_.a().open_stream(Class::normal, 2, ~0ull);
+  ASSERT_EQ(pair_.take(End::a, 1, 1), 1u);  // lane 0 holds more by now
+  pair_.write(End::a, 1);
+  pair_.receive(End::b, 1);
+  pair_.receive(End::b, 0);
+  ASSERT_EQ(pair_.events(End::b).size(), 2u);
+  EXPECT_EQ(pair_.events(End::b)[0].stream, second.id());
+  EXPECT_EQ(pair_.events(End::b)[1].stream, first.id());
+}
+
+TEST_F(SessionPair, close__the_receivers_close_overtakes_its_opened) {
+  pair_.add_lanes(2);
+  SendStream& out = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  pair_.run();
+  RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
+  ASSERT_EQ(pair_.take(End::b, 0, 1) + pair_.take(End::b, 1, 1), 1u);
+  pair_.b().close(in);
+  ASSERT_EQ(pair_.take(End::b, 0, 1) + pair_.take(End::b, 1, 1), 1u);
+  for (const LaneId lane : {LaneId(0), LaneId(1)}) pair_.write(End::b, lane);
+  const bool opened_on_0 = pair_.written(End::b)[pair_.written(End::b).size() - 2].type == FrameType::opened;
+  pair_.receive(End::a, opened_on_0 ? 1 : 0);
+  ASSERT_EQ(pair_.events(End::a).size(), 1u);
+  EXPECT_EQ(pair_.events(End::a)[0].kind, Event::Kind::opened);
+  EXPECT_FALSE(pair_.events(End::a)[0].status.ok());
+  pair_.receive(End::a, opened_on_0 ? 0 : 1);
+  EXPECT_EQ(pair_.events(End::a).size(), 1u);
+}
+
+TEST_F(SessionPair, close__streams_are_forgotten_once_nothing_refers_to_them) {
+  pair_.add_lanes(2);
+  for (int i = 0; i < 200; ++i) {
+    const Pair::Ends ends = pair_.open();
+    const auto data = pattern(40'000);
+    receive(ends.in, data.size());
+    send(ends.out, data);
+    pair_.run();
+    EXPECT_TRUE(buffers_.back() == data);
+    i % 2 ? pair_.a().close(ends.out) : pair_.b().close(ends.in);
+    pair_.run();
+    i % 2 ? pair_.b().close(ends.in) : pair_.a().close(ends.out);
+    pair_.run();
+    tickets_used_ = 0;
+  }
+  EXPECT_LE(pair_.a().send_streams(), 60u);  // frames of the last few wait for a report of what was consumed
+  EXPECT_LE(pair_.b().recv_streams(), 60u);
+}
+
+TEST_F(SessionPair, close__an_eager_message_on_its_way_while_both_close) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100);
+  send(ends.out, data);
+  pair_.run();
+  pair_.a().close(ends.out);
+  pair_.b().close(ends.in);
+  pair_.run();
+  const Pair::Ends more = pair_.open();
+  const StreamId id = more.out.id();
+  pair_.run();
+  EXPECT_EQ(pair_.a().send_streams(), 1u) << "stream " << id << " and no other";
+  EXPECT_EQ(good(End::a), 1u);
+}
+
+// ---------------------------------------------------------------------------------------------------------- matching
+
+TEST_F(SessionPair, post__messages_of_all_sizes_arrive_whole_over_three_lanes) {
+  pair_.add_lanes(3);
+  const Pair::Ends ends = pair_.open();
+  std::vector<std::vector<std::byte>> sent;
+  for (const std::size_t size : {0ul, 1ul, 127ul, 128ul, 16'384ul, 16'385ul, 65'536ul, 262'145ul, 3'000'001ul}) {
+    sent.push_back(pattern(size, std::uint32_t(size)));
+    receive(ends.in, size + size % 3);
+  }
+  for (const auto& data : sent) send(ends.out, data);
+  pair_.run();
+  ASSERT_EQ(good(End::a), sent.size());
+  ASSERT_EQ(good(End::b), sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    EXPECT_EQ(pair_.done(End::b)[i].bytes, sent[i].size());
+    EXPECT_TRUE(std::equal(sent[i].begin(), sent[i].end(), buffers_[i].begin())) << i;
+  }
+}
+
+TEST_F(SessionPair, post__a_smaller_receive_fails_at_both_ends) {
+  pair_.add_lanes(2);
+  for (const std::size_t size : {100ul, 100'000ul}) {
+    const Pair::Ends ends = pair_.open();
+    const auto data = pattern(size);
+    send(ends.out, data);
+    receive(ends.in, size - 1);
+    pair_.run();
+    EXPECT_EQ(ends.out.error().code(), Code::truncated);
+    EXPECT_EQ(ends.in.error().code(), Code::truncated);
+    EXPECT_EQ(pair_.done(End::b).back().status.code(), Code::truncated);
+  }
+  EXPECT_TRUE(pair_.a().error().ok());
+  EXPECT_TRUE(pair_.b().error().ok());
+}
+
+TEST_F(SessionPair, withdraw__fails_the_stream_and_tells_the_peer) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100'000);
+  send(ends.out, data);
+  std::vector<std::byte>& buffer = receive(ends.in, data.size());
+  EXPECT_FALSE(pair_.b().withdraw(ends.in, {buffer.data() + buffer.size(), 1}));
+  EXPECT_TRUE(pair_.b().withdraw(ends.in, std::span(buffer).last(1)));
+  EXPECT_EQ(pair_.done(End::b).back().status.code(), Code::cancelled);
+  pair_.run();
+  ASSERT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_EQ(pair_.done(End::a)[0].status.code(), Code::remote);
+  EXPECT_EQ(ends.out.error().scope(), Scope::stream);
+}
+
+// ----------------------------------------------------------------------------------------------------- acks and done
+
+TEST_F(SessionPair, on_written__a_receive_is_done_only_when_its_ack_was_written) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(60'000);
+  receive(ends.in, data.size());
+  pair_.run();
+  send(ends.out, data);
+  pair_.send(End::a, 0);
+  pair_.receive(End::b, 0);
+  EXPECT_EQ(pair_.done(End::b).size(), 0u);
+  ASSERT_EQ(pair_.take(End::b, 0), 1u);
+  EXPECT_EQ(pair_.done(End::b).size(), 0u);
+  pair_.write(End::b, 0);
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);
+  EXPECT_EQ(pair_.done(End::a).size(), 0u);
+  pair_.receive(End::a, 0);
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+}
+
+TEST_F(SessionPair, publish_without_acks__when_every_lane_is_stuck) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(60'000);
+  receive(ends.in, data.size());
+  pair_.run();
+  send(ends.out, data);
+  pair_.send(End::a, 0);
+  pair_.receive(End::b, 0);
+  pair_.b().publish_without_acks();
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);
+  pair_.run();
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+}
+
+TEST_F(SessionPair, next_frames__lazy_acks_wait_for_company_unless_flushed) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(8);
+  receive(ends.in, 8);
+  pair_.run();
+  send(ends.out, data);
+  pair_.send(End::a, 0);
+  pair_.receive(End::b, 0);
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);  // eager: no ack needed
+  EXPECT_TRUE(pair_.b().has_lazy());
+  EXPECT_EQ(pair_.take(End::b, 0, 16, false), 0u);
+  EXPECT_EQ(pair_.take(End::b, 0, 16, true), 1u);
+}
+
+// ------------------------------------------------------------------------------------------------ small credit pools
+
+TEST(SmallCap, next_frames__many_large_messages_through_a_pool_of_nothing) {
+  for (const std::uint64_t cap : {0ull, 1ull, 100'000ull, 1'000'000ull}) {
+    Pair pair({}, {.incast_cap_bytes = cap});
+    pair.add_lanes(2);
+    constexpr int kStreams = 5, kMessages = 4;
+    Tickets tickets;
+    std::vector<std::vector<std::byte>> sent, buffers;
+    for (int m = 0; m < kMessages; ++m) sent.push_back(pattern(700'000 + std::size_t(m), std::uint32_t(m)));
+    buffers.reserve(kStreams * kMessages);
+    for (int s = 0; s < kStreams; ++s) {
+      const Pair::Ends ends = pair.open();
+      for (int m = 0; m < kMessages; ++m) {
+        buffers.emplace_back(800'000);
+        pair.b().post(ends.in, tickets[std::size_t(m)], buffers.back().data(), 800'000);
+        pair.a().post(ends.out, tickets[std::size_t(m)], sent[std::size_t(m)].data(), sent[std::size_t(m)].size());
+      }
+    }
+    pair.run();
+    EXPECT_EQ(pair.done(End::a).size(), std::size_t(kStreams * kMessages)) << "cap " << cap;
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      EXPECT_TRUE(std::equal(sent[i % kMessages].begin(), sent[i % kMessages].end(), buffers[i].begin()));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ ending
+
+TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100'000);
+  send(ends.out, data);
+  receive(ends.in, data.size());
+  SendStream& opening = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  pair_.a().fail(Status(Code::remote, Scope::session, "gone"));
+  pair_.a().fail(Status(Code::internal, Scope::session, "later"));
+  ASSERT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_EQ(pair_.done(End::a)[0].status.message(), "gone");
+  EXPECT_EQ(pair_.events(End::a).back().stream, opening.id());
+  EXPECT_EQ(pair_.events(End::a).back().status.message(), "gone");
+  EXPECT_EQ(pair_.a().error().message(), "gone");
+  send(ends.out, data);
+  EXPECT_EQ(pair_.done(End::a).size(), 2u);
+  std::uint64_t sends = 0, receives = 0;
+  pair_.a().count_unfinished(sends, receives);
+  EXPECT_EQ(sends, 0u);
+  SendStream& late = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  EXPECT_TRUE(late.failed());
+}
+
+TEST_F(SessionPair, say_goodbye__the_peer_hears_of_it) {
+  pair_.add_lanes(1);
+  pair_.a().say_goodbye();
+  EXPECT_FALSE(pair_.a().goodbye_written());
+  EXPECT_TRUE(pair_.a().has_control());
+  pair_.run();
+  EXPECT_TRUE(pair_.a().goodbye_written());
+  EXPECT_TRUE(pair_.b().peer_said_goodbye());
+  EXPECT_EQ(pair_.events(End::b).back().kind, Event::Kind::goodbye);
+}
+
+}  // namespace
+}  // namespace railweave::protocol
