@@ -6,6 +6,8 @@
 namespace railweave::protocol {
 namespace {
 
+constexpr StreamId kOpenGapMax = 1024;  // OPENs of so many streams may overtake an earlier one's; each is memory reserved
+
 Status unknown_stream(const FrameHeader& h) {
   return Status(Code::remote, Scope::lane,
                 std::string("malformed frame: ") + name_of(h.type) + " for stream " + std::to_string(h.stream) + ", which was never opened");
@@ -77,7 +79,7 @@ Status Session::on_open(const FrameHeader& h) {
     return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(h.aux) + ", expected 0..2");
   if (recv_streams_.size() >= kStreamsMax)
     return Status(Code::remote, Scope::session, "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
-  if (h.stream >= next_recv_id_ && h.stream - next_recv_id_ > kStreamsMax)
+  if (h.stream >= next_recv_id_ && h.stream - next_recv_id_ > kOpenGapMax)
     return Status(Code::remote, Scope::lane, "malformed frame: OPEN of stream " + std::to_string(h.stream) + ", expected about " +
                                                  std::to_string(next_recv_id_));
   // OPENs may overtake each other on different lanes: every id up to the highest is known to exist.
