@@ -306,6 +306,8 @@ void SendStream::fail(const Status& why, bool tell_peer, Completions& out) {
   error_text_ = why.message().substr(0, kControlPayloadBytesMax);
   abort_pending_ = tell_peer && !told_peer_;
   told_peer_ = told_peer_ || tell_peer;
+  // What the receiver has is done, even if the lane that wrote it has not yet come round to say that it let go.
+  for (; done_ < acked_; ++done_) out.push_back({at(done_).request, at(done_).size, {}});
   for (; done_ < posted_; ++done_) out.push_back({at(done_).request, 0, error_});
   retired_ = acked_ = cursor_ = posted_;
   requeued_.clear();
