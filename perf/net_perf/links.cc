@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "common/idle.h"
 
 namespace railweave::perf::net_perf {
 namespace {
@@ -59,6 +60,7 @@ Status Links::connect_all(std::string handles) {
       if (receives_[i] != nullptr) continue;
       RW_TRY(status_of_call(net.accept(listeners_[i], &receives_[i]), "accept"));
     }
+    idle(0);
     if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 60 s");
   }
   return {};
