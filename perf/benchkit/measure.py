@@ -60,7 +60,7 @@ def _missing(case: Case, programs: Path) -> str | None:
 
 def _run_lab(case: Case, plan: Path, count: int, show: Callable[[str], None]) -> tuple[int, str]:
     """Exit status of the lab, and what it said beside the progress."""
-    argv = [sys.executable, str(_LAB), "run", *case.lab, "--timeout", str(30 + count * case.timeout_s), "--",
+    argv = [sys.executable, str(_LAB), "run", *case.lab, "--favour", "--timeout", str(30 + count * case.timeout_s), "--",
             sys.executable, "-B", str(Path(__file__).with_name("sequence.py")), str(plan)]
     said = []
     lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

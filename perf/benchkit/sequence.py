@@ -18,7 +18,7 @@ _IPERF_PATIENCE_S = 10.0
 
 def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: float) -> int:
     with log.open("ab") as sink:
-        process = subprocess.Popen(argv, env=environment, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(argv, env=environment, stdout=sink, stderr=subprocess.STDOUT, process_group=0)
         try:
             return process.wait(timeout=timeout_s)
         except subprocess.TimeoutExpired:
@@ -32,7 +32,7 @@ def _iperf3_server(address: str, port: int, result: Path, log: Path, timeout_s: 
     """`-1` does not always end with its one client, so the client's result ends it too."""
     with log.open("ab") as sink:
         argv = ["iperf3", "-s", "-1", "-B", address, "-p", str(port)]
-        server = subprocess.Popen(argv, stdout=sink, stderr=subprocess.STDOUT, start_new_session=True)
+        server = subprocess.Popen(argv, stdout=sink, stderr=subprocess.STDOUT, process_group=0)
         deadline = time.monotonic() + timeout_s
         while server.poll() is None and not result.exists() and time.monotonic() < deadline:
             time.sleep(0.05)

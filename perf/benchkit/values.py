@@ -28,7 +28,7 @@ def rate_after_event(data: dict, after_s: float) -> float:
     """
     try:
         sender, receiver = data["results"][0]["ranks"]
-        event = sender["events"][0]
+        event = data["results"][0]["events"][0]
         if event["exit"] != 0:
             raise NoValue(f"the command of the event failed: {event}")
         begin_s = event["t_s"] + after_s + (sender["t0_monotonic_ns"] - receiver["t0_monotonic_ns"]) * 1e-9

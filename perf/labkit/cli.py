@@ -48,6 +48,8 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
     add("--cut", action="append", default=[], metavar="HOST:NIC", help="no traffic on this NIC from the start, carrier up")
     add("--ranks-per-host", type=int, default=1, metavar="N", help="(1)")
     add("--pid-namespaces", action="store_true", help="every rank is pid 1 of its own pid namespace")
+    add("--favour", action="store_true", help="the ranks go before everything else on this machine: for measuring while it "
+        "does other things (needs root)")
     add("--timeout", type=float, default=0, metavar="SECONDS", help="end all ranks after this long (0: never)")
     add("--loopback", action="store_true", help="no namespaces: host h is 127.0.h.1 on this machine (taken by itself where "
         "namespaces cannot be made)")
@@ -113,7 +115,7 @@ def _run(args: argparse.Namespace) -> int:
     spec = make_spec(args.hosts, args.nics, args.rate, args.names, shape=args.shape, subnets=args.subnets, ipv6=args.ipv6,
                      arp=args.arp, mtu_bytes=args.mtu, cc=args.cc)
     return run.run(run.Request(spec, _after_dashes(args.command), args.loopback, args.ranks_per_host, args.pid_namespaces,
-                               args.timeout, [_cut(text, spec.nics) for text in args.cut]))
+                               args.favour, args.timeout, [_cut(text, spec.nics) for text in args.cut]))
 
 
 def _nics(plan: Plan, host: int | None, nic: int) -> list[tuple[Host, Nic]]:

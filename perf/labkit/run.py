@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from . import congestion, hosts, ready, shaping, state, topology
 from .guardian import Guardian
@@ -25,6 +25,7 @@ class Request:
     loopback: bool = False
     per_host: int = 1
     own_pids: bool = False
+    favoured: bool = False
     timeout_s: float = 0.0  # 0: none
     cuts: list[tuple[int, int]] = field(default_factory=list)  # (host, NIC) without traffic from the start
 
@@ -77,7 +78,7 @@ def run(request: Request) -> int:
             _start_loopback(name, request, ranks)
         else:
             for rank in hosts.namespace_ranks(plan, request.command, request.per_host, request.own_pids):
-                ranks.start(rank)
+                ranks.start(replace(rank, favoured=request.favoured))
         if request.timeout_s > 0:
             signal.setitimer(signal.ITIMER_REAL, request.timeout_s)
         status = ranks.wait()
@@ -124,4 +125,4 @@ def _start_loopback(name: str, request: Request, ranks: Ranks) -> None:
     except CommandError:
         pass  # without the privilege the kernel's default has to do
     for rank in hosts.loopback_ranks(name, request.spec.hosts, request.command, request.per_host, request.spec.cc):
-        ranks.start(rank)
+        ranks.start(replace(rank, favoured=request.favoured))

@@ -31,8 +31,8 @@ class Formulas(unittest.TestCase):
 
 
 class Values(unittest.TestCase):
-    kData = {"results": [{"ranks": [
-        {"t0_monotonic_ns": 1_000_000_000, "events": [{"t_s": 1.0, "exit": 0}]},
+    kData = {"results": [{"events": [{"t_s": 1.0, "exit": 0}], "ranks": [
+        {"t0_monotonic_ns": 1_000_000_000},
         {"t0_monotonic_ns": 1_500_000_000, "series": {"interval_ms": 500, "t_s": [0.5, 1.0, 1.5, 2.0, 2.5],
                                                       "received_bytes": [9, 9, 9, 125_000_000, 62_500_000]}}]}]}
 
