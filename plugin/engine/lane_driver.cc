@@ -28,7 +28,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   if (!lane_) return result;
   // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
   flush_ = false;
-  const bool posts = !session_.ready_.empty();
+  const bool posts = session_.has_posts();
   if (posts && !write(result)) return result;
   const bool wrote = result.moved;
   Result<wire::Moved> in = lane_->read(*this, budget_bytes);
@@ -36,7 +36,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   result.moved = wrote || in->bytes > 0;
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
-  if (in->bytes > 0 || !posts) write(result);
+  if (in->bytes > 0 || (!posts && (blocked() || session_.may_write()))) write(result);
   return result;
 }
 
@@ -44,7 +44,8 @@ bool LaneDriver::write(Pass& result) {
   Result<wire::Moved> out = lane_->write(*this);
   if (!out.ok()) return result.status = out.status(), false;
   result.moved = result.moved || out->bytes > 0;
-  result.blocked = out->blocked && !lane_->at_frame_boundary();
+  // Frames may be left although the kernel would take more: write() has its own measure. They are due all the same.
+  result.blocked = !lane_->at_frame_boundary();
   if (result.blocked != blocked()) {
     blocked_.store(result.blocked, std::memory_order_relaxed);
     const std::lock_guard lock(session_.mutex_);
@@ -68,18 +69,17 @@ LaneStats LaneDriver::stats() { return lane_ ? lane_->stats() : LaneStats{}; }
 // ------------------------------------------------------------------------------------- the wire asks, the session answers
 
 std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
-  std::array<protocol::OutgoingFrame, kFramesPerCall> next;
-  const std::size_t n_max = std::min(frames.size(), next.size());
+  const std::size_t n_max = std::min(frames.size(), next_.size());
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   if (session_.protocol_.wants_report(id_)) {
     const wire::LaneHealth h = lane_->health();
     session_.protocol_.report(id_, now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
   }
-  const std::size_t n = session_.protocol_.next_frames(id_, std::span(next).first(n_max), flush_);
+  const std::size_t n = session_.protocol_.next_frames(id_, std::span(next_).first(n_max), flush_);
   for (std::size_t i = 0; i < n; ++i) {
-    protocol::encode(next[i].header, frames[i].header);
-    frames[i].payload = next[i].payload;
+    protocol::encode(next_[i].header, frames[i].header);
+    frames[i].payload = next_[i].payload;
   }
   return n;
 }
@@ -100,12 +100,17 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   Result<std::span<std::byte>> where = session_.protocol_.on_header(id_, header);
+  if (where.ok() && where->empty()) {
+    consumed_ = true;
+    consumed_status_ = session_.protocol_.on_consumed(id_);
+  }
   session_.publish();
   if (!where.ok()) return where.status();
   return wire::Target{*where};
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
+  if (std::exchange(consumed_, false)) return std::exchange(consumed_status_, Status());
   const std::lock_guard lock(session_.mutex_);
   Status status = session_.protocol_.on_consumed(id_);
   session_.publish();

@@ -32,7 +32,7 @@ class LaneDriver final : private wire::LaneHandler {
   // --- holder of the claim only
   struct Pass {
     bool moved = false;       // bytes went in or out
-    bool blocked = false;     // a frame is partly written and the kernel takes no more
+    bool blocked = false;     // frames that the lane took are not wholly written yet
     Status status;            // not ok: the lane is finished; close() it
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
@@ -44,7 +44,7 @@ class LaneDriver final : private wire::LaneHandler {
   LaneStats stats();
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
-  // The last pass ended with a frame partly written. Any thread.
+  // The last pass left frames that the lane took and did not write wholly. Any thread.
   bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
   // Pollable descriptor; -1 once closed. Any thread.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
@@ -67,6 +67,9 @@ class LaneDriver final : private wire::LaneHandler {
   std::unique_ptr<wire::Lane> lane_;
   std::atomic<int> descriptor_;
   std::atomic<bool> claimed_{false};
+  std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
+  bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
+  Status consumed_status_;
   bool flush_ = false;        // of this pass
   int idle_passes_ = 0;       // in a row
   std::atomic<bool> blocked_{false};

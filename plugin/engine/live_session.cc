@@ -110,6 +110,7 @@ void LiveSession::open(std::shared_ptr<PendingStream> pending) {
     protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
     pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
+    publish();
   }
   owner_.wake_for(shared_from_this());
 }
@@ -152,6 +153,7 @@ void LiveSession::publish() {
     request.state.store(Request::State::done, std::memory_order_release);
   }
   protocol_.completions().clear();
+  may_write_.store(protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy(), std::memory_order_relaxed);
   if (protocol_.events().empty()) return;
   std::ranges::move(protocol_.events(), std::back_inserter(events_));
   protocol_.events().clear();
@@ -302,6 +304,7 @@ void LiveSession::say_goodbye() {
   const std::lock_guard lock(mutex_);
   leaving_ = true;
   protocol_.say_goodbye();
+  publish();
 }
 
 bool LiveSession::goodbye_written() {

@@ -116,6 +116,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
  private:
   friend class LaneDriver;
 
+  bool has_posts() const { return !ready_.empty(); }
+  // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
+  bool may_write() const { return may_write_.load(std::memory_order_relaxed); }
   void take_posts();              // REQUIRES: mutex_
   void publish();                 // REQUIRES: mutex_
   bool somebody_waits();          // REQUIRES: mutex_. Some request or opening needs the peer
@@ -143,6 +146,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   int joins_ = 0;                           // guarded by mutex_: lanes being dialled
   Status last_loss_;                        // guarded by mutex_: set when the last lane went while joins_ > 0
   std::atomic<bool> has_events_{false};
+  std::atomic<bool> may_write_{false};
 
   ReadySet ready_;                          // inboxes with posts
   std::array<std::unique_ptr<LaneDriver>, kLanesMax> lanes_;
