@@ -6,9 +6,10 @@
 
 namespace railweave::nccl_test {
 
-Pair::Pair(const Scenario& scenario) : library_(options().plugin), net_(library_.net(scenario.version)) {
-  first = std::make_unique<Rank>(*net_, scenario, 0);
-  second = std::make_unique<Rank>(*net_, scenario, 1);
+Pair::Pair(const Scenario& for_first, const Scenario& for_second)
+    : library_(options().plugin), net_(library_.net(for_first.version)) {
+  first = std::make_unique<Rank>(*net_, for_first, 0);
+  second = std::make_unique<Rank>(*net_, for_second, 1);
   auto ends = Channel::pair();
   std::exception_ptr failed;
   std::thread other([&] {

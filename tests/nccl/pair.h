@@ -14,7 +14,9 @@ class Pair {
   std::unique_ptr<Net> net_;
 
  public:
-  explicit Pair(const Scenario& scenario);
+  explicit Pair(const Scenario& scenario) : Pair(scenario, scenario) {}
+  // They may differ in depth.
+  Pair(const Scenario& for_first, const Scenario& for_second);
 
   std::unique_ptr<Rank> first, second;  // ranks 0 and 1
 };
