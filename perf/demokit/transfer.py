@@ -106,7 +106,7 @@ def run(setup: Setup, file: Path, show: Callable[[str], None]) -> Outcome:
 def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None]) -> bool:
     """Whether the lab fell back to loopback. Raises DemoError."""
     where = ["--loopback"] if setup.loopback else ["--nics", str(setup.nics), "--rate", setup.rate, "--shape", setup.shape]
-    argv = [sys.executable, "-B", str(_LAB), "run", *where, "--", sys.executable, "-B", str(_SEQUENCE), str(plan)]
+    argv = [sys.executable, "-B", str(_LAB), "run", *where, "--favour", "--", sys.executable, "-B", str(_SEQUENCE), str(plan)]
     said = []
     lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:

