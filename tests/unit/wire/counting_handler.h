@@ -1,0 +1,49 @@
+// A session's stand-in that sends frames of given sizes and counts what arrives. The first 4 bytes of a header are the
+// payload's size; what else frames keep is checked by the contract suite.
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <vector>
+
+#include "wire/wire.h"
+
+namespace railweave::wire {
+
+class CountingHandler final : public LaneHandler {
+ public:
+  std::deque<std::size_t> to_send;
+  std::size_t sent = 0, freed = 0, arrived = 0;
+  std::uint64_t arrived_payload = 0;
+
+  std::size_t next_frames(std::span<OutFrame> frames) override {
+    std::size_t n = 0;
+    for (; n < frames.size() && !to_send.empty(); ++n, to_send.pop_front()) {
+      const auto size = std::uint32_t(to_send.front());
+      if (memory_.size() < size) memory_.resize(size);  // tests send their largest frame first
+      std::memcpy(frames[n].header.data(), &size, sizeof size);
+      frames[n].payload = std::span(memory_).first(size);
+    }
+    return n;
+  }
+  void written(std::size_t n) override { sent += n; }
+  void released(std::size_t n) override { freed += n; }
+  Result<Target> header(std::span<const std::byte, kHeaderBytes> header) override {
+    std::uint32_t size;
+    std::memcpy(&size, header.data(), sizeof size);
+    if (place_.size() < size) place_.resize(size);
+    return Target{std::span(place_).first(size)};
+  }
+  Status consumed(std::span<const std::byte, kHeaderBytes> header) override {
+    std::uint32_t size;
+    std::memcpy(&size, header.data(), sizeof size);
+    ++arrived;
+    arrived_payload += size;
+    return Status();
+  }
+
+ private:
+  std::vector<std::byte> memory_, place_;
+};
+
+}  // namespace railweave::wire

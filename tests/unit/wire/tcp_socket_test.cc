@@ -1,0 +1,129 @@
+#include "wire/tcp/socket.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/resource.h>
+
+#include "tests/unit/wire/tcp_pair.h"
+
+namespace railweave::wire {
+namespace {
+
+int int_option(int fd, int level, int name) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  EXPECT_EQ(::getsockopt(fd, level, name, &value, &size), 0);
+  return value;
+}
+
+std::string congestion_control_of(int fd) {
+  char name[32] = "";
+  socklen_t size = sizeof name;
+  EXPECT_EQ(::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &size), 0);
+  return name;
+}
+
+TEST(TcpSocket, options_reach_both_ends) {
+  SocketOptions options;
+  options.traffic_class = 0x28;
+  options.congestion_control = "reno";
+  const auto [a, b] = tcp_pair(options);
+  for (int fd : {a.get(), b.get()}) {
+    EXPECT_EQ(int_option(fd, IPPROTO_IP, IP_TOS), 0x28);
+    EXPECT_EQ(int_option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+    EXPECT_EQ(int_option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_EQ(congestion_control_of(fd), "reno");
+    EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    EXPECT_TRUE(::fcntl(fd, F_GETFL) & O_NONBLOCK);
+  }
+}
+
+TEST(TcpSocket, v6_traffic_class) {
+  SocketOptions options;
+  options.traffic_class = 0x40;
+  auto listening = listen_at(parse_socket_address("[::1]:0").value().address(), PortRange{}, options);
+  ASSERT_TRUE(listening.ok()) << listening.status().message();
+  EXPECT_EQ(int_option(listening->fd.get(), IPPROTO_IPV6, IPV6_TCLASS), 0x40);
+  EXPECT_EQ(int_option(listening->fd.get(), IPPROTO_IPV6, IPV6_V6ONLY), 1);
+}
+
+TEST(TcpSocket, refused_congestion_control_lists_what_there_is) {
+  SocketOptions options;
+  options.congestion_control = "nonesuch";
+  const auto listening = listen_at(loopback_address(), PortRange{}, options);
+  ASSERT_FALSE(listening.ok());
+  EXPECT_EQ(listening.status().code(), Code::invalid_config);
+  EXPECT_NE(listening.status().message().find("'nonesuch'"), std::string::npos);
+  EXPECT_NE(listening.status().message().find("reno"), std::string::npos) << listening.status().message();
+}
+
+TEST(TcpSocket, ports_of_a_range_are_used_up_in_order) {
+  // A range that is free: three ports after one that the kernel chose.
+  const std::uint16_t first = listen_at(loopback_address(), PortRange{}, {})->address.port();
+  if (first > 65500) GTEST_SKIP() << "no room above port " << first;
+  const PortRange range{std::uint16_t(first + 1), std::uint16_t(first + 3)};
+  std::vector<Listening> held;
+  for (int i = 0; i < 3; ++i) {
+    auto listening = listen_at(loopback_address(), range, {});
+    ASSERT_TRUE(listening.ok()) << listening.status().message();
+    EXPECT_EQ(listening->address.port(), range.first + i);
+    held.push_back(std::move(*listening));
+  }
+  const auto none = listen_at(loopback_address(), range, {});
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code(), Code::exhausted);
+  EXPECT_NE(none.status().message().find(std::to_string(range.last)), std::string::npos);
+}
+
+TEST(TcpSocket, nobody_waits) {
+  auto listening = listen_at(loopback_address(), PortRange{}, {});
+  ASSERT_TRUE(listening.ok());
+  auto accepted = accept_from(listening->fd.get());
+  ASSERT_TRUE(accepted.ok());
+  EXPECT_FALSE(accepted->fd);
+}
+
+TEST(TcpSocket, refused_dial_is_told_by_address) {
+  const SocketAddress gone = listen_at(loopback_address(), PortRange{}, {})->address;
+  auto dialled = dial({loopback_address(), "lo", gone, {}});
+  Status why = dialled.status();
+  if (dialled.ok()) {
+    pollfd p{dialled->get(), POLLOUT, 0};
+    ::poll(&p, 1, 5000);
+    why = connected(dialled->get(), gone).status();
+  }
+  EXPECT_EQ(why.code(), Code::remote);
+  EXPECT_EQ(why.system_errno(), ECONNREFUSED);
+  EXPECT_NE(why.message().find(to_string(gone)), std::string::npos) << why.message();
+}
+
+TEST(TcpSocket, a_source_that_is_not_ours_is_an_error) {
+  const Address other = parse_socket_address("203.0.113.7:0").value().address();
+  const auto dialled = dial({other, "lo", parse_socket_address("127.0.0.1:9").value(), {}});
+  ASSERT_FALSE(dialled.ok());
+  EXPECT_EQ(dialled.status().system_errno(), EADDRNOTAVAIL);
+  EXPECT_NE(dialled.status().message().find("203.0.113.7"), std::string::npos);
+}
+
+TEST(TcpSocket, no_descriptors_is_exhausted_and_the_peer_keeps_waiting) {
+  auto listening = listen_at(loopback_address(), PortRange{}, {});
+  auto dialled = dial({loopback_address(), "lo", listening->address, {}});
+  ASSERT_TRUE(dialled.ok());
+  ASSERT_TRUE(readable(listening->fd.get(), 5000));
+  rlimit old;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit none{rlim_t(::dup(0)), old.rlim_max};  // the next free number is beyond the limit
+  ::close(int(none.rlim_cur));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto refused = accept_from(listening->fd.get());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.status().code(), Code::exhausted);
+  auto accepted = accept_from(listening->fd.get());
+  EXPECT_TRUE(accepted.ok() && accepted->fd);
+}
+
+}  // namespace
+}  // namespace railweave::wire
