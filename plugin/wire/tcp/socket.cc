@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/error.h"
 #include <fmt/format.h>
+#include "base/error.h"
 
 namespace railweave::wire {
 namespace {

@@ -21,9 +21,10 @@ struct SocketOptions {
 // Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.
 Status set_options(int fd, const SocketOptions& options);
 
-// Pins a socket to its rail's interface, so that the kernel's routes cannot carry it over another. Does nothing, and
-// that is fine, for loopback, for an empty name, for a peer on this host (its packets pass through `lo`), and where the
-// kernel does not permit it. REQUIRES: the socket's remote is `remote`, or will be.
+// Pins a socket to its rail's interface, so that the kernel's routes cannot carry it over another: two rails in one
+// subnet need it, at both ends (dial() does it; whoever accepts calls this). Does nothing, and that is fine, for an
+// empty name, where the kernel does not permit it, and for a `remote` on this host: between two of its own addresses
+// packets go through `lo`, and pinned they would leave by the interface and be dropped on their return as forged.
 void bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
 
 struct DialSpec {
