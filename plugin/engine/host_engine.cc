@@ -242,7 +242,19 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rails_[0].name);
   if (SessionWatch* watch = watch_of(*session)) watch->look();
+  yield_other_dial(key, serial);
   return session;
+}
+
+// A dial that crossed, or that a connect() began while this session was being accepted: its waiters are served here.
+void HostEngine::yield_other_dial(const PeerKey& key, std::uint64_t serial) {
+  Dial* other = nullptr;
+  {
+    const std::lock_guard lock(table_mutex_);
+    const auto it = dials_.find(key);
+    if (it != dials_.end() && it->second->serial() != serial) other = it->second.get();
+  }
+  if (other) other->yield();
 }
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {

@@ -70,6 +70,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void start_dial(const PeerKey& key);
   std::shared_ptr<LiveSession> add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                            std::vector<std::shared_ptr<PendingStream>> waiters);
+  void yield_other_dial(const PeerKey& key, std::uint64_t serial);
   void add_lane(LiveSession& session, NewLane lane);
   void on_dial_over(const PeerKey& key, const Status& status);
   SessionWatch* watch_of(const LiveSession& session);

@@ -70,13 +70,12 @@ PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
 
 void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
   const PeerKey key = key_of_dialler(hello);
-  Dial* crossing = nullptr;
-  bool known = false;
+  bool known = false, crossing = false;
   {
     const std::lock_guard lock(table_mutex_);
     const auto session = sessions_.find(key);
     known = session != sessions_.end() && !session->second->over();
-    if (const auto dial = dials_.find(key); !known && dial != dials_.end()) crossing = dial->second.get();
+    crossing = !known && dials_.contains(key);
   }
   if (known) return refuse(std::move(fd), hello, Hello::Refusal::duplicate, "there is a session already");
   if (crossing && hello.from < self_.instance)
@@ -89,7 +88,6 @@ void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
   }
   const int dialler_rail = std::min<int>(hello.local_rail, 63);
   add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail}, {});
-  if (crossing) crossing->yield();  // and its waiters open their streams on this session
 }
 
 void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {
