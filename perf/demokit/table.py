@@ -48,11 +48,12 @@ def _rows(table: Table, outcome: Outcome) -> None:
 
 
 def show(outcome: Outcome, title: str, console: Console) -> None:
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     table.add_column("raw TCP alone\nGb/s", justify="right")
     for name in ["all rails"] + (["one rail"] if outcome.single else []):
         table.add_column(f"{name}\nGB", justify="right")
         table.add_column("\nGb/s", justify="right")
     _rows(table, outcome)
+    console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
