@@ -29,6 +29,11 @@ class LaneLedger {
   bool all_released() const { return released_ == taken_; }
   // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
   Status on_peer_consumed(std::uint32_t consumed);
+  // Every frame remembered, oldest first.
+  template <class F>
+  void for_each(F f) const {
+    for (std::uint64_t i = first_; i < taken_; ++i) f(frames_[i % kLedgerFrames]);
+  }
   // Forgets the oldest frame if nothing needs it any more; null when there is none.
   const FrameHeader* forget_next();
 

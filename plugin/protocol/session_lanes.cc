@@ -122,6 +122,11 @@ void Session::lose_lane(LaneId id) {
   lane->state = Lane::State::lost;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
+  // A FENCE that may be lost with this lane goes again at once: were it to wait for this lane's fence, and the peer's
+  // likewise for one that we sent here, both would wait for ever. Repeated ones are harmless.
+  lane->ledger.for_each([this](const FrameHeader& h) {
+    if (h.type == FrameType::fence) find(LaneId(h.aux))->fence_pending = true;
+  });
   if (RecvStream* s = std::exchange(lane->landing, nullptr)) {
     --s->landing;
     s->on_segment_lost(lane->incoming);
@@ -172,10 +177,8 @@ void Session::requeue_lost(Lane& lane) {
 void Session::repeat(const FrameHeader& lost) {
   switch (lost.type) {
     case FrameType::keep: return;
+    case FrameType::fence: return;  // went again when the lane was lost
     case FrameType::goodbye: goodbye_pending_ = session_control_ = true; return;
-    case FrameType::fence:
-      if (Lane* lane = find(LaneId(lost.aux))) lane->fence_pending = session_control_ = true;
-      return;
     default: break;
   }
   if (names_receiver(lost)) {

@@ -55,7 +55,7 @@ class Pair {
     Pipe& pipe = side(from).out.at(lane);
     for (; frames > 0 && !pipe.taken.empty(); --frames) {
       side(from).written.push_back(pipe.taken.front().header);
-      pipe.network.push_back(std::move(pipe.taken.front()));
+      if (!pipe.deaf) pipe.network.push_back(std::move(pipe.taken.front()));
       pipe.taken.pop_front();
       session(from).on_written(lane, 1);
       session(from).on_released(lane, 1);
@@ -118,6 +118,7 @@ class Pair {
     session(at).lose_lane(lane);
     side(at).out.at(lane).taken.clear();
     side(other(at)).out.at(lane).network.clear();
+    side(other(at)).out.at(lane).deaf = true;
   }
   void lose_both(LaneId lane) {
     lose(End::a, lane);
@@ -167,6 +168,7 @@ class Pair {
   };
   struct Pipe {
     std::deque<Frame> taken, network;
+    bool deaf = false;  // the reader gave the lane up
   };
   struct Teaching {
     TimePoint now{std::chrono::seconds(1)};

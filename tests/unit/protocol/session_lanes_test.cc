@@ -193,6 +193,30 @@ TEST_F(Fences, on_fence__a_fence_is_lost_with_its_own_lane) {
   EXPECT_GE(count(End::b, FrameType::fence), 3u);
 }
 
+TEST_F(Fences, on_fence__each_end_lost_the_lane_that_carried_the_others_fence) {
+  pair_.add_lane(2, 0, 0);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100);
+  std::vector<std::byte> buffer(100);
+  pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+  ASSERT_EQ(pair_.send(End::a, 1), 1u);
+  const auto by = [&](End end, LaneId lane) {
+    for (LaneId other = 0; other < 3; ++other) pair_.session(end).set_blocked(other, other != lane);
+    return pair_.send(end, lane);
+  };
+  pair_.lose(End::a, 0);
+  EXPECT_EQ(by(End::a, 1), 1u);  // FENCE(0) on lane 1
+  pair_.lose(End::b, 1);
+  EXPECT_EQ(by(End::b, 0), 1u);  // FENCE(1) on lane 0
+  pair_.lose(End::b, 0);
+  pair_.lose(End::a, 1);
+  by(End::a, 2);
+  by(End::b, 2);
+  pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+  pair_.run();
+  EXPECT_TRUE(buffer == data);
+}
+
 TEST_F(Fences, lose_lane__without_a_lane_left_all_waits_for_the_next_one) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);

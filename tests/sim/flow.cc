@@ -1,0 +1,235 @@
+#include "tests/sim/flow.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace railweave::sim {
+namespace {
+
+constexpr std::size_t kSlackMost = 300;
+
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 29)) * 0xbf58476d1ce4e5b9ull;
+  return x ^ (x >> 32);
+}
+
+}  // namespace
+
+Flow::Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail)
+    : number_(number), from_(from), to_(to), memory_(memory), manners_(manners), seed_(seed), random_(seed), fail_(std::move(fail)) {}
+
+void Flow::wrong(const std::string& what) { fail_("stream " + from_.name() + " to " + to_.name() + ", flow " + std::to_string(number_) + ": " + what); }
+
+std::size_t Flow::size_of(std::uint64_t index) const {
+  const std::uint64_t r = mix(seed_ + index);
+  const std::uint64_t scale = r >> 32;
+  switch (r % 10) {
+    case 0: return 0;
+    case 1: case 2: case 3: return std::size_t(1 + scale % 200);
+    case 4: case 5: return std::size_t(manners_.eager_limit_bytes + scale % 3);
+    case 6: case 7: case 8: return std::size_t(1 + scale % 50'000);
+    default: return std::size_t(1 + scale % manners_.size_most);
+  }
+}
+
+// Every word tells its flow, message and place.
+std::vector<std::byte> Flow::content(std::uint64_t index) const {
+  std::vector<std::byte> bytes(size_of(index));
+  for (std::size_t i = 0; i < bytes.size(); i += 8) {
+    const std::uint64_t word = mix((std::uint64_t(number_) << 48) ^ (index << 28) ^ i);
+    std::memcpy(bytes.data() + i, &word, std::min<std::size_t>(8, bytes.size() - i));
+  }
+  return bytes;
+}
+
+// ----------------------------------------------------------------------------------------------------------- opening
+
+void Flow::open(Class priority, std::uint64_t rails) {
+  out_ = &from_.session().open_stream(priority, std::uint64_t(number_), rails);
+  id_ = out_->id();
+  from_.touch();
+}
+
+void Flow::on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rails) {
+  if (in_ != nullptr || refused_) return wrong("it came in twice");
+  if (stream != id_) return wrong("it came in with the number " + std::to_string(stream));
+  if (accept) {
+    in_ = &to_.session().accept_stream(stream, rails);
+  } else {
+    troubled_ = refused_ = in_closed_ = true;
+    to_.session().refuse_stream(stream, "not wanted");
+  }
+  to_.touch();
+}
+
+void Flow::on_opened(const Status& status) {
+  if (out_closed_) return;
+  if (opened_) return wrong("it was opened twice");
+  opened_ = true;
+  if (!status.ok() && !troubled_) wrong("opening failed: " + status.message());
+  if (!status.ok()) close_sender();
+}
+
+// ----------------------------------------------------------------------------------------------------------- posting
+
+void Flow::post_send() {
+  if (out_closed_ || !opened_ || !out_->can_post()) return;
+  const std::uint64_t index = sends_.size();
+  sends_.push_back(std::make_unique<Request>(*this, true, index, content(index)));
+  Request& r = *sends_.back();
+  posted_bytes_ += r.buffer.size();
+  from_.session().post(*out_, &r, r.buffer.data(), r.buffer.size());
+  from_.touch();
+}
+
+void Flow::post_receive() {
+  if (in_closed_ || in_ == nullptr || !in_->can_post()) return;
+  const std::uint64_t index = receives_.size(), r = mix(~seed_ + index);
+  std::size_t capacity = size_of(index) + (r % 2 ? std::size_t(r >> 40) % kSlackMost : 0);
+  if (manners_.may_truncate && (r >> 8) % 150 == 0 && size_of(index) > 0) {
+    capacity = std::size_t(r >> 20) % size_of(index);
+    troubled_ = receiver_troubled_ = true;
+  }
+  receives_.push_back(std::make_unique<Request>(*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
+  Request& request = *receives_.back();
+  memory_.lend(request.buffer);
+  to_.session().post(*in_, &request, request.buffer.data(), capacity);
+  to_.touch();
+}
+
+bool Flow::over() const {
+  return refused_ || out_closed_ || in_closed_ || (out_ && out_->failed()) || (in_ && in_->failed());
+}
+
+void Flow::even_out() {
+  if (over()) return;
+  for (int i = 0; i < 64 && sends_.size() < receives_.size() && !out_closed_ && opened_ && out_->can_post(); ++i) post_send();
+  for (int i = 0; i < 64 && receives_.size() < sends_.size() && !in_closed_ && in_ && in_->can_post(); ++i) post_receive();
+}
+
+// ------------------------------------------------------------------------------------------------------------ ending
+
+void Flow::close_sender() {
+  if (out_closed_ || out_ == nullptr) return;
+  if (out_->unfinished() > 0 || !opened_) {
+    troubled_ = receiver_troubled_ = true;
+  } else {
+    troubled_ = true;
+    final_ = sends_.size();
+  }
+  out_closed_ = true;
+  from_.session().close(*out_);
+  from_.touch();
+  take_back_all(from_, sends_);
+}
+
+void Flow::close_receiver() {
+  if (in_closed_ || in_ == nullptr) return;
+  troubled_ = receiver_troubled_ = in_closed_ = true;
+  to_.session().close(*in_);
+  to_.touch();
+  take_back_all(to_, receives_);
+}
+
+Flow::Request* Flow::unfinished(std::deque<std::unique_ptr<Request>>& requests) {
+  std::vector<Request*> all;
+  for (auto it = requests.rbegin(); it != requests.rend() && all.size() < 64; ++it)
+    if (!(*it)->ended && !(*it)->buffer.empty()) all.push_back(it->get());
+  return all.empty() ? nullptr : all[random_() % all.size()];
+}
+
+void Flow::withdraw_sender() {
+  Request* r = out_closed_ ? nullptr : unfinished(sends_);
+  if (r == nullptr) return;
+  if (from_.session().withdraw(*out_, r->buffer)) troubled_ = receiver_troubled_ = true;
+  from_.touch();
+  take_back(from_, *r);
+}
+
+void Flow::withdraw_receiver() {
+  Request* r = in_closed_ ? nullptr : unfinished(receives_);
+  if (r == nullptr) return;
+  if (to_.session().withdraw(*in_, r->buffer)) troubled_ = receiver_troubled_ = true;
+  to_.touch();
+  take_back(to_, *r);
+}
+
+// The caller has the memory again: no lane may touch it, and it is filled with something else at once.
+void Flow::take_back(SessionEnd& end, Request& request) {
+  if (request.buffer.empty()) return;
+  end.withdraw(request.buffer);
+  memory_.take_back(std::move(request.buffer));
+  request.buffer = {};
+}
+
+void Flow::take_back_all(SessionEnd& end, std::deque<std::unique_ptr<Request>>& requests) {
+  for (const auto& r : requests) take_back(end, *r);
+}
+
+// ------------------------------------------------------------------------------------------------------- completions
+
+void Flow::on_completion(const protocol::Completion& completion) {
+  Request& request = *static_cast<Request*>(completion.request);
+  request.flow.complete(request, completion);
+}
+
+void Flow::complete(Request& r, const protocol::Completion& c) {
+  const std::string what = (r.send ? "send " : "receive ") + std::to_string(r.index);
+  if (r.ended) return wrong(what + " ended twice");
+  r.ended = true;
+  std::uint64_t& ended = r.send ? sends_ended_ : receives_ended_;
+  if (ended++ != r.index) wrong(what + " ended out of order");
+  if (!c.status.ok()) return check_error(r, c.status);
+  r.send ? check_sent(r, c) : check_received(r, c);
+  if (r.buffer.empty()) return;
+  // A request that ended well needs no withdrawal: its memory is the caller's.
+  memory_.take_back(std::move(r.buffer));
+  r.buffer = {};
+}
+
+void Flow::check_sent(const Request& r, const protocol::Completion& c) {
+  const std::size_t size = size_of(r.index);
+  if (c.bytes != size) wrong("send " + std::to_string(r.index) + " ended with another size");
+  if (size <= manners_.eager_limit_bytes) return;
+  if (r.index >= arrived_.size() || arrived_[r.index] != size)
+    wrong("send " + std::to_string(r.index) + " is done, but the receiver does not have it");
+}
+
+void Flow::check_received(const Request& r, const protocol::Completion& c) {
+  const std::string what = "receive " + std::to_string(r.index);
+  if (r.index >= sends_.size()) return wrong(what + " is done before its send was posted");
+  if (c.bytes != size_of(r.index)) return wrong(what + " ended with " + std::to_string(c.bytes) + " bytes, expected " + std::to_string(size_of(r.index)));
+  if (r.buffer.empty()) return;  // withdrawn just before: the session fails it then
+  const std::vector<std::byte> expected = content(r.index);
+  const auto diff = std::ranges::mismatch(expected, r.buffer);
+  if (diff.in1 != expected.end()) return wrong(what + ": byte " + std::to_string(diff.in1 - expected.begin()) + " of " + std::to_string(expected.size()) + " is wrong");
+  if (std::any_of(diff.in2, r.buffer.end(), [](std::byte b) { return b != MemoryWatch::kPoison; }))
+    wrong(what + ": written beyond the message");
+}
+
+void Flow::check_error(const Request& r, const Status& status) {
+  const std::string what = (r.send ? "send " : "receive ") + std::to_string(r.index);
+  if (!troubled_) return wrong(what + " failed without cause: " + status.message());
+  if (!r.send && !receiver_troubled_ && r.index < final_)
+    wrong(what + " failed, though the sender had finished it and closed in peace: " + status.message());
+}
+
+void Flow::on_segment(const protocol::FrameHeader& h) {
+  if (h.message >= arrived_.size()) arrived_.resize(h.message + 1);
+  arrived_[h.message] += h.length;
+}
+
+bool Flow::settled() const {
+  if (sends_ended_ != sends_.size() || receives_ended_ != receives_.size()) return false;
+  return over() || (opened_ && sends_.size() == receives_.size());
+}
+
+std::string Flow::state() const {
+  return "flow " + std::to_string(number_) + " " + from_.name() + " to " + to_.name() + ": sends " + std::to_string(sends_ended_) +
+         " of " + std::to_string(sends_.size()) + ", receives " + std::to_string(receives_ended_) + " of " +
+         std::to_string(receives_.size()) + (opened_ ? "" : ", not open") + (troubled_ ? ", troubled" : "") +
+         (out_closed_ ? ", sender closed" : "") + (in_closed_ ? ", receiver closed" : "");
+}
+
+}  // namespace railweave::sim

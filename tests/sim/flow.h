@@ -1,0 +1,96 @@
+// One stream from one session's end to the other's, with requests on both sides, and all that must hold for it: each byte
+// of a completed message in its place, requests ending once and in order, errors only where somebody gave cause.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/sim/session_end.h"
+
+namespace railweave::sim {
+
+class Flow {
+ public:
+  struct Manners {
+    std::size_t eager_limit_bytes;   // the smaller of both ends'
+    std::size_t size_most;
+    bool may_truncate;
+  };
+  Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail);
+
+  int number() const { return number_; }
+  SessionEnd& from() { return from_; }
+  SessionEnd& to() { return to_; }
+
+  void open(Class priority, std::uint64_t rails);
+  // The receiver's session asks; `accept` false: refused.
+  void on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rails);
+  void on_opened(const Status& status);
+  protocol::StreamId id() const { return id_; }
+
+  // No effect where there is no room, or the end is closed (not open yet).
+  void post_send();
+  void post_receive();
+  void close_sender();
+  void close_receiver();
+  // Deregisters the memory of one unfinished request.
+  void withdraw_sender();
+  void withdraw_receiver();
+  void session_died() { troubled_ = true; }
+
+  void on_segment(const protocol::FrameHeader& segment);
+  // True when nothing more has to happen: all requests ended, and as many sends as receives unless the stream did.
+  bool settled() const;
+  // Posts on the side that is behind.
+  void even_out();
+  std::uint64_t posted_bytes() const { return posted_bytes_; }
+  std::string state() const;
+
+  struct Request {
+    Flow& flow;
+    bool send;
+    std::uint64_t index;
+    std::vector<std::byte> buffer;
+    bool ended = false;
+  };
+  static void on_completion(const protocol::Completion& completion);
+
+ private:
+  bool over() const;
+  std::size_t size_of(std::uint64_t index) const;
+  std::vector<std::byte> content(std::uint64_t index) const;
+  void complete(Request& request, const protocol::Completion& completion);
+  void check_sent(const Request& request, const protocol::Completion& completion);
+  void check_received(const Request& request, const protocol::Completion& completion);
+  void check_error(const Request& request, const Status& status);
+  void take_back(SessionEnd& end, Request& request);
+  void take_back_all(SessionEnd& end, std::deque<std::unique_ptr<Request>>& requests);
+  Request* unfinished(std::deque<std::unique_ptr<Request>>& requests);
+  void wrong(const std::string& what);
+
+  const int number_;
+  SessionEnd &from_, &to_;
+  MemoryWatch& memory_;
+  const Manners manners_;
+  const std::uint64_t seed_;
+  std::mt19937_64 random_;
+  const Fail fail_;
+
+  protocol::StreamId id_ = 0;
+  protocol::SendStream* out_ = nullptr;
+  protocol::RecvStream* in_ = nullptr;
+  bool opened_ = false, refused_ = false, out_closed_ = false, in_closed_ = false;
+  bool troubled_ = false;          // errors are to be expected
+  bool receiver_troubled_ = false; // by the receiver's doing, or both
+  std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
+  std::deque<std::unique_ptr<Request>> sends_, receives_;
+  std::uint64_t sends_ended_ = 0, receives_ended_ = 0;
+  std::vector<std::uint64_t> arrived_;  // bytes, by message
+  std::uint64_t posted_bytes_ = 0;
+};
+
+}  // namespace railweave::sim

@@ -1,0 +1,198 @@
+#include "tests/sim/session_end.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using protocol::LaneId;
+
+constexpr Nanos kPace = 200us;   // between looks while something waits
+constexpr int kTurnsMax = 8;
+
+}  // namespace
+
+struct SessionEnd::Port final : wire::LaneHandler {
+  Port(SessionEnd& owner, LaneId its_id, std::unique_ptr<wire::SimLane> its_lane)
+      : end(owner), id(its_id), lane(std::move(its_lane)) {}
+
+  std::size_t next_frames(std::span<wire::OutFrame> frames) override {
+    protocol::Session& s = end.session_;
+    if (s.wants_report(id)) {
+      const wire::LaneHealth h = lane->health();
+      s.report(id, end.net_.now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+    }
+    std::array<protocol::OutgoingFrame, 16> next;
+    const std::size_t n = s.next_frames(id, std::span(next).first(std::min(frames.size(), next.size())), flush);
+    for (std::size_t i = 0; i < n; ++i) {
+      protocol::encode(next[i].header, frames[i].header);
+      frames[i].payload = next[i].payload;
+      if (end.on_frame) end.on_frame(describe("takes", next[i].header));
+    }
+    return n;
+  }
+  void written(std::size_t n) override { end.session_.on_written(id, n); }
+  void released(std::size_t n) override { end.session_.on_released(id, n); }
+
+  Result<wire::Target> header(std::span<const std::byte, wire::kHeaderBytes> bytes) override {
+    Result<std::span<std::byte>> where = end.session_.on_header(id, bytes);
+    if (!where.ok()) return refused(where.status());
+    place = *where;
+    if (const std::string wrong = end.memory_.landing(place); !wrong.empty()) end.fail_(end.name_ + ": " + wrong);
+    return wire::Target{place};
+  }
+  Status consumed(std::span<const std::byte, wire::kHeaderBytes> bytes) override {
+    const Result<protocol::FrameHeader> h = protocol::decode(bytes);
+    if (end.on_frame) end.on_frame(describe("consumes", h.value()));
+    if (h.value().type == protocol::FrameType::segment) {
+      if (const std::string wrong = end.memory_.landed(place); !wrong.empty()) end.fail_(end.name_ + ": " + wrong);
+      end.bytes_consumed_ += h.value().length + wire::kHeaderBytes;
+      if (end.on_segment) end.on_segment(h.value());
+    }
+    Status status = end.session_.on_consumed(id);
+    return status.ok() ? status : refused(status);
+  }
+  std::string describe(const char* what, const protocol::FrameHeader& h) const {
+    return end.name_ + ": lane " + std::to_string(id) + " " + what + " " + std::to_string(h.sequence) + " " + protocol::name_of(h.type) +
+           ((h.flags & protocol::kFlagEager) ? " eager" : "") + " stream " + std::to_string(h.stream) +
+           ((h.flags & protocol::kFlagFromReceiver) ? " (from receiver)" : "") + " message " + std::to_string(h.message) + " a " +
+           std::to_string(h.a) + " b " + std::to_string(h.b) + " length " + std::to_string(h.length) + " aux " + std::to_string(h.aux) +
+           " consumed " + std::to_string(h.consumed);
+  }
+  // Both ends are ours: nothing that one sends may be refused by the other.
+  Status refused(const Status& why) {
+    end.fail_(end.name_ + ": lane " + std::to_string(id) + ": " + why.message());
+    return why;
+  }
+
+  SessionEnd& end;
+  const LaneId id;
+  std::unique_ptr<wire::SimLane> lane;
+  std::span<std::byte> place;
+  bool flush = false, blocked = false;
+};
+
+SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, const protocol::SessionOptions& options,
+                       std::uint64_t seed, Fail fail)
+    : net_(net), memory_(memory), name_(std::move(name)), fail_(std::move(fail)), random_(seed), session_(options) {}
+
+SessionEnd::~SessionEnd() { *alive_ = false; }
+
+void SessionEnd::add_lane(LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::SimLane> lane) {
+  lane->on_ready = [this](wire::Lane&) { touch(); };
+  session_.add_lane(id, local_rail, remote_rail);
+  ports_[id] = std::make_unique<Port>(*this, id, std::move(lane));
+  drain();  // the peer may have given it up already
+  touch();
+}
+
+void SessionEnd::give_up(LaneId id) {
+  Port& port = *ports_.at(id);
+  if (!port.lane) return;
+  port.lane.reset();
+  session_.lose_lane(id);
+  touch();
+}
+
+bool SessionEnd::has_lane(LaneId id) const {
+  const auto it = ports_.find(id);
+  return it != ports_.end() && it->second->lane;
+}
+
+void SessionEnd::withdraw(std::span<const std::byte> range) {
+  for (const auto& [id, port] : ports_) {
+    if (port->lane) port->lane->withdraw(range);
+    if (!port->place.empty() && port->place.data() < range.data() + range.size() &&
+        range.data() < port->place.data() + port->place.size())
+      port->place = {};
+  }
+}
+
+std::string SessionEnd::state() const {
+  std::string text = name_ + ":" + (session_.has_data() ? " data of " + std::to_string(session_.waiting_bytes()) + " bytes" : "") +
+                     (session_.has_control() ? " control" : "") + (session_.has_lazy() ? " lazy" : "");
+  for (const auto& [id, port] : ports_) {
+    if (!port->lane) continue;
+    const wire::LaneHealth h = port->lane->health();
+    text += " | lane " + std::to_string(id) + " over " + port->lane->link().spec().name + ": " + std::to_string(h.outstanding_bytes) + " outstanding, " +
+            std::to_string(h.acknowledged_bytes) + " acknowledged, " + std::to_string(session_.rate_of(id).megabits()) + " Mb/s" +
+            (port->blocked ? ", blocked" : "");
+  }
+  return text;
+}
+
+void SessionEnd::touch() { pump_in(Nanos(random_() % 3000)); }
+
+void SessionEnd::pump_in(Nanos delay) {
+  const TimePoint when = std::max(net_.now() + delay, asleep_until_);
+  if (when >= next_pump_) return;
+  next_pump_ = when;
+  net_.at(when, [this, when, alive = alive_] {
+    if (!*alive || next_pump_ != when) return;
+    next_pump_ = TimePoint::max();
+    if (net_.now() < asleep_until_) return pump_in(Nanos(0));
+    pump();
+  });
+}
+
+// Mostly generous; at times so small that a lane is left in the middle of a header or a segment.
+std::size_t SessionEnd::budget() {
+  switch (random_() % 8) {
+    case 0: return 1 + random_() % 100;
+    case 1: return 1 + random_() % 20'000;
+    default: return 512 * KiB;
+  }
+}
+
+void SessionEnd::pump() {
+  bool more = false;
+  for (int turn = 0; turn < kTurnsMax; ++turn) {
+    bool moved = false;
+    int live = 0, stuck = 0;
+    more = false;
+    for (const auto& [id, port] : ports_) {
+      if (!port->lane) continue;
+      bool blocked = false;
+      moved |= pump(*port, blocked, more);
+      ++live;
+      stuck += blocked;
+    }
+    if (live > 0 && stuck == live) session_.publish_without_acks();
+    drain();
+    if (!moved) break;
+  }
+  if (more) return pump_in(Nanos(1 + random_() % 20'000));
+  if (session_.has_data() || session_.has_control() || session_.has_lazy()) pump_in(kPace);
+}
+
+bool SessionEnd::pump(Port& port, bool& blocked, bool& more) {
+  Result<wire::Moved> in = port.lane->read(port, budget());
+  if (!in.ok()) {
+    give_up(port.id);
+    return true;
+  }
+  more |= !in->blocked;
+  port.flush = in->bytes == 0;
+  Result<wire::Moved> out = port.lane->write(port);
+  if (!out.ok()) {
+    give_up(port.id);
+    return true;
+  }
+  blocked = out->blocked && !port.lane->at_frame_boundary();
+  if (blocked != port.blocked) session_.set_blocked(port.id, port.blocked = blocked);
+  return in->bytes > 0 || out->bytes > 0;
+}
+
+void SessionEnd::drain() {
+  const auto completions = std::exchange(session_.completions(), {});
+  for (const protocol::Completion& c : completions) on_completion(c);
+  const auto events = std::exchange(session_.events(), {});
+  for (const protocol::Event& e : events) {
+    if (e.kind == protocol::Event::Kind::lane_condemned) give_up(e.lane);
+    on_event(e);
+  }
+}
+
+}  // namespace railweave::sim
