@@ -9,6 +9,8 @@
 namespace railweave::protocol {
 namespace {
 
+constexpr std::size_t kUsedBytes = 48;  // the rest is zero, for what comes
+
 static_assert(std::endian::native == std::endian::little, "fields are stored as they lie in memory");
 
 template <class T>
@@ -58,6 +60,7 @@ void encode(const FrameHeader& h, HeaderBytes out) {
   put(out, 32, h.b);
   put(out, 40, h.consumed);
   put(out, 44, h.sequence);
+  std::memset(out.data() + kUsedBytes, 0, kFrameHeaderBytes - kUsedBytes);
   put(out, 4, crc32c(out));
 }
 

@@ -1,9 +1,11 @@
-// The frame header: 48 bytes, little endian, the same for every type (docs/protocol.md has the bytes and an example).
+// The frame header: 64 bytes, little endian, the same for every type (docs/protocol.md has the bytes and an example). A whole
+// cache line, so that payload behind it stays aligned: with 48 bytes the kernel's copies took a quarter longer
+// (docs/decisions/0006-header-of-a-cache-line.md).
 //
 //   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64 | 32 b u64
-//   40 consumed u32 | 44 sequence u32
+//   40 consumed u32 | 44 sequence u32 | 48 zero
 //
-// `length` bytes of payload follow. `crc` is CRC32C over the 48 bytes with this field zero. `consumed` counts the frames
+// `length` bytes of payload follow. `crc` is CRC32C over the 64 bytes with this field zero. `consumed` counts the frames
 // the header's sender has wholly consumed on this lane; `sequence` numbers this frame on its lane and direction, from 0.
 #pragma once
 
@@ -16,7 +18,7 @@
 
 namespace railweave::protocol {
 
-inline constexpr std::size_t kFrameHeaderBytes = 48;
+inline constexpr std::size_t kFrameHeaderBytes = 64;
 inline constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
 inline constexpr std::uint32_t kControlPayloadBytesMax = 1024;
 inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;

@@ -12,14 +12,16 @@ constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
-constexpr Nanos kHoldTimeMin = 2ms;                      // covers the pauses of a caller that polls
+constexpr Nanos kHoldTime = 2ms;                         // covers the pauses of a caller that polls ...
+constexpr double kHoldBytesMax = 512 * KiB;                // ... within what stays in the cache between the two copies
 
 }  // namespace
 
 std::uint64_t outstanding_bytes_max(const LaneView& lane) {
   if (!lane.rate_known) return kProbeSegmentBytes;
-  const Nanos hold = std::max(2 * lane.min_rtt, kHoldTimeMin);
-  return std::max<std::uint64_t>(std::uint64_t(lane.rate.bytes_in(hold)), 2 * segment_bytes(lane));
+  const double in_flight = lane.rate.bytes_in(2 * lane.min_rtt);
+  const double held = std::min(lane.rate.bytes_in(kHoldTime), kHoldBytesMax);
+  return std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
 }
 
 std::uint32_t segment_bytes(const LaneView& lane) {

@@ -17,7 +17,7 @@
 
 namespace railweave::wire {
 
-inline constexpr std::size_t kHeaderBytes = 48;
+inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kTokenBytesMax = 64;
 
 // How payload finds its place. ask: the header arrives first and the session answers where. push: the sender writes to
