@@ -66,6 +66,17 @@ TEST_P(Connecting, AForeignMarkIsRefusedAndNeverFollowed) {
   }
 }
 
+TEST_P(Connecting, AGuessedMarkIsRefused) {
+  HandleBytes handle{};
+  listen(handle);
+  void* comm = nullptr;
+  ASSERT_EQ(net->connect(context, 0, -1, handle.data(), &comm), abi::kSuccess);
+  HandleBytes guessed = handle;
+  guessed[kFixed + 8] ^= 0x80;  // of the nonce
+  EXPECT_EQ(net->connect(context, 0, -1, guessed.data(), &comm), abi::kInvalidUsage);
+  EXPECT_NE(connected(handle), nullptr) << "the true one goes on";
+}
+
 TEST_P(Connecting, ADamagedHandleIsTheEnginesToRefuse) {
   HandleBytes handle{};
   listen(handle);

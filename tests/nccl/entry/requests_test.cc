@@ -33,6 +33,18 @@ TEST_P(Requests, NoRoomIsANullRequestAndNoError) {
   EXPECT_EQ(warnings_text(), "");
 }
 
+TEST_P(Requests, NoRoomClearsTheHintInRequest) {
+  make_pair();
+  char byte = 0;
+  void* request = nullptr;
+  for (std::size_t posted = 0; posted <= kRequestsPerStream; ++posted) {
+    request = reinterpret_cast<void*>(abi::kOptionalRecvCompletion);
+    ASSERT_EQ(net->irecv(recv_comm, 1, &byte, 1, nullptr, &request), abi::kSuccess);
+    ASSERT_NE(request, reinterpret_cast<void*>(abi::kOptionalRecvCompletion));
+  }
+  EXPECT_EQ(request, nullptr);
+}
+
 TEST_P(Requests, AnUnfinishedRequestSetsDoneToZero) {
   make_pair();
   char byte = 0;
