@@ -30,7 +30,8 @@ std::uint64_t word(const FrameName& name, std::size_t index) {
 std::array<std::byte, kHeaderBytes> encode(const FrameName& name) {
   std::array<std::byte, kHeaderBytes> header;
   std::memcpy(header.data(), &name, sizeof name);
-  const std::uint64_t rest[4] = {mixed(name.seq + 1), mixed(name.size + 3u), mixed(name.sender + 7u), ~name.seq};
+  const std::uint64_t rest[6] = {mixed(name.seq + 1), mixed(name.size + 3u), mixed(name.sender + 7u),
+                                 ~name.seq,           mixed(~name.seq),      mixed(name.seq << 1)};
   static_assert(sizeof name + sizeof rest == kHeaderBytes);
   std::memcpy(header.data() + sizeof name, rest, sizeof rest);
   return header;

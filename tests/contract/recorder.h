@@ -11,7 +11,7 @@
 
 namespace railweave::wire::contract {
 
-// What a test header carries; the rest of the 48 bytes is filled with a pattern of these.
+// What a test header carries; the rest of the header is filled with a pattern of these.
 struct FrameName {
   std::uint32_t sender = 0;
   std::uint32_t size = 0;  // of the payload, bytes

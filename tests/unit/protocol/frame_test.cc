@@ -76,7 +76,7 @@ TEST(Frame, encode__lays_the_bytes_out_as_documented) {
   encode(h, bytes);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i >= 4 && i < 8) continue;  // the CRC
-    EXPECT_EQ(int(bytes[i]), int(i + 1)) << "byte " << i;
+    EXPECT_EQ(int(bytes[i]), i < 48 ? int(i + 1) : 0) << "byte " << i;
   }
   std::uint32_t crc;
   std::memcpy(&crc, bytes.data() + 4, 4);
