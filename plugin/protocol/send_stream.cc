@@ -106,9 +106,8 @@ Status SendStream::apply_ack(std::uint64_t below, Completions& out) {
     return contradiction("ACK", id_, "below message " + std::to_string(below) + ", but only " + std::to_string(posted_) +
                                          " were posted");
   for (std::uint64_t i = acked_; i < below; ++i) {
-    Message& m = at(i);
+    const Message& m = at(i);
     if (!m.started || m.cut != m.size) return contradiction("ACK", id_, "message " + std::to_string(i) + " was not sent yet");
-    if (m.eager) free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
   }
   acked_ = below;
   std::erase_if(requeued_, [this](const Range& r) { return r.message < acked_; });
@@ -229,6 +228,7 @@ void SendStream::on_released(const FrameHeader& segment, Completions& out) {
   if (failed() || segment.message < retired_) return;
   --at(segment.message).unreleased;
   settle(out);
+  refresh();
 }
 
 void SendStream::requeue(const FrameHeader& segment) {
@@ -246,7 +246,12 @@ void SendStream::settle(Completions& out) {
     if (!eager_done && !acked_done) break;
     out.push_back({m.request, m.size, {}});
   }
-  for (; retired_ < acked_ && retired_ < done_ && at(retired_).unreleased == 0; ++retired_) at(retired_) = Message{};
+  for (; retired_ < acked_ && retired_ < done_ && at(retired_).unreleased == 0; ++retired_) {
+    Message& m = at(retired_);
+    // Only now: the ack may overtake the lane's return from the system call that reads the copy.
+    if (m.eager) free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
+    m = Message{};
+  }
 }
 
 // ----------------------------------------------------------------------------------------------------------- control
