@@ -1,0 +1,85 @@
+"""What is lost in mid-transfer, and how the ranks learn of it: soon, once, and by name."""
+from __future__ import annotations
+
+import unittest
+
+import engine_lab
+from engine_lab import EngineTest, Outcome, net_perf
+
+_TWO = ["--nics", "2", "--rate", "200mbit"]
+# Long after the plugin's bound of about a second: the machine may be busy.
+_SOON_S = 20
+
+
+class LostRail(EngineTest):
+    """One of two rails goes in mid-transfer. Either the other one carries on, what the lost one had under way included, or
+    every request of both ranks ends with an error. Never a hang, never a wrong byte."""
+
+    def check(self, outcome: Outcome, rail: str) -> None:
+        self.assertLess(outcome.status, 124, f"it hangs: {outcome}")
+        if outcome.status == 0:
+            self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+            print("the transfer went on over the other rail", end=" ... ", flush=True)
+            return
+        print("the session ended with an error", end=" ... ", flush=True)
+        for host in (0, 1):
+            self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
+            self.assertEqual(1, len(outcome.warnings(host)), str(outcome))
+        self.assertTrue(any(rail in warning for host in (0, 1) for warning in outcome.warnings(host)), str(outcome))
+
+    def lose(self, how: str, nic: int, host: int = 1) -> Outcome:
+        """Once some megabytes are over, so that both lanes are in full swing."""
+        moved = f"[ $RANK = 0 ] || (moved eth{nic} 3000000; $RWLAB_PROGRAM set --host {host} --nic {nic} {how}) &"
+        return net_perf(_TWO, "--bytes", "48M", beside=moved, deadline_s=_SOON_S)
+
+    def test_taken_down_at_the_receiver(self) -> None:
+        self.check(self.lose("--down", 1), "eth1")
+
+    def test_taken_down_at_the_sender(self) -> None:
+        self.check(self.lose("--down", 1, host=0), "eth1")
+
+    def test_silent_with_its_carrier_up(self) -> None:
+        # At the sender, whose end is silenced first: what is under way is lost with its acknowledgements.
+        self.check(self.lose("--cut", 1, host=0), "eth1")
+
+    def test_the_only_rail(self) -> None:
+        """With nothing left both ranks end with an error that names the rail and the peer."""
+        outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=_SOON_S, setup="export RAILWEAVE_RAILS=eth1",
+                           beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut) &")
+        self.assertEqual(1, outcome.status, str(outcome))
+        for host in (0, 1):
+            self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
+            self.assertEqual(1, len(outcome.warnings(host)), str(outcome))
+            self.assertRegex(outcome.warnings(host)[0], f"host{1 - host} pid \\d+.*eth1", str(outcome))
+
+
+class LostPeer(EngineTest):
+    def check_killed(self, victim: int) -> None:
+        outcome = net_perf(_TWO, "--bytes", "64G", "--both",
+                           beside=f"[ $RANK != {victim} ] || (moved eth0 3000000; kill -9 $pid) &")
+        self.assertEqual(128 + 9, outcome.status, str(outcome))
+        self.assertLess(outcome.seconds, _SOON_S, str(outcome))
+        survivor = 1 - victim
+        self.assertIn(f"host{survivor} ended with status 1", outcome.stderr)
+        self.assertEqual(1, len(outcome.warnings(survivor)), str(outcome))
+        killed = outcome.values(victim, "pid")[0][0]
+        self.assertIn(f"host{victim} pid {killed}", outcome.warnings(survivor)[0], str(outcome))
+        self.assertIn("ncclRemoteError", "".join(outcome.said(survivor)), str(outcome))
+
+    def test_a_killed_receiver(self) -> None:
+        self.check_killed(1)
+
+    def test_a_killed_sender(self) -> None:
+        self.check_killed(0)
+
+    def test_a_stopped_rank_is_waited_for(self) -> None:
+        for rank in (0, 1):
+            with self.subTest(stopped=rank):
+                outcome = net_perf(_TWO, "--bytes", "24M", "--both", beside=f"[ $RANK != {rank} ] || "
+                                   "(moved eth0 3000000; kill -STOP $pid; sleep 3; kill -CONT $pid) &")
+                self.assert_works(outcome)
+                self.assertGreater(outcome.result["seconds"], 3, str(outcome))
+
+
+if __name__ == "__main__":
+    engine_lab.main()

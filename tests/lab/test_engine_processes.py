@@ -1,0 +1,84 @@
+"""Who the two ends are and what they share: processes with equal pids, one process, crossing dials, forked children, many
+comms, and the mark on the packets."""
+from __future__ import annotations
+
+import re
+import unittest
+
+import engine_lab
+from engine_lab import EngineTest, in_lab, kBin, net_perf
+
+_TWO = ["--nics", "2"]
+_ALIGNED = [("eth0", "eth0"), ("eth1", "eth1")]
+
+
+class Identity(EngineTest):
+    def test_equal_pids_on_two_hosts(self) -> None:
+        outcome = self.assert_works(net_perf([*_TWO, "--pid-namespaces"], "--both"))
+        self.assertEqual(outcome.values(0, "pid"), outcome.values(1, "pid"))
+        self.assert_pairs(_ALIGNED, outcome)
+
+    def test_equal_pids_on_one_host(self) -> None:
+        outcome = net_perf(["--hosts", "1", *_TWO, "--ranks-per-host", "2", "--pid-namespaces"], "--both")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        pids = re.findall(r"^\[host0\.\d\] pid (\d+)$", outcome.stdout, re.MULTILINE)
+        self.assertEqual(2, len(pids), str(outcome))
+        self.assertEqual(pids[0], pids[1])
+
+    def test_both_ends_in_one_process(self) -> None:
+        outcome = in_lab(["--hosts", "1", *_TWO], [str(kBin / "nccl_tests"), "--gtest_filter=*v12_one_process_*"])
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertRegex(outcome.stdout, r"PASSED  \] [1-9]\d* tests")
+
+
+class Sharing(EngineTest):
+    def test_both_dial_at_once_and_share_one_session(self) -> None:
+        # Whose dial is first is chance: several times.
+        program = f'for i in 1 2 3 4 5; do {kBin / "net_perf"} "$@" || exit 1; done'
+        with_loop = net_perf(_TWO, "--both", "--comms", "4", "--bytes", "1M", through=["sh", "-c", program, "sh"])
+        self.assert_works(with_loop)
+        self.assertEqual(_ALIGNED, with_loop.pairs(), str(with_loop))
+        self.assertEqual(5, with_loop.stdout.count("rank 0 eth0"), str(with_loop))
+
+    def test_sixty_four_comms_use_the_sockets_of_one(self) -> None:
+        sockets = []
+        for comms in ("1", "64"):
+            outcome = self.assert_works(net_perf(_TWO, "--comms", comms, "--size", "64K", "--bytes", "256K"))
+            self.assertEqual(_ALIGNED, outcome.pairs(), str(outcome))
+            sockets.append([rank["sockets"] for rank in outcome.result["ranks"]])
+        self.assertEqual(sockets[0], sockets[1])
+
+    def test_a_sleeping_child_holds_no_connection(self) -> None:
+        """Rank 0 forks a child that outlives it, then is killed: with the child holding its sockets, rank 1 would never
+        hear of it."""
+        outcome = net_perf(_TWO, "--bytes", "64G", "--at", "0:sleep 300 & echo forked",
+                           beside="[ $RANK = 1 ] || (moved eth0 300000; sleep 1; kill -9 $pid) &")
+        self.assertEqual(128 + 9, outcome.status, str(outcome))
+        self.assertIn("forked", "".join(outcome.said(0)), str(outcome))
+        self.assertEqual(1, len(outcome.warnings(1)), str(outcome))
+        self.assertLess(outcome.seconds, 20, str(outcome))
+
+
+class TrafficClass(EngineTest):
+    def check(self, *lab: str) -> None:
+        """Every lane's socket has the class at both ends, and only those: not the ranks' rendezvous."""
+        look = "ss --tcp --numeric --no-header --tos --options state established"
+        outcome = net_perf([*_TWO, *lab], "--duration", "1.5",
+                           "--at", f"0.2:{look}; $RWLAB_PROGRAM exec --host 1 -- {look}",
+                           setup="export RAILWEAVE_TRAFFIC_CLASS=32")
+        self.assert_works(outcome)
+        seen = "\n".join(outcome.said(0))
+        marked = re.findall(r"(\S+:\d+)\s+(\S+:\d+)\s[^\n]*(?:tos|tclass):0x20\b", seen)
+        lanes = {(lane.local, lane.remote) for rank in (0, 1) for lane in outcome.lanes(rank)}
+        self.assertEqual(lanes, {(re.sub("%[a-z0-9]+", "", local), remote) for local, remote in marked}, str(outcome))
+
+    def test_it_is_on_every_lane(self) -> None:
+        self.check()
+
+    def test_it_is_on_every_lane_over_ipv6(self) -> None:
+        self.check("--ipv6")
+
+
+if __name__ == "__main__":
+    engine_lab.main()
