@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "base/crc32c.h"
 #include "railweave/units.h"
@@ -82,6 +86,41 @@ TEST(Frame, encode__lays_the_bytes_out_as_documented) {
   std::memcpy(&crc, bytes.data() + 4, 4);
   std::memset(bytes.data() + 4, 0, 4);
   EXPECT_EQ(crc, crc32c(bytes));
+}
+
+// docs/protocol.md shows an exchange, byte by byte.
+std::vector<std::string> documented_frames() {
+  std::ifstream page(std::string(RAILWEAVE_SOURCE_DIR) + "/docs/protocol.md");
+  std::vector<std::string> frames;
+  for (std::string line; std::getline(page, line);) {
+    const bool name = !line.empty() && line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;
+    const bool bytes = line.size() == 47 && line.find_first_not_of("0123456789abcdef ") == std::string::npos;
+    if (name) frames.push_back(line);
+    if (bytes && !frames.empty()) frames.back() += "\n" + line;
+  }
+  return frames;
+}
+
+std::string shown(const FrameHeader& header) {
+  Bytes bytes;
+  encode(header, bytes);
+  std::string text = name_of(header.type);
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    char byte[4];
+    std::snprintf(byte, sizeof byte, "%c%02x", i % 16 == 0 ? '\n' : ' ', unsigned(bytes[i]));
+    text += byte;
+  }
+  return text;
+}
+
+TEST(Frame, encode__is_what_the_documentation_shows) {
+  FrameHeader open{.type = FrameType::open, .aux = 1, .a = 7, .b = 3};
+  FrameHeader opened{.type = FrameType::opened, .flags = kFlagFromReceiver, .a = 3, .b = 16384, .consumed = 1};
+  FrameHeader grant{.type = FrameType::grant, .flags = kFlagFromReceiver, .a = 1 << 20, .b = 1 << 20, .consumed = 1, .sequence = 1};
+  FrameHeader data{.type = FrameType::segment, .length = 65536, .b = 100'000, .consumed = 2, .sequence = 1};
+  FrameHeader ack{.type = FrameType::ack, .flags = kFlagFromReceiver, .message = 1, .consumed = 3, .sequence = 2};
+  const std::vector<std::string> expected{shown(open), shown(opened), shown(grant), shown(data), shown(ack)};
+  EXPECT_EQ(documented_frames(), expected);
 }
 
 TEST(Frame, decode__every_flipped_bit_is_seen) {
