@@ -148,7 +148,9 @@ void RecvStream::publish(std::uint64_t acked, Completions& out) {
   if (final_error_.ok())
     final_error_ = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
                                                            std::to_string(final_) + " messages");
+  if (state_ != State::open) return;
   fail(final_error_, false, out);
+  close_pending_ = true;  // a sender that closed in peace still waits for the acks
 }
 
 // ------------------------------------------------------------------------------------------------------- peer's word
@@ -240,7 +242,7 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   if (close_pending_) {
     close_pending_ = false;
     h.type = FrameType::close;
-    h.message = ready_;  // acks that waited for company
+    h.message = final_known_ ? std::min(ready_, final_) : ready_;  // acks that waited for company
     return true;
   }
   return false;
@@ -330,8 +332,7 @@ void RecvStream::on_peer_lost(const Status& why, Completions& out) {
   if (state_ != State::open) return;
   peer_done_ = final_known_ = true;
   final_error_ = why;
-  const auto wholly_here = [this](const Message& m) { return m.size_known && m.received == m.size; };
-  for (final_ = published_; final_ < published_ + kMessagesInFlight && wholly_here(at(final_));) ++final_;
+  for (final_ = published_; final_ < published_ + kMessagesInFlight && at(final_).arrived;) ++final_;
   publish(ready_, out);
 }
 

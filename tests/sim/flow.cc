@@ -28,7 +28,7 @@ std::size_t Flow::size_of(std::uint64_t index) const {
     case 0: return 0;
     case 1: case 2: case 3: return std::size_t(1 + scale % 200);
     case 4: case 5: return std::size_t(manners_.eager_limit_bytes + scale % 3);
-    case 6: case 7: case 8: return std::size_t(1 + scale % 50'000);
+    case 6: case 7: case 8: return std::size_t(1 + scale % (20 * KiB));
     default: return std::size_t(1 + scale % manners_.size_most);
   }
 }

@@ -77,7 +77,7 @@ void World::make_couple() {
       spec.queue_bytes = std::size_t(between(8e3, 1e6));
       spec.send_buffer_bytes = std::size_t(between(4e3, 1e6));
       spec.receive_buffer_bytes = std::size_t(between(4e3, 1e6));
-      spec.piece_bytes = std::size_t(between(300, 32e3));
+      spec.piece_bytes = std::size_t(between(500, 32e3));
       spec.pause_probability = chance(0.5) ? 0 : between(0.001, 0.1);
       spec.pause_most = Nanos(std::int64_t(between(1e4, 5e6)));
       c.links.push_back(links_.emplace_back(&net_.add_link(spec)));
@@ -108,7 +108,7 @@ void World::make_flow() {
   if (flows_.size() >= kFlowsMost || c.dead) return;
   const bool forth = chance(0.5);
   SessionEnd &from = forth ? *c.a : *c.b, &to = forth ? *c.b : *c.a;
-  const Flow::Manners manners{c.eager_limit_bytes, chance(0.3) ? 1500 * KiB : 300 * KiB, weather_.rude};
+  const Flow::Manners manners{c.eager_limit_bytes, heavy_ ? 1500 * KiB : 60 * KiB, weather_.rude};
   flows_.push_back(std::make_unique<Flow>(int(flows_.size()), from, to, memory_, manners, random_(), [this](const std::string& what) { fail(what); }));
   flows_.back()->open(Class(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
 }
@@ -332,6 +332,7 @@ void World::end_all() {
 
 std::string World::run() {
   weather_ = {chance(0.75), chance(0.3), chance(0.6), chance(0.3)};
+  heavy_ = chance(0.1);
   for (std::uint64_t n = chance(0.7) ? 1 : 2 + below(2); n > 0; --n) make_couple();
   run_for(1ms);
   for (std::uint64_t n = 1 + below(4); n > 0; --n) make_flow();

@@ -80,6 +80,7 @@ class World {
   MemoryWatch memory_;
   wire::SimNetwork net_;
   Weather weather_{};
+  bool heavy_ = false;                   // large messages, slow to simulate
   std::deque<std::unique_ptr<wire::SimLane>> coming_;  // made, and not added by their end yet
   std::deque<Couple> couples_;
   std::vector<wire::SimLink*> links_;

@@ -458,6 +458,19 @@ TEST_F(Receiving, close__what_comes_afterwards_goes_nowhere) {
   EXPECT_EQ(credit_.charged_bytes(), 0u);
 }
 
+TEST_F(Receiving, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
+  ASSERT_TRUE(arrive(eager(0, 10, 0)).ok());
+  ASSERT_TRUE(stream_.on_segment(eager(1, 0, 1), done_).ok());  // its lane dies before it is consumed
+  stream_.on_segment_lost(eager(1, 0, 1));
+  stream_.on_peer_lost(Status(Code::remote, Scope::session, "gone"), done_);
+  post(10);
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_TRUE(done_[0].status.ok());
+  post(10);
+  ASSERT_EQ(done_.size(), 2u);
+  EXPECT_EQ(done_[1].status.message(), "gone");
+}
+
 TEST_F(Receiving, refuse__answers_with_the_reason_and_is_gone) {
   RecvStream stream(9, kEager, credit_);
   stream.refuse("its backlog is full");

@@ -130,6 +130,25 @@ TEST_F(SessionPair, close__an_eager_message_on_its_way_while_both_close) {
   EXPECT_EQ(good(End::a), 1u);
 }
 
+TEST_F(SessionPair, close__the_receiver_waits_for_more_than_there_will_be) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  for (int i = 0; i < 3; ++i) receive(ends.in, 100);
+  pair_.run();
+  const auto data = pattern(100);
+  send(ends.out, data);
+  pair_.send(End::a, 0);
+  pair_.a().close(ends.out);
+  pair_.run();
+  EXPECT_EQ(good(End::b), 1u);
+  EXPECT_EQ(pair_.done(End::b).size(), 3u);
+  pair_.b().close(ends.in);
+  pair_.run();
+  pair_.open();
+  pair_.run();
+  EXPECT_EQ(pair_.a().send_streams(), 1u);
+}
+
 // ---------------------------------------------------------------------------------------------------------- matching
 
 TEST_F(SessionPair, post__messages_of_all_sizes_arrive_whole_over_three_lanes) {

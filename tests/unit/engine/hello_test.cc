@@ -1,0 +1,173 @@
+#include "engine/hello.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "base/crc32c.h"
+
+namespace railweave::engine {
+namespace {
+
+Hello hello(std::size_t rails = 2) {
+  Hello h;
+  h.kind = Hello::Kind::welcome;
+  h.refusal = Hello::Refusal::crossing;
+  for (std::size_t i = 0; i < 16; ++i) h.from[i] = std::uint8_t(i), h.to[i] = std::uint8_t(100 + i);
+  h.session = 0x1122334455667788ull;
+  h.lane = 513;
+  h.local_rail = 3;
+  h.remote_rail = 5;
+  h.traffic_class = 0xb8;
+  h.peer = "node7 pid 4242";
+  h.reason = "because";
+  for (std::size_t i = 0; i < rails; ++i) {
+    PeerRail rail;
+    rail.name = "eth" + std::to_string(i);
+    rail.speed_mbps = std::uint32_t(100'000 + i);
+    for (std::size_t k = 0; k <= i % 3; ++k) {
+      PeerAddress a;
+      a.address.family = k ? Address::Family::v6 : Address::Family::v4;
+      a.address.prefix_bits = k ? 64 : 24;
+      a.address.bytes[0] = std::uint8_t(i + 1);
+      a.port = std::uint16_t(7000 + i);
+      rail.addresses.push_back(a);
+    }
+    h.rails.push_back(rail);
+  }
+  return h;
+}
+
+std::span<const std::byte, kHelloFixedBytes> fixed(const std::vector<std::byte>& message) {
+  return std::span(message).first<kHelloFixedBytes>();
+}
+
+// As the handshake reads it: the fixed part first.
+std::string why_refused(const std::vector<std::byte>& message) {
+  const Result<std::size_t> bytes = hello_bytes(fixed(message));
+  if (!bytes.ok()) return bytes.status().message();
+  if (bytes.value() != message.size()) return "another length";
+  const Result<Hello> decoded = decode_hello(message);
+  if (decoded.ok()) return "accepted";
+  EXPECT_EQ(decoded.status().code(), Code::remote);
+  return decoded.status().message();
+}
+
+std::vector<std::byte> repaired(std::vector<std::byte> message) {
+  std::memset(message.data() + 72, 0, 4);
+  const std::uint32_t crc = crc32c(message);
+  std::memcpy(message.data() + 72, &crc, sizeof crc);
+  return message;
+}
+
+template <class T>
+std::vector<std::byte> with(std::size_t at, T value) {
+  std::vector<std::byte> message = encode_hello(hello());
+  std::memcpy(message.data() + at, &value, sizeof value);
+  return repaired(message);
+}
+
+TEST(Hello, decode_hello__gives_back_every_field) {
+  const Hello h = hello(64);
+  const auto message = encode_hello(h);
+  ASSERT_EQ(hello_bytes(fixed(message)).value(), message.size());
+  Result<Hello> d = decode_hello(message);
+  ASSERT_TRUE(d.ok()) << d.status().message();
+  EXPECT_EQ(d->kind, h.kind);
+  EXPECT_EQ(d->refusal, h.refusal);
+  EXPECT_EQ(d->from, h.from);
+  EXPECT_EQ(d->to, h.to);
+  EXPECT_EQ(d->session, h.session);
+  EXPECT_EQ(d->lane, h.lane);
+  EXPECT_EQ(d->local_rail, h.local_rail);
+  EXPECT_EQ(d->remote_rail, h.remote_rail);
+  EXPECT_EQ(d->traffic_class, h.traffic_class);
+  EXPECT_EQ(d->peer, h.peer);
+  EXPECT_EQ(d->reason, h.reason);
+  ASSERT_EQ(d->rails.size(), h.rails.size());
+  for (std::size_t i = 0; i < h.rails.size(); ++i) {
+    EXPECT_EQ(d->rails[i].name, h.rails[i].name);
+    EXPECT_EQ(d->rails[i].speed_mbps, h.rails[i].speed_mbps);
+    ASSERT_EQ(d->rails[i].addresses.size(), h.rails[i].addresses.size());
+    for (std::size_t k = 0; k < h.rails[i].addresses.size(); ++k) {
+      EXPECT_EQ(d->rails[i].addresses[k].address, h.rails[i].addresses[k].address);
+      EXPECT_EQ(d->rails[i].addresses[k].port, h.rails[i].addresses[k].port);
+    }
+  }
+}
+
+TEST(Hello, encode_hello__the_most_rails_with_the_longest_interface_names_fit_the_bound) {
+  Hello h = hello(0);
+  h.peer = h.reason = std::string(1000, 'x');
+  PeerRail rail;
+  rail.name = std::string(15, 'y');
+  rail.addresses.resize(20);
+  for (PeerAddress& a : rail.addresses) a.port = 1;
+  h.rails.assign(100, rail);
+  const auto message = encode_hello(h);
+  const Result<std::size_t> bytes = hello_bytes(fixed(message));
+  if (bytes.ok()) {
+    EXPECT_TRUE(decode_hello(message).ok());
+  } else {
+    ADD_FAILURE() << "a message that its own reader refuses: " << bytes.status().message();
+  }
+}
+
+TEST(Hello, hello_bytes__strangers_are_refused_by_their_first_bytes) {
+  std::vector<std::byte> http(kHelloFixedBytes);
+  std::memcpy(http.data(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36);
+  EXPECT_NE(why_refused(http).find("not Railweave's"), std::string::npos);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<std::byte> noise(kHelloFixedBytes);
+    for (std::byte& b : noise) b = std::byte(random());
+    EXPECT_FALSE(hello_bytes(fixed(noise)).ok());
+  }
+}
+
+TEST(Hello, hello_bytes__versions_features_and_lengths) {
+  EXPECT_NE(why_refused(with(8, std::uint16_t{2})).find("version 2, expected 1"), std::string::npos);
+  EXPECT_NE(why_refused(with(16, std::uint64_t{4})).find("unknown feature bits 4"), std::string::npos);
+  EXPECT_NE(why_refused(with(12, std::uint32_t{kHelloBodyBytesMax + 1})).find("a body of 16385 bytes"), std::string::npos);
+}
+
+TEST(Hello, decode_hello__kinds) {
+  EXPECT_NE(why_refused(with(10, std::uint16_t{0})).find("kind 0"), std::string::npos);
+  EXPECT_NE(why_refused(with(10, std::uint16_t{5})).find("kind 5"), std::string::npos);
+}
+
+TEST(Hello, decode_hello__every_flipped_bit_is_seen) {
+  const auto good = encode_hello(hello());
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    auto damaged = good;
+    damaged[bit / 8] ^= std::byte(1 << bit % 8);
+    EXPECT_NE(why_refused(damaged), "accepted") << "bit " << bit;
+  }
+}
+
+TEST(Hello, decode_hello__bodies_that_do_not_add_up) {
+  const auto good = encode_hello(hello());
+  for (std::size_t n = kHelloFixedBytes; n < good.size() + 20; ++n) {
+    std::vector<std::byte> message = good;
+    message.resize(n);
+    const auto body = std::uint32_t(n - kHelloFixedBytes);
+    std::memcpy(message.data() + 12, &body, sizeof body);
+    EXPECT_EQ(why_refused(repaired(message)) == "accepted", n == good.size()) << n;
+  }
+}
+
+TEST(Hello, decode_hello__any_body_is_read_without_harm) {
+  std::mt19937_64 random(9);
+  const auto good = encode_hello(hello(20));
+  for (int i = 0; i < 20'000; ++i) {
+    auto message = good;
+    for (std::uint64_t n = 1 + random() % 8; n > 0; --n)
+      message[kHelloFixedBytes + random() % (message.size() - kHelloFixedBytes)] = std::byte(random());
+    const Result<Hello> d = decode_hello(repaired(message));
+    EXPECT_TRUE(!d.ok() || d.value().rails.size() <= 64);
+  }
+}
+
+}  // namespace
+}  // namespace railweave::engine
