@@ -61,13 +61,12 @@ bool SendStream::fits_grant(std::uint64_t message, Completions& out) {
 
 // ------------------------------------------------------------------------------------------------------ peer's word
 
-Status SendStream::on_opened(const FrameHeader& header, std::string_view reason) {
+Status SendStream::on_opened(const FrameHeader& header, std::string_view reason, Completions& out) {
   answered_ = true;
   if (state_ != State::opening) return {};  // repeated after a lane was lost, or given up meanwhile
   if (header.flags & kFlagRefused) {
-    state_ = State::failed;
-    error_ = Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason));
     told_peer_ = true;
+    fail(Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason)), false, out);
     return {};
   }
   state_ = State::open;

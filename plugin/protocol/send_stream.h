@@ -40,7 +40,7 @@ class SendStream {
   std::uint64_t unfinished() const { return posted_ - done_; }
 
   // --- what the peer says. Errors: the frame contradicts what is known (Scope::lane).
-  Status on_opened(const FrameHeader& header, std::string_view reason);
+  Status on_opened(const FrameHeader& header, std::string_view reason, Completions& out);
   Status on_grant(const FrameHeader& header, Completions& out);
   Status on_ack(const FrameHeader& header, Completions& out);
   // The receiver takes no more (close) or failed (abort).

@@ -121,7 +121,7 @@ Status Session::on_receiver_control(const FrameHeader& h, std::string_view paylo
       s->on_peer_close({}, completions_);
       break;
     case FrameType::abort: s->on_peer_close(from_peer(h, payload), completions_); break;
-    case FrameType::opened: status = s->on_opened(h, payload); break;
+    case FrameType::opened: status = s->on_opened(h, payload, completions_); break;
     default: status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
   }
   // Whichever of the peer's frames comes first is its answer to our OPEN.

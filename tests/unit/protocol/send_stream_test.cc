@@ -18,7 +18,7 @@ class Sending : public ::testing::Test {
     std::span<const std::byte> payload;
     ASSERT_TRUE(stream_.next_control(open, payload));
     ASSERT_EQ(open.type, FrameType::open);
-    ASSERT_TRUE(stream_.on_opened(opened(), "").ok());
+    ASSERT_TRUE(stream_.on_opened(opened(), "", done_).ok());
   }
 
   static FrameHeader opened() {
@@ -137,7 +137,7 @@ TEST_F(Sending, post__the_receivers_slots_may_be_smaller) {
   SendStream small(4, Class::normal, 7, ~0ull, kEager);
   FrameHeader h = opened();
   h.b = 64;
-  ASSERT_TRUE(small.on_opened(h, "").ok());
+  ASSERT_TRUE(small.on_opened(h, "", done_).ok());
   const auto data = pattern(65);
   small.post(tickets_[0], data.data(), 65, done_);
   EXPECT_FALSE(small.has_segment());
@@ -444,7 +444,7 @@ TEST(Opening, on_opened__nothing_is_sent_before) {
   h = {};
   h.type = FrameType::opened;
   h.a = 2;
-  ASSERT_TRUE(stream.on_opened(h, "").ok());
+  ASSERT_TRUE(stream.on_opened(h, "", done).ok());
   EXPECT_TRUE(stream.may_use(4, 2));
   EXPECT_FALSE(stream.may_use(2, 2));
   EXPECT_FALSE(stream.may_use(4, 1));
@@ -459,8 +459,13 @@ TEST(Opening, on_opened__refused) {
   h = {};
   h.type = FrameType::opened;
   h.flags = kFlagRefused;
-  ASSERT_TRUE(stream.on_opened(h, "no such listener").ok());
+  Tickets tickets;
+  const auto data = pattern(8);
+  stream.post(tickets[0], data.data(), 8, done);
+  ASSERT_TRUE(stream.on_opened(h, "no such listener", done).ok());
   EXPECT_TRUE(stream.failed());
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_FALSE(done[0].status.ok());
   EXPECT_NE(stream.error().message().find("no such listener"), std::string::npos);
   stream.close(done);
   EXPECT_FALSE(stream.has_control());
@@ -480,7 +485,7 @@ TEST(Opening, close__its_abort_waits_for_the_answer_so_that_it_cannot_overtake_t
   EXPECT_FALSE(stream.gone());
   FrameHeader opened;
   opened.type = FrameType::opened;
-  ASSERT_TRUE(stream.on_opened(opened, "").ok());
+  ASSERT_TRUE(stream.on_opened(opened, "", done).ok());
   EXPECT_TRUE(stream.has_control());
   ASSERT_TRUE(stream.next_control(h, payload));
   EXPECT_EQ(h.type, FrameType::abort);
