@@ -1,0 +1,42 @@
+// A lane's bytes taken for a frame header: refused, or read as exactly what encode() would write.
+#include "protocol/frame.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/crc32c.h"
+#include "tests/fuzz/check.h"
+
+using railweave::fuzz::check;
+using namespace railweave::protocol;
+
+constexpr std::size_t kUsedBytes = 48;  // what follows is of no meaning yet, and ignored
+
+// The first byte's lowest bit: put the right CRC in, or leave what is there.
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  if (size == 0) return 0;
+  std::array<std::byte, kFrameHeaderBytes> bytes{};
+  std::memcpy(bytes.data(), data + 1, std::min(size - 1, bytes.size()));
+  if (data[0] & 1) {
+    std::memset(bytes.data() + 4, 0, 4);
+    const std::uint32_t crc = railweave::crc32c(bytes);
+    std::memcpy(bytes.data() + 4, &crc, 4);
+  }
+  railweave::Result<FrameHeader> header = decode(bytes);
+  if (!header.ok()) {
+    check(header.status().scope() == railweave::Scope::lane, "a bad header costs its lane, no more");
+    check(header.status().message().starts_with("malformed frame: "), "the engine knows bad headers by these words");
+    return 0;
+  }
+  check(header->length <= (header->type == FrameType::segment ? kSegmentBytesMax : kControlPayloadBytesMax), "length is bounded");
+  check(header->type != FrameType::segment || (header->a <= header->b && header->length <= header->b - header->a),
+        "a segment lies inside its message");
+  std::array<std::byte, kFrameHeaderBytes> again;
+  encode(*header, again);
+  check(std::equal(again.begin(), again.begin() + 4, bytes.begin()) && std::equal(again.begin() + 8, again.begin() + kUsedBytes, bytes.begin() + 8),
+        "a header that was taken is written the same");
+  check(std::strcmp(name_of(header->type), "?") != 0, "a type that was taken has a name");
+  (void)ack_in(*header);
+  return 0;
+}

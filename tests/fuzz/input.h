@@ -1,0 +1,41 @@
+// Reads a fuzzer's bytes as the values a target wants. Past the end everything is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace railweave::fuzz {
+
+class Input {
+ public:
+  Input(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
+
+  bool empty() const { return at_ == size_; }
+  std::uint8_t u8() { return at_ < size_ ? data_[at_++] : 0; }
+  std::uint16_t u16() { return std::uint16_t(u8() | u8() << 8); }
+  std::uint64_t u64() {
+    std::uint64_t value = 0;
+    for (int i = 0; i < 8; ++i) value |= std::uint64_t(u8()) << (8 * i);
+    return value;
+  }
+  // One byte for most numbers worth trying: 0..63 as they are, in steps of 128, in KiB; or eight bytes more.
+  std::uint64_t number() {
+    const std::uint8_t b = u8();
+    const std::uint64_t low = b & 63;
+    switch (b >> 6) {
+      case 0: return low;
+      case 1: return low * 128;
+      case 2: return low * 1024;
+      default: return b == 0xff ? u64() : low * 4099;
+    }
+  }
+  // REQUIRES: n > 0.
+  std::size_t below(std::size_t n) { return u8() % n; }
+
+ private:
+  const std::uint8_t* data_;
+  std::size_t size_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace railweave::fuzz

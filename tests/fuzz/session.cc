@@ -1,0 +1,8 @@
+// Any frames from a peer, between any acts of the session's owner.
+#include "tests/fuzz/check.h"
+#include "tests/fuzz/session_world.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
+  railweave::fuzz::SessionWorld(railweave::fuzz::Input(data, size)).run();
+  return 0;
+}
