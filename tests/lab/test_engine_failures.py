@@ -17,20 +17,21 @@ class LostRail(EngineTest):
 
     def check(self, outcome: Outcome, rail: str) -> None:
         self.assertLess(outcome.status, 124, f"it hangs: {outcome}")
+        warned = [outcome.warnings(host) for host in (0, 1)]
+        self.assertLessEqual(max(map(len, warned)), 1, str(outcome))
+        self.assertTrue(any(rail in warning for warning in sum(warned, [])), str(outcome))
         if outcome.status == 0:
             self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
-            print("the transfer went on over the other rail", end=" ... ", flush=True)
+            print(f"the other rail did the rest, all in {outcome.result['seconds']:.1f} s", end=" ... ", flush=True)
             return
         print("the session ended with an error", end=" ... ", flush=True)
         for host in (0, 1):
             self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
-            self.assertEqual(1, len(outcome.warnings(host)), str(outcome))
-        self.assertTrue(any(rail in warning for host in (0, 1) for warning in outcome.warnings(host)), str(outcome))
 
     def lose(self, how: str, nic: int, host: int = 1) -> Outcome:
         """Once some megabytes are over, so that both lanes are in full swing."""
         moved = f"[ $RANK = 0 ] || (moved eth{nic} 3000000; $RWLAB_PROGRAM set --host {host} --nic {nic} {how}) &"
-        return net_perf(_TWO, "--bytes", "48M", beside=moved, deadline_s=_SOON_S)
+        return net_perf(_TWO, "--bytes", "48M", beside=moved, deadline_s=40)
 
     def test_taken_down_at_the_receiver(self) -> None:
         self.check(self.lose("--down", 1), "eth1")
