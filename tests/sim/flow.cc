@@ -61,6 +61,7 @@ void Flow::on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rai
     to_.session().refuse_stream(stream, "not wanted");
   }
   to_.touch();
+  if (ending_) close_receiver();
 }
 
 void Flow::on_opened(const Status& status) {
@@ -130,6 +131,12 @@ void Flow::close_receiver() {
   to_.session().close(*in_);
   to_.touch();
   take_back_all(to_, receives_);
+}
+
+void Flow::end() {
+  ending_ = true;
+  close_sender();
+  close_receiver();
 }
 
 Flow::Request* Flow::unfinished(std::deque<std::unique_ptr<Request>>& requests) {

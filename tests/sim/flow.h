@@ -27,7 +27,7 @@ class Flow {
   SessionEnd& to() { return to_; }
 
   void open(Class priority, std::uint64_t rails);
-  // The receiver's session asks; `accept` false: refused.
+  // The receiver's session asks; `accept` false: refused. After end() it is closed at once.
   void on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rails);
   void on_opened(const Status& status);
   protocol::StreamId id() const { return id_; }
@@ -37,6 +37,8 @@ class Flow {
   void post_receive();
   void close_sender();
   void close_receiver();
+  // Both, also an end that comes into being later.
+  void end();
   // Deregisters the memory of one unfinished request.
   void withdraw_sender();
   void withdraw_receiver();
@@ -84,6 +86,7 @@ class Flow {
   protocol::SendStream* out_ = nullptr;
   protocol::RecvStream* in_ = nullptr;
   bool opened_ = false, refused_ = false, out_closed_ = false, in_closed_ = false;
+  bool ending_ = false;
   bool troubled_ = false;          // errors are to be expected
   bool receiver_troubled_ = false; // by the receiver's doing, or both
   std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace

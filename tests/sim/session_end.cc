@@ -40,6 +40,7 @@ struct SessionEnd::Port final : wire::LaneHandler {
     Result<std::span<std::byte>> where = end.session_.on_header(id, bytes);
     if (!where.ok()) return refused(where.status());
     place = *where;
+    if (end.random_() % 8 == 0) end.on_gap();
     if (const std::string wrong = end.memory_.landing(place); !wrong.empty()) end.fail_(end.name_ + ": " + wrong);
     return wire::Target{place};
   }

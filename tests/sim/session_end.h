@@ -29,6 +29,7 @@ class SessionEnd {
   std::function<void(const protocol::Completion&)> on_completion;
   std::function<void(const protocol::Event&)> on_event;
   std::function<void(const protocol::FrameHeader& segment)> on_segment;  // consumed
+  std::function<void()> on_gap;  // between a header and its payload others may post
   std::function<void(const std::string&)> on_frame;                      // for traces: taken or arrived
 
   const std::string& name() const { return name_; }

@@ -61,6 +61,12 @@ void World::make_couple() {
       Flow::on_completion(done);
     };
     e.on_event = [this, &e](const Event& event) { on_event(e, event); };
+    e.on_gap = [this, &e] {
+      if (flows_.empty() || couple_of(e).dead) return;
+      Flow& flow = *flows_[below(flows_.size())];
+      if (&flow.to() == &e && flow.posted_bytes() < kBytesMost / kFlowsMost) flow.post_receive();
+      if (&flow.from() == &e && flow.posted_bytes() < kBytesMost / kFlowsMost) flow.post_send();
+    };
     if (trace_) e.on_frame = [this](const std::string& what) { say(what); };
     e.on_segment = [this, &e](const protocol::FrameHeader& h) { on_segment(e, h); };
   }
@@ -110,7 +116,9 @@ void World::make_flow() {
   SessionEnd &from = forth ? *c.a : *c.b, &to = forth ? *c.b : *c.a;
   const Flow::Manners manners{c.eager_limit_bytes, heavy_ ? 1500 * KiB : 60 * KiB, weather_.rude};
   flows_.push_back(std::make_unique<Flow>(int(flows_.size()), from, to, memory_, manners, random_(), [this](const std::string& what) { fail(what); }));
-  flows_.back()->open(Class(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
+  Flow& flow = *flows_.back();
+  flow.open(Class(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
+  if (weather_.rude && chance(0.1)) net_.after(up_to(2ms), [&flow] { flow.close_sender(); });  // perhaps not open yet
 }
 
 // --------------------------------------------------------------------------------------------------- what is reported
@@ -123,7 +131,9 @@ void World::on_event(SessionEnd& end, const Event& event) {
       const bool accept = !weather_.refusals || !chance(0.1);
       const std::uint64_t rails = chance(0.8) ? ~0ull : 1 + below(15);
       net_.after(up_to(500us), [this, &flow, id = event.stream, accept, rails] {
-        if (!couple_of(flow.to()).dead) flow.on_incoming(id, accept, rails);
+        if (couple_of(flow.to()).dead) return;
+        flow.on_incoming(id, accept, rails);
+        if (weather_.rude && chance(0.05)) flow.close_receiver();  // its CLOSE may overtake its OPENED
       });
       return;
     }
@@ -317,8 +327,7 @@ void World::end_all() {
   for (const auto& flow : flows_) {
     chance(0.5) ? flow->close_sender() : flow->close_receiver();
     run_for(up_to(1ms));
-    flow->close_sender();
-    flow->close_receiver();
+    flow->end();
   }
   run_until([this] { return std::ranges::all_of(flows_, [](const auto& f) { return f->settled(); }); }, "requests of closed streams");
   for (int i = 0; i < 6 && failure_.empty() && !all_forgotten(); ++i) renew_lanes();
