@@ -71,6 +71,8 @@ void Doors::accept_all(Door& door) {
     }
     if (!accepted->fd) break;
     warned_exhausted_ = false;
+    // With several rails in one subnet the kernel's routes would send all answers out by one of them.
+    wire::bind_to_interface(accepted->fd.get(), rails_[door.rail].name, accepted->remote);
     on_connection_(std::move(accepted->fd), door.rail);
   }
   reactor_.arm(door.fd.get(), door, EPOLLIN);

@@ -20,8 +20,6 @@ void HostEngine::on_connection(OwnedFd fd, int rail) {
   // A peer speaks at once; who came first and is still silent is the likeliest stranger.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   (void)wire::set_options(fd.get(), {config_.congestion_control, -1});
-  // With several rails in one subnet the kernel's routes would send all answers out by one of them.
-  wire::bind_to_interface(fd.get(), rails_[std::size_t(rail)].name, wire::remote_address(fd.get()));
   const std::uint64_t number = next_incoming_++;
   incoming_.emplace(number, Handshake::await(reactor_, std::move(fd), now() + kHelloTime, [this, rail, number](Handshake::Outcome outcome) {
     const auto node = incoming_.extract(number);  // lives until we return

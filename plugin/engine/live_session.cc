@@ -184,12 +184,20 @@ LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
     protocol_.publish_without_acks();
     publish();
   }
-  if (over()) {
-    const std::lock_guard lock(mutex_);
-    take_posts();
-  }
+  if (over()) end_late_posts();
   if (has_events_.load(std::memory_order_relaxed)) handle_events();
   return result;
+}
+
+void LiveSession::end_late_posts() {
+  if (ready_.empty()) return;
+  Status why;
+  {
+    const std::lock_guard lock(mutex_);
+    take_posts();
+    why = protocol_.error();
+  }
+  tell_loss(why);
 }
 
 // Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
@@ -283,13 +291,16 @@ void LiveSession::fail(const Status& why) {
     over_.store(true, std::memory_order_release);
   }
   for (auto& [id, pending] : openings) pending->fail(why);
-  if (why.code() == Code::cancelled) {
-  } else if (missed) {
-    RW_WARN(net, "{}", why.message());
-  } else {
+  if (missed) {
+    tell_loss(why);
+  } else if (why.code() != Code::cancelled) {
     RW_INFO(net, "{}", why.message());
   }
   owner_.on_session_over(shared_from_this());
+}
+
+void LiveSession::tell_loss(const Status& why) {
+  if (why.code() != Code::cancelled && !told_.exchange(true, std::memory_order_relaxed)) RW_WARN(net, "{}", why.message());
 }
 
 // A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.

@@ -129,6 +129,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
   void lane_over(LaneDriver& lane, const Status& why);
+  void end_late_posts();                    // of callers who did not know yet that the session is over
+  void tell_loss(const Status& why);        // warns, once for all streams
   void withdraw_from_lanes(std::span<const std::byte> range);
 
   const std::string peer_;
@@ -156,6 +158,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> over_{false};
+  std::atomic<bool> told_{false};
 };
 
 template <class ProtocolStream>

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
 constexpr Nanos kLookMax = 16ms;
 constexpr Nanos kPace = 500us;             // watched, and data waits for room on the lanes or a look was cut short
+constexpr Nanos kSilenceLook = 250ms;      // watched, and the peer owes acknowledgements: lanes notice when none come
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;              // then other sessions have their turn
 
@@ -48,7 +49,11 @@ void SessionWatch::look() {
   session_->set_borrowed(false);
   const bool quiet = drive_until_quiet();
   arm();
-  if (!quiet || session_->has_work()) look_again_in(kPace);
+  if (!quiet || session_->has_work()) {
+    look_again_in(kPace);
+  } else if (!timer_ && session_->outstanding_bytes() > 0) {
+    look_again_in(kSilenceLook);
+  }
 }
 
 // False: a lane was in other hands, whose holder may leave it half way, or there is more to do than one look allows.

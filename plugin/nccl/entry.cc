@@ -11,9 +11,9 @@
 namespace railweave::nccl::entry {
 namespace {
 
-// A stream's error comes back from every call on it: told once.
+// A stream's error comes back from every call on it: told once. That of a session the engine told, for all its streams.
 ReturnCode report_for(Comm& comm, const Status& status) {
-  return comm.first_error() ? report(status) : return_code(status.code());
+  return comm.first_error() && status.scope() != Scope::session ? report(status) : return_code(status.code());
 }
 
 Status check_traffic_class(const abi::CommConfig* config) {

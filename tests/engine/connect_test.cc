@@ -213,8 +213,9 @@ TEST(Connect, ConnectorsThatGiveUpLeaveNothingBehind) {
     ASSERT_TRUE(m.connector);
     if (i % 3 == 1) (void)m.connector->poll();
   }
-  ASSERT_TRUE(transfer(ends, 100'000, 3));
+  // A lane's ledger names a stream until the peer's next frame on that lane says what it consumed.
   EXPECT_TRUE(eventually([&] {
+    EXPECT_TRUE(transfer(ends, 100'000, 3));
     const auto here = a->stats(), there = b->stats();
     return here.sessions.front().send_streams == 1 && there.sessions.front().recv_streams == 1;
   })) << a->stats().sessions.front().send_streams << " send streams, " << b->stats().sessions.front().recv_streams << " receive streams";

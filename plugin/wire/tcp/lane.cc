@@ -7,15 +7,23 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 
 namespace railweave::wire {
 namespace {
 
 constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
+// What of ours is unacknowledged when nothing has been heard for so long, and for longer than the kernel waits before it
+// sends again, goes nowhere: TCP alone would try for a quarter of an hour. A stopped peer's kernel still answers.
+// (TCP_USER_TIMEOUT would not do: it also ends a connection whose peer answers, but takes nothing for a while.)
+constexpr Nanos kSilenceMax = std::chrono::seconds(1);
+constexpr double kSilenceMaxRtos = 1.25;
+constexpr Nanos kSilenceEvery = std::chrono::milliseconds(50);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
 
 bool ask_tcp_info(int fd, tcp_info& info) {
@@ -57,6 +65,7 @@ Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   // A reset that write() met looks like a plain end of input here: its cause is the better word.
   const bool out_of_input = moved.ok() ? moved->blocked && moved->bytes == 0 : reader_.at_end();
   if (out_of_input && !write_failure_.ok()) return write_failure_;
+  if (out_of_input && moved.ok()) RW_TRY(check_silence());
   return moved;
 }
 
@@ -67,6 +76,30 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
   if (moved.ok() || !means_lane_lost(moved.status().system_errno())) return moved;
   write_failure_ = moved.status();
   return Moved{0, true};
+}
+
+Status TcpLane::check_silence() {
+  const std::uint64_t handed = writer_.bytes_in_kernel();
+  if (handed == settled_) return Status();
+  const TimePoint t = now();
+  if (t - silence_asked_at_ < kSilenceEvery) return Status();
+  silence_asked_at_ = t;
+  tcp_info info;
+  if (!ask_tcp_info(descriptor(), info)) return Status();
+  if (info.tcpi_unacked == 0) {
+    waiting_since_.reset();
+    if (info.tcpi_notsent_bytes == 0) settled_ = handed;
+    return Status();
+  }
+  if (!waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
+    waiting_since_ = t;
+    waiting_at_ = info.tcpi_bytes_acked;
+    return Status();
+  }
+  const Nanos silent = std::min<Nanos>(t - *waiting_since_, std::chrono::milliseconds(info.tcpi_last_ack_recv));
+  const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
+  if (silent < kSilenceMax || double(silent.count()) < kSilenceMaxRtos * double(resend_after.count())) return Status();
+  return socket_.failure("no answer to what was sent", ETIMEDOUT);
 }
 
 void TcpLane::withdraw(std::span<const std::byte> range) {

@@ -10,6 +10,7 @@
 // wire.h says; stats() from any thread.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/fd.h"
@@ -46,6 +47,9 @@ class TcpLane final : public Lane {
 
  private:
   void refresh_min_rtt();
+  // Code::remote, ETIMEDOUT: the other side's kernel has not answered for a second or more, though it owes an
+  // acknowledgement. Asks the kernel now and then, and not at all when everything was acknowledged.
+  Status check_silence();
 
   LaneSocket socket_;
   FrameReader reader_;
@@ -54,6 +58,10 @@ class TcpLane final : public Lane {
   std::uint64_t acknowledged_ = 0;  // never goes back
   Nanos min_rtt_{0};
   TimePoint min_rtt_at_{};  // when it was asked for last
+  std::uint64_t settled_ = 0;                // bytes handed to the kernel of which all are known to be acknowledged
+  TimePoint silence_asked_at_{};
+  std::optional<TimePoint> waiting_since_;   // an acknowledgement is due, and none has come since ...
+  std::uint64_t waiting_at_ = 0;             // ... that of this byte
 };
 
 }  // namespace railweave::wire

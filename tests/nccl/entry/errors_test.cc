@@ -48,11 +48,20 @@ TEST_P(Errors, AStreamsErrorIsToldOnce) {
   make_pair();
   char byte = 0;
   for (int i = 0; i < 3; ++i) {
-    fake::fail_next(Call::post, Status(Code::remote, Scope::session, "the peer left"));
+    fake::fail_next(Call::post, Status(Code::remote, Scope::stream, "the peer left"));
     void* request = nullptr;
     EXPECT_EQ(net->isend(send_comm, &byte, 1, nullptr, &request), abi::kRemoteError);
   }
   EXPECT_EQ(only_warning(), "NET/Railweave : the peer left");
+}
+
+TEST_P(Errors, ASessionsErrorWasToldByTheEngine) {
+  make_pair();
+  char byte = 0;
+  void* request = nullptr;
+  fake::fail_next(Call::post, Status(Code::remote, Scope::session, "the peer left"));
+  EXPECT_EQ(net->isend(send_comm, &byte, 1, nullptr, &request), abi::kRemoteError);
+  EXPECT_TRUE(captured_warnings().empty()) << warnings_text();
 }
 
 TEST_P(Errors, AFailedTestFreesItsRequest) {
