@@ -25,7 +25,8 @@ void touch(std::span<const std::byte> bytes) {
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return !a.empty() && !b.empty() && a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
+  if (a.data() == nullptr || a.empty() || b.empty()) return false;  // a target of nowhere has a size
+  return a.data() < b.data() + b.size() && b.data() < a.data() + a.size();
 }
 
 }  // namespace
