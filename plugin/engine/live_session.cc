@@ -148,6 +148,7 @@ void LiveSession::take_posts() {
 void LiveSession::publish() {
   for (protocol::Completion& c : protocol_.completions()) {
     Request& request = *static_cast<Request*>(c.request);
+    late_failure_ |= over() && !c.status.ok();
     request.bytes = c.bytes;
     request.status = std::move(c.status);
     request.state.store(Request::State::done, std::memory_order_release);
@@ -190,14 +191,13 @@ LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
 }
 
 void LiveSession::end_late_posts() {
-  if (ready_.empty()) return;
   Status why;
   {
     const std::lock_guard lock(mutex_);
     take_posts();
-    why = protocol_.error();
+    if (std::exchange(late_failure_, false)) why = protocol_.error();
   }
-  tell_loss(why);
+  if (!why.ok()) tell_loss(why);
 }
 
 // Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.

@@ -146,6 +146,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   int malformed_ = 0;                       // guarded by mutex_
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
   int joins_ = 0;                           // guarded by mutex_: lanes being dialled
+  bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
   Status last_loss_;                        // guarded by mutex_: set when the last lane went while joins_ > 0
   std::atomic<bool> has_events_{false};
   std::atomic<bool> may_write_{false};
