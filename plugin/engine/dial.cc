@@ -96,7 +96,7 @@ void Dial::next_round() {
       if (best_route((*self_.rails)[i], PeerRail{"", 0, {address}}, way.route)) ways.push_back(way);
     }
   }
-  std::ranges::stable_partition(ways, [](const Way& w) { return w.route.same_subnet; });
+  std::stable_partition(ways.begin(), ways.end(), [](const Way& w) { return w.route.same_subnet; });
   const bool any_near = !ways.empty() && ways.front().route.same_subnet;
   if (any_near && rounds_ == 1) std::erase_if(ways, [](const Way& w) { return !w.route.same_subnet; });
   if (ways.size() > kAttemptsPerRound) ways.resize(kAttemptsPerRound);

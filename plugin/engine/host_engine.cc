@@ -101,7 +101,7 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
   // The device's own rails first: with several devices per host each is reached by its own way.
   for (int rail : devices_[std::size_t(device)].rails)
     for (const PeerAddress& a : doors_.rails()[std::size_t(rail)].addresses) content.addresses.push_back(a);
-  std::ranges::stable_partition(content.addresses, [](const PeerAddress& a) { return a.address.scope_id == 0; });
+  std::stable_partition(content.addresses.begin(), content.addresses.end(), [](const PeerAddress& a) { return a.address.scope_id == 0; });
   handle = encode_handle(content);
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
 }
