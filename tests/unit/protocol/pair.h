@@ -210,7 +210,7 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint32_t tag = 1) 
 // A request of a test: only its address counts.
 struct Tickets {
   void* operator[](std::size_t i) { return &slots[i]; }
-  std::array<char, 4096> slots;
+  std::array<char, 1 << 17> slots;
 };
 
 }  // namespace railweave::protocol
