@@ -39,7 +39,6 @@ struct Target {
 
 struct LaneHealth {
   std::uint64_t outstanding_bytes = 0;      // taken by us, not acknowledged by the peer's side (header bytes included)
-  std::uint64_t unsent_bytes = 0;           // of these, not yet on the network
   std::uint64_t acknowledged_bytes = 0;     // ever
   Nanos min_rtt{0};                         // 0: not known yet
 };

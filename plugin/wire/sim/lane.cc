@@ -54,7 +54,6 @@ LaneHealth SimLane::health() {
   const std::uint64_t taken = end.out.put_bytes() + end.sending.waiting_bytes();
   h.acknowledged_bytes = end.out.acknowledged_bytes();
   h.outstanding_bytes = taken - h.acknowledged_bytes;
-  h.unsent_bytes = taken - end.out.sent_bytes();
   h.min_rtt = end.out.min_rtt();
   return h;
 }

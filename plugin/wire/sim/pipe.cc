@@ -89,7 +89,6 @@ void SimPipe::send_piece() {
     cargo_.pop_front();
   }
   if (is_buffered(piece->kind)) buffered_sent_ += n;
-  sent_ += piece->weight();
   const std::size_t weight = piece->weight();
   link_.put(direction_, weight, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
 }

@@ -70,7 +70,6 @@ class SimPipe {
   void was_read(std::size_t bytes);
 
   std::uint64_t put_bytes() const { return put_; }
-  std::uint64_t sent_bytes() const { return sent_; }
   std::uint64_t acknowledged_bytes() const { return acknowledged_; }
   Nanos min_rtt() const { return min_rtt_; }
 
@@ -95,7 +94,7 @@ class SimPipe {
   std::deque<Cargo> cargo_;  // front: partly sent
   bool waiting_ = false;     // for the link
   bool stopped_ = false;
-  std::uint64_t put_ = 0, sent_ = 0, acknowledged_ = 0;  // weight ever
+  std::uint64_t put_ = 0, acknowledged_ = 0;  // weight ever
   std::uint64_t buffered_sent_ = 0, buffered_read_ = 0;  // of what goes to the receiver's buffer
   TimePoint last_arrival_{};
   Nanos min_rtt_{0};

@@ -115,11 +115,8 @@ LaneHealth TcpLane::health() {
     if (writer_.finished() && queued > 0) --queued;
     acknowledged_ = std::max(acknowledged_, handed - std::min(handed, queued));
   }
-  const std::uint64_t waiting = writer_.waiting_bytes();
   h.acknowledged_bytes = acknowledged_;
-  h.outstanding_bytes = handed - acknowledged_ + waiting;
-  h.unsent_bytes = waiting;
-  if (handed > acknowledged_) h.unsent_bytes += std::min(handed - acknowledged_, ask_queue(descriptor(), SIOCOUTQNSD));
+  h.outstanding_bytes = handed - acknowledged_ + writer_.waiting_bytes();
   refresh_min_rtt();
   h.min_rtt = min_rtt_;
   return h;

@@ -38,7 +38,7 @@ class TcpLane final : public Lane {
   Result<Moved> write(LaneHandler& handler) override;
   bool at_frame_boundary() const override { return writer_.idle(); }
   void withdraw(std::span<const std::byte> range) override;
-  // At most two short system calls; none while nothing is outstanding. TCP_INFO at most every few milliseconds.
+  // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
   LaneHealth health() override;
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
