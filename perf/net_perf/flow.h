@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 
+#include "any_net/net.h"
 #include "common/timed_block.h"
 #include "nccl/abi.h"
 #include "net_perf/message_memory.h"
 #include "net_perf/message_sizes.h"
 #include "net_perf/pattern.h"
 #include "railweave/status.h"
-#include "tests/nccl/net.h"
 
 namespace railweave::perf::net_perf {
 
@@ -23,7 +23,7 @@ struct VerifyCounts {
 
 // What flows of a rank have in common. Borrowed; outlives them.
 struct FlowContext {
-  nccl_test::Net& net;
+  any_net::Net& net;
   const MessageSizes* sizes;
   const Pattern* pattern;  // null: contents do not matter
   int inflight;

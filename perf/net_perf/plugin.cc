@@ -7,7 +7,6 @@
 #include <cstdio>
 
 #include "base/error.h"
-#include "tests/nccl/failure.h"
 
 namespace railweave::perf::net_perf {
 namespace {
@@ -61,17 +60,6 @@ const char* name_of(abi::ReturnCode code) {
   return "an unknown ncclResult_t";
 }
 
-std::unique_ptr<Net> newest(const nccl_test::Library& library) {
-  for (int version = abi::kNewestVersion; version >= abi::kOldestVersion; --version) {
-    try {
-      return library.net(version);
-    } catch (const nccl_test::Failure&) {
-      // not exported: an older one may be
-    }
-  }
-  throw nccl_test::Failure("exports no ncclNetPlugin_v6 to v12");
-}
-
 }  // namespace
 
 Status status_of_call(abi::ReturnCode code, const std::string& call) {
@@ -90,12 +78,15 @@ Result<std::unique_ptr<Plugin>> Plugin::load(const Options& options) {
 Status Plugin::open(const Options& options) {
   path_ = options.plugin_path;
   shown_level = level_named(options.log_level);
-  try {
-    library_ = std::make_unique<nccl_test::Library>(path_);
-    net_ = options.api_version == 0 ? newest(*library_) : library_->net(options.api_version);
-  } catch (const nccl_test::Failure& failure) {
-    return Status(Code::invalid_argument, Scope::engine, "plugin " + path_ + ": " + failure.what());
-  }
+  const auto named = [&](const Status& refused) {
+    return Status(refused.code(), refused.scope(), "plugin " + path_ + ": " + refused.message());
+  };
+  auto library = any_net::Library::open(path_);
+  if (!library.ok()) return named(library.status());
+  library_.emplace(std::move(*library));
+  auto net = options.api_version == 0 ? library_->newest_net() : library_->net(options.api_version);
+  if (!net.ok()) return named(net.status());
+  net_ = std::move(*net);
   return {};
 }
 

@@ -3,16 +3,17 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "any_net/library.h"
 #include "net_perf/options.h"
 #include "railweave/status.h"
-#include "tests/nccl/net.h"
 
 namespace railweave::perf::net_perf {
 
-using nccl_test::Net;
-using nccl_test::Properties;
+using any_net::Net;
+using any_net::Properties;
 
 // Success is OK; else a Status naming the call and NCCL's word for the code.
 Status status_of_call(nccl::abi::ReturnCode code, const std::string& call);
@@ -37,7 +38,7 @@ class Plugin {
   Status init(const Options& options);
 
   std::string path_;
-  std::unique_ptr<nccl_test::Library> library_;
+  std::optional<any_net::Library> library_;
   std::unique_ptr<Net> net_;
   void* context_ = nullptr;
   bool initialised_ = false;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/nccl/net.h"
+#include "tests/nccl/library.h"
 
 namespace railweave::nccl_test {
 

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "tests/nccl/buffer.h"
-#include "tests/nccl/net.h"
+#include "tests/nccl/library.h"
 #include "tests/nccl/proxy.h"
 #include "tests/nccl/scenario.h"
 

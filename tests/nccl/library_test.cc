@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "tests/nccl/log_capture.h"
-#include "tests/nccl/net.h"
+#include "tests/nccl/library.h"
 #include "tests/nccl/peer.h"
 #include "tests/nccl/versions.h"
 
@@ -59,7 +59,7 @@ TEST(SharedObject, NeedsOnlyTheCLibrary) {
 TEST(SharedObject, ShowsOnlyNcclsSymbols) {
   std::set<std::string> expected, found;
   for (int version = abi::kOldestVersion; version <= abi::kNewestVersion; ++version)
-    expected.insert(symbol_of(version));
+    expected.insert(any_net::symbol_of(version));
   std::istringstream lines(output_of("nm -D --defined-only " + options().plugin));
   for (std::string line; std::getline(lines, line);) found.insert(line.substr(line.rfind(' ') + 1));
   EXPECT_EQ(found, expected);

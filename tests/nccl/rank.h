@@ -6,7 +6,7 @@
 
 #include "tests/nccl/channel.h"
 #include "tests/nccl/flow.h"
-#include "tests/nccl/net.h"
+#include "tests/nccl/library.h"
 #include "tests/nccl/proxy.h"
 #include "tests/nccl/scenario.h"
 

@@ -1,12 +1,9 @@
-#include "tests/nccl/net.h"
-
-#include <dlfcn.h>
+#include "any_net/net.h"
 
 #include <cstring>
+#include <type_traits>
 
-#include "tests/nccl/failure.h"
-
-namespace railweave::nccl_test {
+namespace railweave::any_net {
 namespace {
 
 template <class P>
@@ -152,9 +149,9 @@ class NetOf final : public Net {
   const Table& t_;
 };
 
-// visit(Api<version>) for the version that is known at run time only.
+// visit(the version) for one that is known at run time only; null for a version there is none of.
 template <class Visit>
-auto with_api(int version, Visit&& visit) {
+auto with_version(int version, Visit&& visit) -> decltype(visit(std::integral_constant<int, 12>())) {
   switch (version) {
     case 6:
       return visit(std::integral_constant<int, 6>());
@@ -171,32 +168,20 @@ auto with_api(int version, Visit&& visit) {
     case 12:
       return visit(std::integral_constant<int, 12>());
     default:
-      throw Failure("no net API version " + std::to_string(version));
+      return nullptr;
   }
 }
 
 }  // namespace
 
 std::unique_ptr<Net> net_over(const void* table, int version) {
-  return with_api(version, [&]<int V>(std::integral_constant<int, V>) -> std::unique_ptr<Net> {
+  return with_version(version, [&]<int V>(std::integral_constant<int, V>) -> std::unique_ptr<Net> {
     return std::make_unique<NetOf<V>>(*static_cast<const typename abi::Api<V>::Net*>(table));
   });
 }
 
 const char* symbol_of(int version) {
-  return with_api(version, []<int V>(std::integral_constant<int, V>) { return abi::Api<V>::kSymbol; });
+  return with_version(version, []<int V>(std::integral_constant<int, V>) { return abi::Api<V>::kSymbol; });
 }
 
-Library::Library(const std::string& path) : handle_(dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) {
-  if (!handle_) throw Failure(dlerror());
-}
-
-Library::~Library() { dlclose(handle_); }
-
-std::unique_ptr<Net> Library::net(int version) const {
-  const void* const table = dlsym(handle_, symbol_of(version));
-  if (!table) throw Failure(std::string("no symbol ") + symbol_of(version));
-  return net_over(table, version);
-}
-
-}  // namespace railweave::nccl_test
+}  // namespace railweave::any_net

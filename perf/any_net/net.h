@@ -1,4 +1,4 @@
-// Any net plugin, any version of its table, seen in one shape: so that a test is written once.
+// Any net plugin, any version of its table, seen in one shape: so that what drives plugins is written once.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "nccl/abi.h"
 
-namespace railweave::nccl_test {
+namespace railweave::any_net {
 
 namespace abi = nccl::abi;
 using abi::ReturnCode;
@@ -55,22 +55,8 @@ class Net {
   virtual ReturnCode close_listen(void* comm) = 0;
 };
 
-// The table that abi::Api<version>::kSymbol names. Throws Failure for a version there is none of.
+// The table that abi::Api<version>::kSymbol names; borrowed. Null for a version there is none of, as symbol_of() is.
 std::unique_ptr<Net> net_over(const void* table, int version);
 const char* symbol_of(int version);
 
-// A dlopened plugin.
-class Library {
- public:
-  explicit Library(const std::string& path);  // throws Failure with dlerror's text
-  ~Library();                                 // dlclose
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  std::unique_ptr<Net> net(int version) const;  // throws Failure when the library has no such table
-
- private:
-  void* handle_;
-};
-
-}  // namespace railweave::nccl_test
+}  // namespace railweave::any_net
