@@ -4,21 +4,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import statistics
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
+
+from labkit.steps import in_lab
 
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
 from .values import NoValue, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
-_LAB = kRoot / "perf" / "lab"
 _TAIL_CHARS = 2000
 
 
@@ -58,25 +56,6 @@ def _missing(case: Case, programs: Path) -> str | None:
     return None
 
 
-def _run_lab(case: Case, plan: Path, count: int, show: Callable[[str], None]) -> tuple[int, str]:
-    """Exit status of the lab, and what it said beside the progress."""
-    argv = [sys.executable, str(_LAB), "run", *case.lab, "--favour", "--timeout", str(30 + count * case.timeout_s), "--",
-            sys.executable, "-B", str(Path(__file__).with_name("sequence.py")), str(plan)]
-    said = []
-    lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        for line in lab.stdout:
-            if "@step " in line:
-                show(line.split("@step ")[1].strip())
-            else:
-                said.append(line)
-        return lab.wait(), "".join(said)
-    except BaseException:
-        lab.send_signal(signal.SIGTERM)  # the lab tears itself down
-        lab.wait()
-        raise
-
-
 def _logs(folder: Path) -> str:
     return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}" for log in sorted(folder.glob("*.log"))
                    if log.stat().st_size and not (folder / f"{log.name.split('.')[0]}.json").exists())
@@ -111,7 +90,8 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         todo = steps(case, programs, runs)
         plan = folder / "steps.json"
         plan.write_text(json.dumps({"steps": todo}))
-        status, said = _run_lab(case, plan, len(todo), show)
+        options = [*case.lab, "--timeout", str(30 + len(todo) * case.timeout_s)]
+        status, said = in_lab(options, plan, show)
         if "no network namespaces here" in said:
             return Outcome(case, "SKIP", "no network namespaces here")
         if status != 0:

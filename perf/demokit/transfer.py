@@ -3,16 +3,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-_PERF = Path(__file__).resolve().parent.parent
-_LAB, _SEQUENCE = _PERF / "lab", _PERF / "benchkit" / "sequence.py"
+from labkit.steps import in_lab
+
 _STEP_TIMEOUT_S = 120.0
 _TAIL_CHARS = 3000
 
@@ -106,21 +103,7 @@ def run(setup: Setup, file: Path, show: Callable[[str], None]) -> Outcome:
 def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None]) -> bool:
     """Whether the lab fell back to loopback. Raises DemoError."""
     where = ["--loopback"] if setup.loopback else ["--nics", str(setup.nics), "--rate", setup.rate, "--shape", setup.shape]
-    argv = [sys.executable, "-B", str(_LAB), "run", *where, "--favour", "--", sys.executable, "-B", str(_SEQUENCE), str(plan)]
-    said = []
-    lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        for line in lab.stdout:
-            if "@step " in line:
-                show(line.split("@step ")[1].strip())
-            else:
-                said.append(line)
-        status = lab.wait()
-    except BaseException:
-        lab.send_signal(signal.SIGTERM)  # the lab tears itself down
-        lab.wait()
-        raise
-    text = "".join(said)
+    status, text = in_lab(where, plan, show)
     if status != 0:
         logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}"
                        for log in sorted(plan.parent.glob("*.log")) if log.stat().st_size)

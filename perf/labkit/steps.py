@@ -1,7 +1,8 @@
-"""Runs inside the lab, once per rank: the steps of a case one after the other, without tearing the lab down between them.
+"""Several programs one after the other in one lab, without tearing it down between them.
 
-Usage: sequence.py STEPS.json. Rank 0 leaves NAME.json and both leave NAME.rankR.log in its folder. The ranks start every step
-together (by files in that folder: the hosts are one machine), and every step has a port of its own.
+in_lab() starts the lab; inside it, once per rank, runs `steps.py STEPS.json`. Rank 0 leaves NAME.json and both leave
+NAME.rankR.log in its folder. The ranks start every step together (by files in that folder: the hosts are one machine), and
+every step has a port of its own.
 """
 from __future__ import annotations
 
@@ -12,8 +13,30 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Callable
 
+_LAB = Path(__file__).resolve().parent.parent / "lab"
 _IPERF_PATIENCE_S = 10.0
+
+
+def in_lab(options: list[str], plan: Path, show: Callable[[str], None]) -> tuple[int, str]:
+    """Runs the steps of `plan` in a lab of these options (`perf/lab run`'s). `show` gets the name of each step as it begins.
+    Returns the lab's exit status, and what it said beside the progress."""
+    python = [sys.executable, "-B"]
+    argv = [*python, str(_LAB), "run", *options, "--favour", "--", *python, __file__, str(plan)]
+    said = []
+    lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        for line in lab.stdout:
+            if "@step " in line:
+                show(line.split("@step ")[1].strip())
+            else:
+                said.append(line)
+        return lab.wait(), "".join(said)
+    except BaseException:
+        lab.send_signal(signal.SIGTERM)  # the lab tears itself down
+        lab.wait()
+        raise
 
 
 def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: float) -> int:
