@@ -1,7 +1,7 @@
 """A second process that tears the lab down when the first one ends, whatever ends it: done, Ctrl-C, crash or SIGKILL.
 
-The lab holds a pipe and writes one line per process group it starts ("+PGID") and reaps ("-PGID"). End of file is the order
-to tear down, so there is one teardown for every way to end. It kills only those groups, and what is left inside the
+The lab holds a pipe and writes one line per session it starts ("+SID") and reaps ("-SID"). End of file is the order to tear
+down, so there is one teardown for every way to end. It kills only what is in those sessions, and what is left inside the
 lab's own namespaces.
 """
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 from .iproute import CommandError, ip, namespaces, pids_in
 from .plan import Plan
 from .state import Claim
 
 _GRACE_S = 2.0
+# What asks a lab to end; SIGALRM is its own timeout.
+kStopping = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 class Guardian:
@@ -22,6 +25,8 @@ class Guardian:
 
     def __init__(self, plan: Plan, claim: Claim) -> None:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
+        # Whoever ends the whole process group ends it before the guardian has a session of its own, too.
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         self._pid = os.fork()
         if self._pid == 0:
             status = 1
@@ -31,14 +36,15 @@ class Guardian:
                 status = 0
             finally:
                 os._exit(status)
+        signal.pthread_sigmask(signal.SIG_SETMASK, old)
         os.close(read_end)
 
-    def started(self, pgid: int) -> None:
-        os.write(self._pipe, f"+{pgid}\n".encode())
+    def started(self, sid: int) -> None:
+        os.write(self._pipe, f"+{sid}\n".encode())
 
-    def reaped(self, pgid: int) -> None:
-        """To be called while `pgid` cannot have been given to anyone else yet."""
-        os.write(self._pipe, f"-{pgid}\n".encode())
+    def reaped(self, sid: int) -> None:
+        """To be called while `sid` cannot have been given to anyone else yet."""
+        os.write(self._pipe, f"-{sid}\n".encode())
 
     def release(self) -> None:
         """Orders the teardown; wait() sees its end."""
@@ -53,36 +59,48 @@ class Guardian:
 
 def _guard(pipe: int, plan: Plan, claim: Claim) -> None:
     os.setsid()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE):
+    for number in (*kStopping, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
-    signal.alarm(0)
-    groups: set[int] = set()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, kStopping)
+    sessions: set[int] = set()
     with os.fdopen(pipe) as lines:
         for line in lines:
-            (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
-    _end_groups(groups)
+            (sessions.add if line[0] == "+" else sessions.discard)(int(line[1:]))
+    _end(sessions)
     _remove_namespaces(plan)
     claim.remove()
 
 
-def _signal_groups(groups: set[int], number: int) -> set[int]:
-    alive = set()
-    for pgid in groups:
+def _living(sessions: set[int]) -> list[int]:
+    """Processes of these sessions; a rank may have put some into groups of their own. Without zombies."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
-            os.killpg(pgid, number)
-            alive.add(pgid)
+            state, _, _, session = entry.read_text(errors="replace").rsplit(")", 1)[1].split()[:4]
+        except OSError:
+            continue  # ended meanwhile
+        if int(session) in sessions and state != "Z":
+            found.append(int(entry.parent.name))
+    return found
+
+
+def _signal(pids: list[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
         except ProcessLookupError:
             pass
-    return alive
 
 
-def _end_groups(groups: set[int]) -> None:
-    alive = _signal_groups(groups, signal.SIGTERM)
+def _end(sessions: set[int]) -> None:
+    _signal(_living(sessions), signal.SIGTERM)
     deadline = time.monotonic() + _GRACE_S
-    while alive and time.monotonic() < deadline:
-        time.sleep(0.01)
-        alive = _signal_groups(alive, 0)
-    _signal_groups(alive, signal.SIGKILL)
+    while (left := _living(sessions)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    while left:  # until a look finds none: one may have forked between the look and its end
+        _signal(left, signal.SIGKILL)
+        time.sleep(0.002)
+        left = _living(sessions)
 
 
 def _remove_namespaces(plan: Plan) -> None:

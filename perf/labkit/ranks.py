@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from .guardian import Guardian
+from .guardian import Guardian, kStopping
 
 _OUTPUT_LOCK = threading.Lock()
 _REAP_S = 4.0  # longer than the guardian's patience
@@ -60,10 +60,18 @@ class Ranks:
         self._running: list[tuple[subprocess.Popen, Rank]] = []
         self._pumps: list[threading.Thread] = []
 
-    def start(self, rank: Rank) -> None:
-        """Raises OSError where the command cannot be started."""
+    def start(self, ranks: list[Rank]) -> None:
+        """To be called once. Raises OSError where a command cannot be started."""
+        try:
+            for rank in ranks:
+                self._start(rank)
+        finally:  # no thread before the last fork: what the child runs then could find a lock taken for ever
+            for process, rank in self._running:
+                self._show_output(process, f"[{rank.label}] ".encode())
+
+    def _start(self, rank: Rank) -> None:
         # No signal between fork and the guardian's notice: the group would be nobody's.
-        old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM})
+        old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         try:
             process = subprocess.Popen(
                 rank.argv, env={**os.environ, **rank.environment}, stdin=subprocess.DEVNULL,
@@ -75,7 +83,8 @@ class Ranks:
             self._running.append((process, rank))
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, old)
-        prefix = f"[{rank.label}] ".encode()
+
+    def _show_output(self, process: subprocess.Popen, prefix: bytes) -> None:
         for source, sink in ((process.stdout, sys.stdout.buffer), (process.stderr, sys.stderr.buffer)):
             pump = threading.Thread(target=_pump, args=(source, prefix, sink), daemon=True)
             pump.start()

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass, field, replace
 
 from . import congestion, hosts, ready, shaping, state, topology
-from .guardian import Guardian
+from .guardian import Guardian, kStopping
 from .iproute import CommandError
 from .plan import Plan, make_plan
 from .ranks import Ranks
@@ -37,15 +37,12 @@ class Stopped(BaseException):
         self.status = kTimedOut if number == signal.SIGALRM else 128 + number
 
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
-
-
 def _say(line: str) -> None:
     print(f"lab: {line}", file=sys.stderr, flush=True)
 
 
 def _on_signal(number: int, _frame: object) -> None:
-    for stopping in _STOPPING:
+    for stopping in kStopping:
         signal.signal(stopping, signal.SIG_IGN)  # once is enough: the teardown is under way
     raise Stopped(number)
 
@@ -60,8 +57,6 @@ def _why_no_namespaces() -> str | None:
 def run(request: Request) -> int:
     """Returns the worst exit status of the ranks; 128 + signal when stopped by one, 124 by the timeout, 125 when the lab
     itself could not be made."""
-    for number in _STOPPING:
-        signal.signal(number, _on_signal)
     loopback = request.loopback
     why = _why_no_namespaces()
     if why and not loopback:
@@ -74,11 +69,13 @@ def run(request: Request) -> int:
     ranks = Ranks(guardian)
     status = 125
     try:
+        for number in kStopping:
+            signal.signal(number, _on_signal)
         if loopback or not _make(plan, request, claim):
             _start_loopback(name, request, ranks)
         else:
-            for rank in hosts.namespace_ranks(plan, request.command, request.per_host, request.own_pids):
-                ranks.start(replace(rank, favoured=request.favoured))
+            ranks.start([replace(rank, favoured=request.favoured)
+                         for rank in hosts.namespace_ranks(plan, request.command, request.per_host, request.own_pids)])
         if request.timeout_s > 0:
             signal.setitimer(signal.ITIMER_REAL, request.timeout_s)
         status = ranks.wait()
@@ -87,7 +84,7 @@ def run(request: Request) -> int:
         _say("timeout: ending all ranks" if status == kTimedOut else "stopped: ending all ranks")
     except (CommandError, ready.NotReady, OSError) as error:
         _say(str(error))
-    for number in _STOPPING:
+    for number in kStopping:
         signal.signal(number, signal.SIG_IGN)
     guardian.release()
     ranks.drain()
@@ -120,9 +117,10 @@ def _make(plan: Plan, request: Request, claim: state.Claim) -> bool:
 
 
 def _start_loopback(name: str, request: Request, ranks: Ranks) -> None:
+    cc = request.spec.cc
     try:
-        congestion.allow(request.spec.cc)
+        congestion.allow(cc)
     except CommandError:
-        pass  # without the privilege the kernel's default has to do
-    for rank in hosts.loopback_ranks(name, request.spec.hosts, request.command, request.per_host, request.spec.cc):
-        ranks.start(replace(rank, favoured=request.favoured))
+        cc = congestion.current()  # without the privilege the kernel's own has to do
+    ranks.start([replace(rank, favoured=request.favoured)
+                 for rank in hosts.loopback_ranks(name, request.spec.hosts, request.command, request.per_host, cc)])

@@ -2,8 +2,12 @@
 from __future__ import annotations
 
 import unittest
+import unittest.mock
 
 import support
+from labkit import congestion, run
+from labkit.iproute import CommandError
+from labkit.spec import make_spec
 from support import lab
 
 
@@ -50,6 +54,14 @@ class Environment(unittest.TestCase):
         done = lab("run", "--loopback", "--", "sh", "-c", "echo $RANK $NCCL_SOCKET_IFNAME $RWLAB_ADDRESSES $MASTER_ADDR; exit 4")
         self.assertEqual(done.returncode, 4)
         self.assertEqual(sorted(done.stdout.splitlines()), [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1" for rank in (0, 1)])
+
+
+    def test_loopback_takes_the_congestion_control_that_it_may(self) -> None:
+        with unittest.mock.patch.object(congestion, "allow", side_effect=CommandError("may not")), \
+                unittest.mock.patch.object(run, "Ranks") as ranks:
+            run._start_loopback("x", run.Request(make_spec(2, "1", cc="nonsense"), ["true"], loopback=True), ranks)
+        self.assertEqual({rank.environment["RAILWEAVE_TCP_CONGESTION"] for rank in ranks.start.call_args.args[0]},
+                         {congestion.current()})
 
 
 class ExitStatus(unittest.TestCase):

@@ -10,6 +10,7 @@ import time
 import unittest
 
 import support
+from labkit import state
 from support import alive, eventually, lab, namespaces, start, state_file
 
 # Prints the lab's name and its own pid, leaves a child in a session of its own, and stays.
@@ -57,6 +58,29 @@ class Teardown(unittest.TestCase):
         running = Running()
         running.process.terminate()
         self.check(running, 143)
+
+    def test_sigterm_of_the_whole_group(self) -> None:
+        running = Running()
+        os.killpg(running.process.pid, signal.SIGTERM)
+        self.check(running, 143)
+
+    def test_sigterm_while_the_lab_is_made(self) -> None:
+        for delay_s in (0.05, 0.15, 0.3, 0.5):
+            process = start("run", "--", "sleep", "300")
+            time.sleep(delay_s)
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate(timeout=20)
+            prefix = f"rwlab-{process.pid}"
+            self.assertTrue(eventually(lambda: not any(name.startswith(prefix) for name in state.namespaces())), delay_s)
+
+    def test_a_process_group_that_a_rank_made_ends_with_it(self) -> None:
+        # No namespace to find them in.
+        process = start("run", "--loopback", "--hosts", "1", "--", "bash", "-c", "set -m; sleep 300 & echo $!; wait")
+        pid = int(process.stdout.readline().split()[1])
+        os.killpg(process.pid, signal.SIGTERM)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 143)
+        self.assertFalse(alive(pid))
 
     def test_ranks_that_ignore_sigterm(self) -> None:
         process = start("run", "--nics", "1", "--", "sh", "-c", "trap '' TERM; echo $RWLAB; while :; do sleep 1; done")
