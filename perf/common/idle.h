@@ -6,6 +6,8 @@
 #include <chrono>
 #include <thread>
 
+#include "common/timed_block.h"
+
 namespace railweave::perf {
 
 // Sleeps `sleep_us` (the kernel's timer slack, 50 us by default, comes on top); 0: lets others run, as NCCL's proxy
@@ -16,6 +18,13 @@ inline void idle(int sleep_us) {
   } else {
     ::sched_yield();
   }
+}
+
+// The same, counted.
+inline void idle(int sleep_us, Totals& totals) {
+  ++totals.idle_passes;
+  totals.sleeps += sleep_us > 0;
+  idle(sleep_us);
 }
 
 }  // namespace railweave::perf

@@ -130,17 +130,18 @@ void print_throughput(const json& result) {
   }
 }
 
-void print_latency_heading() {
+void summarise_latency(json& document) {
   fmt::print("{:>8} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9}   round trip, microseconds\n", "size", "trips", "min", "p50",
              "p90", "p99", "max");
-}
-
-void print_latency(const json& result) {
-  const json& rtt = result["rtt_us"];
-  fmt::print("{:>8} {:>10} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n",
-             format_size(result["size"].get<std::size_t>()), result["iterations"].get<std::uint64_t>(),
-             rtt["min"].get<double>(), rtt["p50"].get<double>(), rtt["p90"].get<double>(), rtt["p99"].get<double>(),
-             rtt["max"].get<double>());
+  for (const auto& result : document["results"]) {
+    const auto bytes = result["size"].get<std::size_t>();
+    const json& rtt = result["rtt_us"];
+    fmt::print("{:>8} {:>10} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", format_size(bytes),
+               result["iterations"].get<std::uint64_t>(), rtt["min"].get<double>(), rtt["p50"].get<double>(),
+               rtt["p90"].get<double>(), rtt["p99"].get<double>(), rtt["max"].get<double>());
+    document["summary"]["p50_us"][std::to_string(bytes)] = rtt["p50"];
+    document["summary"]["p99_us"][std::to_string(bytes)] = rtt["p99"];
+  }
 }
 
 }  // namespace railweave::perf

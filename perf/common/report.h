@@ -24,7 +24,7 @@ Status write_document(const std::string& path, const nlohmann::json& document);
 
 // Tables for people, on stdout.
 void print_throughput(const nlohmann::json& result);
-void print_latency_heading();
-void print_latency(const nlohmann::json& result);
+// The results of a ping-pong, and its "summary": p50 and p99 by size.
+void summarise_latency(nlohmann::json& document);
 
 }  // namespace railweave::perf

@@ -22,6 +22,9 @@ struct Totals {
 };
 Totals operator-(const Totals& later, const Totals& earlier);
 
+// Senders go on this long after their block, so that the receivers' blocks end under load too.
+constexpr Nanos kTail = std::chrono::milliseconds(50);
+
 struct BlockPlan {
   Nanos warmup{0};
   Nanos duration{0};  // 0: until end() is called

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "common/machine.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "net_perf/file_transfer.h"
 #include "net_perf/ping_pong.h"
@@ -21,14 +22,7 @@ void print_file(const json& file) {
 
 Status run_ping_pong(const RankRun& run, json& document) {
   RW_ASSIGN_OR_RETURN(document["results"], measure_ping_pong(run));
-  if (run.rank() != 0) return {};
-  print_latency_heading();
-  for (const auto& result : document["results"]) {
-    print_latency(result);
-    const std::string size = std::to_string(result["size"].get<std::size_t>());
-    document["summary"]["p50_us"][size] = result["rtt_us"]["p50"];
-    document["summary"]["p99_us"][size] = result["rtt_us"]["p99"];
-  }
+  if (run.rank() == 0) summarise_latency(document);
   return {};
 }
 
@@ -58,14 +52,14 @@ Status run_load(const RankRun& run, json& document) {
   return verdict;
 }
 
-Status run_rank(Rendezvous& rendezvous, const Options& options, const std::vector<std::string>& command) {
+Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std::string>& command) {
   const int sockets_before = open_sockets();
   RW_ASSIGN_OR_RETURN(const std::unique_ptr<Plugin> plugin, Plugin::load(options));
   json document = new_document("net_perf", options.mode, command);
   document["plugin"] = plugin->to_json();
   RW_TRY(rendezvous.barrier());
-  const RankRun run{*plugin, rendezvous, options, measure_background_share(options.baseline_s), sockets_before};
-  const Status verdict = options.mode == "pingpong" ? run_ping_pong(run, document) : run_load(run, document);
+  const RankRun rank{*plugin, rendezvous, options, measure_background_share(options.baseline_s), sockets_before};
+  const Status verdict = options.mode == "pingpong" ? run_ping_pong(rank, document) : run_load(rank, document);
   if (rendezvous.rank() == 0 && !options.json_path.empty() && !document["results"].empty()) {
     RW_TRY(write_document(options.json_path, document));
   }
@@ -78,15 +72,6 @@ Status run_rank(Rendezvous& rendezvous, const Options& options, const std::vecto
 
 int main(int argc, char** argv) {
   using namespace railweave::perf;
-  CLI::App app{"Drives an NCCL net plugin between two ranks by its tables, as NCCL's proxy does, and measures."};
-  net_perf::Options options;
-  net_perf::add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
-  if (const auto status = options.resolve(); !status.ok()) {
-    fmt::print(stderr, "{}\n", status.message());
-    return 1;
-  }
-  const std::vector<std::string> command(argv, argv + argc);
-  return run_rank(options.ranks,
-                  [&](Rendezvous& rendezvous) { return net_perf::run_rank(rendezvous, options, command); });
+  return run_program(argc, argv, "Drives an NCCL net plugin between two ranks by its tables, as NCCL's proxy does, and measures.",
+                     &net_perf::add_options, &net_perf::run);
 }

@@ -6,24 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "railweave/status.h"
+#include "common/pages.h"
 
 namespace railweave::perf::net_perf {
-
-// Anonymous pages, touched when made.
-class Pages {
- public:
-  static Result<Pages> allocate(std::size_t bytes);
-  Pages(Pages&& other) noexcept : data_(other.data_), bytes_(other.bytes_) { other.data_ = nullptr; }
-  Pages& operator=(Pages&&) = delete;
-  ~Pages();
-  std::span<std::byte> span() const { return {data_, bytes_}; }
-
- private:
-  Pages(std::byte* data, std::size_t bytes) : data_(data), bytes_(bytes) {}
-  std::byte* data_;
-  std::size_t bytes_;
-};
 
 class MessageMemory {
  public:

@@ -12,8 +12,6 @@
 namespace railweave::perf::net_perf {
 namespace {
 
-// Senders go on this long after their block, so that the receivers' blocks end under load too.
-constexpr Nanos kTail = std::chrono::milliseconds(50);
 // How often the other rank is listened to.
 constexpr Nanos kListenEvery = std::chrono::milliseconds(10), kListenEveryInTheEnd = std::chrono::microseconds(200);
 constexpr Nanos kProgressEvery = std::chrono::seconds(1);
@@ -56,13 +54,6 @@ void ProxyLoop::close_accounts(const TimedBlock& block, TimePoint t, bool only_f
   }
 }
 
-void ProxyLoop::idle(bool moved) {
-  if (moved) return;
-  ++flows_.totals.idle_passes;
-  flows_.totals.sleeps += options_.sleep_us > 0;
-  perf::idle(options_.sleep_us);
-}
-
 void ProxyLoop::show_progress(const TimedBlock& block, TimePoint t) {
   if (!options_.progress || !block.began() || t < next_progress_) return;
   if (next_progress_ != TimePoint{}) {
@@ -100,7 +91,7 @@ Status ProxyLoop::run(TimedBlock& block, TimedCommands& commands, Done done) {
     look(block, commands, t);
     RW_ASSIGN_OR_RETURN(const bool over, done(t));
     if (over) return {};
-    idle(moved);
+    if (!moved) idle(options_.sleep_us, flows_.totals);
   }
 }
 

@@ -54,7 +54,6 @@ class ProxyLoop {
   bool all_at_goal() const;
   void open_accounts();
   void close_accounts(const TimedBlock& block, TimePoint t, bool only_finished);
-  void idle(bool moved);
   void show_progress(const TimedBlock& block, TimePoint t);
 
   Rendezvous& rendezvous_;

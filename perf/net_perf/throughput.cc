@@ -6,8 +6,6 @@
 namespace railweave::perf::net_perf {
 namespace {
 
-Nanos nanos(double seconds) { return Nanos(std::int64_t(seconds * 1e9)); }
-
 MessageSizes sizes_of(const Options& options) {
   return options.random_sizes() ? MessageSizes::random(options.range, options.seed) : MessageSizes::fixed(options.size);
 }
@@ -30,17 +28,16 @@ std::vector<std::uint64_t> counts_for(const FlowSet& flows, const MessageSizes& 
   return counts;
 }
 
-Result<TimedBlock> make_block(const Options& options, double warmup_s, double duration_s) {
+Result<TimedBlock> make_block(const BlockPlan& plan) {
   RW_ASSIGN_OR_RETURN(InterfaceSampler interfaces, InterfaceSampler::open());
-  return TimedBlock(BlockPlan{nanos(warmup_s), nanos(duration_s), nanos(options.interval_ms / 1e3)},
-                    std::move(interfaces));
+  return TimedBlock(plan, std::move(interfaces));
 }
 
 // Warm-up as a load of its own, then the counted one from a common start.
 Status run_counted(const RankRun& run, ProxyLoop& loop, const FlowSet& flows, const MessageSizes& sizes,
                    TimedBlock& block, TimedCommands& commands) {
   if (run.options.warmup_s > 0) {
-    RW_ASSIGN_OR_RETURN(TimedBlock warmup, make_block(run.options, 0, run.options.warmup_s));
+    RW_ASSIGN_OR_RETURN(TimedBlock warmup, make_block(BlockPlan{.duration = nanos(run.options.warmup_s)}));
     TimedCommands none;
     RW_TRY(loop.run_timed(warmup, none));
     RW_TRY(run.rendezvous.barrier());
@@ -61,15 +58,13 @@ Result<nlohmann::json> measure_throughput(const RankRun& run) {
   const FlowContext context{run.plugin.net(), &sizes,       pattern ? &*pattern : nullptr,
                             options.inflight, flows.totals, flows.verified};
   RW_TRY(add_flows(flows, context, links, run.rank(), [&] { return make_ring(memory_bytes(options)); }));
-  const bool counted = options.bytes > 0;
-  RW_ASSIGN_OR_RETURN(TimedBlock block,
-                      make_block(options, counted ? 0 : options.warmup_s, counted ? 0 : options.duration_s));
+  RW_ASSIGN_OR_RETURN(TimedBlock block, make_block(options.block_plan()));
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
   ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && run.rank() == 0});
   const auto counters_before = run.plugin.is_railweave() ? read_engine_counters() : std::nullopt;
   RW_TRY(run.rendezvous.barrier());
 
-  RW_TRY(counted ? run_counted(run, loop, flows, sizes, block, commands) : loop.run_timed(block, commands));
+  RW_TRY(options.counted() ? run_counted(run, loop, flows, sizes, block, commands) : loop.run_timed(block, commands));
   nlohmann::json mine = rank_entry(run, block, loop, flows, counters_before);
   if (run.rank() == 0) mine["events"] = commands.finish();
   return join_ranks(run, std::move(mine));

@@ -8,12 +8,13 @@
 
 namespace railweave::perf::raw_tcp {
 
-Flow::Flow(int socket, Direction direction, std::string rail, const FlowPlan& plan)
+Flow::Flow(int socket, Direction direction, std::string rail, const FlowPlan& plan, Pages memory)
     : socket_(socket),
       direction_(direction),
       rail_(std::move(rail)),
       plan_(plan),
-      memory_(plan.message_bytes * std::size_t(plan.buffers), std::byte{1}),  // touched: no page faults later
+      memory_(std::move(memory)),
+      at_(memory_.span().data()),
       left_(plan.message_bytes) {}
 
 Result<bool> Flow::step() { return direction_ == Direction::out ? send_some() : receive_some(); }
@@ -22,8 +23,10 @@ void Flow::advance(std::size_t n) {
   moved_ += n;
   at_ += n;
   left_ -= n;
-  if (left_ == 0) left_ = plan_.message_bytes;
-  if (at_ == memory_.size()) at_ = 0;
+  if (left_ > 0) return;
+  left_ = plan_.message_bytes;
+  buffer_ = (buffer_ + 1) % plan_.buffers;
+  at_ = memory_.span().data() + std::size_t(buffer_) * slot_bytes(plan_.message_bytes);
 }
 
 Result<bool> Flow::send_some() {
@@ -34,7 +37,7 @@ Result<bool> Flow::send_some() {
   }
   const auto n = std::size_t(std::min<std::uint64_t>(left_, stop_at_ - moved_));
   ++calls_;
-  const ssize_t sent = ::send(socket_, memory_.data() + at_, n, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const ssize_t sent = ::send(socket_, at_, n, MSG_DONTWAIT | MSG_NOSIGNAL);
   if (sent > 0) advance(std::size_t(sent));
   if (sent > 0) return true;
   if (sent == 0 || errno == EAGAIN || errno == EINTR) return false;
@@ -44,7 +47,7 @@ Result<bool> Flow::send_some() {
 Result<bool> Flow::receive_some() {
   const std::size_t n = plan_.call_bytes_max > 0 ? std::min(left_, plan_.call_bytes_max) : left_;
   ++calls_;
-  const ssize_t got = ::recv(socket_, memory_.data() + at_, n, MSG_DONTWAIT);
+  const ssize_t got = ::recv(socket_, at_, n, MSG_DONTWAIT);
   if (got > 0) advance(std::size_t(got));
   if (got > 0) return true;
   if (got == 0) {

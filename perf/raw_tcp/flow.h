@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
+#include "common/pages.h"
 #include "railweave/status.h"
 
 namespace railweave::perf::raw_tcp {
@@ -21,8 +21,8 @@ class Flow {
  public:
   enum class Direction { out, in };
 
-  // `socket` is borrowed and must outlive the flow.
-  Flow(int socket, Direction direction, std::string rail, const FlowPlan& plan);
+  // `socket` is borrowed and must outlive the flow. `memory` holds the plan's buffers, slot_bytes() each.
+  Flow(int socket, Direction direction, std::string rail, const FlowPlan& plan, Pages memory);
 
   // At most one system call. True when it moved something. Errors: the socket failed.
   Result<bool> step();
@@ -46,9 +46,10 @@ class Flow {
   Direction direction_;
   std::string rail_;
   FlowPlan plan_;
-  std::vector<std::byte> memory_;
-  std::size_t at_ = 0;  // place in memory_
-  std::size_t left_;    // of the message under way
+  Pages memory_;
+  std::byte* at_;     // in memory_
+  std::size_t left_;  // of the message under way
+  int buffer_ = 0;
   std::uint64_t moved_ = 0, calls_ = 0;
   std::uint64_t stop_at_ = ~std::uint64_t{0};
   bool over_ = false;

@@ -1,8 +1,7 @@
 // raw_tcp: what plain TCP sockets can do here, polled and never blocked on: the yardstick for net_perf.
-#include <fmt/core.h>
-
 #include "base/error.h"
 #include "common/machine.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "raw_tcp/ping_pong.h"
 #include "raw_tcp/throughput.h"
@@ -46,14 +45,7 @@ Status run_throughput(Rendezvous& rendezvous, const std::vector<RailAddress>& ra
 
 Status run_ping_pong(Rendezvous& rendezvous, const RailAddress& rail, const Options& options, json& document) {
   RW_ASSIGN_OR_RETURN(document["results"], measure_ping_pong(rendezvous, rail, options));
-  if (rendezvous.rank() != 0) return {};
-  print_latency_heading();
-  for (const auto& result : document["results"]) {
-    print_latency(result);
-    const std::string size = std::to_string(result["size"].get<std::size_t>());
-    document["summary"]["p50_us"][size] = result["rtt_us"]["p50"];
-    document["summary"]["p99_us"][size] = result["rtt_us"]["p99"];
-  }
+  if (rendezvous.rank() == 0) summarise_latency(document);
   return {};
 }
 
@@ -72,14 +64,6 @@ Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std
 
 int main(int argc, char** argv) {
   using namespace railweave::perf;
-  CLI::App app{"A minimal polling TCP sender and receiver between two ranks, one socket per rail and direction."};
-  raw_tcp::Options options;
-  raw_tcp::add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
-  if (const auto status = options.resolve(); !status.ok()) {
-    fmt::print(stderr, "{}\n", status.message());
-    return 1;
-  }
-  const std::vector<std::string> command(argv, argv + argc);
-  return run_rank(options.ranks, [&](Rendezvous& rendezvous) { return raw_tcp::run(rendezvous, options, command); });
+  return run_program(argc, argv, "A minimal polling TCP sender and receiver between two ranks, one socket per rail and direction.",
+                     &raw_tcp::add_options, &raw_tcp::run);
 }

@@ -7,6 +7,7 @@
 #include "common/idle.h"
 #include "common/latency.h"
 #include "common/machine.h"
+#include "common/pages.h"
 #include "raw_tcp/sockets.h"
 
 namespace railweave::perf::raw_tcp {
@@ -14,7 +15,8 @@ namespace {
 
 class Player {
  public:
-  Player(int socket, std::size_t size, int sleep_us) : socket_(socket), sleep_us_(sleep_us), memory_(size) {}
+  // `memory`: the message's place, for both ways.
+  Player(int socket, std::span<std::byte> memory, int sleep_us) : socket_(socket), sleep_us_(sleep_us), memory_(memory) {}
 
   Status send_one() {
     return move_all([&](std::byte* at, std::size_t n) { return ::send(socket_, at, n, MSG_DONTWAIT | MSG_NOSIGNAL); });
@@ -43,7 +45,7 @@ class Player {
 
   int socket_;
   int sleep_us_;
-  std::vector<std::byte> memory_;
+  std::span<std::byte> memory_;
 };
 
 Status serve(Player& player, int trips) {
@@ -71,7 +73,8 @@ Result<nlohmann::json> measure_ping_pong(Rendezvous& rendezvous, const RailAddre
   const int warmup = options.iterations / 10 + 1;
   nlohmann::json results = nlohmann::json::array();
   for (const std::size_t size : options.sizes) {
-    Player player(connections[0].socket.get(), size, options.sleep_us);
+    RW_ASSIGN_OR_RETURN(const Pages pages, Pages::allocate(size));
+    Player player(connections[0].socket.get(), pages.span().first(size), options.sleep_us);
     LatencySamples samples(std::size_t(options.iterations));
     RW_TRY(rendezvous.barrier());
     const CpuUse before = cpu_use();

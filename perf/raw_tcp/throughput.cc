@@ -14,43 +14,47 @@
 namespace railweave::perf::raw_tcp {
 namespace {
 
-// The sender goes on this long after its block, so that the receiver's block ends under load too.
-constexpr Nanos kTail = std::chrono::milliseconds(50);
 constexpr std::uint64_t kCountedWarmupBytes = 8 << 20;
+
+Result<std::vector<Flow>> make_flows(const std::vector<Connection>& connections, int rank, const Options& options) {
+  const FlowPlan plan{options.size, options.inflight, options.recv_size};
+  const int per_rail = options.both ? 2 : 1;
+  std::vector<Flow> flows;
+  for (std::size_t i = 0; i < connections.size(); ++i) {
+    const auto direction = int(i) % per_rail == rank ? Flow::Direction::out : Flow::Direction::in;
+    RW_ASSIGN_OR_RETURN(Pages pages, Pages::allocate(std::size_t(plan.buffers) * slot_bytes(plan.message_bytes)));
+    flows.emplace_back(connections[i].socket.get(), direction, connections[i].rail, plan, std::move(pages));
+  }
+  return flows;
+}
 
 class Measurement {
  public:
-  Measurement(const Options& options, int rank, std::vector<Connection>& connections, InterfaceSampler interfaces,
+  Measurement(const Options& options, int rank, std::vector<Flow> flows, InterfaceSampler interfaces,
               TimedCommands commands)
       : options_(options),
         rank_(rank),
+        flows_(std::move(flows)),
         block_(options.block_plan(), std::move(interfaces)),
         commands_(std::move(commands)) {
-    const FlowPlan plan{options.size, options.inflight, options.recv_size};
-    const int per_rail = options.both ? 2 : 1;
-    for (std::size_t i = 0; i < connections.size(); ++i) {
-      const int sender = int(i) % per_rail;
-      flows_.emplace_back(connections[i].socket.get(), sender == rank ? Flow::Direction::out : Flow::Direction::in,
-                          connections[i].rail, plan);
-    }
     at_begin_.resize(flows_.size());
     in_block_.resize(flows_.size());
     took_s_.resize(flows_.size());
-    if (counted()) {
+    if (options_.counted()) {
       for (Flow& flow : flows_) flow.stop_at(kCountedWarmupBytes + options.bytes);
     }
   }
 
   Status run() {
-    if (!counted()) block_.start(now());
+    if (!options_.counted()) block_.start(now());
     while (std::any_of(flows_.begin(), flows_.end(), [](const Flow& f) { return !f.over(); })) {
       RW_ASSIGN_OR_RETURN(const bool moved, step_all());
       const TimePoint t = now();
-      if (counted()) start_counted(t);
+      if (options_.counted()) start_counted(t);
       note(block_.tick(t, totals_), t);
       if (rank_ == 0 && block_.began() && !block_.ended()) commands_.tick(t - block_.began_at());
       if (block_.ended() && t > stop_after_) stop_sending();
-      idle(moved);
+      if (!moved) idle(options_.sleep_us, totals_);
     }
     if (block_.began() && !block_.ended()) end_block(now());
     if (!block_.ended()) return Status(Code::remote, Scope::engine, "the other rank stopped before the timed block");
@@ -77,8 +81,6 @@ class Measurement {
   }
 
  private:
-  bool counted() const { return options_.bytes > 0; }
-
   Result<bool> step_all() {
     bool moved = false;
     for (std::size_t i = 0; i < flows_.size(); ++i) {
@@ -137,13 +139,6 @@ class Measurement {
     }
   }
 
-  void idle(bool moved) {
-    if (moved) return;
-    ++totals_.idle_passes;
-    totals_.sleeps += options_.sleep_us > 0;
-    perf::idle(options_.sleep_us);
-  }
-
   const Options& options_;
   int rank_;
   std::vector<Flow> flows_;
@@ -163,7 +158,8 @@ Result<nlohmann::json> measure_throughput(Rendezvous& rendezvous, const std::vec
   RW_ASSIGN_OR_RETURN(InterfaceSampler interfaces, InterfaceSampler::open());
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
   const int rank = rendezvous.rank();
-  Measurement measurement(options, rank, connections, std::move(interfaces), std::move(commands));
+  RW_ASSIGN_OR_RETURN(std::vector<Flow> flows, make_flows(connections, rank, options));
+  Measurement measurement(options, rank, std::move(flows), std::move(interfaces), std::move(commands));
   RW_TRY(rendezvous.barrier());
   RW_TRY(measurement.run());
   const nlohmann::json mine = measurement.to_json();

@@ -1,0 +1,66 @@
+#include "common/load_options.h"
+
+#include "base/error.h"
+#include "common/sizes.h"
+
+namespace railweave::perf {
+namespace {
+
+void add_load(CLI::App& app, LoadOptions& o) {
+  const std::string group = "Load";
+  app.add_option("--mode", o.mode, "throughput or pingpong")
+      ->check(CLI::IsMember({"throughput", "pingpong"}))
+      ->capture_default_str()
+      ->group(group);
+  app.add_flag("--both", o.both, "both ways at once, a connection each way")->group(group);
+  app.add_option("--size", o.size_text, "bytes per message")->capture_default_str()->group(group);
+  app.add_option("--sizes", o.sizes_text, "pingpong: message sizes")->capture_default_str()->group(group);
+  app.add_option("--iterations", o.iterations, "pingpong: timed round trips per size")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--sleep-us", o.sleep_us, "sleep when a pass moved nothing; 0: only yield")
+      ->capture_default_str()
+      ->group(group);
+}
+
+void add_measuring(CLI::App& app, LoadOptions& o) {
+  const std::string group = "Measuring";
+  app.add_option("--duration", o.duration_s, "seconds of the timed block")->capture_default_str()->group(group);
+  app.add_option("--warmup", o.warmup_s, "seconds before it")->capture_default_str()->group(group);
+  app.add_option("--bytes", o.bytes_text, "timed block of so many bytes per connection instead of a duration")
+      ->group(group);
+  app.add_option("--interval-ms", o.interval_ms, "bin of the time series")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--baseline", o.baseline_s, "seconds to sleep first, to measure the machine's own load")->group(group);
+  app.add_option("--at", o.at, "SECONDS:COMMAND, run by rank 0 that long after the timed block began")
+      ->take_all()
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_flag("--progress", o.progress, "a line per second on stderr")->group(group);
+  app.add_option("--json", o.json_path, "write the results there (rank 0)")->group(group);
+}
+
+}  // namespace
+
+void add_load_options(CLI::App& app, LoadOptions& options) {
+  add_load(app, options);
+  add_measuring(app, options);
+  add_rank_options(app, options.ranks);
+}
+
+Status LoadOptions::resolve_load() {
+  RW_ASSIGN_OR_RETURN(size, parse_size(size_text));
+  RW_ASSIGN_OR_RETURN(bytes, parse_size(bytes_text));
+  RW_ASSIGN_OR_RETURN(sizes, parse_sizes(sizes_text));
+  return {};
+}
+
+BlockPlan LoadOptions::block_plan() const {
+  return BlockPlan{nanos(counted() ? 0 : warmup_s), nanos(counted() ? 0 : duration_s), nanos(interval_ms / 1e3)};
+}
+
+}  // namespace railweave::perf

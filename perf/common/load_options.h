@@ -1,0 +1,40 @@
+// The part of the command line that both programs have: which load, how long, how it is measured.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "common/rank_pair.h"
+#include "common/timed_block.h"
+#include "railweave/status.h"
+
+namespace railweave::perf {
+
+struct LoadOptions {
+  RankOptions ranks;
+  std::string mode = "throughput";
+  bool both = false, progress = false;
+  std::string size_text = "1M", sizes_text = "8,4K,64K", bytes_text = "0";
+  double duration_s = 5, warmup_s = 0.5, baseline_s = 0, interval_ms = 50;
+  int inflight = 4, iterations = 10000, sleep_us = 0;
+  std::vector<std::string> at;
+  std::string json_path;
+
+  // From the texts above.
+  std::size_t size = 0, bytes = 0;
+  std::vector<std::size_t> sizes;
+
+  bool counted() const { return bytes > 0; }
+  // Without warm-up and duration when bytes are counted.
+  BlockPlan block_plan() const;
+  // Fills what follows from the texts. Errors: invalid_argument.
+  Status resolve_load();
+};
+
+// All of the above but --inflight, which means something else to each program.
+void add_load_options(CLI::App& app, LoadOptions& options);
+
+inline Nanos nanos(double seconds) { return Nanos(std::int64_t(seconds * 1e9)); }
+
+}  // namespace railweave::perf
