@@ -103,11 +103,7 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
     std::unique_ptr<RecvStream> first = std::move(recv);
     allow_descriptors(64);
     std::vector<OwnedFd> hoard;
-    while (true) {
-      OwnedFd fd(dup(1));
-      if (!fd) break;
-      hoard.push_back(std::move(fd));
-    }
+    while (OwnedFd fd{dup(1)}) hoard.push_back(std::move(fd));
     (void)wire.say(char{1});
     std::vector<std::byte> place(200'000);
     for (unsigned i = 0; i < 20; ++i) {

@@ -90,10 +90,12 @@ class TidyTest(unittest.TestCase):
 
     def test_sizes(self):
         body = "  step();\n" * (rules.FUNCTION_LINES_MAX - 1)
-        self.expect("sizes", {"a.cc": "void f() {\n" + body + "}\n"}, "a.cc:1: f has 101 lines")
+        self.expect("sizes", {"a.cc": "void f() {\n" + body + "}\n"}, "a.cc:1: f has 76 lines")
         self.expect("sizes", {"a.cc": "void f() {\n" + body[10:] + "}\n"})
         self.expect("sizes", {"a.cc": "namespace a {\n" + "int x;\n" * 200 + "}\n"})
-        self.expect("sizes", {"a.cc": "\n" * (rules.FILE_LINES_MAX + 1)}, "a.cc:1: 601 lines")
+        self.expect("sizes", {"a.cc": "\n" * (rules.FILE_LINES_MAX + 1)}, "a.cc:1: 451 lines")
+        self.expect("sizes", {"tests/a.cc": "\n" * (rules.FILE_LINES_MAX + 1)})
+        self.expect("sizes", {"tests/a.cc": "\n" * (rules.TEST_FILE_LINES_MAX + 1)}, "tests/a.cc:1: 551 lines")
         python = "#!/usr/bin/env python3\ndef f():\n" + "    x = 1\n" * 101
         self.expect("sizes", {"tool": python}, "tool:2: f has 102 lines")
 
