@@ -43,6 +43,14 @@ int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remo
   return std::clamp(int(std::ceil(slower / kBytesPerLane)), 1, 16);
 }
 
+Status check_welcome(const Hello& welcome) {
+  if (welcome.remote_rail < welcome.rails.size()) return {};
+  return Status(Code::remote, Scope::session,
+                welcome.rails.empty() ? "a welcome without rails"
+                                      : "a welcome by rail " + std::to_string(welcome.remote_rail) + ", expected below " +
+                                            std::to_string(welcome.rails.size()));
+}
+
 Dial::Dial(Reactor& reactor, const Identity& self, HandleContent peer, int traffic_class, Callbacks callbacks)
     : reactor_(reactor), self_(self), peer_(std::move(peer)), traffic_class_(traffic_class), callbacks_(std::move(callbacks)),
       serial_(random_serial()), deadline_(now() + self.config->connect_timeout) {}
@@ -70,7 +78,7 @@ void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
   const Rail& rail = (*self_.rails)[attempt.pair.local];
   attempt.what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>(std::move(attempt))).get();
-  if (kind == Hello::Kind::join) session_->join_began();
+  if (kind == Hello::Kind::join) raw->joining.emplace(session_);
   const TimePoint deadline = std::min(deadline_, now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(kind, *raw), deadline,
                                    [this, raw, kind](Handshake::Outcome outcome) {
@@ -103,7 +111,7 @@ void Dial::next_round() {
   if (ways.empty())
     return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
                                                            wire::to_string(peer_.addresses.front().address) + ")"));
-  for (const Way& way : ways) dial({.pair = {way.rail, -1}, .lane = 0, .what = {}, .handshake = nullptr}, way.route, Hello::Kind::first);
+  for (const Way& way : ways) dial({.pair = {way.rail, -1}, .lane = 0, .what = {}, .handshake = nullptr, .joining = {}}, way.route, Hello::Kind::first);
 }
 
 void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
@@ -111,7 +119,9 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const std::string what = attempt.what;
   std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
   const Hello& answer = outcome.hello;
-  if (outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance) {
+  const bool welcome = outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance;
+  const Status nonsense = welcome ? check_welcome(answer) : Status();
+  if (welcome && nonsense.ok()) {
     attempts_.clear();
     chosen_ = {{pair.local, answer.remote_rail}};
     peer_rails_ = answer.rails;
@@ -119,7 +129,9 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     session_ = callbacks_.welcomed(answer, {std::move(outcome.fd), 0, pair.local, answer.remote_rail});
     return begin_joins();
   }
-  if (outcome.status.ok()) {
+  if (!nonsense.ok()) {
+    last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
+  } else if (outcome.status.ok()) {
     yielding_ = yielding_ || answer.refusal == Hello::Refusal::crossing || answer.refusal == Hello::Refusal::duplicate;
     last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + answer.reason);
   } else {
@@ -144,7 +156,7 @@ void Dial::yield() {
 
 void Dial::begin_joins() {
   const auto& rails = *self_.rails;
-  if (session_ == nullptr || peer_rails_.empty()) return finish({});
+  if (session_ == nullptr) return finish({});
   candidates_ = candidate_pairs(rails, peer_rails_);
   const RailPair first = chosen_.front();
   const auto extra = lanes_per_pair(*self_.config, rails[first.local], peer_rails_[first.remote]) - 1;
@@ -161,13 +173,14 @@ void Dial::begin_joins() {
 void Dial::join_pair(const RailPair& pair) {
   Route route;
   if (next_lane_ >= LiveSession::kLanesMax || !best_route((*self_.rails)[pair.local], peer_rails_[pair.remote], route)) return;
-  dial({.pair = pair, .lane = next_lane_++, .what = {}, .handshake = nullptr}, route, Hello::Kind::join);
+  dial({.pair = pair, .lane = next_lane_++, .what = {}, .handshake = nullptr, .joining = {}}, route, Hello::Kind::join);
 }
 
 void Dial::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const RailPair pair = attempt.pair;
   const protocol::LaneId lane = attempt.lane;
   const std::string what = attempt.what;
+  std::optional<Joining> joining = std::move(attempt.joining);  // until its lane is there, or the next is being dialled
   std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
     callbacks_.joined(*session_, {std::move(outcome.fd), lane, pair.local, pair.remote});
@@ -182,7 +195,7 @@ void Dial::on_join(Attempt& attempt, Handshake::Outcome outcome) {
       for (std::size_t i = before; i < chosen_.size(); ++i) join_pair(chosen_[i]);
     }
   }
-  session_->join_ended();
+  joining.reset();
   if (attempts_.empty()) finish({});
 }
 

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "engine/lane_plan.h"
 #include "engine/stream_setup.h"
 #include "railweave/config.h"
+#include "railweave/status.h"
 
 namespace railweave::engine {
 
@@ -27,6 +29,9 @@ struct Identity {
   const std::vector<PeerRail>* announced = nullptr;  // the same with ports
   const Config* config = nullptr;
 };
+
+// Its numbers become indices here, and anybody may have sent them. Errors: Code::remote, naming what is wrong.
+Status check_welcome(const Hello& welcome);
 
 // A lane that both sides agreed on, for the session it belongs to.
 struct NewLane {
@@ -58,11 +63,23 @@ class Dial {
   void yield();
 
  private:
+  // While it lives, losing the session's other lanes ends nothing.
+  class Joining {
+   public:
+    explicit Joining(std::shared_ptr<LiveSession> session) : session_(std::move(session)) { session_->join_began(); }
+    Joining(Joining&&) = default;
+    ~Joining() { if (session_) session_->join_ended(); }
+
+   private:
+    std::shared_ptr<LiveSession> session_;
+  };
+
   struct Attempt {
     RailPair pair;                       // remote is -1 while only an address is known
     protocol::LaneId lane = 0;
     std::string what;
     std::unique_ptr<Handshake> handshake;
+    std::optional<Joining> joining;
   };
 
   Hello hello(Hello::Kind kind, const Attempt& attempt) const;

@@ -1,0 +1,43 @@
+// A peer that is none: it listens on loopback, reads handshakes, and answers what the test wants it to.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/hello.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::engine_test {
+
+class Impostor {
+ public:
+  // Called on the impostor's thread for every handshake that came whole. `answer` is a good welcome, to be spoilt.
+  // False: the connection is closed instead of answered.
+  using Answer = std::function<bool(const engine::Hello& said, engine::Hello& answer)>;
+
+  explicit Impostor(Answer answer);
+  ~Impostor();
+
+  // Of listener 1 at this peer.
+  Handle handle() const;
+  int handshakes() const { return handshakes_; }
+  // Closes every connection that was answered.
+  void hang_up() { hang_up_ = true; }
+
+ private:
+  void serve();
+  void greet(OwnedFd fd);
+
+  const Answer answer_;
+  engine::HandleContent self_;
+  OwnedFd door_;
+  std::atomic<int> handshakes_{0};
+  std::atomic<bool> stop_{false}, hang_up_{false};
+  std::vector<OwnedFd> connections_;  // the thread's
+  std::thread thread_;
+};
+
+}  // namespace railweave::engine_test
