@@ -33,7 +33,7 @@ struct PeerRail {
 struct Hello {
   enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4 };
   // Why a first was refused, where the dialler must act on it.
-  enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4, version = 5 };
+  enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4 };  // 5 is reserved
 
   Kind kind = Kind::first;
   Refusal refusal = Refusal::none;

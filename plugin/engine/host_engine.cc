@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <future>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -238,9 +237,10 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   }
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
+  const std::string& rail = rails_[std::size_t(lane.local_rail)].name;
   add_lane(*session, std::move(lane));
   for (auto& waiter : waiters) session->open(waiter);
-  RW_INFO(net, "session with {} over {}", peer.peer, rails_[0].name);
+  RW_INFO(net, "session with {} over {}", peer.peer, rail);
   if (SessionWatch* watch = watch_of(*session)) watch->look();
   yield_other_dial(key, serial);
   return session;

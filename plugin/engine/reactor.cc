@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.h"
@@ -20,12 +22,34 @@ namespace {
 constexpr int kEventsPerTurn = 64;
 constexpr int kIdleMsMax = 60'000;
 
+// Signals belong to the program's own threads: one that starts under this has them all blocked.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 }  // namespace
 
 Reactor::~Reactor() { stop(); }
 
 Status Reactor::start() {
+  Status status = open();
+  if (status.ok()) status = start_thread();
+  if (!status.ok()) close();
+  return status;
+}
+
+Status Reactor::open() {
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return system_error(Scope::engine, "epoll_create1");
   guard_descriptor(epoll_.get());
@@ -34,14 +58,25 @@ Status Reactor::start() {
   guard_descriptor(wake_.get());
   epoll_event event{.events = EPOLLIN, .data = {.fd = wake_.get()}};
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) return system_error(Scope::engine, "epoll_ctl");
-  // Signals belong to the program's own threads.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return {};
+}
+
+Status Reactor::start_thread() {
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { loop(); });
+  } catch (const std::system_error& e) {
+    return Status(Code::exhausted, Scope::engine, std::string("cannot start a thread: ") + e.what(), e.code().value());
+  }
   pthread_setname_np(thread_.native_handle(), "railweave");
   return {};
+}
+
+void Reactor::close() {
+  release_descriptor(epoll_.get());
+  release_descriptor(wake_.get());
+  epoll_.reset();
+  wake_.reset();
 }
 
 void Reactor::stop() {
@@ -88,14 +123,13 @@ void Reactor::remove(int fd, const Pollable& pollable) {
 Reactor::TimerId Reactor::at(TimePoint when, std::function<void()> task) {
   const TimerId id = next_timer_++;
   timers_.insert({when, id});
-  timer_tasks_.emplace(id, std::move(task));
+  timer_tasks_.emplace(id, TimerTask{when, std::move(task)});
   return id;
 }
 
 void Reactor::cancel(TimerId id) {
-  if (timer_tasks_.erase(id) == 0) return;
-  const auto it = std::ranges::find_if(timers_, [id](const Timer& t) { return t.id == id; });
-  if (it != timers_.end()) timers_.erase(it);
+  const auto task = timer_tasks_.extract(id);  // its destructor may come back here
+  if (!task.empty()) timers_.erase({task.mapped().when, id});
 }
 
 int Reactor::timeout_ms() const {
@@ -137,7 +171,7 @@ void Reactor::run_timers() {
     const TimerId id = timers_.begin()->id;
     timers_.erase(timers_.begin());
     auto node = timer_tasks_.extract(id);
-    if (!node.empty()) node.mapped()();
+    if (!node.empty()) node.mapped().run();
   }
 }
 

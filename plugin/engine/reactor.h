@@ -32,7 +32,7 @@ class Reactor {
   Reactor() = default;
   ~Reactor();  // stop()
 
-  // Errors: exhausted (no descriptors), system.
+  // Errors: exhausted (no thread to be had), system (no descriptors). Nothing is left behind then.
   Status start();
   // Ends the thread after the tasks queued so far; idempotent. No callback runs afterwards.
   void stop();
@@ -41,7 +41,6 @@ class Reactor {
   void run_soon(std::function<void()> task);
   void wake();
   bool running() const { return thread_.joinable(); }
-  bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
   // One-shot: after on_ready() the descriptor is silent until arm()ed again.
   Status add(int fd, Pollable& pollable, std::uint32_t events);
@@ -60,6 +59,9 @@ class Reactor {
     friend auto operator<=>(const Timer&, const Timer&) = default;
   };
 
+  Status open();
+  Status start_thread();
+  void close();
   void loop();
   int timeout_ms() const;
   void run_tasks();
@@ -73,7 +75,11 @@ class Reactor {
   std::vector<std::function<void()>> tasks_;
 
   std::set<Timer> timers_;
-  std::unordered_map<TimerId, std::function<void()>> timer_tasks_;
+  struct TimerTask {
+    TimePoint when;
+    std::function<void()> run;
+  };
+  std::unordered_map<TimerId, TimerTask> timer_tasks_;
   TimerId next_timer_ = 1;
   std::unordered_map<int, Pollable*> polled_;  // a stale event finds nobody here
 };

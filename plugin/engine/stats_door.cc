@@ -4,10 +4,16 @@
 
 #include <utility>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
+namespace {
+
+constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
+
+}  // namespace
 
 void StatsDoor::open(const std::string& dir, const std::string& instance_hex, Ask ask) {
   if (dir.empty()) return;
@@ -24,14 +30,18 @@ void StatsDoor::open(const std::string& dir, const std::string& instance_hex, As
 
 void StatsDoor::close() {
   if (!server_) return;
+  if (timer_) reactor_.cancel(std::exchange(timer_, 0));
   reactor_.remove(server_->descriptor(), *this);
   release_descriptor(server_->descriptor());
   server_.reset();
 }
 
 void StatsDoor::on_ready(std::uint32_t) {
-  server_->serve(ask_());
-  reactor_.arm(server_->descriptor(), *this, EPOLLIN);
+  if (server_->serve(ask_).ok()) return reactor_.arm(server_->descriptor(), *this, EPOLLIN);
+  timer_ = reactor_.at(now() + kRetryExhausted, [this] {
+    timer_ = 0;
+    reactor_.arm(server_->descriptor(), *this, EPOLLIN);
+  });
 }
 
 }  // namespace railweave::engine

@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/error.h"
 #include "engine/stats/stats_json.h"
 #include "engine/stats/stats_socket.h"
@@ -89,10 +91,14 @@ StatsServer::~StatsServer() {
   if (::getpid() == owner_) ::unlink(path_.c_str());
 }
 
-void StatsServer::serve(const EngineStats& stats) {
+Status StatsServer::serve(const std::function<EngineStats()>& ask) {
   const OwnedFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client) return;
-  if (const Result<OwnedFd> file = memory_file(to_json(stats)); file.ok()) hand_over(client.get(), file.value().get());
+  if (!client) {
+    const bool nobody = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    return nobody ? Status() : system_error(Scope::request, "accept4(unix socket)");
+  }
+  if (const Result<OwnedFd> file = memory_file(to_json(ask())); file.ok()) hand_over(client.get(), file.value().get());
+  return {};
 }
 
 }  // namespace railweave::engine

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -29,8 +30,9 @@ class StatsServer {
   int descriptor() const { return listener_.get(); }
   const std::string& path() const { return path_; }
 
-  // Answers one waiting client, if there is one. Never blocks; a client that does not take the answer goes without.
-  void serve(const EngineStats& stats);
+  // Answers one waiting client, if there is one, with what `ask` tells. Never blocks; a client that does not take the
+  // answer goes without. Errors: system (no descriptors): the client waits on, and descriptor() stays readable.
+  Status serve(const std::function<EngineStats()>& ask);
 
  private:
   StatsServer(OwnedFd listener, std::string path);

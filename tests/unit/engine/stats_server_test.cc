@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -43,7 +44,7 @@ class Stats : public testing::Test {
     std::thread client([&] { answer = fetch_stats(server.path(), seconds(5)); });
     pollfd waiting{server.descriptor(), POLLIN, 0};
     EXPECT_EQ(1, ::poll(&waiting, 1, 5000));
-    server.serve(stats);
+    EXPECT_TRUE(server.serve([&] { return stats; }).ok());
     client.join();
     return answer;
   }
@@ -82,13 +83,28 @@ TEST_F(Stats, of_a_great_many_lanes_are_no_different) {
 
 TEST_F(Stats, serving_nobody_or_somebody_who_left_does_not_block) {
   const auto server = open();
-  server->serve({});
+  EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
   const Result<pid_t> owner = stats_owner(server->path());  // connects and leaves
   ASSERT_TRUE(owner.ok());
   EXPECT_EQ(::getpid(), owner.value());
-  server->serve({});
-  server->serve({});
+  EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
+  EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
   EXPECT_TRUE(ask(*server, {}).ok());
+}
+
+TEST_F(Stats, are_not_gathered_when_there_is_no_descriptor_to_answer_by) {
+  const auto server = open();
+  ASSERT_TRUE(stats_owner(server->path()).ok());  // a client waits
+  rlimit before;
+  ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &before));
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &none));
+  bool asked = false;
+  const Status served = server->serve([&] { return asked = true, EngineStats{}; });
+  ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &before));
+  EXPECT_EQ(EMFILE, served.system_errno());
+  EXPECT_FALSE(asked);
+  EXPECT_TRUE(server->serve([] { return EngineStats{}; }).ok());
 }
 
 TEST_F(Stats, a_process_that_does_not_answer_is_given_up) {

@@ -1,0 +1,57 @@
+#include "engine/reactor.h"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <future>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace railweave::engine {
+namespace {
+
+sigset_t own_mask() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  return mask;
+}
+
+TEST(Reactor, start__without_a_thread_to_be_had_leaves_nothing_behind) {
+  pthread_attr_t before, vast;
+  ASSERT_EQ(0, pthread_getattr_default_np(&before));
+  ASSERT_EQ(0, pthread_attr_init(&vast));
+  ASSERT_EQ(0, pthread_attr_setstacksize(&vast, std::size_t{1} << 47));  // more than there are addresses
+  ASSERT_EQ(0, pthread_setattr_default_np(&vast));
+  Reactor reactor;
+  const Status failed = reactor.start();
+  ASSERT_EQ(0, pthread_setattr_default_np(&before));
+  EXPECT_EQ(Code::exhausted, failed.code()) << failed.message();
+  EXPECT_FALSE(reactor.running());
+  const sigset_t mask = own_mask();
+  EXPECT_EQ(0, sigismember(&mask, SIGTERM));
+  EXPECT_TRUE(reactor.start().ok());  // now there is
+  std::promise<void> ran;
+  reactor.run_soon([&] { ran.set_value(); });
+  ran.get_future().wait();
+}
+
+TEST(Reactor, cancel__that_timer_and_no_other) {
+  Reactor reactor;
+  ASSERT_TRUE(reactor.start().ok());
+  std::vector<int> ran;
+  std::promise<void> done;
+  reactor.run_soon([&] {
+    const TimePoint when = now() + std::chrono::milliseconds(2);
+    std::vector<Reactor::TimerId> timers;
+    for (int i = 0; i < 6; ++i) timers.push_back(reactor.at(when, [&ran, i] { ran.push_back(i); }));
+    for (int i : {0, 3, 5, 3}) reactor.cancel(timers[std::size_t(i)]);
+    reactor.at(when, [&] { done.set_value(); });
+  });
+  done.get_future().wait();
+  EXPECT_EQ((std::vector<int>{1, 2, 4}), ran);
+}
+
+}  // namespace
+}  // namespace railweave::engine
