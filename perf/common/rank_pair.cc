@@ -67,12 +67,17 @@ void add_rank_options(CLI::App& app, RankOptions& options) {
   app.add_option("--world-size", options.world_size, "must be 2")->envname("WORLD_SIZE")->group(group);
   app.add_option("--master-addr", options.master_address, "where rank 0 listens")->envname("MASTER_ADDR")->group(group);
   app.add_option("--master-port", options.master_port, "its port")->envname("MASTER_PORT")->group(group);
+  app.add_option("--patience", options.patience_s, "seconds to wait for the other rank")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str()
+      ->group(group);
 }
 
 int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
   if (options.local) return run_forked(body);
   if (const Status status = check(options); !status.ok()) return report(std::max(options.rank, 0), status);
-  auto rendezvous = Rendezvous::meet(options.rank, options.master_address, options.master_port);
+  const auto patience = Nanos(std::int64_t(options.patience_s * 1e9));
+  auto rendezvous = Rendezvous::meet(options.rank, options.master_address, options.master_port, patience);
   if (!rendezvous.ok()) return report(options.rank, rendezvous.status());
   return report(options.rank, body(*rendezvous));
 }

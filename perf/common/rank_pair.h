@@ -17,9 +17,10 @@ struct RankOptions {
   int world_size = 2;
   std::string master_address;
   std::uint16_t master_port = 0;
+  double patience_s = 30;
 };
 
-// --local, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+// --local, --patience, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 void add_rank_options(CLI::App& app, RankOptions& options);
 
 // Meets the other rank and runs `body` with the control connection; with `local` forks rank 1 first (no thread may run

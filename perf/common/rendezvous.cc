@@ -1,11 +1,14 @@
 #include "common/rendezvous.h"
 
+#include <errno.h>
+#include <fmt/core.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -40,46 +43,91 @@ bool readable_within(int fd, Nanos patience) {
   return ::poll(&entry, 1, int(patience / std::chrono::milliseconds(1))) > 0;
 }
 
-Result<OwnedFd> accept_one(const std::string& address, std::uint16_t port) {
-  RW_ASSIGN_OR_RETURN(const AddressList where, resolve(address, port, AI_PASSIVE));
-  const std::string name = address + " port " + std::to_string(port);
+// Where and how long ranks look for each other.
+struct Meeting {
+  std::string address;
+  std::uint16_t port;
+  Nanos patience;
+  TimePoint give_up;
+  std::string place;  // for messages
+};
+
+std::string seconds_text(Nanos patience) { return fmt::format("{:g} s", double(patience.count()) / 1e9); }
+
+Result<OwnedFd> accept_one(const Meeting& meeting) {
+  RW_ASSIGN_OR_RETURN(const AddressList where, resolve(meeting.address, meeting.port, AI_PASSIVE));
   OwnedFd listener(::socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!listener) return system_error(Scope::engine, "socket");
   const int one = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   if (::bind(listener.get(), where->ai_addr, where->ai_addrlen) != 0 || ::listen(listener.get(), 1) != 0) {
-    return system_error(Scope::engine, "rendezvous at " + name);
+    return system_error(Scope::engine, "rendezvous at " + meeting.place);
   }
-  if (!readable_within(listener.get(), Rendezvous::kMeetingPatience)) {
-    return Status(Code::timed_out, Scope::engine, "rank 1 did not come to the rendezvous at " + name);
+  if (!readable_within(listener.get(), meeting.patience)) {
+    return Status(Code::timed_out, Scope::engine,
+                  "rank 1 did not come to the rendezvous at " + meeting.place + " within " + seconds_text(meeting.patience) +
+                      ": was it started with this MASTER_ADDR and MASTER_PORT?");
   }
   OwnedFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!connection) return system_error(Scope::engine, "accept at " + name);
+  if (!connection) return system_error(Scope::engine, "accept at " + meeting.place);
   return connection;
 }
 
-Result<OwnedFd> connect_to(const std::string& address, std::uint16_t port) {
-  RW_ASSIGN_OR_RETURN(const AddressList where, resolve(address, port, 0));
-  const TimePoint give_up = now() + Rendezvous::kMeetingPatience;
+// Two connecting ends of one socket: what comes of trying a port of this host that nobody listens on, now and then.
+bool connected_to_itself(int socket) {
+  sockaddr_storage here{}, there{};
+  socklen_t here_bytes = sizeof here, there_bytes = sizeof there;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_bytes);
+  ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_bytes);
+  return here_bytes == there_bytes && std::memcmp(&here, &there, here_bytes) == 0;
+}
+
+// SO_SNDTIMEO bounds connect(); without it, packets that nobody answers hold it up for minutes. 0: no bound.
+void bound_connect(int socket, Nanos patience) {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(patience).count();
+  const timeval limit{time_t(us / 1'000'000), suseconds_t(us % 1'000'000)};
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+Result<OwnedFd> connect_to(const Meeting& meeting) {
+  RW_ASSIGN_OR_RETURN(const AddressList where, resolve(meeting.address, meeting.port, 0));
   while (true) {
     OwnedFd connection(::socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!connection) return system_error(Scope::engine, "socket");
-    if (::connect(connection.get(), where->ai_addr, where->ai_addrlen) == 0) return connection;
-    if (now() > give_up) {
-      return system_error(Scope::engine,
-                          "rank 0 is not at the rendezvous " + address + " port " + std::to_string(port));
+    bound_connect(connection.get(), std::max(meeting.give_up - now(), Nanos(std::chrono::milliseconds(1))));
+    int refused = ::connect(connection.get(), where->ai_addr, where->ai_addrlen) == 0 ? 0 : errno;
+    if (refused == EINPROGRESS) refused = ETIMEDOUT;
+    if (refused == 0 && connected_to_itself(connection.get())) refused = ECONNREFUSED;
+    if (refused == 0) {
+      bound_connect(connection.get(), Nanos(0));
+      return connection;
+    }
+    if (now() > meeting.give_up) {
+      return Status(Code::timed_out, Scope::engine,
+                    "rank 0 was not at the rendezvous " + meeting.place + " for " + seconds_text(meeting.patience) + " (" +
+                        std::strerror(refused) + "): was it started with this MASTER_ADDR and MASTER_PORT?",
+                    refused);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kRetryEveryMs));
   }
 }
 
+std::string greeting(int rank) { return fmt::format("rank {} of {}", rank, ::program_invocation_short_name); }
+
 }  // namespace
 
-Result<Rendezvous> Rendezvous::meet(int rank, const std::string& address, std::uint16_t port) {
-  RW_ASSIGN_OR_RETURN(OwnedFd connection, rank == 0 ? accept_one(address, port) : connect_to(address, port));
+Result<Rendezvous> Rendezvous::meet(int rank, const std::string& address, std::uint16_t port, Nanos patience) {
+  const Meeting meeting{address, port, patience, now() + patience, fmt::format("{} port {}", address, port)};
+  RW_ASSIGN_OR_RETURN(OwnedFd connection, rank == 0 ? accept_one(meeting) : connect_to(meeting));
   const int one = 1;
   ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  return Rendezvous(rank, std::move(connection));
+  Rendezvous met(rank, std::move(connection));
+  RW_TRY(met.send(greeting(rank)));
+  RW_ASSIGN_OR_RETURN(const std::string other, met.receive(patience));
+  if (other == greeting(1 - rank)) return met;
+  return Status(Code::remote, Scope::engine,
+                "at the rendezvous " + meeting.place + " is '" + other.substr(0, 80) + "', expected '" +
+                    greeting(1 - rank) + "'");
 }
 
 Status Rendezvous::send(std::string_view message) {

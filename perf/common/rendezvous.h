@@ -20,8 +20,9 @@ class Rendezvous {
   static constexpr Nanos kMeetingPatience = std::chrono::seconds(30);
   static constexpr Nanos kAnswerPatience = std::chrono::seconds(120);
 
-  // Rank 0 waits for rank 1 at address:port (an address or a host name); rank 1 keeps trying.
-  static Result<Rendezvous> meet(int rank, const std::string& address, std::uint16_t port);
+  // Rank 0 waits for rank 1 at address:port (an address or a host name); rank 1 keeps trying. They are of one program.
+  static Result<Rendezvous> meet(int rank, const std::string& address, std::uint16_t port,
+                                 Nanos patience = kMeetingPatience);
   // Over a stream socket that is connected already.
   Rendezvous(int rank, OwnedFd connection) : rank_(rank), connection_(std::move(connection)) {}
 

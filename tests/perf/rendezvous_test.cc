@@ -1,9 +1,12 @@
 #include "common/rendezvous.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include <thread>
+
+#include "base/clock.h"
 
 namespace railweave::perf {
 namespace {
@@ -63,6 +66,73 @@ TEST_F(RendezvousTest, a_stranger_is_told_from_a_rank) {
   const auto heard = zero_->receive();
   ASSERT_FALSE(heard.ok());
   EXPECT_NE(heard.status().message().find("not a rank"), std::string::npos);
+}
+
+std::uint16_t free_port() {
+  OwnedFd probe(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  EXPECT_EQ(::bind(probe.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  return ntohs(address.sin_port);
+}
+
+constexpr Nanos kShort = std::chrono::milliseconds(300);
+
+TEST(Meeting, ranks_of_one_program_meet) {
+  const std::uint16_t port = free_port();
+  std::thread other([&] { EXPECT_TRUE(Rendezvous::meet(1, "127.0.0.1", port).ok()); });
+  const auto zero = Rendezvous::meet(0, "127.0.0.1", port);
+  other.join();
+  EXPECT_TRUE(zero.ok()) << zero.status().message();
+}
+
+TEST(Meeting, ranks_with_different_ports_give_up_in_time_and_say_what_they_waited_for) {
+  const TimePoint start = now();
+  for (const int rank : {0, 1}) {
+    const std::uint16_t port = free_port();
+    const auto met = Rendezvous::meet(rank, "127.0.0.1", port, kShort);
+    ASSERT_FALSE(met.ok());
+    EXPECT_EQ(met.status().code(), Code::timed_out);
+    EXPECT_NE(met.status().message().find("127.0.0.1 port " + std::to_string(port)), std::string::npos);
+    EXPECT_NE(met.status().message().find("0.3 s"), std::string::npos) << met.status().message();
+  }
+  EXPECT_LT(now() - start, std::chrono::seconds(3));
+}
+
+TEST(Meeting, two_of_the_same_rank_are_told_apart) {
+  const std::uint16_t port = free_port();
+  std::thread stranger([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    OwnedFd fd(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    Rendezvous same(0, std::move(fd));
+    EXPECT_TRUE(same.send("rank 0 of perf_tests").ok());
+    (void)same.receive();
+  });
+  const auto met = Rendezvous::meet(0, "127.0.0.1", port);
+  stranger.join();
+  ASSERT_FALSE(met.ok());
+  EXPECT_NE(met.status().message().find("is 'rank 0 of perf_tests', expected 'rank 1 of "), std::string::npos)
+      << met.status().message();
+}
+
+TEST(Meeting, silence_at_the_rendezvous_has_an_end) {
+  OwnedFd listener(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), length), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  EXPECT_EQ(Rendezvous::meet(1, "127.0.0.1", ntohs(address.sin_port), kShort).status().code(), Code::timed_out);
 }
 
 }  // namespace

@@ -130,6 +130,17 @@ class NetPerf(unittest.TestCase):
         self.assertEqual(outputs[0], b"")
         self.assertIn(b"Gb/s", outputs[1])
 
+    def test_ranks_with_different_ports_end_in_time(self):
+        common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+        for program in ("net_perf", "raw_tcp"):
+            command = [str(ARGS.bin / program), "--patience", "0.5"]
+            ranks = [subprocess.Popen(command, env={**common, "RANK": str(r), "MASTER_PORT": str(29990 + r)}, text=True,
+                                      stderr=subprocess.PIPE) for r in (0, 1)]
+            errors = [rank.communicate(timeout=10)[1] for rank in ranks]
+            self.assertEqual([rank.returncode for rank in ranks], [1, 1])
+            self.assertIn("rank 1 did not come to the rendezvous at 127.0.0.1 port 29990", errors[0])
+            self.assertIn("rank 0 was not at the rendezvous 127.0.0.1 port 29991", errors[1])
+
     def test_refusals_say_why(self):
         for options, word in [(["--api", "v8"], "ncclNetPlugin_v8"), (["--api", "5"], "v6 to v12"),
                               (["--device", "3"], "1 device"), (["--random-sizes", "9..1"], "9..1")]:
