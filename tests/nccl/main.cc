@@ -61,8 +61,7 @@ int run(int argc, char** argv) {
   bool job = false;
   the_options.plugin = default_plugin();
   app.add_option("--plugin", the_options.plugin, "library under test")->capture_default_str();
-  app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test")
-      ->capture_default_str();
+  app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test");
   app.add_flag("--job", job,
                "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as perf/lab sets them)");
   app.add_option("--role", role, "used by the tests: what to play as their second process");
