@@ -60,6 +60,15 @@ void LaneDriver::close() {
   lane_.reset();
 }
 
+void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std::byte> range) {
+  if (!lane_) return;
+  {
+    const std::lock_guard lock(session_.mutex_);
+    if (!session_.protocol_.lands(id_, stream)) return;
+  }
+  lane_->withdraw_target(range);
+}
+
 void LaneDriver::finish_writing() {
   if (lane_) (void)lane_->finish_writing();
 }

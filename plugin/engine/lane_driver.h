@@ -39,7 +39,9 @@ class LaneDriver final : private wire::LaneHandler {
   Pass pass(std::size_t budget_bytes, bool flush);
   bool open() const { return lane_ != nullptr; }
   void close();
-  void withdraw(std::span<const std::byte> range) { if (lane_) lane_->withdraw(range); }
+  // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
+  void withdraw_payload(std::span<const std::byte> range) { if (lane_) lane_->withdraw_payload(range); }
+  void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
   LaneStats stats();
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }

@@ -64,10 +64,10 @@ void LiveSession::close_lanes() {
   }
 }
 
-void LiveSession::withdraw_from_lanes(std::span<const std::byte> range) {
+void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
   for (int i = 0; i < lane_count(); ++i) {
     lanes_[i]->claim();
-    lanes_[i]->withdraw(range);
+    sends ? lanes_[i]->withdraw_payload(range) : lanes_[i]->withdraw_target(stream, range);
     lanes_[i]->release();
   }
 }

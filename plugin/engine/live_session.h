@@ -12,6 +12,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 
  private:
   friend class LaneDriver;
+  template <class ProtocolStream>
+  static constexpr bool kSends = std::is_same_v<ProtocolStream, protocol::SendStream>;
 
   bool has_posts() const { return !ready_.empty(); }
   // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
@@ -131,7 +134,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void lane_over(LaneDriver& lane, const Status& why);
   void end_late_posts();                    // of callers who did not know yet that the session is over
   void tell_loss(const Status& why);        // warns, once for all streams
-  void withdraw_from_lanes(std::span<const std::byte> range);
+  // `sends`: what lanes read for streams; else what they write for this one (its memory may be another's by now).
+  void withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range);
 
   const std::string peer_;
   const std::uint64_t serial_;
@@ -171,12 +175,13 @@ void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> ra
     publish();
     if (!touched && !stream.failed()) return;
   }
-  withdraw_from_lanes(range);
+  withdraw_from_lanes(stream.id(), kSends<ProtocolStream>, range);
   owner_.wake_for(shared_from_this());
 }
 
 template <class ProtocolStream>
 void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges) {
+  const protocol::StreamId id = stream.id();  // close() may forget it
   {
     const std::lock_guard lock(mutex_);
     std::erase(inboxes_, &inbox);
@@ -184,7 +189,7 @@ void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::v
     protocol_.close(stream);
     publish();
   }
-  for (const auto& range : ranges) withdraw_from_lanes(range);
+  for (const auto& range : ranges) withdraw_from_lanes(id, kSends<ProtocolStream>, range);
   owner_.wake_for(shared_from_this());
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace railweave::protocol {
 namespace {
@@ -13,6 +14,7 @@ constexpr Nanos kMemory = 8ms;        // time constant of the moving average
 constexpr Nanos kIdleStep = 50ms;     // an idle lane's estimate grows by half in each of these
 constexpr double kIdleGrowth = 1.5;
 constexpr std::uint64_t kBurstBytesMin = 32 * 1024;
+constexpr double kBytesPerSecondMin = 16 * 1024;  // of an estimate: from zero none would ever grow
 
 }  // namespace
 
@@ -20,15 +22,16 @@ void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   const bool was_busy = busy_;
   busy_ = outstanding_bytes > 0;
   if (!was_busy) {
-    since_ = now;
+    since_ = seen_ = now;
     acknowledged_at_start_ = acknowledged_bytes;
     return;
   }
-  const Nanos over = now - since_;
+  const Nanos over = now - since_, unseen = now - std::exchange(seen_, now);
   const std::uint64_t bytes = acknowledged_bytes - acknowledged_at_start_;
   if (!busy_) {
     idle_since_ = now;
-    if (bytes >= kBurstBytesMin) sample(Rate::of(double(bytes), over), over, over >= kSampleMin);
+    // It may have been idle since the look before: so long a time makes a lane look slower than it is.
+    if (bytes >= kBurstBytesMin) sample(Rate::of(double(bytes), over), over, over >= kSampleMin && unseen <= over / 4);
     return;
   }
   if (over < kSampleMin) return;
@@ -47,13 +50,15 @@ void RateEstimator::sample(Rate seen, Nanos over, bool may_lower) {
   }
   if (seen < rate_ && !may_lower) return;
   const double weight = 1 - std::exp(-double(over.count()) / double(kMemory.count()));
-  rate_.bytes_per_s += weight * (seen.bytes_per_s - rate_.bytes_per_s);
+  rate_.bytes_per_s = std::max(rate_.bytes_per_s + weight * (seen.bytes_per_s - rate_.bytes_per_s), kBytesPerSecondMin);
 }
 
 void RateEstimator::age(TimePoint now) {
-  if (busy_ || !known_ || now - idle_since_ < kIdleStep) return;
-  idle_since_ = now;
-  rate_.bytes_per_s = std::min(rate_.bytes_per_s * kIdleGrowth, fastest_.bytes_per_s);
+  if (busy_ || !known_) return;
+  const auto steps = (now - idle_since_) / kIdleStep;
+  if (steps == 0) return;
+  idle_since_ += steps * kIdleStep;
+  rate_.bytes_per_s = std::min(rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps)), fastest_.bytes_per_s);
 }
 
 }  // namespace railweave::protocol

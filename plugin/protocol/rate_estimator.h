@@ -24,6 +24,7 @@ class RateEstimator {
 
   bool known_ = false;
   bool busy_ = false;
+  TimePoint seen_{};                       // when it was observed last
   Rate rate_;
   Rate fastest_;                           // ever seen: aging stops there
   TimePoint since_{};                      // start of the running sample

@@ -92,6 +92,8 @@ class Session {
   void on_released(LaneId lane, std::size_t frames);
   Result<std::span<std::byte>> on_header(LaneId lane, ConstHeaderBytes bytes);
   Status on_consumed(LaneId lane);
+  // The payload that is arriving on this lane is for `stream` (one that we receive).
+  bool lands(LaneId lane, StreamId stream) const;
   // Every lane is blocked: receives stop waiting for their acks to be handed over.
   void publish_without_acks();
 
@@ -129,7 +131,6 @@ class Session {
     bool peer_fenced = false;
     std::uint64_t peer_fence_count = 0;
     LaneView view;
-    std::uint64_t unwritten_bytes = 0;       // taken and not yet written
     RateEstimator estimator;
     LaneLedger ledger;
     FrameHeader incoming;                    // whose payload is arriving

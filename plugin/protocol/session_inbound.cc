@@ -44,6 +44,11 @@ Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes byte
   return std::span<std::byte>(static_cast<std::byte*>(nullptr), h.length);  // of a stream already closed
 }
 
+bool Session::lands(LaneId id, StreamId stream) const {
+  const Lane* lane = find(id);
+  return lane != nullptr && lane->landing != nullptr && lane->landing->id() == stream;
+}
+
 Status Session::on_consumed(LaneId id) {
   Lane& lane = *find(id);
   lane.ledger.on_consumed();

@@ -47,7 +47,7 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   if (lane == nullptr || lane->state != Lane::State::live) return;
   lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes);
   lane->estimator.age(now);
-  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes + lane->unwritten_bytes};
+  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes};
 }
 
 void Session::set_blocked(LaneId id, bool blocked) {
@@ -56,7 +56,9 @@ void Session::set_blocked(LaneId id, bool blocked) {
 
 bool Session::wants_report(LaneId id) const {
   const Lane* lane = find(id);
-  return lane != nullptr && waiting_segments_ > 0 && waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
+  if (lane == nullptr) return false;
+  return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax ||
+         (waiting_segments_ > 0 && !worth_refilling(lane->view));
 }
 
 Rate Session::rate_of(LaneId id) const {
@@ -68,7 +70,6 @@ void Session::on_written(LaneId id, std::size_t frames) {
   Lane& lane = *find(id);
   for (; frames > 0; --frames) {
     const FrameHeader& h = lane.ledger.write_next();
-    lane.unwritten_bytes -= kFrameHeaderBytes + h.length;
     if (h.type == FrameType::goodbye) goodbye_written_ = true;
     if (names_receiver(h)) {
       RecvStream* s = find_recv(h.stream);

@@ -42,9 +42,7 @@ bool Session::carries_control(const Lane& lane) const {
 
 void Session::take(Lane& lane, OutgoingFrame& frame) {
   lane.ledger.take(frame.header);
-  const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
-  lane.unwritten_bytes += bytes;
-  lane.view.outstanding_bytes += bytes;
+  lane.view.outstanding_bytes += kFrameHeaderBytes + frame.header.length;
 }
 
 bool Session::next_session_control(FrameHeader& header) {
@@ -145,6 +143,7 @@ void Session::count_overtaken(const SendStream& stream) {
 
 std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
+  if (waiting_segments_ > 0 && !worth_refilling(lane.view)) return 0;
   while (waiting_segments_ > 0 && n < frames.size() && lane.ledger.has_room()) {
     if (lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = pick(lane);

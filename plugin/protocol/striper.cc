@@ -13,7 +13,7 @@ constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts wi
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
 constexpr Nanos kHoldTime = 2ms;                         // covers the pauses of a caller that polls ...
-constexpr double kHoldBytesMax = 512 * KiB;                // ... within what stays in the cache between the two copies
+constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
 
 }  // namespace
 
@@ -22,6 +22,11 @@ std::uint64_t outstanding_bytes_max(const LaneView& lane) {
   const double in_flight = lane.rate.bytes_in(2 * lane.min_rtt);
   const double held = std::min(lane.rate.bytes_in(kHoldTime), kHoldBytesMax);
   return std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
+}
+
+bool worth_refilling(const LaneView& lane) {
+  const std::uint64_t most = outstanding_bytes_max(lane);
+  return lane.outstanding_bytes + most / 4 <= most;
 }
 
 std::uint32_t segment_bytes(const LaneView& lane) {

@@ -29,6 +29,9 @@ struct OthersView {
 // Most bytes worth having outstanding on the lane.
 std::uint64_t outstanding_bytes_max(const LaneView& lane);
 
+// Enough of that has drained for one system call to carry much.
+bool worth_refilling(const LaneView& lane);
+
 // Segment for this lane: a multiple of 128 within [16 KiB, 256 KiB], about what it carries in half a millisecond.
 std::uint32_t segment_bytes(const LaneView& lane);
 

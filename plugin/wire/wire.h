@@ -1,7 +1,7 @@
 // A wire moves frames between two instances over lanes. It knows headers as opaque bytes and payload as spans; what they
 // mean is the session's business (plugin/protocol), reached through LaneHandler.
 //
-// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw() and health(), one
+// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*() and health(), one
 // at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
 #pragma once
 
@@ -79,9 +79,10 @@ class Lane {
   virtual Result<Moved> write(LaneHandler& handler) = 0;
   // False while a frame that was taken waits to be written: a control frame would go behind it.
   virtual bool at_frame_boundary() const = 0;
-  // Neither reads nor writes [data, data+size) after return: the unsent rest of a begun frame is copied into memory of
-  // the lane, the rest of a target is thrown away as it arrives.
-  virtual void withdraw(std::span<const std::byte> range) = 0;
+  // Does not read `range` after return: what is unsent of payload there is copied into memory of the lane.
+  virtual void withdraw_payload(std::span<const std::byte> range) = 0;
+  // Does not write to `range` after return: the rest of a target there is thrown away as it arrives.
+  virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
   virtual LaneStats stats() const = 0;
   // push: writes a token (<= kTokenBytesMax) that lets the peer write into `region`; 0 when not supported.

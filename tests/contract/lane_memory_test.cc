@@ -50,7 +50,7 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
   write_until_stuck(near);
   ASSERT_LT(near.handed, kFrames);
   // What was taken arrives as it was, though its memory is gone; the rest is never asked for.
-  pair.near->withdraw(pages.all());
+  pair.near->withdraw_payload(pages.all());
   pages.take_away();
   near.frames_per_ask = 0;
   turn_until([&] { return far.arrived == near.taken && near.freed == near.taken; });
@@ -60,8 +60,8 @@ TEST_P(LaneMemory, withdraw_of_other_memory_changes_nothing) {
   Pages other(4096);
   for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);
   write_until_stuck(near);
-  pair.near->withdraw(other.all());
-  pair.far->withdraw(other.all());
+  pair.near->withdraw_payload(other.all());
+  pair.far->withdraw_target(other.all());
   finish();
 }
 
@@ -72,7 +72,7 @@ TEST_P(LaneMemory, withdraw_in_the_middle_of_a_receive) {
   send(near, far, 5000);
   for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
   read_into_payload();
-  pair.far->withdraw(pages.all());
+  pair.far->withdraw_target(pages.all());
   pages.take_away();
   finish();
   EXPECT_EQ(far.arrived, 2u);
@@ -85,7 +85,7 @@ TEST_P(LaneMemory, withdraw_of_a_part_of_a_receive) {
   send(near, far, 5000);
   for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
   read_into_payload();
-  pair.far->withdraw(pages.all().last(1));
+  pair.far->withdraw_target(pages.all().last(1));
   pages.take_away();
   finish();
 }

@@ -154,6 +154,31 @@ TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
   EXPECT_TRUE(transfer(after, 1 << 20, 2)) << "the lane outlives every stream";
 }
 
+TEST(Ending, AStreamThatClosesSparesMemoryThatIsAnothersNow) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  const auto data = pattern(4 << 20, 1);
+  for (unsigned round = 0; round < 20; ++round) {
+    Ends first = join(*a, *b), second = join(*a, *b);
+    ASSERT_TRUE(first && second);
+    std::vector<std::byte> place(data.size());
+    Request* const given_up = post_recv(*first.recv, place);
+    first.recv->withdraw(place.data(), place.size());
+    EXPECT_FALSE(finish(*first.recv, given_up).ok());
+    Request* const receive = post_recv(*second.recv, place);
+    Request* const send = post_send(*second.send, data);
+    bool sent = false, received = false;
+    for (unsigned i = 0; i < round && !received; ++i) {  // somewhere in the middle of the landing
+      sent = sent || second.send->test(send)->done;
+      received = second.recv->test(receive)->done;
+    }
+    first = {};
+    ASSERT_TRUE(received || finish(*second.recv, receive).ok()) << "round " << round;
+    ASSERT_TRUE(sent || finish(*second.send, send).ok()) << "round " << round;
+    ASSERT_TRUE(place == data) << "round " << round;
+  }
+}
+
 TEST(Ending, AnEngineThatOwesNothingLeavesWithoutAWarningAnywhere) {
   LogCapture log;
   const auto stays = start_engine();

@@ -104,7 +104,7 @@ bool SessionEnd::has_lane(LaneId id) const {
 
 void SessionEnd::withdraw(std::span<const std::byte> range) {
   for (const auto& [id, port] : ports_) {
-    if (port->lane) port->lane->withdraw(range);
+    if (port->lane) port->lane->withdraw_payload(range), port->lane->withdraw_target(range);
     if (!port->place.empty() && port->place.data() < range.data() + range.size() &&
         range.data() < port->place.data() + port->place.size())
       port->place = {};

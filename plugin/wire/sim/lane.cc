@@ -43,10 +43,9 @@ Result<Moved> SimLane::write(LaneHandler& handler) {
 
 bool SimLane::at_frame_boundary() const { return connection_->end(end_).sending.at_frame_boundary(); }
 
-void SimLane::withdraw(std::span<const std::byte> range) {
-  connection_->end(end_).sending.withdraw(range);
-  connection_->end(end_).receiving.withdraw(range);
-}
+void SimLane::withdraw_payload(std::span<const std::byte> range) { connection_->end(end_).sending.withdraw(range); }
+
+void SimLane::withdraw_target(std::span<const std::byte> range) { connection_->end(end_).receiving.withdraw(range); }
 
 LaneHealth SimLane::health() {
   const SimEnd& end = connection_->end(end_);

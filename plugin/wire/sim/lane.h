@@ -31,7 +31,8 @@ class SimLane final : public Lane {
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
   bool at_frame_boundary() const override;
-  void withdraw(std::span<const std::byte> range) override;
+  void withdraw_payload(std::span<const std::byte> range) override;
+  void withdraw_target(std::span<const std::byte> range) override;
   LaneHealth health() override;
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) override;

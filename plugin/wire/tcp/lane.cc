@@ -86,7 +86,7 @@ Status TcpLane::check_silence() {
   silence_asked_at_ = t;
   tcp_info info;
   if (!ask_tcp_info(descriptor(), info)) return Status();
-  if (info.tcpi_unacked == 0) {
+  if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {  // a probe of a shut window wants its answer, too
     waiting_since_.reset();
     if (info.tcpi_notsent_bytes == 0) settled_ = handed;
     return Status();
@@ -100,11 +100,6 @@ Status TcpLane::check_silence() {
   const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
   if (silent < kSilenceMax || double(silent.count()) < kSilenceMaxRtos * double(resend_after.count())) return Status();
   return socket_.failure("no answer to what was sent", ETIMEDOUT);
-}
-
-void TcpLane::withdraw(std::span<const std::byte> range) {
-  reader_.withdraw(range);
-  writer_.withdraw(range);
 }
 
 LaneHealth TcpLane::health() {

@@ -76,6 +76,23 @@ TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
   EXPECT_GE(lane.estimator.rate(), before);
 }
 
+TEST(RateEstimator, observe__a_pause_nobody_watched_lowers_nothing) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  const double before = lane.estimator.rate().megabits();
+  lane.now += 200ms;  // the rest was acknowledged at once, and then nothing was sent
+  lane.acknowledged += 100'000;
+  lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+  EXPECT_NEAR(lane.estimator.rate().megabits(), before, 1);
+}
+
+TEST(RateEstimator, observe__even_a_dead_lane_keeps_a_rate_that_can_grow) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  lane.busy(Rate{0}, 2s, 500ms);
+  EXPECT_GT(lane.estimator.rate().bytes_per_s, 0);
+}
+
 TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);

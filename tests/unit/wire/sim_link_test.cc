@@ -187,7 +187,7 @@ TEST(SimLink, a_push_lane_withdrawn_from_writes_nothing_more) {
   EXPECT_TRUE(a->write(out).ok());
   net.run_until(net.now() + microseconds(300));
   EXPECT_NE(place[0], std::byte{7}) << "nothing was written before the withdrawal either";
-  b->withdraw(place);
+  b->withdraw_target(place);
   std::fill(place.begin(), place.end(), std::byte{9});
   net.run_until(net.now() + milliseconds(50));
   EXPECT_TRUE(std::all_of(place.begin(), place.end(), [](std::byte x) { return x == std::byte{9}; }));
