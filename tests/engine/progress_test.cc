@@ -67,6 +67,34 @@ TEST_F(Asleep, APostRightBehindALoneTestIsNotForgotten) {
   }
 }
 
+// NCCL tests the oldest request of a comm and no other: those behind it are under way all the same.
+TEST_F(Asleep, TheYoungerMoveThoughOnlyTheOldestIsTested) {
+  constexpr std::size_t kRequests = 4;
+  const auto data = pattern(200'000, 5);
+  std::vector<std::vector<std::byte>> places(kRequests, std::vector<std::byte>(data.size()));
+  std::vector<Request*> receives, sends;
+  for (auto& place : places) receives.push_back(post_recv(*there_.recv, place));
+  for (std::size_t i = 0; i < kRequests; ++i) sends.push_back(post_send(*there_.send, data));
+  Result<Progress> received = Progress{}, sent = Progress{};
+  ASSERT_TRUE(eventually([&] {
+    if (!received->done) received = there_.recv->test(receives[0]);
+    if (!sent->done) sent = there_.send->test(sends[0]);
+    return !received.ok() || !sent.ok() || (received->done && sent->done);
+  }));
+  ASSERT_TRUE(received.ok() && sent.ok());
+  const auto arrived = [&] {
+    std::uint64_t bytes = 0;
+    const EngineStats stats = b_->stats();
+    for (const LaneStats& lane : stats.sessions.front().lanes) bytes += lane.bytes_received;
+    return bytes;
+  };
+  ASSERT_TRUE(eventually([&] { return arrived() >= kRequests * data.size(); }, 3s)) << arrived() << " bytes arrived";
+  for (std::size_t i = 1; i < kRequests; ++i) {
+    ASSERT_TRUE(finish(*there_.recv, receives[i]).ok() && finish(*there_.send, sends[i]).ok());
+    ASSERT_TRUE(places[i] == data);
+  }
+}
+
 // Callers that come and go at random: the hand-over between them and the reactor loses nothing.
 TEST_F(Asleep, CallersThatComeAndGo) {
   const TimePoint deadline = now() + 6s;

@@ -132,6 +132,28 @@ TEST_F(Scheduling, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
   EXPECT_EQ(pair_.take(End::a, 1, 1), 1u);
 }
 
+// A GPU that reads 128-byte lines while they land must find each one written by one lane.
+TEST_F(Scheduling, take_data__segments_begin_on_a_line_whatever_the_rates) {
+  add_lanes(4);
+  for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(777 + 123.4 * lane));
+  load(Class::normal, 16 * MiB + 77);
+  int segments = 0;
+  for (int round = 0; round < 8; ++round) {
+    for (const LaneId lane : lanes_) {
+      if (pair_.take(End::a, lane, 1) == 0) continue;
+      pair_.write(End::a, lane);
+      pair_.receive(End::b, lane);
+      pair_.settle(End::a, lane);
+      const FrameHeader h = pair_.written(End::a).back();
+      if (h.type != FrameType::segment) continue;
+      ++segments;
+      EXPECT_EQ(h.a % 128, 0u) << "on lane " << lane;
+      EXPECT_EQ(h.length % 128, 0u) << "on lane " << lane;
+    }
+  }
+  EXPECT_GE(segments, 16);
+}
+
 TEST_F(Scheduling, take_data__small_messages_between_lanes_of_known_rate_and_distance) {
   add_lanes(3);
   for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(1000), 200us);

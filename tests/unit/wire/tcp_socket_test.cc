@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -116,6 +117,35 @@ TEST(TcpSocket, a_source_that_is_not_ours_is_an_error) {
   ASSERT_FALSE(dialled.ok());
   EXPECT_EQ(dialled.status().system_errno(), EADDRNOTAVAIL);
   EXPECT_NE(dialled.status().message().find("203.0.113.7"), std::string::npos);
+}
+
+TEST(TcpSocket, a_dialled_socket_leaves_from_its_rails_address) {
+  const Address second = parse_socket_address("127.0.0.2:0").value().address();
+  auto listening = listen_at(loopback_address(), PortRange{}, {});
+  auto dialled = dial({second, "lo", listening->address, {}});
+  ASSERT_TRUE(dialled.ok()) << dialled.status().message();
+  ASSERT_TRUE(readable(listening->fd.get(), 5000));
+  auto accepted = accept_from(listening->fd.get());
+  ASSERT_TRUE(accepted.ok() && accepted->fd);
+  EXPECT_EQ(accepted->remote.address(), second);
+}
+
+std::string interface_of(int fd) {
+  char name[IFNAMSIZ] = "";
+  socklen_t size = sizeof name;
+  EXPECT_EQ(::getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &size), 0);
+  return name;
+}
+
+TEST(TcpSocket, a_dialled_socket_keeps_to_its_rails_interface_unless_the_peer_is_this_host) {
+  OwnedFd probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::setsockopt(probe.get(), SOL_SOCKET, SO_BINDTODEVICE, "lo", 2) != 0)
+    GTEST_SKIP() << "this kernel does not let us choose an interface";
+  const SocketAddress nobody = parse_socket_address("203.0.113.7:9").value();
+  const auto away = dial({loopback_address(), "lo", nobody, {}});
+  ASSERT_TRUE(away.ok()) << away.status().message();
+  EXPECT_EQ(interface_of(away->get()), "lo");
+  EXPECT_EQ(interface_of(tcp_pair().first.get()), "");
 }
 
 TEST(TcpSocket, no_descriptors_is_exhausted_and_the_peer_keeps_waiting) {
