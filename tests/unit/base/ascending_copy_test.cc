@@ -1,6 +1,10 @@
 #include "base/ascending_copy.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -62,6 +66,31 @@ void read_while_written(std::size_t from_at) {
   stop = true;
   writer.join();
   EXPECT_EQ(backward, 0u);
+}
+
+// A copy that runs into forbidden memory has stored all before it: whatever it had stored later would be missing there.
+TEST(AscendingCopy, AStoreThatFaultsFindsAllEarlierOnesDone) {
+  const std::size_t page = std::size_t(::sysconf(_SC_PAGESIZE));
+  void* const mapped = ::mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  std::byte* const end = static_cast<std::byte*>(mapped) + page;
+  ASSERT_EQ(::mprotect(end, page, PROT_NONE), 0);
+  std::vector<std::byte> from(page);
+  for (std::size_t i = 0; i < from.size(); ++i) from[i] = std::byte(i * 31 + 7) | std::byte{1};
+  for (const std::size_t before : {1u, 7u, 8u, 40u, 129u, 300u, 500u, 1000u}) {
+    std::memset(mapped, 0, page);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGSEGV, [](int) { ::_exit(1); });
+      ascending_copy(end - before, from.data(), before + 200);
+      ::_exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 1) << "it did not fault";
+    EXPECT_EQ(std::memcmp(end - before, from.data(), before), 0) << before << " bytes before the end";
+  }
+  ::munmap(mapped, 2 * page);
 }
 
 TEST(AscendingCopy, AReaderNeverSeesALaterWordBeforeAnEarlierOne) {

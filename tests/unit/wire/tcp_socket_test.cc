@@ -142,7 +142,7 @@ TEST(TcpSocket, a_dialled_socket_keeps_to_its_rails_interface_unless_the_peer_is
   if (::setsockopt(probe.get(), SOL_SOCKET, SO_BINDTODEVICE, "lo", 2) != 0)
     GTEST_SKIP() << "this kernel does not let us choose an interface";
   const SocketAddress nobody = parse_socket_address("203.0.113.7:9").value();
-  const auto away = dial({loopback_address(), "lo", nobody, {}});
+  auto away = dial({loopback_address(), "lo", nobody, {}});
   ASSERT_TRUE(away.ok()) << away.status().message();
   EXPECT_EQ(interface_of(away->get()), "lo");
   EXPECT_EQ(interface_of(tcp_pair().first.get()), "");
