@@ -303,6 +303,19 @@ TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
   EXPECT_TRUE(late.failed());
 }
 
+TEST_F(SessionPair, fail__a_small_message_that_is_here_can_still_be_received) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100);
+  send(ends.out, data);
+  pair_.run();
+  pair_.b().fail(Status(Code::remote, Scope::session, "gone"));
+  EXPECT_TRUE(receive(ends.in, data.size()) == data);
+  EXPECT_EQ(good(End::b), 1u);
+  receive(ends.in, data.size());
+  EXPECT_EQ(pair_.done(End::b).back().status.message(), "gone");
+}
+
 TEST_F(SessionPair, say_goodbye__the_peer_hears_of_it) {
   pair_.add_lanes(1);
   pair_.a().say_goodbye();
