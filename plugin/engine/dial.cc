@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -59,6 +60,16 @@ Dial::~Dial() {
   if (timer_) reactor_.cancel(timer_);
 }
 
+void Dial::add_waiter(std::shared_ptr<PendingStream> waiter) {
+  waiters_.push_back(std::move(waiter));
+  deadline_ = now() + self_.config->connect_timeout;
+}
+
+std::vector<std::shared_ptr<PendingStream>> Dial::take_waiters() {
+  std::erase_if(waiters_, [](const auto& waiter) { return waiter->given_up(); });
+  return std::exchange(waiters_, {});
+}
+
 Hello Dial::hello(Hello::Kind kind, const Attempt& attempt) const {
   Hello h;
   h.kind = kind;
@@ -79,7 +90,7 @@ void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
   attempt.what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>(std::move(attempt))).get();
   if (kind == Hello::Kind::join) raw->joining.emplace(session_);
-  const TimePoint deadline = std::min(deadline_, now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
+  const TimePoint deadline = std::min(deadline_.load(), now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(kind, *raw), deadline,
                                    [this, raw, kind](Handshake::Outcome outcome) {
                                      kind == Hello::Kind::first ? on_first(*raw, std::move(outcome)) : on_join(*raw, std::move(outcome));
@@ -140,7 +151,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   if (!attempts_.empty()) return;
   // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): try again, a few times.
   const bool silent = last_failure_.code() == Code::timed_out;
-  if ((rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_) return finish(last_failure_);
+  if ((rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load()) return finish(last_failure_);
   timer_ = reactor_.at(now() + kRoundPause, [this] {
     timer_ = 0;
     next_round();

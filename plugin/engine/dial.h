@@ -7,6 +7,7 @@
 // On the reactor's thread only, except add_waiter() (under the engine's table mutex).
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -54,9 +55,11 @@ class Dial {
   ~Dial();
 
   std::uint64_t serial() const { return serial_; }
-  const InstanceId& peer() const { return peer_.instance; }
-  void add_waiter(std::shared_ptr<PendingStream> waiter) { waiters_.push_back(std::move(waiter)); }
-  std::vector<std::shared_ptr<PendingStream>> take_waiters() { return std::exchange(waiters_, {}); }
+  const HandleContent& peer() const { return peer_; }
+  // Each has the whole time that a connect has.
+  void add_waiter(std::shared_ptr<PendingStream> waiter);
+  // Those that did not give up meanwhile.
+  std::vector<std::shared_ptr<PendingStream>> take_waiters();
 
   void start();
   // The peer's own dial made the session: ours is not needed.
@@ -97,7 +100,7 @@ class Dial {
   const int traffic_class_;
   const Callbacks callbacks_;
   const std::uint64_t serial_;
-  const TimePoint deadline_;
+  std::atomic<TimePoint> deadline_;                  // of the last waiter
   std::vector<std::shared_ptr<PendingStream>> waiters_;
 
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way

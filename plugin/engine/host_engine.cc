@@ -121,6 +121,22 @@ PeerKey HostEngine::key_for_dial(const InstanceId& peer, int traffic_class) cons
   return {peer, traffic_class, peer == self_.instance ? PeerKey::Half::dialler : PeerKey::Half::whole};
 }
 
+std::unique_ptr<Dial> HostEngine::make_dial(const PeerKey& key, const HandleContent& peer) {
+  const auto welcomed = [this, key](const Hello& welcome, NewLane lane) -> std::shared_ptr<LiveSession> {
+    std::unique_lock table(table_mutex_);
+    Dial& mine = *dials_.at(key);
+    auto waiters = mine.take_waiters();
+    const std::uint64_t serial = mine.serial();
+    table.unlock();
+    return add_session(key, welcome, serial, std::move(lane), std::move(waiters));
+  };
+  return std::make_unique<Dial>(
+      reactor_, self_, peer, key.traffic_class,
+      Dial::Callbacks{.welcomed = welcomed,
+                      .joined = [this](LiveSession& joined, NewLane lane) { add_lane(joined, std::move(lane)); },
+                      .over = [this, key](const Status& status) { on_dial_over(key, status); }});
+}
+
 Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Class priority) {
   if (forked()) return dead_after_fork();
   if (device < 0 || device >= int(devices_.size()))
@@ -138,18 +154,7 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
     if (!session) {
       std::unique_ptr<Dial>& dial = dials_[key];
       if (!dial) {
-        dial = std::make_unique<Dial>(
-            reactor_, self_, *peer, traffic_class,
-            Dial::Callbacks{.welcomed = [this, key](const Hello& welcome, NewLane lane) -> std::shared_ptr<LiveSession> {
-                              std::unique_lock table(table_mutex_);
-                              Dial& mine = *dials_.at(key);
-                              auto waiters = mine.take_waiters();
-                              const std::uint64_t serial = mine.serial();
-                              table.unlock();
-                              return add_session(key, welcome, serial, std::move(lane), std::move(waiters));
-                            },
-                            .joined = [this](LiveSession& joined, NewLane lane) { add_lane(joined, std::move(lane)); },
-                            .over = [this, key](const Status& status) { on_dial_over(key, status); }});
+        dial = make_dial(key, *peer);
         reactor_.run_soon([this, key] { start_dial(key); });
       }
       dial->add_waiter(pending);
@@ -207,6 +212,7 @@ void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
   std::unique_ptr<Dial> dial;
   std::vector<std::shared_ptr<PendingStream>> waiters;
   std::shared_ptr<LiveSession> session;
+  bool again = false;
   {
     const std::lock_guard lock(table_mutex_);
     const auto it = dials_.find(key);
@@ -214,13 +220,21 @@ void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
     dial = std::move(it->second);
     dials_.erase(it);
     waiters = dial->take_waiters();
-    if (const auto s = sessions_.find(key); s != sessions_.end()) session = s->second;
+    if (const auto s = sessions_.find(key); s != sessions_.end() && !s->second->over()) session = s->second;
+    // They came while the other lanes of a session were dialled that has failed since: nobody has dialled for them yet.
+    again = status.ok() && !session && !waiters.empty() && !leaving_;
+    if (again) {
+      std::unique_ptr<Dial>& next = dials_[key] = make_dial(key, dial->peer());
+      for (auto& waiter : waiters) next->add_waiter(std::move(waiter));
+      waiters.clear();
+    }
   }
+  if (again) reactor_.run_soon([this, key] { start_dial(key); });
   for (auto& waiter : waiters) {
     if (session) {
       session->open(waiter);
     } else {
-      waiter->fail(status.ok() ? Status(Code::remote, Scope::session, "the peer's own dial brought no session") : status);
+      waiter->fail(status.ok() ? Status(Code::cancelled, Scope::engine, "the engine ended") : status);
     }
   }
   // The dial is running a callback of its own: it dies when that has returned.

@@ -54,6 +54,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void wake_for(std::shared_ptr<LiveSession> session) override;
 
   std::uint64_t rail_mask(int device) const;
+  std::unique_ptr<Dial> make_dial(const PeerKey& key, const HandleContent& peer);
   PeerKey key_for_dial(const InstanceId& peer, int traffic_class) const;
 
   // host_engine_accept.cc: the acceptor's side of handshakes. Reactor's thread.

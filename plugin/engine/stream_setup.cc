@@ -32,6 +32,11 @@ void PendingStream::give_up() {
   }
 }
 
+bool PendingStream::given_up() {
+  const std::lock_guard lock(mutex_);
+  return given_up_;
+}
+
 Result<std::unique_ptr<SendEnd>> PendingStream::take() {
   const std::lock_guard lock(mutex_);
   if (!status_.ok()) return status_;

@@ -26,6 +26,7 @@ struct PendingStream {
   void on_opened();
   // The connector gave up: the stream, if there is one, closes.
   void give_up();
+  bool given_up();
   // Null while nothing is decided.
   Result<std::unique_ptr<SendEnd>> take();
   // The session to drive meanwhile, or null.

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <utility>
 
 #include "base/random.h"
@@ -41,11 +42,16 @@ Handle Impostor::handle() const { return engine::encode_handle(self_); }
 
 void Impostor::serve() {
   while (!stop_) {
-    if (hang_up_.exchange(false)) connections_.clear();
     pollfd p{door_.get(), POLLIN, 0};
     if (poll(&p, 1, 5) <= 0) continue;
     if (OwnedFd fd(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC)); fd) greet(std::move(fd));
   }
+}
+
+void Impostor::say(const protocol::FrameHeader& frame) {
+  std::array<std::byte, protocol::kFrameHeaderBytes> bytes;
+  protocol::encode(frame, bytes);
+  (void)send(connections_.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
 }
 
 void Impostor::greet(OwnedFd fd) {

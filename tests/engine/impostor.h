@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "engine/hello.h"
+#include "protocol/frame.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine_test {
@@ -24,8 +25,8 @@ class Impostor {
   // Of listener 1 at this peer.
   Handle handle() const;
   int handshakes() const { return handshakes_; }
-  // Closes every connection that was answered.
-  void hang_up() { hang_up_ = true; }
+  // Sends `frame` on the connection that was answered last. From inside Answer only.
+  void say(const protocol::FrameHeader& frame);
 
  private:
   void serve();
@@ -35,7 +36,7 @@ class Impostor {
   engine::HandleContent self_;
   OwnedFd door_;
   std::atomic<int> handshakes_{0};
-  std::atomic<bool> stop_{false}, hang_up_{false};
+  std::atomic<bool> stop_{false};
   std::vector<OwnedFd> connections_;  // the thread's
   std::thread thread_;
 };

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/clock.h"
 #include "two_engines.h"
 

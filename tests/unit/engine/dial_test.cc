@@ -1,0 +1,22 @@
+#include "engine/dial.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+TEST(Dial, take_waiters__who_gave_up_is_not_among_them) {
+  Reactor reactor;
+  const Config config;
+  Identity self;
+  self.config = &config;
+  Dial dial(reactor, self, {}, 0, {});
+  const auto patient = std::make_shared<PendingStream>(1, 1, Class::normal), gone = std::make_shared<PendingStream>(2, 1, Class::normal);
+  dial.add_waiter(gone);
+  dial.add_waiter(patient);
+  gone->give_up();
+  EXPECT_EQ(std::vector{patient}, dial.take_waiters());
+}
+
+}  // namespace
+}  // namespace railweave::engine
