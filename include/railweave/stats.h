@@ -19,6 +19,7 @@ struct LaneStats {
   std::uint64_t retransmits = 0;        // TCP segments
   Rate rate;                            // the lane's own estimate
   Nanos min_rtt{0};
+  bool closed = false;                  // given up; what it carried still counts
 };
 
 struct SessionStats {

@@ -24,7 +24,7 @@ std::string rails_text(const EngineStats& stats) {
 std::string lanes_text(const SessionStats& session) {
   TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT"});
   for (const LaneStats& lane : session.lanes) {
-    table.add({lane.rail, lane.local_address, lane.remote_address, size_text(double(lane.bytes_sent)),
+    table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.local_address, lane.remote_address, size_text(double(lane.bytes_sent)),
                size_text(double(lane.bytes_received)), size_text(double(lane.outstanding_bytes)),
                std::to_string(lane.retransmits), lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",
                lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-"});
@@ -50,7 +50,7 @@ std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats) {
   for (const SessionStats& session : stats.sessions) {
     for (const LaneStats& lane : session.lanes) {
       RailTotals& rail = rails[lane.rail];
-      ++rail.lanes;
+      rail.lanes += lane.closed ? 0 : 1;
       rail.bytes_sent += lane.bytes_sent;
       rail.bytes_received += lane.bytes_received;
       rail.outstanding_bytes += lane.outstanding_bytes;

@@ -32,7 +32,11 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   if (posts && !write(result)) return result;
   const bool wrote = result.moved;
   Result<wire::Moved> in = lane_->read(*this, budget_bytes);
-  if (!in.ok()) return result.status = in.status(), result;
+  if (!in.ok()) {
+    result.status = in.status();
+    result.malformed = malformed_;
+    return result;
+  }
   result.moved = wrote || in->bytes > 0;
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
@@ -56,6 +60,9 @@ bool LaneDriver::write(Pass& result) {
 
 void LaneDriver::close() {
   if (!lane_) return;
+  last_stats_ = lane_->stats();
+  last_stats_.closed = true;
+  last_stats_.outstanding_bytes = 0;
   release_descriptor(descriptor_.exchange(-1));
   lane_.reset();
 }
@@ -73,7 +80,7 @@ void LaneDriver::finish_writing() {
   if (lane_) (void)lane_->finish_writing();
 }
 
-LaneStats LaneDriver::stats() { return lane_ ? lane_->stats() : LaneStats{}; }
+LaneStats LaneDriver::stats() { return lane_ ? lane_->stats() : last_stats_; }
 
 // ------------------------------------------------------------------------------------- the wire asks, the session answers
 
@@ -114,15 +121,20 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
     consumed_status_ = session_.protocol_.on_consumed(id_);
   }
   session_.publish();
-  if (!where.ok()) return where.status();
+  if (!where.ok()) return judged(where.status());
   return wire::Target{*where};
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
-  if (std::exchange(consumed_, false)) return std::exchange(consumed_status_, Status());
+  if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   const std::lock_guard lock(session_.mutex_);
   Status status = session_.protocol_.on_consumed(id_);
   session_.publish();
+  return judged(std::move(status));
+}
+
+Status LaneDriver::judged(Status status) {
+  malformed_ = malformed_ || (status.code() == Code::remote && status.scope() == Scope::lane);
   return status;
 }
 

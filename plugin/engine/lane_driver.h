@@ -34,6 +34,7 @@ class LaneDriver final : private wire::LaneHandler {
     bool moved = false;       // bytes went in or out
     bool blocked = false;     // frames that the lane took are not wholly written yet
     Status status;            // not ok: the lane is finished; close() it
+    bool malformed = false;   // it is: what arrived contradicts the protocol
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
@@ -43,7 +44,7 @@ class LaneDriver final : private wire::LaneHandler {
   void withdraw_payload(std::span<const std::byte> range) { if (lane_) lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
-  LaneStats stats();
+  LaneStats stats();          // once closed: what they were
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
@@ -56,6 +57,7 @@ class LaneDriver final : private wire::LaneHandler {
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
   bool write(Pass& result);
+  Status judged(Status status);
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
   void written(std::size_t n) override;
@@ -70,6 +72,8 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<int> descriptor_;
   std::atomic<bool> claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
+  bool malformed_ = false;    // the session refused what arrived
+  LaneStats last_stats_;      // of the closed lane
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
   Status consumed_status_;
   bool flush_ = false;        // of this pass

@@ -11,7 +11,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
-constexpr int kMalformedMax = 2;   // a malformed frame gives up its lane, a second one the session
+constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
 }  // namespace
 
@@ -72,33 +72,51 @@ void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std
   }
 }
 
+bool LiveSession::second_malformed() {
+  const TimePoint before = std::exchange(malformed_at_, now());
+  return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
+}
+
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
-void LiveSession::lane_over(LaneDriver& lane, const Status& why) {
+void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed) {
   lane.close();
-  // A peer that leaves ends its lanes one after the other: what is still on the next one tells whether it is missed.
-  const bool ended_by_peer = why.system_errno() == 0 || why.system_errno() == ECONNRESET || why.system_errno() == EPIPE;
-  bool alive = true, missed = false;
+  bool alive = true, missed = false, awaited = false, goodbye = false, broken = false;
   Status loss;
   {
     const std::lock_guard lock(mutex_);
     take_posts();
+    missed = somebody_waits();
     protocol_.lose_lane(lane.id());
     publish();
-    missed = somebody_waits();
-    const bool malformed = why.code() == Code::remote && why.system_errno() == 0 && why.message().starts_with("malformed");
-    const bool hopeless = why.scope() == Scope::session || (malformed && ++malformed_ >= kMalformedMax);
+    goodbye = leaving_ || protocol_.peer_said_goodbye();
+    // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
+    broken = !protocol_.error().ok() && !over();
+    const bool hopeless = why.scope() == Scope::session || broken || (malformed && second_malformed());
     alive = protocol_.live_lanes() > 0 && !hopeless;
+    const Status& cause = broken ? protocol_.error() : why;
+    const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
     loss = protocol_.peer_said_goodbye()
                ? Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left")
-               : Status(why.code() == Code::system ? Code::remote : why.code(), Scope::session,
-                        "connection to " + peer_ + " lost: " + why.message(), why.system_errno());
-    if (!alive && !hopeless && joins_ > 0) {
-      last_loss_ = loss;
-      return;
-    }
+               : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + cause.message(),
+                        cause.system_errno());
+    awaited = !alive && !hopeless && joins_ > 0;
+    if (awaited) last_loss_ = loss;
   }
-  if (alive && missed && !ended_by_peer) RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
-  if (!alive) fail(loss);
+  if (!goodbye && (alive || awaited || malformed)) log_lane_loss(lane, why, malformed, missed);
+  if (broken) tell_loss(loss);  // its requests have ended already: fail() finds nobody waiting
+  if (!alive && !awaited) fail(loss);
+}
+
+void LiveSession::log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed) {
+  // A peer that leaves ends its lanes one after the other: what is still on the next one tells whether it is missed.
+  const bool ended_by_peer = why.system_errno() == 0 || why.system_errno() == ECONNRESET || why.system_errno() == EPIPE;
+  if (malformed) {
+    RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, why.message());
+  } else if (missed && !ended_by_peer) {
+    RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  } else {
+    RW_INFO(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  }
 }
 
 // ------------------------------------------------------------------------------------------------------------ streams
@@ -170,17 +188,16 @@ void LiveSession::progress() {
 
 LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
   Driven result;
-  int blocked = 0, driven = 0;
+  bool blocked = false;
   const int lanes = lane_count();
   for (int i = 0; i < lanes; ++i) {
     if (!lanes_[i]->try_claim()) {
       result.missed = true;
       continue;
     }
-    ++driven;
     result.moved |= drive_lane(*lanes_[i], budget_bytes, flush, blocked);
   }
-  if (blocked > 0 && blocked == driven) {
+  if (blocked && every_lane_is_blocked()) {
     const std::lock_guard lock(mutex_);
     protocol_.publish_without_acks();
     publish();
@@ -188,6 +205,17 @@ LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
   if (over()) end_late_posts();
   if (has_events_.load(std::memory_order_relaxed)) handle_events();
   return result;
+}
+
+// Of those that are left, also the ones in other hands: an ack may still go by a lane that is not.
+bool LiveSession::every_lane_is_blocked() const {
+  bool any = false;
+  for (int i = 0; i < lane_count(); ++i) {
+    if (lanes_[i]->descriptor() < 0) continue;
+    if (!lanes_[i]->blocked()) return false;
+    any = true;
+  }
+  return any;
 }
 
 void LiveSession::end_late_posts() {
@@ -201,14 +229,14 @@ void LiveSession::end_late_posts() {
 }
 
 // Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
-bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, int& blocked) {
+bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) {
   bool moved = false;
   for (int turn = 0;; ++turn) {
     const LaneDriver::Pass pass = lane.pass(budget_bytes, flush);
     moved |= pass.moved || !pass.status.ok();
-    if (!pass.status.ok()) lane_over(lane, pass.status);
+    if (!pass.status.ok()) lane_over(lane, pass.status, pass.malformed);
     lane.release();
-    blocked += pass.blocked;
+    blocked |= pass.blocked;
     if (pass.blocked || !pass.status.ok() || turn > 0 || ready_.empty() || !lane.try_claim()) return moved;
   }
 }
@@ -240,7 +268,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
       for (int i = 0; i < lane_count(); ++i) {
         if (lanes_[i]->id() != event.lane) continue;
         lanes_[i]->claim();
-        lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"));
+        lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"), false);
         lanes_[i]->release();
       }
   }
@@ -338,7 +366,7 @@ SessionStats LiveSession::stats() {
   s.peer = peer_;
   for (int i = 0; i < lane_count(); ++i) {
     lanes_[i]->claim();
-    if (lanes_[i]->open()) s.lanes.push_back(lanes_[i]->stats());
+    s.lanes.push_back(lanes_[i]->stats());
     lanes_[i]->release();
   }
   const std::lock_guard lock(mutex_);

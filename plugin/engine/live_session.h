@@ -125,13 +125,16 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void take_posts();              // REQUIRES: mutex_
   void publish();                 // REQUIRES: mutex_
   bool somebody_waits();          // REQUIRES: mutex_. Some request or opening needs the peer
-  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, int& blocked);
+  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
+  bool every_lane_is_blocked() const;
   void ask_reactor();
   void handle_events();
   void handle_event(const protocol::Event& event);
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
-  void lane_over(LaneDriver& lane, const Status& why);
+  void lane_over(LaneDriver& lane, const Status& why, bool malformed);
+  void log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed);
+  bool second_malformed();        // REQUIRES: mutex_. Counts one; true when the last was within a minute
   void end_late_posts();                    // of callers who did not know yet that the session is over
   void tell_loss(const Status& why);        // warns, once for all streams
   // `sends`: what lanes read for streams; else what they write for this one (its memory may be another's by now).
@@ -147,7 +150,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<protocol::Event> events_;     // guarded by mutex_
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
   std::vector<const Inbox*> inboxes_;       // of streams not closed yet; guarded by mutex_
-  int malformed_ = 0;                       // guarded by mutex_
+  TimePoint malformed_at_ = TimePoint::min();  // guarded by mutex_: when the last malformed frame came
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
   int joins_ = 0;                           // guarded by mutex_: lanes being dialled
   bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()

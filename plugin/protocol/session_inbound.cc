@@ -23,7 +23,7 @@ Status from_peer(const FrameHeader& h, std::string_view text) {
 Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes bytes) {
   Lane& lane = *find(id);
   if (lane.state != Lane::State::live)
-    return Status(Code::remote, Scope::lane, "lane " + std::to_string(id) + " was given up before");
+    return Status(Code::cancelled, Scope::lane, "lane " + std::to_string(id) + " was given up before");
   Result<FrameHeader> decoded = decode(bytes);
   if (!decoded.ok()) return decoded.status();
   const FrameHeader& h = lane.incoming = *decoded;

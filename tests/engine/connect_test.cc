@@ -10,7 +10,8 @@ std::size_t sessions_of(const Engine& engine) { return engine.stats().sessions.s
 
 std::size_t lanes_of(const Engine& engine) {
   std::size_t lanes = 0;
-  for (const SessionStats& s : engine.stats().sessions) lanes += s.lanes.size();
+  for (const SessionStats& s : engine.stats().sessions)
+    for (const LaneStats& lane : s.lanes) lanes += !lane.closed;
   return lanes;
 }
 

@@ -31,6 +31,15 @@ class Fields {
     return *this;
   }
 
+  Fields& operator()(const char* name, bool& to) {
+    if (const Json* field = find(name); field && !field->is_boolean()) {
+      status_ = wrong(name, "true or false");
+    } else if (field) {
+      to = field->get<bool>();
+    }
+    return *this;
+  }
+
   template <class Integer>
   requires std::is_unsigned_v<Integer> Fields& operator()(const char* name, Integer& to) {
     const Json* field = find(name);
@@ -102,7 +111,7 @@ Result<LaneStats> read_lane(const Json& json) {
   fields("frames_sent", lane.frames_sent)("frames_received", lane.frames_received);
   fields("write_calls", lane.write_calls)("read_calls", lane.read_calls);
   fields("outstanding_bytes", lane.outstanding_bytes)("retransmits", lane.retransmits);
-  fields("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt);
+  fields("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
   RW_TRY(fields.status());
   return lane;
 }

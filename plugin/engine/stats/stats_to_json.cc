@@ -33,7 +33,7 @@ void add_value(Buffer& out, Rate rate) {
   fmt::format_to(std::back_inserter(out), "{}", std::isfinite(rate.bytes_per_s) ? rate.bytes_per_s : 0.0);
 }
 template <class Integer>
-requires std::is_unsigned_v<Integer>
+requires std::is_unsigned_v<Integer>  // bool too: true, false
 void add_value(Buffer& out, Integer count) { fmt::format_to(std::back_inserter(out), "{}", count); }
 
 // One JSON object; its end closes it.
@@ -82,7 +82,7 @@ void write_lane(Buffer& out, const LaneStats& lane) {
   object("frames_sent", lane.frames_sent)("frames_received", lane.frames_received);
   object("write_calls", lane.write_calls)("read_calls", lane.read_calls);
   object("outstanding_bytes", lane.outstanding_bytes)("retransmits", lane.retransmits);
-  object("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt);
+  object("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
 }
 
 void write_session(Buffer& out, const SessionStats& session) {

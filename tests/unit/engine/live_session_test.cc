@@ -1,0 +1,232 @@
+// A session on lanes made of paper: what it does when they stall, lie, or end.
+#include "engine/live_session.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <utility>
+
+#include "base/log.h"
+#include "engine/request.h"
+#include "engine/stream_setup.h"
+#include "protocol/frame.h"
+
+namespace railweave::engine {
+namespace {
+
+using protocol::FrameHeader;
+using protocol::FrameType;
+
+// What the test writes on a lane and sees of it; outlives the lane itself.
+struct Paper {
+  std::deque<FrameHeader> arriving;       // their payload is zeroes
+  Status ending;                          // once all was read
+  bool stuck = false;                     // the kernel takes no more
+  std::vector<FrameHeader> sent;          // wholly written
+  std::uint32_t sequence = 0;
+
+  void says(FrameHeader h) {
+    h.sequence = sequence++;
+    arriving.push_back(h);
+  }
+};
+
+class PaperLane final : public wire::Lane {
+ public:
+  PaperLane(Paper& paper, std::string rail) : paper_(paper) { stats_.rail = std::move(rail); }
+
+  wire::Placement placement() const override { return wire::Placement::ask; }
+  Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
+    wire::Moved moved;
+    while (!paper_.arriving.empty()) {
+      const FrameHeader h = std::exchange(paper_.arriving.front(), {});
+      paper_.arriving.pop_front();
+      std::array<std::byte, wire::kHeaderBytes> bytes;
+      protocol::encode(h, bytes);
+      const Result<wire::Target> target = handler.header(bytes);
+      if (!target.ok()) return target.status();
+      if (const Status s = handler.consumed(bytes); !s.ok()) return s;
+      moved.bytes += bytes.size() + h.length;
+      stats_.bytes_received += h.length;
+    }
+    if (!paper_.ending.ok()) return paper_.ending;
+    return moved;
+  }
+  Result<wire::Moved> write(wire::LaneHandler& handler) override {
+    wire::Moved moved;
+    std::array<wire::OutFrame, 16> frames;
+    while (taken_ == 0 || !paper_.stuck) {
+      if (taken_ == 0) {
+        taken_ = handler.next_frames(frames);
+        for (std::size_t i = 0; i < taken_; ++i) held_.push_back(protocol::decode(frames[i].header).value());
+      }
+      if (taken_ == 0 || paper_.stuck) break;
+      handler.written(taken_);
+      handler.released(std::exchange(taken_, 0));
+      moved.bytes += held_.size() * wire::kHeaderBytes;
+      paper_.sent.insert(paper_.sent.end(), held_.begin(), held_.end());
+      held_.clear();
+    }
+    moved.blocked = taken_ > 0;
+    return moved;
+  }
+  bool at_frame_boundary() const override { return taken_ == 0; }
+  void withdraw_payload(std::span<const std::byte>) override {}
+  void withdraw_target(std::span<const std::byte>) override {}
+  wire::LaneHealth health() override { return {}; }
+  LaneStats stats() const override { return stats_; }
+  std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
+  Status finish_writing() override { return {}; }
+  int descriptor() const override { return 1'000'000; }  // beyond what the fork guard closes
+
+ private:
+  Paper& paper_;
+  LaneStats stats_;
+  std::size_t taken_ = 0;
+  std::vector<FrameHeader> held_;
+};
+
+std::vector<std::string> warnings;
+void remember(LogLevel level, LogTopic, const char*, int, std::string_view text) {
+  if (level == LogLevel::warn) warnings.emplace_back(text);
+}
+
+class Paperwork : public testing::Test, public SessionOwner {
+ protected:
+  Paperwork() {
+    warnings.clear();
+    before_ = set_log_sink(remember);
+  }
+  ~Paperwork() override {
+    recv_.reset();
+    session_->fail(Status(Code::cancelled, Scope::session, "the test ended"));
+    session_->close_lanes();
+    set_log_sink(before_);
+  }
+
+  void add_lanes(int count) {
+    for (int i = 0; i < count; ++i)
+      ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), i, i, std::make_unique<PaperLane>(paper_[i], "eth" + std::to_string(i))));
+  }
+  void drive(int times = 1) {
+    while (times-- > 0) session_->drive(1 << 20, true);
+  }
+  // The peer opens stream 0 by lane 0.
+  void open_stream() {
+    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = 0, .a = 7, .b = ~std::uint64_t{0}});
+    drive();
+    recv_ = queue_->pop();
+    ASSERT_TRUE(recv_);
+  }
+  Request* post(std::size_t bytes) {
+    const Result<Request*> request = recv_->post(place_.data(), bytes);
+    return request.ok() ? request.value() : nullptr;
+  }
+  static bool done(const Request* r) { return r->state.load() == Request::State::done; }
+
+  std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
+  void on_session_over(std::shared_ptr<LiveSession>) override {}
+  void wake_for(std::shared_ptr<LiveSession>) override {}
+
+  Config config_;
+  Paper paper_[4];
+  std::vector<std::byte> place_ = std::vector<std::byte>(65536);
+  std::shared_ptr<ListenQueue> queue_ = std::make_shared<ListenQueue>(7, ~std::uint64_t{0});
+  std::shared_ptr<LiveSession> session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
+  std::unique_ptr<RecvEnd> recv_;
+  LogSink before_ = nullptr;
+};
+
+const FrameHeader kSegment{.type = FrameType::segment, .stream = 0, .length = 100, .message = 0, .a = 0, .b = 100};
+const FrameHeader kNotGranted{.type = FrameType::segment, .stream = 0, .length = 100, .message = 9, .a = 0, .b = 100};
+
+TEST_F(Paperwork, a_receive_waits_for_its_ack_while_a_lane_in_other_hands_could_take_it) {
+  add_lanes(2);
+  open_stream();
+  Request* const request = post(100);
+  drive(3);
+  paper_[0].stuck = paper_[1].stuck = true;
+  paper_[0].says(kSegment);
+  drive(3);
+  LaneDriver& with_ack = session_->lane(session_->lane(0).blocked() ? 0 : 1);
+  LaneDriver& idle = session_->lane(session_->lane(0).blocked() ? 1 : 0);
+  EXPECT_TRUE(with_ack.blocked());
+  EXPECT_FALSE(idle.blocked());
+  idle.claim();
+  drive(3);
+  EXPECT_FALSE(done(request));
+  idle.release();
+  paper_[0].stuck = paper_[1].stuck = false;
+  drive(3);
+  EXPECT_TRUE(done(request));
+}
+
+TEST_F(Paperwork, a_receive_does_not_wait_for_its_ack_when_every_lane_that_is_left_is_stuck) {
+  add_lanes(2);
+  open_stream();
+  Request* const request = post(100);
+  drive(3);
+  paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive(3);
+  paper_[0].stuck = true;
+  paper_[0].says(kSegment);
+  drive(3);
+  ASSERT_TRUE(session_->lane(0).blocked());
+  EXPECT_TRUE(done(request));
+}
+
+TEST_F(Paperwork, a_frame_that_contradicts_gives_up_its_lane_and_a_second_one_the_session) {
+  add_lanes(3);
+  open_stream();
+  paper_[1].says(kNotGranted);
+  drive(3);
+  EXPECT_FALSE(session_->over());
+  EXPECT_EQ(session_->lane(1).descriptor(), -1);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("lane 1 to paper on rail eth1 given up"), std::string::npos) << warnings[0];
+  paper_[2].says(kNotGranted);
+  drive(3);
+  EXPECT_TRUE(session_->over());
+}
+
+TEST_F(Paperwork, lanes_that_merely_end_do_not_end_the_session) {
+  add_lanes(4);
+  open_stream();
+  for (int i = 1; i < 4; ++i) paper_[i].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive(3);
+  EXPECT_FALSE(session_->over());
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
+  add_lanes(3);
+  open_stream();
+  Request* const request = post(100);
+  drive(3);
+  paper_[1].says({.type = FrameType::fence, .aux = 2, .a = 999});
+  drive(3);
+  EXPECT_TRUE(session_->over());
+  EXPECT_TRUE(done(request));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("FENCE after 999 frames"), std::string::npos) << warnings[0];
+}
+
+TEST_F(Paperwork, counters_of_a_lost_lane_stay) {
+  add_lanes(2);
+  open_stream();
+  (void)post(100);
+  drive(3);
+  paper_[1].says(kSegment);
+  drive();
+  paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive();
+  const SessionStats stats = session_->stats();
+  ASSERT_EQ(stats.lanes.size(), 2u);
+  EXPECT_FALSE(stats.lanes[0].closed);
+  EXPECT_TRUE(stats.lanes[1].closed);
+  EXPECT_EQ(stats.lanes[1].rail, "eth1");
+  EXPECT_EQ(stats.lanes[1].bytes_received, 100u);
+}
+
+}  // namespace
+}  // namespace railweave::engine
