@@ -55,5 +55,32 @@ TEST(Impostors, WhoseWelcomeHasNoRails) {
   EXPECT_NE(failed.message().find("a welcome without rails"), std::string::npos) << failed.message();
 }
 
+// The session fails while its second lane is being dialled: who connects then is dialled for, not forgotten.
+TEST(Impostors, WhoFailTheSessionWhileItsLanesJoin) {
+  std::atomic<int> firsts{0};
+  std::atomic<bool> failed{false}, go_on{false};
+  Impostor* self = nullptr;
+  Impostor impostor([&](const Hello& said, Hello&) {
+    if (said.kind == Hello::Kind::first) return ++firsts, true;
+    if (firsts > 1) return false;
+    self->say({.type = protocol::FrameType::fence, .aux = 0, .a = 999});
+    failed = true;
+    return eventually([&] { return go_on.load(); }, 2s) && false;
+  });
+  self = &impostor;
+  Config config = loopback();
+  config.lanes_per_rail = 2;
+  const auto engine = start_engine(config);
+  ASSERT_TRUE(engine);
+  auto first = engine->connect(0, impostor.handle());
+  ASSERT_TRUE(first.ok());
+  ASSERT_TRUE(eventually([&] { return failed.load(); }, 5s));
+  EXPECT_FALSE(outcome_of(**first, 2s).ok());
+  auto second = engine->connect(0, impostor.handle());
+  ASSERT_TRUE(second.ok());
+  go_on = true;
+  EXPECT_TRUE(eventually([&] { return firsts >= 2; }, 5s));
+}
+
 }  // namespace
 }  // namespace railweave::engine_test
