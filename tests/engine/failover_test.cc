@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cstdlib>
+#include <algorithm>
 #include <set>
 
 #include "two_engines.h"
@@ -37,7 +38,8 @@ void reset(int fd) {
 
 std::size_t lanes_of(const Engine& engine) {
   const EngineStats stats = engine.stats();
-  return stats.sessions.empty() ? 0 : stats.sessions.front().lanes.size();
+  if (stats.sessions.empty()) return 0;
+  return std::size_t(std::ranges::count(stats.sessions.front().lanes, false, &LaneStats::closed));
 }
 
 void break_all_but_one(void (*break_connection)(int fd)) {
