@@ -1,5 +1,7 @@
 #include "common/load_options.h"
 
+#include <fmt/core.h>
+
 #include "base/error.h"
 #include "common/sizes.h"
 
@@ -52,7 +54,23 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
   add_rank_options(app, options.ranks);
 }
 
+namespace {
+
+// Written so that what is no number fails, too.
+Status check_range(const char* option, double value, double least, double most) {
+  if (value >= least && value <= most) return {};
+  return Status(Code::invalid_argument, Scope::request,
+                fmt::format("{}: {} is outside {} to {}", option, value, least, most));
+}
+
+}  // namespace
+
 Status LoadOptions::resolve_load() {
+  RW_TRY(check_range("--duration", duration_s, 1e-3, 1e6));
+  RW_TRY(check_range("--warmup", warmup_s, 0, 1e6));
+  RW_TRY(check_range("--baseline", baseline_s, 0, 1e6));
+  RW_TRY(check_range("--interval-ms", interval_ms, 0.01, 1e6));
+  RW_TRY(check_range("--sleep-us", sleep_us, 0, 1e6));
   RW_ASSIGN_OR_RETURN(size, parse_size(size_text));
   RW_ASSIGN_OR_RETURN(bytes, parse_size(bytes_text));
   RW_ASSIGN_OR_RETURN(sizes, parse_sizes(sizes_text));

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,12 @@ int run_program(int argc, char** argv, const std::string& about, void (*add_opti
     return 1;
   }
   const std::vector<std::string> command(argv, argv + argc);
-  return run_rank(options.ranks, [&](Rendezvous& rendezvous) { return run(rendezvous, options, command); });
+  try {
+    return run_rank(options.ranks, [&](Rendezvous& rendezvous) { return run(rendezvous, options, command); });
+  } catch (const std::exception& e) {  // out of memory, mostly
+    fmt::print(stderr, "ended by {}\n", e.what());
+    return 1;
+  }
 }
 
 }  // namespace railweave::perf

@@ -10,7 +10,7 @@
 namespace railweave::perf::net_perf {
 namespace {
 
-constexpr Nanos kPatience = std::chrono::seconds(60);
+constexpr Nanos kPatience = std::chrono::seconds(30);
 using nccl::abi::kHandleMaxBytes;
 
 bool all_there(const std::vector<void*>& comms) {
@@ -61,7 +61,7 @@ Status Links::connect_all(std::string handles) {
       RW_TRY(status_of_call(net.accept(listeners_[i], &receives_[i]), "accept"));
     }
     idle(0);
-    if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 60 s");
+    if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 30 s");
   }
   return {};
 }

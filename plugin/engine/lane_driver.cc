@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <mutex>
+#include <new>
 #include <utility>
 
 #include "base/clock.h"
@@ -24,6 +25,16 @@ void LaneDriver::claim() {
 }
 
 LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
+  try {
+    return move(budget_bytes, flush);
+  } catch (const std::bad_alloc&) {  // the peer opened streams, say
+    Pass result;
+    result.status = Status(Code::exhausted, Scope::session, "out of memory");
+    return result;
+  }
+}
+
+LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Pass result;
   if (!lane_) return result;
   // A fresh post goes out before we look for input: that look is most of what a short message would wait for.

@@ -56,6 +56,7 @@ class LaneDriver final : private wire::LaneHandler {
   static constexpr std::size_t kFramesPerCall = 16;
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
+  Pass move(std::size_t budget_bytes, bool flush);
   bool write(Pass& result);
   Status judged(Status status);
 

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
@@ -37,6 +39,16 @@ class SignalsBlocked {
  private:
   sigset_t before_;
 };
+
+// What finds no memory is told and given up: nothing may leave the thread, it is in somebody else's program.
+template <class Callback>
+void guarded(const Callback& callback) {
+  try {
+    callback();
+  } catch (const std::exception& e) {
+    RW_WARN(net, "the engine's thread: {}", e.what());
+  }
+}
 
 }  // namespace
 
@@ -149,7 +161,7 @@ void Reactor::loop() {
         [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
         continue;
       }
-      if (const auto it = polled_.find(fd); it != polled_.end()) it->second->on_ready(events[i].events);
+      if (const auto it = polled_.find(fd); it != polled_.end()) guarded([&] { it->second->on_ready(events[i].events); });
     }
     run_tasks();
     run_timers();
@@ -163,7 +175,7 @@ void Reactor::run_tasks() {
     const std::lock_guard lock(mutex_);
     tasks.swap(tasks_);
   }
-  for (auto& task : tasks) task();
+  for (auto& task : tasks) guarded(task);
 }
 
 void Reactor::run_timers() {
@@ -171,7 +183,7 @@ void Reactor::run_timers() {
     const TimerId id = timers_.begin()->id;
     timers_.erase(timers_.begin());
     auto node = timer_tasks_.extract(id);
-    if (!node.empty()) node.mapped().run();
+    if (!node.empty()) guarded(node.mapped().run);
   }
 }
 

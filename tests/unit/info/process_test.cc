@@ -61,7 +61,7 @@ class Process : public testing::Test {
       for (int i = 0; server.ok() && i < answers; ++i) {
         pollfd waiting{server.value()->descriptor(), POLLIN, 0};
         if (::poll(&waiting, 1, 10'000) != 1) break;
-        server.value()->serve(example());
+        if (!server.value()->serve(example).ok()) break;
       }
       server.value().reset();
       ::_exit(0);
