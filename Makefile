@@ -11,10 +11,11 @@ build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo: setup build  ## one transfer over two rails, with figures; FILE=... names the file
+demo: setup  ## one transfer over two rails, with figures; FILE=... names the file
+	@tools/build release railweave_net net_perf raw_tcp railweave-info
 	@perf/demo $(if $(FILE),--file "$(FILE)")
 
-test: setup  ## every test; SUITES="unit tidy" runs some
+test: setup  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tests/run $(SUITES)
 
 bench: setup build  ## measure the acceptance figures; ID=A1 runs one

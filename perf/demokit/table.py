@@ -23,7 +23,7 @@ def _rate(transfer: Transfer | None, rail: str) -> tuple[str, str]:
 
 def _cpu(transfer: Transfer, who: str) -> str:
     if who == "machine" and transfer.busy_before > _IDLE_CORES:
-        return f"({transfer.busy_before:.1f} cores\nbusy before)"
+        return "–"
     return f"{transfer.cpu_s_per_gb[who]:.3f}"
 
 
@@ -57,3 +57,6 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
     _rows(table, outcome)
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
+    busy = max(t.busy_before for t in (outcome.striped, outcome.single) if t)
+    if busy > _IDLE_CORES:
+        console.print(f"CPU of the machine left out: {busy:.1f} of its cores were busy before", soft_wrap=True, highlight=False)

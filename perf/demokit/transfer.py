@@ -97,7 +97,7 @@ def run(setup: Setup, file: Path, show: Callable[[str], None]) -> Outcome:
         device = json.loads((folder / "striped.json").read_text())["plugin"]
         return Outcome(loopback, raw["summary"]["per_rail_gbps"], striped,
                        _read(single) if single.exists() and not loopback else None,
-                       f"{device['name']} {device['api']}, device {device['device']['name']}")
+                       f"{device['name']}, net API {device['api']}, device {device['device']['name']}")
 
 
 def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None]) -> bool:

@@ -30,7 +30,7 @@ Status show_host(const Config& config, const Options& options) {
   } else {
     const std::string engines = engines_text(running_engines(options.stats_dir));
     fmt::print("{}\nProcesses with an engine (railweave-info --pid P)\n{}\n", host_text(report),
-               engines.empty() ? "  none that this user may ask" : engines);
+               engines.empty() ? "  none, or none that this user may ask" : engines);
   }
   return report.survey.status;
 }
