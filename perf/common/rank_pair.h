@@ -20,7 +20,8 @@ struct RankOptions {
   double patience_s = 30;
 };
 
-// --local, --patience, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+// --local, --patience, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR,
+// MASTER_PORT.
 void add_rank_options(CLI::App& app, RankOptions& options);
 
 // Meets the other rank and runs `body` with the control connection; with `local` forks rank 1 first (no thread may run

@@ -65,8 +65,8 @@ Result<OwnedFd> accept_one(const Meeting& meeting) {
   }
   if (!readable_within(listener.get(), meeting.patience)) {
     return Status(Code::timed_out, Scope::engine,
-                  "rank 1 did not come to the rendezvous at " + meeting.place + " within " + seconds_text(meeting.patience) +
-                      ": was it started with this MASTER_ADDR and MASTER_PORT?");
+                  "rank 1 did not come to the rendezvous at " + meeting.place + " within " +
+                      seconds_text(meeting.patience) + ": was it started with this MASTER_ADDR and MASTER_PORT?");
   }
   OwnedFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!connection) return system_error(Scope::engine, "accept at " + meeting.place);
@@ -104,8 +104,8 @@ Result<OwnedFd> connect_to(const Meeting& meeting) {
     }
     if (now() > meeting.give_up) {
       return Status(Code::timed_out, Scope::engine,
-                    "rank 0 was not at the rendezvous " + meeting.place + " for " + seconds_text(meeting.patience) + " (" +
-                        std::strerror(refused) + "): was it started with this MASTER_ADDR and MASTER_PORT?",
+                    "rank 0 was not at the rendezvous " + meeting.place + " for " + seconds_text(meeting.patience) +
+                        " (" + std::strerror(refused) + "): was it started with this MASTER_ADDR and MASTER_PORT?",
                     refused);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(kRetryEveryMs));

@@ -16,7 +16,8 @@ nlohmann::json new_document(const std::string& program, const std::string& mode,
 // One entry of "flows": what a receiver got over one connection.
 nlohmann::json flow_entry(int from, int to, int index, const nlohmann::json& rail, std::uint64_t bytes, double seconds);
 
-// Both ranks' entries ("flows" and "events" inside are lifted out) into a RESULT. `baseline_share`: of measure_background_share().
+// Both ranks' entries ("flows" and "events" inside are lifted out) into a RESULT. `baseline_share`: of
+// measure_background_share().
 nlohmann::json merge_ranks(nlohmann::json rank0, nlohmann::json rank1, double baseline_share);
 
 // Writes beside the file first, then renames: no reader sees half of it.

@@ -82,8 +82,7 @@ Result<nlohmann::json> transfer_file(const RankRun& run) {
     return std::unique_ptr<MessageMemory>(std::make_unique<FlatMemory>(content.pages.span()));
   }));
   RW_ASSIGN_OR_RETURN(InterfaceSampler interfaces, InterfaceSampler::open());
-  TimedBlock block(BlockPlan{Nanos(0), Nanos(0), nanos(options.interval_ms / 1e3)},
-                   std::move(interfaces));
+  TimedBlock block(BlockPlan{Nanos(0), Nanos(0), nanos(options.interval_ms / 1e3)}, std::move(interfaces));
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
   ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && sends});
   const auto counters_before = run.plugin.is_railweave() ? read_engine_counters() : std::nullopt;

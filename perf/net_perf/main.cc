@@ -72,6 +72,7 @@ Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std
 
 int main(int argc, char** argv) {
   using namespace railweave::perf;
-  return run_program(argc, argv, "Drives an NCCL net plugin between two ranks by its tables, as NCCL's proxy does, and measures.",
+  return run_program(argc, argv,
+                     "Drives an NCCL net plugin between two ranks by its tables, as NCCL's proxy does, and measures.",
                      &net_perf::add_options, &net_perf::run);
 }

@@ -23,7 +23,8 @@ void add_plugin_options(CLI::App& app, Options& o) {
 
 void add_message_options(CLI::App& app, Options& o) {
   const std::string group = "Messages";
-  app.add_option("--random-sizes", o.random_text, "sizes drawn from a range, as 0..8M, instead of --size")->group(group);
+  app.add_option("--random-sizes", o.random_text, "sizes drawn from a range, as 0..8M, instead of --size")
+      ->group(group);
   app.add_option("--seed", o.seed, "of random sizes and patterns")->capture_default_str()->group(group);
   app.add_option("--inflight", o.inflight, "messages in flight per comm")
       ->check(CLI::Range(1, nccl::abi::kMaxRequests))

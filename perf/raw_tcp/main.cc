@@ -64,6 +64,7 @@ Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std
 
 int main(int argc, char** argv) {
   using namespace railweave::perf;
-  return run_program(argc, argv, "A minimal polling TCP sender and receiver between two ranks, one socket per rail and direction.",
+  return run_program(argc, argv,
+                     "A minimal polling TCP sender and receiver between two ranks, one socket per rail and direction.",
                      &raw_tcp::add_options, &raw_tcp::run);
 }

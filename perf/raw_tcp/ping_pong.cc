@@ -16,7 +16,8 @@ namespace {
 class Player {
  public:
   // `memory`: the message's place, for both ways.
-  Player(int socket, std::span<std::byte> memory, int sleep_us) : socket_(socket), sleep_us_(sleep_us), memory_(memory) {}
+  Player(int socket, std::span<std::byte> memory, int sleep_us)
+      : socket_(socket), sleep_us_(sleep_us), memory_(memory) {}
 
   Status send_one() {
     return move_all([&](std::byte* at, std::size_t n) { return ::send(socket_, at, n, MSG_DONTWAIT | MSG_NOSIGNAL); });

@@ -1,4 +1,5 @@
-// A peer that shakes hands as it should and then sends what is no frame: its session ends with one warning, nothing else does.
+// A peer that shakes hands as it should and then sends what is no frame: its session ends with one warning, nothing
+// else does.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -30,7 +31,8 @@ class Rogue {
     address.sin_family = AF_INET;
     address.sin_port = htons(target_.addresses.at(0).port);
     std::memcpy(&address.sin_addr, target_.addresses.at(0).address.bytes.data(), sizeof address.sin_addr);
-    if (connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) throw Failure("connect failed");
+    if (connect(fd_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      throw Failure("connect failed");
     shake_hands();
   }
 
@@ -43,7 +45,8 @@ class Rogue {
     return bytes;
   }
   void send(std::span<const std::byte> bytes) {
-    if (::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != ssize_t(bytes.size())) throw Failure("send failed");
+    if (::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) != ssize_t(bytes.size()))
+      throw Failure("send failed");
   }
   // Until the other end closes or resets.
   bool shown_out(std::chrono::milliseconds within) {
@@ -87,7 +90,8 @@ class BadFrame : public testing::Test {
   // A stream of the rogue's, a receive posted on it; then `bytes_of(rogue)`. Traffic of others flows all the while.
   void expect_one_warning(const std::function<FrameBytes(Rogue&)>& bytes_of, const std::string& said) {
     clear_captured_log();
-    const Scenario traffic{.version = 11, .comms = 2, .both_ways = true, .messages = 100, .slot_bytes = 256 * KiB, .depth = 4};
+    const Scenario traffic{
+        .version = 11, .comms = 2, .both_ways = true, .messages = 100, .slot_bytes = 256 * KiB, .depth = 4};
     Pair others(traffic);
     others.first->start();
     others.second->start();
@@ -134,7 +138,9 @@ TEST_F(BadFrame, OfAnImpossibleLength) {
 
 TEST_F(BadFrame, OfALengthBeyondItsReceive) {
   expect_one_warning(
-      [](Rogue& rogue) { return rogue.bytes_of({.type = FrameType::segment, .length = 4096, .a = 1 << 20, .b = 4096}); },
+      [](Rogue& rogue) {
+        return rogue.bytes_of({.type = FrameType::segment, .length = 4096, .a = 1 << 20, .b = 4096});
+      },
       "outside its message");
 }
 
