@@ -80,6 +80,7 @@ bool LiveSession::second_malformed() {
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
 void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed) {
   lane.close();
+  const std::string what = malformed ? "rail " + lane.stats().rail + ": " + why.message() : why.message();
   bool alive = true, missed = false, awaited = false, goodbye = false, broken = false;
   Status loss;
   {
@@ -94,16 +95,18 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed)
     const bool hopeless = why.scope() == Scope::session || broken || (malformed && second_malformed());
     alive = protocol_.live_lanes() > 0 && !hopeless;
     const Status& cause = broken ? protocol_.error() : why;
+    const std::string& told = broken ? cause.message() : what;
     const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
     loss = protocol_.peer_said_goodbye()
                ? Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left")
-               : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + cause.message(),
+               : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
                         cause.system_errno());
     awaited = !alive && !hopeless && joins_ > 0;
     if (awaited) last_loss_ = loss;
   }
-  if (!goodbye && (alive || awaited || malformed)) log_lane_loss(lane, why, malformed, missed);
-  if (broken) tell_loss(loss);  // its requests have ended already: fail() finds nobody waiting
+  if (!goodbye && (alive || awaited)) log_lane_loss(lane, why, malformed, missed);
+  // A lie is told of even when nobody waits; of a broken session the requests have ended already.
+  if (broken || (malformed && !goodbye && !alive && !awaited)) tell_loss(loss);
   if (!alive && !awaited) fail(loss);
 }
 
