@@ -150,7 +150,7 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
   std::shared_ptr<LiveSession> session;
   {
     const std::lock_guard lock(table_mutex_);
-    if (const auto it = sessions_.find(key); it != sessions_.end() && !it->second->over()) session = it->second;
+    if (const auto it = sessions_.find(key); it != sessions_.end() && it->second->serves()) session = it->second;
     if (!session) {
       std::unique_ptr<Dial>& dial = dials_[key];
       if (!dial) {
@@ -220,7 +220,7 @@ void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
     dial = std::move(it->second);
     dials_.erase(it);
     waiters = dial->take_waiters();
-    if (const auto s = sessions_.find(key); s != sessions_.end() && !s->second->over()) session = s->second;
+    if (const auto s = sessions_.find(key); s != sessions_.end() && s->second->serves()) session = s->second;
     // They came while the other lanes of a session were dialled that has failed since: nobody has dialled for them yet.
     again = status.ok() && !session && !waiters.empty() && !leaving_;
     if (again) {

@@ -92,6 +92,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed)
     goodbye = leaving_ || protocol_.peer_said_goodbye();
     // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
     broken = !protocol_.error().ok() && !over();
+    if (broken) broken_.store(true, std::memory_order_release);  // before anybody hears of it by an event
     const bool hopeless = why.scope() == Scope::session || broken || (malformed && second_malformed());
     alive = protocol_.live_lanes() > 0 && !hopeless;
     const Status& cause = broken ? protocol_.error() : why;

@@ -67,6 +67,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
   bool forked() const { return birthplace_.left(); }  // no call is of use in a forked child
   bool over() const { return over_.load(std::memory_order_acquire); }
+  // Takes streams: not over, nor about to be because the two ends disagree.
+  bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
   // --- lanes. add_lane: one thread at a time (the reactor's). False: no room for another.
   bool add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::Lane> lane);
@@ -166,6 +168,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> over_{false};
+  std::atomic<bool> broken_{false};         // protocol_ failed by itself; fail() is on its way
   std::atomic<bool> told_{false};
 };
 
