@@ -59,7 +59,8 @@ def write(folder: Path, name: str, outcomes: list[tuple[Outcome, int]], where: d
     verdict = _verdict({case["verdict"] for case in cases.values()})
     data = {"id": name, "verdict": verdict, **where, "cases": list(cases.values())}
     partial = path.with_suffix(".part")
-    partial.write_text(json.dumps(data, indent=1) + "\n")
+    # Paths from the root: the file is committed.
+    partial.write_text(json.dumps(data, indent=1).replace(f"{kRoot}/", "") + "\n")
     partial.replace(path)
     return path
 
