@@ -24,7 +24,7 @@ bench: setup build  ## measure the acceptance figures; ID=A1 runs one
 mutants: setup  ## remove each cure of a known pitfall and see its test fail
 	@tests/mutants/run
 
-soak: setup  ## a quarter of an hour of new seeds and fuzzing; the last result is tests/soak_result.txt
+soak: setup  ## a quarter of an hour of new seeds and fuzzing; writes tests/soak_result.txt
 	@tests/run --record tests/soak_result.txt worlds fuzz
 
 clean:  ## remove all that was built
