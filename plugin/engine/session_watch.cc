@@ -25,7 +25,8 @@ SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> sessio
 
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
-  for (const auto& [index, fd] : registered_) reactor_.remove(fd, *this);
+  for (const int fd : registered_)
+    if (fd >= 0) reactor_.remove(fd, *this);
 }
 
 void SessionWatch::look_again_in(Nanos delay) {
@@ -48,8 +49,8 @@ void SessionWatch::look() {
   interval_ = kLookMin;
   session_->set_borrowed(false);
   const bool quiet = drive_until_quiet();
-  arm();
-  if (!quiet || session_->has_work()) {
+  const bool armed = arm();
+  if (!quiet || !armed || session_->has_work()) {
     look_again_in(kPace);
   } else if (!timer_ && session_->outstanding_bytes() > 0) {
     look_again_in(kSilenceLook);
@@ -66,17 +67,23 @@ bool SessionWatch::drive_until_quiet() {
   return false;
 }
 
-void SessionWatch::arm() {
-  for (int i = int(registered_.size()); i < session_->lane_count(); ++i) {
-    const int fd = session_->lane(i).descriptor();
-    registered_.emplace_back(i, fd);
-    if (fd >= 0) (void)reactor_.add(fd, *this, 0);
+// Under each lane's claim: a caller who closed it meanwhile would leave us arming a descriptor that is another's by now.
+bool SessionWatch::arm() {
+  bool all = true;
+  registered_.resize(std::size_t(session_->lane_count()), -1);
+  for (std::size_t i = 0; i < registered_.size(); ++i) {
+    LaneDriver& lane = session_->lane(int(i));
+    if (!lane.try_claim()) {
+      all = false;
+      continue;
+    }
+    if (const int fd = lane.descriptor(); fd >= 0) {
+      if (registered_[i] < 0 && reactor_.add(fd, *this, 0).ok()) registered_[i] = fd;
+      if (registered_[i] == fd) reactor_.arm(fd, *this, EPOLLIN | (lane.blocked() ? EPOLLOUT : 0u));
+    }
+    lane.release();
   }
-  for (const auto& [index, fd] : registered_) {
-    LaneDriver& lane = session_->lane(index);
-    if (lane.descriptor() != fd || fd < 0) continue;
-    reactor_.arm(fd, *this, EPOLLIN | (lane.blocked() ? EPOLLOUT : 0u));
-  }
+  return all;
 }
 
 }  // namespace railweave::engine

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "engine/live_session.h"
@@ -28,11 +27,11 @@ class SessionWatch final : public Pollable {
   void on_ready(std::uint32_t) override { look(); }
   void look_again_in(Nanos delay);
   bool drive_until_quiet();
-  void arm();
+  bool arm();  // false: a lane was in other hands
 
   Reactor& reactor_;
   const std::shared_ptr<LiveSession> session_;
-  std::vector<std::pair<int, int>> registered_;  // lane index, descriptor
+  std::vector<int> registered_;  // by lane index; -1: not yet
   Reactor::TimerId timer_ = 0;
   Nanos interval_;                               // of looks while borrowed
 };
