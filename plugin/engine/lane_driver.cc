@@ -99,9 +99,9 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   const std::size_t n_max = std::min(frames.size(), next_.size());
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
-  if (session_.protocol_.wants_report(id_)) {
+  if (const TimePoint t = now(); session_.protocol_.wants_report(id_, t)) {
     const wire::LaneHealth h = lane_->health();
-    session_.protocol_.report(id_, now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+    session_.protocol_.report(id_, t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
   }
   const std::size_t n = session_.protocol_.next_frames(id_, std::span(next_).first(n_max), flush_);
   for (std::size_t i = 0; i < n; ++i) {

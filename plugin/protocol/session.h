@@ -80,8 +80,8 @@ class Session {
     Nanos min_rtt{0};
   };
   void report(LaneId lane, TimePoint now, const LaneReport& report);
-  // Enough is at stake for next_frames() to want a fresh report first.
-  bool wants_report(LaneId lane) const;
+  // Enough is at stake for next_frames() to want a fresh report first, and the last one is not fresh.
+  bool wants_report(LaneId lane, TimePoint now) const;
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
@@ -131,6 +131,7 @@ class Session {
     bool peer_fenced = false;
     std::uint64_t peer_fence_count = 0;
     LaneView view;
+    TimePoint reported_at{};
     RateEstimator estimator;
     LaneLedger ledger;
     FrameHeader incoming;                    // whose payload is arriving

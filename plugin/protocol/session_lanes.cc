@@ -47,6 +47,7 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   if (lane == nullptr || lane->state != Lane::State::live) return;
   lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes);
   lane->estimator.age(now);
+  lane->reported_at = now;
   lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes};
 }
 
@@ -54,11 +55,11 @@ void Session::set_blocked(LaneId id, bool blocked) {
   if (Lane* lane = find(id)) lane->blocked = blocked;
 }
 
-bool Session::wants_report(LaneId id) const {
+bool Session::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
-  return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax ||
-         (waiting_segments_ > 0 && !worth_refilling(lane->view));
+  if (waiting_segments_ > 0 && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
+  return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 
 Rate Session::rate_of(LaneId id) const {

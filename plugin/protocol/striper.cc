@@ -13,6 +13,7 @@ constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts wi
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
 constexpr Nanos kHoldTime = 2ms;                         // covers the pauses of a caller that polls ...
+constexpr Nanos kLookRestMax = 1ms;
 constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
 
 }  // namespace
@@ -27,6 +28,12 @@ std::uint64_t outstanding_bytes_max(const LaneView& lane) {
 bool worth_refilling(const LaneView& lane) {
   const std::uint64_t most = outstanding_bytes_max(lane);
   return lane.outstanding_bytes + most / 4 <= most;
+}
+
+Nanos rest_before_look(const LaneView& lane) {
+  if (!lane.rate_known || worth_refilling(lane)) return Nanos{0};
+  const std::uint64_t most = outstanding_bytes_max(lane);
+  return std::min(lane.rate.time_for(double(lane.outstanding_bytes + most / 4 - most)) / 2, kLookRestMax);
 }
 
 std::uint32_t segment_bytes(const LaneView& lane) {

@@ -32,6 +32,10 @@ std::uint64_t outstanding_bytes_max(const LaneView& lane);
 // Enough of that has drained for one system call to carry much.
 bool worth_refilling(const LaneView& lane);
 
+// How long a lane that is not worth refilling needs no look: half of what it takes to become so at its rate, 1 ms at most
+// (its rate may have risen since). Zero for one that is.
+Nanos rest_before_look(const LaneView& lane);
+
 // Segment for this lane: a multiple of 128 within [16 KiB, 256 KiB], about what it carries in half a millisecond.
 std::uint32_t segment_bytes(const LaneView& lane);
 

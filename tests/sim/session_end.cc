@@ -20,7 +20,7 @@ struct SessionEnd::Port final : wire::LaneHandler {
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override {
     protocol::Session& s = end.session_;
-    if (s.wants_report(id)) {
+    if (s.wants_report(id, end.net_.now())) {
       const wire::LaneHealth h = lane->health();
       s.report(id, end.net_.now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
     }

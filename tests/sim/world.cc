@@ -92,7 +92,7 @@ void World::make_couple() {
   }
 }
 
-// Each end adds the lane at a time of its own; one that died meanwhile as well.
+// Each end adds the lane at a time of its own; a lane that died meanwhile as well.
 void World::make_lane(Couple& c, wire::SimLink& link, Nanos delay_a, Nanos delay_b) {
   const LaneId id = c.next_lane++;
   c.lanes.push_back({id, &link});
@@ -101,6 +101,7 @@ void World::make_lane(Couple& c, wire::SimLink& link, Nanos delay_a, Nanos delay
   const auto add = [&](SessionEnd& end, Nanos delay, std::unique_ptr<wire::SimLane> its_lane) {
     coming_.push_back(std::move(its_lane));
     net_.after(delay, [this, id, rail, e = &end, place = &coming_.back()] {
+      if (couple_of(*e).dead) return;  // as engines do: no lane joins a session that is over
       say(e->name() + ": lane " + std::to_string(id) + " over rail " + std::to_string(rail) + ", " + (*place)->link().spec().name);
       e->add_lane(id, rail, rail, std::move(*place));
     });
