@@ -1,0 +1,38 @@
+// An operation as an algorithm sees it: no addresses, no data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace railweave::collectives {
+
+enum class Operation : std::uint8_t {
+  all_gather,      // input: counts[rank] elements; output: all of them, in rank order
+  reduce_scatter,  // input: sum of counts; output: counts[rank], reduced
+  all_reduce,      // input, output: counts[0]
+  broadcast,       // input (root only), output (every rank): counts[0]
+  reduce,          // input: counts[0]; output (root only): counts[0]
+  gather,          // input: counts[rank]; output (root only): all of them, in rank order
+  scatter,         // input (root only): all of them, in rank order; output: counts[rank]
+  all_to_all,      // counts[p]: to rank p, from the input in rank order; receive_counts[p]: from rank p, to the output
+  barrier,         // nothing
+};
+
+struct Problem {
+  Operation operation = Operation::barrier;
+  int ranks = 1;
+  int rank = 0;                              // whose schedule is wanted
+  int root = 0;
+  std::size_t element_bytes = 1;             // raw and result
+  std::size_t partial_bytes = 1;             // partial; larger than element_bytes: sums must be rounded once
+  std::vector<std::size_t> counts;           // elements; see Operation. all_to_all: of this rank
+  std::vector<std::size_t> receive_counts;   // all_to_all only
+  bool in_place = false;                     // all_reduce, broadcast, reduce: input is output. all_gather, gather: input is
+                                             // output + the rank's own part; reduce_scatter, scatter: output is input + it.
+                                             // all_to_all: never
+  std::size_t chunk_bytes = 256 * 1024;      // most bytes of one message, about
+  std::vector<int> host_of;                  // by rank, numbered from 0 in order of first appearance; empty: all differ
+};
+
+}  // namespace railweave::collectives

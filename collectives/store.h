@@ -1,0 +1,32 @@
+// Where ranks meet: a small key-value space that all of them reach (a folder, a TCP root, torch's Store). Never for data.
+// Threads: any, unless an implementation says otherwise.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::collectives {
+
+class Store {
+ public:
+  virtual ~Store() = default;
+  // Values are any bytes, up to 64 KiB; setting again replaces.
+  virtual Status set(const std::string& key, const std::string& value) = 0;
+  // Waits until the key is there. Errors: timed_out (the message names the key), system, remote (the store is gone).
+  virtual Result<std::string> get(const std::string& key, Nanos timeout) = 0;
+  // A key that is not there is no error.
+  virtual Status remove(const std::string& key) = 0;
+};
+
+// A folder that all ranks see; made if missing, and left to the caller.
+Result<std::unique_ptr<Store>> file_store(const std::string& folder);
+
+// Rank 0 serves at host:port until its store is destroyed; the others connect, waiting up to `timeout` for it.
+// port 0 at rank 0: any; `served_port` (may be null) tells which.
+Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t port, bool serve, Nanos timeout,
+                                         std::uint16_t* served_port = nullptr);
+
+}  // namespace railweave::collectives
