@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 
+#include "collectives/schedule/load.h"
 #include "collectives/schedule/problem.h"
 #include "collectives/schedule/schedule.h"
 
@@ -14,6 +15,7 @@ struct Algorithm {
   Operation operation;
   bool (*fits)(const Problem& problem);      // whether build() may be called; the same answer on every rank
   Schedule (*build)(const Problem& problem); // REQUIRES: fits(problem)
+  Load (*load)(const Problem& problem);      // REQUIRES: fits(problem)
 };
 
 // All there are; for each operation at least one fits every problem. The order is that of preference at equal cost.

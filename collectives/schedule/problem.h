@@ -28,6 +28,7 @@ struct Problem {
   std::size_t partial_bytes = 1;             // partial; larger than element_bytes: sums must be rounded once
   std::vector<std::size_t> counts;           // elements; see Operation. all_to_all: of this rank
   std::vector<std::size_t> receive_counts;   // all_to_all only
+  bool uniform = false;                      // all_to_all: known to be the same counts on every rank, all equal
   bool in_place = false;                     // all_reduce, broadcast, reduce: input is output. all_gather, gather: input is
                                              // output + the rank's own part; reduce_scatter, scatter: output is input + it.
                                              // all_to_all: never

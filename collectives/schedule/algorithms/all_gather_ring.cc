@@ -1,0 +1,36 @@
+// Each part goes around: every rank hands on to the next what it got from the one before.
+#include "collectives/schedule/algorithms/flow.h"
+#include "collectives/schedule/algorithms/ring.h"
+#include "collectives/schedule/algorithms/table.h"
+
+namespace railweave::collectives {
+namespace {
+
+Schedule build(const Problem& problem) {
+  const Layout layout = Layout::of_counts(problem.counts);
+  const Range own = layout[problem.rank];
+  Builder builder(problem);
+  const Chunks chunks(problem, own);
+  const int next = around(problem, problem.rank, 1);
+  for (std::size_t k = 0; k < chunks.size(); ++k) {
+    const Range chunk = chunks[k];
+    const Piece piece = builder.input({chunk.first - own.first, chunk.count});
+    builder.send(next, piece);
+    builder.copy(piece, builder.output(chunk));
+  }
+  ring_hand_on(builder, layout, Form::raw);
+  return builder.take();
+}
+
+Load load(const Problem& problem) {
+  const double others = total_bytes(problem) * (problem.ranks - 1) / problem.ranks;
+  Load load = ring_load(problem, others, problem.ranks - 1, largest_bytes(problem));
+  load.reduced_bytes = problem.in_place ? 0 : largest_bytes(problem);
+  return load;
+}
+
+}  // namespace
+
+Algorithm all_gather_ring() { return {"ring", Operation::all_gather, several, build, load}; }
+
+}  // namespace railweave::collectives

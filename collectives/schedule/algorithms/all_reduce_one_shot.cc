@@ -1,0 +1,33 @@
+// Each sends all of its input to each, and all reduce everything: one latency.
+#include "collectives/schedule/algorithms/flow.h"
+#include "collectives/schedule/algorithms/owner.h"
+#include "collectives/schedule/algorithms/table.h"
+
+namespace railweave::collectives {
+namespace {
+
+Schedule build(const Problem& problem) {
+  const Chunks chunks(problem, {0, problem.counts[0]});
+  Builder builder(problem);
+  Owner owner(builder, chunks.size(), chunks.longest());
+  for (std::size_t k = 0; k < chunks.size(); ++k) {
+    const Range chunk = chunks[k];
+    owner.receive(k, chunk.count);
+    for (int distance = 1; distance < problem.ranks; ++distance)
+      builder.send(around(problem, problem.rank, distance), builder.input(chunk));
+    owner.reduce(k, builder.input(chunk), builder.output(chunk, Form::result));
+  }
+  return builder.take();
+}
+
+Load load(const Problem& problem) {
+  Load load = all_pairs_load(problem, total_bytes(problem) * (problem.ranks - 1), 1, total_bytes(problem));
+  load.reduced_bytes = total_bytes(problem) * problem.ranks;
+  return load;
+}
+
+}  // namespace
+
+Algorithm all_reduce_one_shot() { return {"one_shot", Operation::all_reduce, always, build, load}; }
+
+}  // namespace railweave::collectives

@@ -1,0 +1,29 @@
+// In round i each tells the one 2^i after it that it, and all it has heard of, are there.
+#include "collectives/schedule/algorithms/flow.h"
+#include "collectives/schedule/algorithms/table.h"
+#include "collectives/schedule/builder.h"
+
+namespace railweave::collectives {
+namespace {
+
+Schedule build(const Problem& problem) {
+  Builder builder(problem);
+  std::vector<Builder::StepId> heard;
+  for (int distance = 1; distance < problem.ranks; distance *= 2) {
+    builder.send(around(problem, problem.rank, distance), builder.input({}), heard);
+    heard.push_back(builder.receive(around(problem, problem.rank, -distance), builder.output({})));
+  }
+  return builder.take();
+}
+
+Load load(const Problem& problem) {
+  int rounds = 0;
+  while ((1 << rounds) < problem.ranks) ++rounds;
+  return all_pairs_load(problem, 0, rounds, 0);
+}
+
+}  // namespace
+
+Algorithm barrier_dissemination() { return {"dissemination", Operation::barrier, always, build, load}; }
+
+}  // namespace railweave::collectives

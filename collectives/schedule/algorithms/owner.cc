@@ -1,0 +1,31 @@
+#include "collectives/schedule/algorithms/owner.h"
+
+#include "collectives/schedule/algorithms/flow.h"
+
+namespace railweave::collectives {
+
+Owner::Owner(Builder& builder, std::size_t chunks, std::size_t longest) : builder_(builder) {
+  const std::size_t others = std::size_t(builder.problem().ranks - 1);
+  slots_.reserve(others);
+  operands_.reserve(others + 1);
+  for (std::size_t i = 0; i < others; ++i)
+    slots_.emplace_back(builder, chunks, kSlots, longest * builder.problem().element_bytes);
+}
+
+void Owner::receive(std::size_t chunk, std::size_t count) {
+  const Problem& problem = builder_.problem();
+  for (int distance = 1; distance < problem.ranks; ++distance) {
+    const int from = around(problem, problem.rank, -distance);
+    builder_.receive(from, slots_of(from).piece(chunk, Form::raw, count));
+  }
+}
+
+void Owner::reduce(std::size_t chunk, const Piece& own, const Piece& to) {
+  const Problem& problem = builder_.problem();
+  operands_.clear();
+  for (int rank = 0; rank < problem.ranks; ++rank)
+    operands_.push_back(rank == problem.rank ? own : slots_of(rank).piece(chunk, Form::raw, own.count));
+  builder_.reduce(operands_, to);
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,45 @@
+#include "collectives/schedule/cost_model.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace railweave::collectives {
+namespace {
+
+double seconds(Nanos time) { return double(time.count()) / 1e9; }
+double seconds(Rate rate, double bytes) { return bytes > 0 ? seconds(rate.time_for(bytes)) : 0; }
+
+}  // namespace
+
+Nanos estimate(const Problem& problem, const Algorithm& algorithm, const Costs& costs) {
+  assert(algorithm.fits(problem));
+  const Load load = algorithm.load(problem);
+  const double rounds = load.rounds_between + load.rounds_within;
+  const Rate slower = load.rounds_between > 0 ? costs.rate_between : costs.rate_within;
+  const double waiting = load.rounds_between * seconds(costs.latency_between) + load.rounds_within * seconds(costs.latency_within);
+  const double posting = load.messages * seconds(costs.step_overhead);
+  // The network works while the cores do; within a host it is the cores that move bytes.
+  const double working = seconds(costs.rate_within, load.bytes_within) + seconds(costs.reduction, load.reduced_bytes);
+  const double moving = std::max(seconds(costs.rate_between, load.bytes_between), working);
+  // A pipeline is full only when a message is through every round but the last.
+  const double filling = std::max(0.0, rounds - 1) * seconds(slower, load.message_bytes);
+  return Nanos(std::int64_t((waiting + posting + moving + filling) * 1e9));
+}
+
+const Algorithm* choose(const Problem& problem, const Costs& costs, std::string_view named) {
+  const std::string_view wanted = chosen_name(named, problem.operation);
+  const Algorithm* best = nullptr;
+  Nanos least = Nanos::max();
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.operation != problem.operation || !algorithm.fits(problem)) continue;
+    if (algorithm.name == wanted) return &algorithm;
+    const Nanos time = estimate(problem, algorithm, costs);
+    if (best != nullptr && time >= least) continue;
+    best = &algorithm;
+    least = time;
+  }
+  assert(best != nullptr);
+  return best;
+}
+
+}  // namespace railweave::collectives
