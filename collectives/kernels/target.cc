@@ -1,0 +1,38 @@
+#include "collectives/kernels/target.h"
+
+#include <array>
+
+#include "hwy/highway.h"
+
+namespace railweave::collectives {
+namespace {
+
+struct Found {
+  std::array<Target, 3> targets{Target::baseline};
+  std::size_t count = 1;
+};
+
+Found find() {
+  Found found;
+#if HWY_ARCH_X86
+  // What Highway compiles these two with.
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") &&
+                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512cd");
+  if (avx2 && (HWY_TARGETS & HWY_AVX2) != 0) found.targets[found.count++] = Target::avx2;
+  if (avx512 && (HWY_TARGETS & HWY_AVX3) != 0) found.targets[found.count++] = Target::avx512;
+#endif
+  return found;
+}
+
+}  // namespace
+
+std::span<const Target> targets() {
+  static const Found found = find();
+  return {found.targets.data(), found.count};
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,36 @@
+// What reduce() must give, element by element in double precision and wide integers, with nothing of collectives/kernels/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "collectives/kernels/kernels.h"
+
+namespace railweave::collectives {
+
+// A binary floating-point format of at most 64 bits.
+struct Format {
+  int exponent_bits;
+  int fraction_bits;
+};
+inline constexpr Format kFloat16{5, 10}, kBfloat16{8, 7}, kFloat32{8, 23}, kFloat64{11, 52};
+
+double decoded(Format format, std::uint64_t bits);
+// To nearest, ties to even; NaN is the quiet one of positive sign.
+std::uint64_t encoded(Format format, double value);
+
+// As reduce(), to fresh memory.
+std::vector<std::uint8_t> expected(const Reducing& how, std::span<const Operand> operands, bool finish, std::size_t count);
+
+// Equal bits, or both NaN. The index of the first element that differs, or -1.
+std::ptrdiff_t first_difference(DataType type, bool partial, const void* a, const void* b, std::size_t count);
+
+// Elements of every kind that the type has: ordinary ones, extremes, NaN, infinities, subnormals, both zeros.
+void fill(DataType type, bool partial, void* to, std::size_t count, std::mt19937_64& random);
+
+inline std::size_t bytes_of(DataType type, bool partial) { return partial ? partial_size_bytes(type) : size_bytes(type); }
+
+}  // namespace railweave::collectives
