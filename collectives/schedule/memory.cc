@@ -31,7 +31,28 @@ Extent merged(const Problem& problem, Extent extent) {
   return {common, extent.begin + shift, extent.end + shift};
 }
 
+std::size_t sum(const std::vector<std::size_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
 }  // namespace
+
+std::size_t elements(const Problem& problem, Place place) {
+  const bool root = problem.rank == problem.root, input = place == Place::input;
+  const auto own = [&problem] { return problem.counts[std::size_t(problem.rank)]; };
+  switch (problem.operation) {
+    case Operation::all_gather: return input ? own() : sum(problem.counts);
+    case Operation::gather: return input ? own() : root ? sum(problem.counts) : 0;
+    case Operation::reduce_scatter: return input ? sum(problem.counts) : own();
+    case Operation::scatter: return !input ? own() : root ? sum(problem.counts) : 0;
+    case Operation::all_reduce: return problem.counts[0];
+    case Operation::broadcast: return !input || root ? problem.counts[0] : 0;
+    case Operation::reduce: return input || root ? problem.counts[0] : 0;
+    case Operation::all_to_all: return sum(input ? problem.counts : problem.receive_counts);
+    case Operation::barrier: return 0;
+  }
+  return 0;
+}
 
 std::size_t form_bytes(const Problem& problem, Form form) {
   return form == Form::partial ? problem.partial_bytes : problem.element_bytes;

@@ -17,6 +17,8 @@ struct Extent {
 
 // Of one element in that form.
 std::size_t form_bytes(const Problem& problem, Form form);
+// Of the input or the output of rank problem.rank.
+std::size_t elements(const Problem& problem, Place place);
 // As the rank problem.rank sees it; pieces that share bytes have extents of one place that overlap.
 Extent extent(const Problem& problem, const Piece& piece);
 

@@ -1,0 +1,60 @@
+// Executes the schedules of all ranks on symbols, as the executor would: messages are posted in order to each peer and from
+// each, a bounded number at once, and a send is done when its receive is posted. Whoever gets through under these rules gets
+// through under any that are kinder.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "collectives/schedule/proof/contents.h"
+#include "collectives/schedule/proof/describe.h"
+#include "collectives/schedule/proof/symbols.h"
+
+namespace railweave::collectives::proof {
+
+class Execution {
+ public:
+  // REQUIRES: check_shape() and check_races() found nothing on any rank. The spans outlive it.
+  Execution(std::span<const Problem> problems, std::span<const Schedule> schedules, std::size_t window);
+  // Once.
+  Status run();
+
+ private:
+  using Complaint = std::string;     // empty: nothing is wrong
+  struct Queue {                     // of one rank's messages to one peer, or from one
+    std::vector<std::uint32_t> steps;
+    std::size_t posted = 0, done = 0;
+  };
+  struct Rank {
+    std::array<Contents, 3> memory;  // by place
+    std::vector<Queue> sends, receives;  // by peer
+    std::vector<std::uint32_t> waits;    // by step: dependencies that are not done
+    std::vector<std::vector<std::uint32_t>> followers;  // by step
+    std::vector<std::uint32_t> ready;    // steps that wait for nothing and were not looked at
+    std::size_t done = 0;
+  };
+
+  void prepare(std::size_t rank);
+  Status check_messages() const;
+  Status look_at_ready(std::size_t rank);
+  Status post(std::size_t from, std::size_t to);
+  Status deliver(std::size_t from, std::size_t to);
+  Complaint copy(std::size_t from_rank, const Piece& from, std::size_t to_rank, const Piece& to);
+  Complaint reduce(std::size_t rank, const Step& step);
+  Complaint read(std::size_t rank, const Piece& piece, std::vector<Run>& runs) const;
+  void write(std::size_t rank, const Piece& piece, std::span<const Run> runs);
+  void finish(std::size_t rank, std::uint32_t step);
+  Status stuck() const;
+  Status check_outcome() const;
+
+  std::span<const Problem> problems_;
+  std::span<const Schedule> schedules_;
+  std::size_t window_;
+  Symbols symbols_;
+  std::vector<Rank> ranks_;
+  std::vector<std::size_t> to_look_at_;  // ranks with ready steps
+};
+
+}  // namespace railweave::collectives::proof
