@@ -1,5 +1,4 @@
 // Each part goes around: every rank hands on to the next what it got from the one before.
-#include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/ring.h"
 #include "collectives/schedule/algorithms/table.h"
 
@@ -10,15 +9,15 @@ Schedule build(const Problem& problem) {
   const Layout layout = Layout::of_counts(problem.counts);
   const Range own = layout[problem.rank];
   Builder builder(problem);
-  const Chunks chunks(problem, own);
-  const int next = around(problem, problem.rank, 1);
+  Ring ring(builder, layout);
+  const Chunks& chunks = ring.chunks(0);
   for (std::size_t k = 0; k < chunks.size(); ++k) {
     const Range chunk = chunks[k];
     const Piece piece = builder.input({chunk.first - own.first, chunk.count});
-    builder.send(next, piece);
+    builder.send(ring.next(), piece);
     builder.copy(piece, builder.output(chunk));
   }
-  ring_hand_on(builder, layout, Form::raw);
+  ring.hand_on(0, ring.most(), Form::raw);
   return builder.take();
 }
 

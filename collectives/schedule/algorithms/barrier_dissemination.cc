@@ -17,9 +17,7 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  int rounds = 0;
-  while ((1 << rounds) < problem.ranks) ++rounds;
-  return all_pairs_load(problem, 0, rounds, 0);
+  return all_pairs_load(problem, 0, rounds_of_doubling(problem), 0);
 }
 
 }  // namespace

@@ -18,6 +18,18 @@ inline int around(const Problem& problem, int rank, int distance) {
   return (rank + distance + problem.ranks) % problem.ranks;
 }
 
+inline bool power_of_two(const Problem& problem) { return problem.ranks > 1 && (problem.ranks & (problem.ranks - 1)) == 0; }
+
+// Rounds in which a distance that doubles gets past every rank.
+inline int rounds_of_doubling(const Problem& problem) {
+  int rounds = 0;
+  while ((1 << rounds) < problem.ranks) ++rounds;
+  return rounds;
+}
+
+// Bytes that travel for each byte of a partial sum.
+inline double widening(const Problem& problem) { return double(problem.partial_bytes) / double(problem.element_bytes); }
+
 inline bool always(const Problem&) { return true; }
 inline bool several(const Problem& problem) { return problem.ranks > 1; }
 

@@ -1,11 +1,55 @@
 // The two halves of ring algorithms, for a vector laid out in one shard a rank.
 #pragma once
 
+#include <functional>
+#include <vector>
+
+#include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/builder.h"
 
 namespace railweave::collectives {
 
-// Every rank has sent its own shard to the next. Receives the others into the output and sends them on, but for the last.
-void ring_hand_on(Builder& builder, const Layout& layout, Form form);
+// Chunks of every shard that go around together, before the next ones begin: few enough that their sums find room in scratch
+// memory, enough to keep every link busy.
+inline constexpr std::size_t kRingGroup = kSlots / 2;
+
+class Ring {
+ public:
+  Ring(Builder& builder, const Layout& layout);
+  int next() const { return around(builder_.problem(), builder_.problem().rank, 1); }
+  int previous() const { return around(builder_.problem(), builder_.problem().rank, -1); }
+  // Of the shard `hops` before this rank's own.
+  const Chunks& chunks(int hops) const { return chunks_[std::size_t(hops % builder_.problem().ranks)]; }
+  // Chunks of the longest shard, and elements of the longest chunk.
+  std::size_t most() const { return most_; }
+  std::size_t longest() const { return longest_; }
+
+  // Every rank has sent these chunks of its own shard to the next. Receives those of the others into the output and sends
+  // them on, but for the last.
+  void hand_on(std::size_t first_chunk, std::size_t end_chunk, Form form);
+
+ private:
+  Builder& builder_;
+  std::vector<Chunks> chunks_;       // by hops
+  std::size_t most_ = 0, longest_ = 0;
+};
+
+// Every rank's shard is reduced as it goes around, from the rank after its owner to the owner.
+class RingReduction {
+ public:
+  // `place_of` tells where the result of a chunk of this rank's own shard goes. Needs several ranks.
+  RingReduction(Builder& builder, const Ring& ring, std::function<Piece(Range)> place_of);
+  void reduce(std::size_t first_chunk, std::size_t end_chunk);
+
+ private:
+  void add(int hops, Range chunk);
+
+  Builder& builder_;
+  const Ring& ring_;
+  std::function<Piece(Range)> place_of_;
+  bool widens_;                      // sums do not fit where raw elements were
+  Slots raw_, sums_;
+  std::size_t item_ = 0;             // chunks received so far
+};
 
 }  // namespace railweave::collectives

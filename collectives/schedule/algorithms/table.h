@@ -6,15 +6,25 @@
 namespace railweave::collectives {
 
 Algorithm all_gather_direct();
+Algorithm all_gather_recursive_doubling();
 Algorithm all_gather_ring();
 Algorithm reduce_scatter_direct();
+Algorithm reduce_scatter_recursive_halving();
+Algorithm reduce_scatter_ring();
 Algorithm all_reduce_one_shot();
 Algorithm all_reduce_direct();
+Algorithm all_reduce_recursive_doubling();
+Algorithm all_reduce_ring();
 Algorithm broadcast_binomial();
+Algorithm broadcast_scatter_gather();
+Algorithm broadcast_chain();
 Algorithm reduce_direct();
+Algorithm reduce_binomial();
+Algorithm reduce_chain();
 Algorithm gather_direct();
 Algorithm scatter_direct();
 Algorithm all_to_all_direct();
+Algorithm all_to_all_bruck();
 Algorithm barrier_dissemination();
 
 }  // namespace railweave::collectives

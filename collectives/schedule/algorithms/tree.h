@@ -11,6 +11,7 @@ struct Tree {
   explicit Tree(const Problem& problem);
   int parent = -1;                   // rank; -1: this is the root
   std::vector<int> children;         // ranks, the deepest subtree first
+  std::vector<bool> leaves;          // by child: it has no children
   int depth = 0;                     // of the whole tree
 };
 

@@ -2,11 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "collectives/schedule/algorithm_choice.h"
 #include "problems.h"
 
 namespace railweave::collectives {
+
+void PrintTo(const Algorithm& one, std::ostream* out) { *out << name(one.operation) << " " << one.name; }
+
 namespace {
 
 constexpr int kRanks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64};

@@ -1,0 +1,52 @@
+// In round i each sends to the rank 2^i after it every block whose way, as a sum of powers of two, has a part of 2^i, all in
+// one message: few latencies for small blocks.
+#include "collectives/schedule/algorithms/flow.h"
+#include "collectives/schedule/algorithms/table.h"
+#include "collectives/schedule/builder.h"
+
+namespace railweave::collectives {
+namespace {
+
+bool fits(const Problem& problem) { return problem.uniform && problem.ranks > 2; }
+
+Schedule build(const Problem& problem) {
+  const std::size_t count = problem.counts[0], bytes = count * problem.element_bytes;
+  Builder builder(problem);
+  if (count == 0) return builder.take();
+  std::vector<Piece> blocks;         // by how far they have to go; where they are now
+  for (int way = 0; way < problem.ranks; ++way)
+    blocks.push_back(builder.input({std::size_t(around(problem, problem.rank, way)) * count, count}));
+
+  for (int distance = 1; distance < problem.ranks; distance *= 2) {
+    std::vector<int> going;
+    for (int way = 0; way < problem.ranks; ++way)
+      if (way & distance) going.push_back(way);
+    const Piece sent{Place::scratch, Form::raw, builder.scratch(going.size() * bytes), going.size() * count};
+    const Piece received{Place::scratch, Form::raw, builder.scratch(going.size() * bytes), going.size() * count};
+    builder.receive(around(problem, problem.rank, -distance), received);
+    for (std::size_t i = 0; i < going.size(); ++i) {
+      Piece& block = blocks[std::size_t(going[i])];
+      builder.copy(block, {Place::scratch, Form::raw, sent.offset_bytes + i * bytes, count});
+      block = {Place::scratch, Form::raw, received.offset_bytes + i * bytes, count};
+    }
+    builder.send(around(problem, problem.rank, distance), sent);
+  }
+  for (int way = 0; way < problem.ranks; ++way)
+    builder.copy(blocks[std::size_t(way)], builder.output({std::size_t(around(problem, problem.rank, -way)) * count, count}));
+  return builder.take();
+}
+
+Load load(const Problem& problem) {
+  const double rounds = rounds_of_doubling(problem), moved = total_bytes(problem) / 2 * rounds;
+  // A message is a round's, whatever its size.
+  Load load = all_pairs_load(problem, moved, rounds, total_bytes(problem) / 2);
+  load.messages = 2 * rounds;
+  load.reduced_bytes = moved + total_bytes(problem);
+  return load;
+}
+
+}  // namespace
+
+Algorithm all_to_all_bruck() { return {"bruck", Operation::all_to_all, fits, build, load}; }
+
+}  // namespace railweave::collectives

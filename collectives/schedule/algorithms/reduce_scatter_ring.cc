@@ -1,0 +1,34 @@
+// The sum for each part goes around and grows, and ends at the part's owner. Sums travel as partial ones: wider than the
+// elements where these are summed in a wider type.
+#include "collectives/schedule/algorithms/ring.h"
+#include "collectives/schedule/algorithms/table.h"
+
+namespace railweave::collectives {
+namespace {
+
+Schedule build(const Problem& problem) {
+  const Layout layout = Layout::of_counts(problem.counts);
+  const std::size_t own_first = layout[problem.rank].first;
+  Builder builder(problem);
+  const Ring ring(builder, layout);
+  RingReduction reduction(builder, ring, [&builder, own_first](Range chunk) {
+    return builder.output({chunk.first - own_first, chunk.count}, Form::result);
+  });
+  for (std::size_t k = 0; k < ring.most(); k += kRingGroup) reduction.reduce(k, k + kRingGroup);
+  return builder.take();
+}
+
+Load load(const Problem& problem) {
+  // The first of the hops moves what callers gave.
+  const double part = total_bytes(problem) / problem.ranks;
+  const double moved = part * (1 + (problem.ranks - 2) * widening(problem));
+  Load load = ring_load(problem, moved, problem.ranks - 1, largest_bytes(problem) * widening(problem));
+  load.reduced_bytes = moved + part * (problem.ranks - 1);
+  return load;
+}
+
+}  // namespace
+
+Algorithm reduce_scatter_ring() { return {"ring", Operation::reduce_scatter, several, build, load}; }
+
+}  // namespace railweave::collectives
