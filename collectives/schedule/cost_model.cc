@@ -6,6 +6,9 @@
 namespace railweave::collectives {
 namespace {
 
+// Of the lesser of two things done at once, the share that adds to the time of the greater.
+constexpr double kNotHidden = 0.25;
+
 double seconds(Nanos time) { return double(time.count()) / 1e9; }
 double seconds(Rate rate, double bytes) { return bytes > 0 ? seconds(rate.time_for(bytes)) : 0; }
 
@@ -14,15 +17,14 @@ double seconds(Rate rate, double bytes) { return bytes > 0 ? seconds(rate.time_f
 Nanos estimate(const Problem& problem, const Algorithm& algorithm, const Costs& costs) {
   assert(algorithm.fits(problem));
   const Load load = algorithm.load(problem);
-  const double rounds = load.rounds_between + load.rounds_within;
-  const Rate slower = load.rounds_between > 0 ? costs.rate_between : costs.rate_within;
   const double waiting = load.rounds_between * seconds(costs.latency_between) + load.rounds_within * seconds(costs.latency_within);
   const double posting = load.messages * seconds(costs.step_overhead);
-  // The network works while the cores do; within a host it is the cores that move bytes.
+  // The network works while the cores do, though it costs them something; within a host it is the cores that move bytes.
+  const double between = seconds(costs.rate_between, load.bytes_between);
   const double working = seconds(costs.rate_within, load.bytes_within) + seconds(costs.reduction, load.reduced_bytes);
-  const double moving = std::max(seconds(costs.rate_between, load.bytes_between), working);
-  // A pipeline is full only when a message is through every round but the last.
-  const double filling = std::max(0.0, rounds - 1) * seconds(slower, load.message_bytes);
+  const double moving = std::max(between, working) + kNotHidden * std::min(between, working);
+  const Rate slower = load.rounds_between > 0 ? costs.rate_between : costs.rate_within;
+  const double filling = seconds(slower, load.filling_bytes);
   return Nanos(std::int64_t((waiting + posting + moving + filling) * 1e9));
 }
 

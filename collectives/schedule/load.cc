@@ -8,18 +8,14 @@
 namespace railweave::collectives {
 namespace {
 
-// A message is no longer than a chunk.
 double messages_for(const Problem& problem, double bytes, double message_bytes) {
-  const double most = std::clamp(message_bytes, 1.0, double(std::max<std::size_t>(problem.chunk_bytes, 1)));
-  return std::ceil(bytes / most);
+  return std::ceil(bytes / std::max(1.0, one_chunk(problem, message_bytes)));
 }
 
-Load basic(const Problem& problem, double bytes, double rounds, double message_bytes) {
-  const Topology where(problem);
+Load basic(const Problem& problem, const Topology& where, const Traffic& traffic) {
   Load load;
-  (where.hosts > 1 ? load.rounds_between : load.rounds_within) = rounds;
-  load.message_bytes = std::min(message_bytes, double(problem.chunk_bytes));
-  load.messages = 2 * std::max(rounds, messages_for(problem, bytes, message_bytes));
+  (where.hosts > 1 ? load.rounds_between : load.rounds_within) = traffic.rounds;
+  load.messages = 2 * std::max(traffic.sends, messages_for(problem, traffic.bytes, traffic.message_bytes));
   return load;
 }
 
@@ -52,31 +48,52 @@ double largest_bytes(const Problem& problem) {
   return double(*std::max_element(problem.counts.begin(), problem.counts.end())) * double(problem.element_bytes);
 }
 
-Load all_pairs_load(const Problem& problem, double bytes, double rounds, double message_bytes) {
-  Load load = basic(problem, bytes, rounds, message_bytes);
+double one_chunk(const Problem& problem, double bytes) { return std::min(bytes, double(problem.chunk_bytes)); }
+
+Load all_pairs_load(const Problem& problem, const Traffic& traffic) {
   const Topology where(problem);
+  Load load = basic(problem, where, traffic);
   const double others = std::max(1, problem.ranks - 1);
-  load.messages = std::max(load.messages, 2 * others);
-  load.bytes_within = bytes * (where.ranks_per_host - 1) / others;
-  load.bytes_between = bytes * where.ranks_per_host * (problem.ranks - where.ranks_per_host) / others;
+  load.bytes_within = traffic.bytes * (where.ranks_per_host - 1) / others;
+  load.bytes_between = traffic.bytes * where.ranks_per_host * (problem.ranks - where.ranks_per_host) / others;
   return load;
 }
 
-Load ring_load(const Problem& problem, double bytes, double rounds, double message_bytes) {
-  Load load = basic(problem, bytes, rounds, message_bytes);
+Load ring_load(const Problem& problem, const Traffic& traffic) {
   const Topology where(problem);
-  load.bytes_within = where.ranks_per_host > 1 ? bytes : 0;
-  load.bytes_between = bytes * where.ring_exits;
+  Load load = basic(problem, where, traffic);
+  load.bytes_within = where.ranks_per_host > 1 ? traffic.bytes : 0;
+  load.bytes_between = traffic.bytes * where.ring_exits;
   return load;
 }
 
-Load root_load(const Problem& problem, double bytes, double rounds, double message_bytes) {
-  Load load = basic(problem, bytes, rounds, message_bytes);
+Load root_load(const Problem& problem, const Traffic& traffic) {
   const Topology where(problem);
+  Load load = basic(problem, where, traffic);
+  load.messages /= 2;
   const double others = std::max(1, problem.ranks - 1);
-  load.bytes_within = bytes * (where.ranks_per_host - 1) / others;
-  load.bytes_between = bytes * (problem.ranks - where.ranks_per_host) / others;
+  load.bytes_within = traffic.bytes * (where.ranks_per_host - 1) / others;
+  load.bytes_between = traffic.bytes * (problem.ranks - where.ranks_per_host) / others;
   return load;
+}
+
+Load two_level_load(const Problem& problem, double ways, double bytes_between) {
+  const Topology where(problem);
+  const double total = total_bytes(problem), ranks = problem.ranks, members = where.ranks_per_host;
+  Load load;
+  load.rounds_between = load.rounds_within = ways;
+  load.bytes_between = bytes_between * (ranks - members) / ranks;
+  load.bytes_within = ways * total * (members - 1) / members;
+  load.filling_bytes = one_chunk(problem, total / ranks);
+  // Each shard comes in pieces from, and goes in pieces to, the other ranks of the host and this rank's share of other hosts.
+  const double peers = ways * (ranks * (members - 1) / members + where.hosts - 1);
+  load.messages = 2 * peers * std::max(1.0, messages_for(problem, total / ranks, total / ranks));
+  return load;
+}
+
+double two_level_reduced_bytes(const Problem& problem) {
+  const Topology where(problem);
+  return total_bytes(problem) * (1 + double(problem.partial_bytes) / double(problem.element_bytes) * where.hosts / problem.ranks);
 }
 
 }  // namespace railweave::collectives

@@ -1,4 +1,5 @@
-// What an algorithm asks of the network and of the cores, the same on every rank: what the cost model weighs.
+// What an algorithm asks of the network and of the cores: what the cost model weighs. The same on every rank, so of nothing in
+// which ranks may differ: not rank, not in_place.
 #pragma once
 
 #include "collectives/schedule/problem.h"
@@ -11,8 +12,8 @@ struct Load {
   double bytes_between = 0;    // that the busiest host sends or receives, whichever is more
   double bytes_within = 0;     // that the busiest rank sends or receives within its host
   double messages = 0;         // sent and received by the busiest rank
-  double message_bytes = 0;    // of one message: what a round adds to a pipeline
-  double reduced_bytes = 0;    // operands read and copies made by the busiest rank
+  double filling_bytes = 0;    // that go ahead before a pipeline is full, and are not among those above
+  double reduced_bytes = 0;    // operands read, and copied, by the busiest rank
 };
 
 // Where the ranks of a problem are.
@@ -26,12 +27,26 @@ struct Topology {
 // Bytes of the result as a whole, and of the most that one rank has in it.
 double total_bytes(const Problem& problem);
 double largest_bytes(const Problem& problem);
+// Of a message that is part of so many bytes.
+double one_chunk(const Problem& problem, double bytes);
 
-// Every rank sends and receives `bytes`, in equal parts to and from all others, in `rounds` rounds.
-Load all_pairs_load(const Problem& problem, double bytes, double rounds, double message_bytes);
-// Every rank sends `bytes` to the next and receives as many from the one before, in `rounds` rounds.
-Load ring_load(const Problem& problem, double bytes, double rounds, double message_bytes);
-// One rank sends (or receives) `bytes`, in equal parts to all others.
-Load root_load(const Problem& problem, double bytes, double rounds, double message_bytes);
+// What the busiest rank sends, or receives if that is more.
+struct Traffic {
+  double bytes = 0;
+  double rounds = 0;           // messages that wait for one another
+  double sends = 0;            // messages if none were cut
+  double message_bytes = 0;    // of each of them; longer ones than a chunk are cut
+};
+// In equal parts to and from all others.
+Load all_pairs_load(const Problem& problem, const Traffic& traffic);
+// To the next rank, and from the one before.
+Load ring_load(const Problem& problem, const Traffic& traffic);
+// One rank sends, or receives, and the others hardly do: in equal parts to all others.
+Load root_load(const Problem& problem, const Traffic& traffic);
+// A vector travels `ways` times within hosts, and once between hosts to or from each rank's delegates: of `bytes_between` each
+// host sends and receives what is not its own.
+Load two_level_load(const Problem& problem, double ways, double bytes_between);
+// Operands of a reduction within each host, and then between hosts, at the busiest rank.
+double two_level_reduced_bytes(const Problem& problem);
 
 }  // namespace railweave::collectives

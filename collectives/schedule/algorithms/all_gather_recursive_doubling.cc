@@ -30,9 +30,10 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  Load load = all_pairs_load(problem, total_bytes(problem) * (problem.ranks - 1) / problem.ranks, rounds_of_doubling(problem),
-                             total_bytes(problem) / 2);
-  load.reduced_bytes = problem.in_place ? 0 : largest_bytes(problem);
+  const double others = total_bytes(problem) * (problem.ranks - 1) / problem.ranks;
+  const double rounds = rounds_of_doubling(problem);
+  Load load = all_pairs_load(problem, {others, rounds, rounds, total_bytes(problem) / 2});
+  load.reduced_bytes = largest_bytes(problem);
   return load;
 }
 

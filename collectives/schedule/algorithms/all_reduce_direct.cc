@@ -60,8 +60,8 @@ Schedule build(const Problem& problem) { return AllReduceDirect(problem).build()
 
 Load load(const Problem& problem) {
   const double shard = total_bytes(problem) / problem.ranks;
-  Load load = all_pairs_load(problem, 2 * shard * (problem.ranks - 1), 2, shard);
-  load.messages = 2 * load.messages;
+  const double sends = 2 * (problem.ranks - 1);
+  Load load = all_pairs_load(problem, {shard * sends, 2, sends, shard});
   load.reduced_bytes = total_bytes(problem);
   return load;
 }

@@ -21,7 +21,8 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  Load load = all_pairs_load(problem, total_bytes(problem) * (problem.ranks - 1), 1, total_bytes(problem));
+  const double total = total_bytes(problem), others = problem.ranks - 1;
+  Load load = all_pairs_load(problem, {total * others, 1, others, total});
   load.reduced_bytes = total_bytes(problem) * problem.ranks;
   return load;
 }

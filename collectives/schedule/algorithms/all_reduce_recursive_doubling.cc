@@ -34,7 +34,7 @@ Schedule build(const Problem& problem) {
 Load load(const Problem& problem) {
   const double rounds = rounds_of_doubling(problem), total = total_bytes(problem);
   const double moved = total * (1 + (rounds - 1) * widening(problem));
-  Load load = all_pairs_load(problem, moved, rounds, total * widening(problem));
+  Load load = all_pairs_load(problem, {moved, rounds, rounds, total});
   load.reduced_bytes = 2 * moved;
   return load;
 }

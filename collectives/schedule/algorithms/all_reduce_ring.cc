@@ -26,7 +26,8 @@ Schedule build(const Problem& problem) {
 Load load(const Problem& problem) {
   const double shard = total_bytes(problem) / problem.ranks;
   const double summed = shard * (1 + (problem.ranks - 2) * widening(problem));
-  Load load = ring_load(problem, summed + shard * (problem.ranks - 1), 2 * (problem.ranks - 1), shard * widening(problem));
+  const double hops = 2 * (problem.ranks - 1);
+  Load load = ring_load(problem, {summed + shard * (problem.ranks - 1), hops, hops, shard});
   load.reduced_bytes = summed + shard * (problem.ranks - 1);
   return load;
 }

@@ -39,7 +39,7 @@ Schedule build(const Problem& problem) {
 Load load(const Problem& problem) {
   const double rounds = rounds_of_doubling(problem), moved = total_bytes(problem) / 2 * rounds;
   // A message is a round's, whatever its size.
-  Load load = all_pairs_load(problem, moved, rounds, total_bytes(problem) / 2);
+  Load load = all_pairs_load(problem, {moved, rounds, rounds, moved});
   load.messages = 2 * rounds;
   load.reduced_bytes = moved + total_bytes(problem);
   return load;

@@ -23,7 +23,8 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  Load load = all_pairs_load(problem, total_bytes(problem) * (problem.ranks - 1) / problem.ranks, 1, largest_bytes(problem));
+  const double others = total_bytes(problem) * (problem.ranks - 1) / problem.ranks;
+  Load load = all_pairs_load(problem, {others, 1, problem.ranks - 1.0, largest_bytes(problem)});
   load.reduced_bytes = largest_bytes(problem);
   return load;
 }

@@ -17,7 +17,8 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  return all_pairs_load(problem, 0, rounds_of_doubling(problem), 0);
+  const double rounds = rounds_of_doubling(problem);
+  return all_pairs_load(problem, {0, rounds, rounds, 0});
 }
 
 }  // namespace

@@ -25,8 +25,9 @@ Schedule build(const Problem& problem) {
 Load load(const Problem& problem) {
   const Tree tree(problem);
   const double bytes = total_bytes(problem);
-  Load load = root_load(problem, bytes * tree.depth, tree.depth, bytes);
-  load.reduced_bytes = problem.in_place ? 0 : bytes;
+  const double depth = tree.depth;
+  Load load = root_load(problem, {bytes * depth, depth, depth, bytes});
+  load.reduced_bytes = bytes;
   return load;
 }
 

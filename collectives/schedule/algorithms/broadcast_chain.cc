@@ -23,8 +23,9 @@ Schedule build(const Problem& problem) {
 
 Load load(const Problem& problem) {
   const double bytes = total_bytes(problem);
-  Load load = ring_load(problem, bytes, problem.ranks - 1, bytes);
-  load.reduced_bytes = problem.in_place ? 0 : bytes;
+  Load load = ring_load(problem, {bytes, problem.ranks - 1.0, 1, bytes});
+  load.filling_bytes = one_chunk(problem, bytes) * (problem.ranks - 2);
+  load.reduced_bytes = bytes;
   return load;
 }
 

@@ -49,8 +49,9 @@ Schedule build(const Problem& problem) {
 
 Load load(const Problem& problem) {
   const double bytes = total_bytes(problem);
-  Load load = all_pairs_load(problem, bytes, 2, bytes / (problem.ranks - 1));
-  load.reduced_bytes = problem.in_place ? 0 : bytes;
+  Load load = all_pairs_load(problem, {bytes, 2, problem.ranks - 1.0, bytes / (problem.ranks - 1)});
+  load.filling_bytes = one_chunk(problem, bytes / (problem.ranks - 1));
+  load.reduced_bytes = bytes;
   return load;
 }
 

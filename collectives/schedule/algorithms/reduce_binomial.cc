@@ -15,7 +15,8 @@ Schedule build(const Problem& problem) {
 Load load(const Problem& problem) {
   const Tree tree(problem);
   const double bytes = total_bytes(problem) * (1 + (tree.depth - 1) * widening(problem));
-  Load load = root_load(problem, bytes, tree.depth, total_bytes(problem) * widening(problem));
+  const double depth = tree.depth;
+  Load load = root_load(problem, {bytes, depth, depth, total_bytes(problem)});
   load.reduced_bytes = bytes + total_bytes(problem);
   return load;
 }

@@ -17,7 +17,8 @@ Schedule build(const Problem& problem) {
 
 Load load(const Problem& problem) {
   const double bytes = total_bytes(problem) * (problem.ranks > 2 ? widening(problem) : 1);
-  Load load = ring_load(problem, bytes, problem.ranks - 1, bytes);
+  Load load = ring_load(problem, {bytes, problem.ranks - 1.0, 1, total_bytes(problem)});
+  load.filling_bytes = one_chunk(problem, total_bytes(problem)) * widening(problem) * (problem.ranks - 2);
   load.reduced_bytes = bytes + total_bytes(problem);
   return load;
 }

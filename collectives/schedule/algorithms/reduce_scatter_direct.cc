@@ -35,7 +35,7 @@ Schedule build(const Problem& problem) {
 
 Load load(const Problem& problem) {
   const double others = total_bytes(problem) * (problem.ranks - 1) / problem.ranks;
-  Load load = all_pairs_load(problem, others, 1, largest_bytes(problem));
+  Load load = all_pairs_load(problem, {others, 1, problem.ranks - 1.0, largest_bytes(problem)});
   load.reduced_bytes = largest_bytes(problem) * problem.ranks;
   return load;
 }

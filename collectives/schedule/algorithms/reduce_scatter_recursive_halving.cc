@@ -66,7 +66,8 @@ Schedule build(const Problem& problem) { return RecursiveHalving(problem).build(
 Load load(const Problem& problem) {
   const double total = total_bytes(problem), first = total / 2, later = total / 2 - total / problem.ranks;
   const double moved = first + later * widening(problem);
-  Load load = all_pairs_load(problem, moved, rounds_of_doubling(problem), first);
+  const double rounds = rounds_of_doubling(problem);
+  Load load = all_pairs_load(problem, {moved, rounds, rounds, first});
   load.reduced_bytes = 2 * moved;
   return load;
 }

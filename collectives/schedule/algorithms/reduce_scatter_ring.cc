@@ -22,7 +22,7 @@ Load load(const Problem& problem) {
   // The first of the hops moves what callers gave.
   const double part = total_bytes(problem) / problem.ranks;
   const double moved = part * (1 + (problem.ranks - 2) * widening(problem));
-  Load load = ring_load(problem, moved, problem.ranks - 1, largest_bytes(problem) * widening(problem));
+  Load load = ring_load(problem, {moved, problem.ranks - 1.0, problem.ranks - 1.0, largest_bytes(problem)});
   load.reduced_bytes = moved + part * (problem.ranks - 1);
   return load;
 }

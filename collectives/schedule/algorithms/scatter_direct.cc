@@ -28,8 +28,8 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  Load load = root_load(problem, total_bytes(problem), 1, largest_bytes(problem));
-  load.reduced_bytes = problem.in_place ? 0 : largest_bytes(problem);
+  Load load = root_load(problem, {total_bytes(problem), 1, problem.ranks - 1.0, largest_bytes(problem)});
+  load.reduced_bytes = largest_bytes(problem);
   return load;
 }
 

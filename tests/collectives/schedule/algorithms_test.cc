@@ -16,6 +16,12 @@ namespace {
 constexpr int kRanks[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64};
 constexpr int kManyRanks = 17;       // beyond it, fewer cases
 
+std::vector<int> hosts_of_four(int ranks) {
+  std::vector<int> host_of;
+  for (int rank = 0; rank < ranks; ++rank) host_of.push_back(rank / 4);
+  return host_of;
+}
+
 class EveryAlgorithm : public testing::TestWithParam<Algorithm> {
  protected:
   void prove(const Problem& problem, std::size_t window = 1) {
@@ -50,12 +56,14 @@ class EveryAlgorithm : public testing::TestWithParam<Algorithm> {
     if (ranks > kManyRanks) counts = {1, 1001};
     for (const std::size_t count : counts) {
       Problem problem = problem_of(operation, ranks, count);
+      problem.host_of = hosts_of_four(ranks);
       problem.chunk_bytes = count > 1000 ? 512 : 256 * 1024;
       prove_variants(problem);
       if (HasFatalFailure()) return;
     }
     if (!has_counts_per_rank(operation)) return;
     Problem uneven = uneven_problem_of(operation, ranks, 333);
+    uneven.host_of = hosts_of_four(ranks);
     uneven.chunk_bytes = 512;
     prove_variants(uneven);
   }
@@ -72,9 +80,10 @@ TEST_P(EveryAlgorithm, is_right_for_any_number_of_ranks) {
 }
 
 TEST_P(EveryAlgorithm, many_chunks_flow_through_a_few_slots_of_scratch) {
-  for (const int ranks : {1, 2, 3, 4, 8}) {
+  for (const int ranks : {1, 2, 3, 4, 6, 8}) {
     for (const std::size_t window : {std::size_t{1}, std::size_t{32}}) {
       Problem problem = problem_of(GetParam().operation, ranks, 20'000);
+      problem.host_of = hosts_of_four(ranks);
       problem.chunk_bytes = 384;
       prove(problem, window);
       if (HasFatalFailure()) return;
@@ -87,11 +96,26 @@ TEST_P(EveryAlgorithm, many_chunks_flow_through_a_few_slots_of_scratch) {
 
 TEST_P(EveryAlgorithm, elements_of_odd_sizes) {
   for (const std::size_t bytes : {1, 2, 8, 12, 16}) {
-    Problem problem = problem_of(GetParam().operation, 4, 777);
+    Problem problem = problem_of(GetParam().operation, 8, 777);
+    problem.host_of = hosts_of_four(8);
     problem.chunk_bytes = 1000;
     problem.element_bytes = problem.partial_bytes = bytes;
     prove(problem);
     if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(EveryAlgorithm, some_ranks_in_place_and_some_not) {
+  if (GetParam().operation == Operation::all_to_all) return;
+  for (const int ranks : {2, 3, 5, 8}) {
+    Problem problem = problem_of(GetParam().operation, ranks, 1001);
+    problem.host_of = hosts_of_four(ranks);
+    problem.chunk_bytes = 512;
+    if (!GetParam().fits(problem)) continue;
+    std::vector<Problem> problems = everybody(problem);
+    for (std::size_t rank = 0; rank < problems.size(); ++rank) problems[rank].in_place = rank % 2 == 0;
+    const Status status = check(problems, build_all(GetParam(), problems));
+    ASSERT_TRUE(status.ok()) << text(problem) << ": " << status.message();
   }
 }
 
