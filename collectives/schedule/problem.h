@@ -34,6 +34,8 @@ struct Problem {
                                              // all_to_all: never
   std::size_t chunk_bytes = 256 * 1024;      // most bytes of one message, about
   std::vector<int> host_of;                  // by rank, numbered from 0 in order of first appearance; empty: all differ
+
+  friend bool operator==(const Problem&, const Problem&) = default;
 };
 
 }  // namespace railweave::collectives

@@ -30,6 +30,7 @@ struct Config {
   std::size_t eager_limit_bytes = 16 * KiB;          // RAILWEAVE_EAGER_LIMIT: 0..64 KiB
   std::size_t zerocopy_threshold_bytes = 0;          // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
   std::string congestion_control;  // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
+  std::string algorithms;          // RAILWEAVE_ALGO: of collectives; empty = the cheapest
   int traffic_class = -1;          // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none

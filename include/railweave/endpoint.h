@@ -50,6 +50,9 @@ class Stream {
   // the request must not be tested again. Errors: whatever ended the request; the first error of a stream sticks.
   virtual Result<Progress> test(Request* request) = 0;
 
+  // Whether test() would end the request, without driving anything: one atomic load.
+  virtual bool ended(const Request* request) const = 0;
+
   // After return neither the engine nor the kernel reads or writes [data, data+size) for this stream. Unfinished
   // requests on that memory end as cancelled, and so does the stream if there were any. May spin for a recv in flight
   // (microseconds); never waits for the peer.

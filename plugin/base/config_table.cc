@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
+constexpr std::size_t kAlgorithmsBytesMax = 200;
 constexpr std::size_t kStatsDirBytesMax = 80;        // sun_path holds 107, the socket's own name included
 
 bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
@@ -78,6 +79,11 @@ bool parse_ports(std::string_view text, Config& config) {
 bool parse_congestion(std::string_view text, Config& config) {
   config.congestion_control = text;
   return text.size() <= kCongestionNameBytesMax && std::ranges::all_of(text, is_graphic);
+}
+
+bool parse_algorithms(std::string_view text, Config& config) {
+  config.algorithms = text;
+  return text.size() <= kAlgorithmsBytesMax && std::ranges::all_of(text, is_graphic);
 }
 
 bool parse_stats_dir(std::string_view text, Config& config) {
@@ -156,6 +162,13 @@ constexpr Setting kSettings[] = {
      .form = "a name of at most 15 characters, such as cubic",
      .parse_text = parse_congestion,
      .text_of = [](const Config& c) { return c.congestion_control; }},
+    {.name = "RAILWEAVE_ALGO",
+     .kind = ValueKind::text,
+     .default_meaning = "by what was measured",
+     .help = "Algorithms of collective operations, e.g. `ring`, or `all_reduce=direct,broadcast=chain`. Rank 0's counts.",
+     .form = "names of algorithms without spaces, at most 200 characters",
+     .parse_text = parse_algorithms,
+     .text_of = [](const Config& c) { return c.algorithms; }},
     {.name = "RAILWEAVE_TRAFFIC_CLASS",
      .kind = ValueKind::integer,
      .default_meaning = "what NCCL asks for, else 0",

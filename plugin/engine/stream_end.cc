@@ -43,6 +43,11 @@ Result<Progress> StreamEnd<F, P, B>::test(Request* request) {
 }
 
 template <class F, class P, class B>
+bool StreamEnd<F, P, B>::ended(const Request* request) const {
+  return request->state.load(std::memory_order_acquire) == Request::State::done;
+}
+
+template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   const Status status = std::exchange(request.status, Status());
   const Progress progress{true, request.bytes};

@@ -30,6 +30,7 @@ class StreamEnd : public Face, private Inbox {
   void hold(std::shared_ptr<const void> engine) { engine_ = std::move(engine); }
 
   Result<Progress> test(Request* request) override;
+  bool ended(const Request* request) const override;
   void withdraw(const void* data, std::size_t size) override;
 
  protected:

@@ -61,6 +61,7 @@ class FakeStream : public Base {
     --counters().streams;
   }
 
+  bool ended(const Request*) const override { return true; }
   Result<Progress> test(Request* request) override {
     if (Status status = planned(Call::test); !status.ok()) {
       request->busy = false;

@@ -1,0 +1,110 @@
+#include "collectives/call.h"
+
+#include <fmt/core.h>
+
+#include <functional>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace railweave::collectives {
+namespace {
+
+constexpr std::string_view kNames[] = {"all_gather", "reduce_scatter", "all_reduce", "broadcast", "reduce",
+                                       "gather",     "scatter",        "all_to_all", "barrier"};
+
+std::size_t sum(const std::vector<std::size_t>& counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t(0)); }
+
+Status refused(const Call& call, const std::string& why) {
+  return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", kNames[int(call.problem.operation)], why));
+}
+
+bool reduces(Operation operation) {
+  return operation == Operation::reduce_scatter || operation == Operation::all_reduce || operation == Operation::reduce;
+}
+
+// Where the rank's own part lies in memory that holds every rank's.
+std::size_t own_offset_bytes(const Problem& p) {
+  return std::accumulate(p.counts.begin(), p.counts.begin() + p.rank, std::size_t(0)) * p.element_bytes;
+}
+
+// What equal memory means for each operation (schedule/problem.h).
+bool is_in_place(const Call& call) {
+  const auto* input = static_cast<const std::byte*>(call.input);
+  const auto* output = static_cast<const std::byte*>(call.output);
+  const Problem& p = call.problem;
+  switch (p.operation) {
+    case Operation::all_reduce: return input == output;
+    case Operation::broadcast:
+    case Operation::reduce: return p.rank == p.root && input == output;
+    case Operation::all_gather: return input == output + own_offset_bytes(p);
+    case Operation::gather: return p.rank == p.root && input == output + own_offset_bytes(p);
+    case Operation::reduce_scatter: return output == input + own_offset_bytes(p);
+    case Operation::scatter: return p.rank == p.root && output == input + own_offset_bytes(p);
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::size_t Call::input_bytes() const {
+  const Problem& p = problem;
+  const bool at_root = p.rank == p.root;
+  switch (p.operation) {
+    case Operation::all_gather:
+    case Operation::gather: return p.counts[std::size_t(p.rank)] * p.element_bytes;
+    case Operation::broadcast: return at_root ? p.counts[0] * p.element_bytes : 0;
+    case Operation::all_reduce:
+    case Operation::reduce: return p.counts[0] * p.element_bytes;
+    case Operation::scatter: return at_root ? sum(p.counts) * p.element_bytes : 0;
+    case Operation::reduce_scatter:
+    case Operation::all_to_all: return sum(p.counts) * p.element_bytes;
+    case Operation::barrier: return 0;
+  }
+  return 0;
+}
+
+std::size_t Call::output_bytes() const {
+  const Problem& p = problem;
+  const bool at_root = p.rank == p.root;
+  switch (p.operation) {
+    case Operation::all_gather: return sum(p.counts) * p.element_bytes;
+    case Operation::gather: return at_root ? sum(p.counts) * p.element_bytes : 0;
+    case Operation::all_reduce:
+    case Operation::broadcast: return p.counts[0] * p.element_bytes;
+    case Operation::reduce: return at_root ? p.counts[0] * p.element_bytes : 0;
+    case Operation::reduce_scatter:
+    case Operation::scatter: return p.counts[std::size_t(p.rank)] * p.element_bytes;
+    case Operation::all_to_all: return sum(p.receive_counts) * p.element_bytes;
+    case Operation::barrier: return 0;
+  }
+  return 0;
+}
+
+Status check(Call& call) {
+  Problem& p = call.problem;
+  if (p.root < 0 || p.root >= p.ranks) return refused(call, fmt::format("root {} of {} ranks", p.root, p.ranks));
+  const std::size_t counts = p.operation == Operation::all_gather || p.operation == Operation::reduce_scatter ||
+                                     p.operation == Operation::gather || p.operation == Operation::scatter ||
+                                     p.operation == Operation::all_to_all
+                                 ? std::size_t(p.ranks)
+                                 : p.operation == Operation::barrier ? 0 : 1;
+  if (p.counts.size() != counts) return refused(call, fmt::format("{} counts for {} ranks", p.counts.size(), p.ranks));
+  if (p.operation == Operation::all_to_all && p.receive_counts.size() != counts)
+    return refused(call, fmt::format("{} receive counts for {} ranks", p.receive_counts.size(), p.ranks));
+  if (reduces(p.operation) && !supports(call.how.type, call.how.reduction))
+    return refused(call, fmt::format("no {} of {}", name(call.how.reduction), name(call.how.type)));
+  const std::size_t in = call.input_bytes(), out = call.output_bytes();
+  if (in > 0 && call.input == nullptr) return refused(call, fmt::format("no input where {} bytes are due", in));
+  if (out > 0 && call.output == nullptr) return refused(call, fmt::format("no output where {} bytes are due", out));
+  p.in_place = in > 0 && out > 0 && is_in_place(call);
+  const auto* input = static_cast<const std::byte*>(call.input);
+  const auto* output = static_cast<const std::byte*>(call.output);
+  const std::less<const std::byte*> before;
+  const bool apart = in == 0 || out == 0 || !before(input, output + out) || !before(output, input + in);
+  if (!apart && !p.in_place)
+    return refused(call, fmt::format("input {} of {} bytes overlaps output {} of {} bytes, and not in place", call.input, in, call.output, out));
+  return {};
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,19 @@
+// What messages and reductions cost here, measured by rank 0 of a process's first group with the group's own operations, and
+// told to all: every rank plans by the same numbers. Cached for later groups of as many ranks.
+#pragma once
+
+#include <string>
+
+#include "collectives/group.h"
+#include "collectives/meeting.h"
+#include "collectives/schedule/cost_model.h"
+
+namespace railweave::collectives {
+
+// Every rank calls it; takes tens of milliseconds the first time. Errors: of the group or the store.
+Result<Costs> agree_on_costs(Group& group, MeetingPlace& place);
+
+std::string to_text(const Costs& costs);
+Result<Costs> costs_from_text(const std::string& text);
+
+}  // namespace railweave::collectives

@@ -1,0 +1,108 @@
+// A Group over an engine: takes calls, plans them, runs them in order on the group's links.
+//
+// Threads: calls from any; submissions_ has its own mutex, everything else is under the runner's lock.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "collectives/admission.h"
+#include "collectives/call.h"
+#include "collectives/execution.h"
+#include "collectives/links.h"
+#include "collectives/meeting.h"
+#include "collectives/messages.h"
+#include "collectives/planner.h"
+#include "collectives/runner.h"
+#include "collectives/scratch.h"
+#include "collectives/ticket.h"
+
+namespace railweave::collectives {
+
+class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
+ public:
+  EngineGroup(std::shared_ptr<Runner> runner, MeetingPlace place, const Options& options)
+      : runner_(std::move(runner)), place_(std::move(place)), options_(options) {}
+  ~EngineGroup() override;
+  // Once, before any other call: where the ranks are. From here on the runner drives it.
+  void join(std::unique_ptr<Links> links, Planner planner);
+  // From the next operation on. REQUIRES: every rank does so between the same two operations.
+  void plan_by(Planner planner);
+
+  int rank() const override { return options_.rank; }
+  int size() const override { return options_.size; }
+  WorkPtr all_gather(const void*, void*, std::size_t, DataType, Hints) override;
+  WorkPtr all_gather_v(const void*, void*, std::span<const std::size_t>, DataType, Hints) override;
+  WorkPtr reduce_scatter(const void*, void*, std::size_t, DataType, Reduction, Hints, double) override;
+  WorkPtr reduce_scatter_v(const void*, void*, std::span<const std::size_t>, DataType, Reduction, Hints, double) override;
+  WorkPtr all_reduce(const void*, void*, std::size_t, DataType, Reduction, Hints, double) override;
+  WorkPtr broadcast(const void*, void*, std::size_t, DataType, int root, Hints) override;
+  WorkPtr reduce(const void*, void*, std::size_t, DataType, Reduction, int root, Hints, double) override;
+  WorkPtr gather(const void*, void*, std::size_t, DataType, int root, Hints) override;
+  WorkPtr scatter(const void*, void*, std::size_t, DataType, int root, Hints) override;
+  WorkPtr all_to_all(const void*, void*, std::size_t, DataType, Hints) override;
+  WorkPtr all_to_all_v(const void*, void*, std::span<const std::size_t>, std::span<const std::size_t>, DataType, Hints) override;
+  WorkPtr barrier(Hints) override;
+  WorkPtr send(const void*, std::size_t, int to, std::uint32_t tag, Hints) override;
+  WorkPtr recv(void*, std::size_t, int from, std::uint32_t tag, Hints) override;
+  void abort(const std::string& why) override;
+
+  // --- Driven, under the runner's lock
+  bool advance() override;
+  bool busy() const override;
+  std::vector<std::function<void()>> take_callbacks() override { return std::exchange(callbacks_, {}); }
+
+ private:
+  static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
+  static constexpr std::size_t kPromptBytes = 64 * KiB;
+  static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
+
+  struct Submitted {
+    std::shared_ptr<Ticket> ticket;
+    Call call;
+    Message message;                       // of send and recv
+    bool is_message = false;
+  };
+  struct Running {
+    std::shared_ptr<Ticket> ticket;
+    Scratch::Block scratch;
+    std::unique_ptr<Execution> execution;
+  };
+
+  Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
+  WorkPtr submit(Call call);
+  WorkPtr submit(Message message, const Status& refused);
+  std::shared_ptr<Ticket> new_ticket();
+  void take_submissions();
+  Status start(Submitted submitted);
+  bool run(Status& failed);
+  Status hear_of_losses(bool moved);
+  void fail(Status why);
+  void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
+
+  const std::shared_ptr<Runner> runner_;
+  MeetingPlace place_;
+  const Options options_;
+
+  std::mutex submissions_mutex_;
+  std::deque<Submitted> submissions_;      // guarded by submissions_mutex_
+
+  std::unique_ptr<Links> links_;           // null once failed
+  std::unique_ptr<Messages> messages_;     // between two ranks
+  std::unique_ptr<Planner> planner_;
+  Admission<Submitted> admission_;
+  Scratch scratch_;
+  std::list<Running> running_;
+  std::uint64_t issued_[kClasses] = {};
+  Status failed_;                          // the first error sticks
+  TimePoint quiet_since_{};                // when something moved last, or the store was asked
+  std::vector<std::function<void()>> callbacks_;
+};
+
+}  // namespace railweave::collectives

@@ -1,0 +1,128 @@
+#include "collectives/execution.h"
+
+#include <cstring>
+
+#include "base/error.h"
+
+namespace railweave::collectives {
+
+Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Links& links, int channel,
+                     Class priority)
+    : plan_(std::move(plan)),
+      memory_(memory),
+      how_(how),
+      element_bytes_(size_bytes(how.type)),
+      partial_bytes_(partial_size_bytes(how.type)),
+      waits_for_(plan_->waits_for()),
+      steps_left_(plan_->schedule().steps.size()) {
+  flows_.reserve(plan_->flows().size());
+  for (const Plan::Flow& flow : plan_->flows()) {
+    FlowState& state = flows_.emplace_back();
+    state.flow = &flow;
+    if (flow.sends) {
+      state.out = &links.to(flow.peer, channel, priority);
+      for (const FlowState& other : flows_)
+        if (other.in != nullptr && other.flow->peer == flow.peer) state.twin = &other;
+    } else {
+      state.in = &links.from(flow.peer, channel);
+    }
+    state.turns().join(this);
+  }
+  for (std::uint32_t i = 0; i < waits_for_.size(); ++i)
+    if (waits_for_[i] == 0) became_ready(i);
+}
+
+Result<bool> Execution::advance() {
+  bool moved = false;
+  for (FlowState& flow : flows_) {
+    // Testing an unfinished request drives the session to that peer: once is enough.
+    const bool drive = flow.twin == nullptr || flow.twin->posted.empty();
+    if (const Status status = collect(flow, drive, moved); !status.ok()) return Links::lost(flow.flow->peer, status);
+    if (const Status status = post(flow, moved); !status.ok()) return Links::lost(flow.flow->peer, status);
+  }
+  if (!ready_.empty()) {  // one, then the network again
+    const std::uint32_t index = ready_.front();
+    ready_.pop_front();
+    run_local(index);
+    finish(index);
+    moved = true;
+  }
+  return moved;
+}
+
+Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
+  while (!flow.posted.empty()) {
+    const Posted& oldest = flow.posted.front();
+    if (!drive && !flow.stream()->ended(oldest.request)) return {};
+    RW_ASSIGN_OR_RETURN(const Progress progress, flow.stream()->test(oldest.request));
+    if (!progress.done) return {};
+    const std::uint32_t index = oldest.step;
+    flow.posted.pop_front();
+    const Step& step = plan_->step(index);
+    if (step.kind == Step::Kind::receive && progress.bytes != bytes_of(step.to))
+      return Status(Code::remote, Scope::session,
+                    "a message of " + std::to_string(progress.bytes) + " bytes where " + std::to_string(bytes_of(step.to)) +
+                        " were due: the ranks do not do the same operation");
+    finish(index);
+    moved = true;
+  }
+  return {};
+}
+
+Status Execution::post(FlowState& flow, bool& moved) {
+  const std::vector<std::uint32_t>& steps = flow.flow->steps;
+  if (flow.next == steps.size() || flow.stream() == nullptr || !flow.turns().has(this)) return {};
+  while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
+    RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));
+    if (request == nullptr) return {};
+    flow.posted.push_back({request, steps[flow.next++]});
+    moved = true;
+  }
+  if (flow.next == steps.size()) flow.turns().leave();
+  return {};
+}
+
+Result<Request*> Execution::post_step(FlowState& flow, const Step& step) {
+  if (flow.out) return flow.out->stream->post(source(step.from), bytes_of(step.from));
+  return flow.in->stream->post(target(step.to), bytes_of(step.to));
+}
+
+void Execution::run_local(std::uint32_t index) {
+  const Step& step = plan_->step(index);
+  if (step.kind == Step::Kind::copy) {
+    const std::byte* from = source(step.from);
+    std::byte* to = target(step.to);
+    if (from != to && step.to.count > 0) std::memcpy(to, from, bytes_of(step.to));
+    return;
+  }
+  operands_.clear();
+  for (const Piece& piece : plan_->operands(step)) operands_.push_back({source(piece), piece.form == Form::partial});
+  reduce(how_, operands_, target(step.to), step.to.form == Form::result, step.to.count);
+}
+
+void Execution::finish(std::uint32_t index) {
+  --steps_left_;
+  for (const std::uint32_t next : plan_->dependents(index))
+    if (--waits_for_[next] == 0) became_ready(next);
+}
+
+// Sends and receives are posted in their flow's order; the others whenever they can.
+void Execution::became_ready(std::uint32_t index) {
+  const Step::Kind kind = plan_->step(index).kind;
+  if (kind == Step::Kind::copy || kind == Step::Kind::reduce) ready_.push_back(index);
+}
+
+std::size_t Execution::bytes_of(const Piece& piece) const {
+  return piece.count * (piece.form == Form::partial ? partial_bytes_ : element_bytes_);
+}
+
+const std::byte* Execution::source(const Piece& piece) const {
+  return (piece.place == Place::input ? memory_.input : piece.place == Place::output ? memory_.output : memory_.scratch) +
+         piece.offset_bytes;
+}
+
+std::byte* Execution::target(const Piece& piece) const {
+  return (piece.place == Place::output ? memory_.output : memory_.scratch) + piece.offset_bytes;
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,97 @@
+#include "collectives/links.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace railweave::collectives {
+
+Links::Links(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener)
+    : engine_(std::move(engine)), rank_(rank), handles_(std::move(handles)), listener_(std::move(listener)) {}
+
+Links::~Links() = default;
+
+Status Links::lost(int peer, const Status& why) {
+  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
+}
+
+Outgoing& Links::to(int peer, int channel, Class priority) {
+  const auto [it, fresh] = outgoing_.try_emplace({peer, channel});
+  if (!fresh) return it->second;
+  Dialling& d = dialling_.emplace_back();
+  d.peer = peer;
+  d.channel = channel;
+  d.hello = {kMagic, std::uint32_t(rank_), std::uint32_t(channel), 0};
+  auto connector = engine_->connect(0, handles_[std::size_t(peer)], -1, priority);
+  if (connector.ok()) d.connector = std::move(*connector);  // else advance() tries again and tells why not
+  return it->second;
+}
+
+Incoming& Links::from(int peer, int channel) {
+  const auto [it, fresh] = incoming_.try_emplace({peer, channel});
+  if (fresh) ++awaited_;
+  return it->second;
+}
+
+Status Links::advance() {
+  for (auto d = dialling_.begin(); d != dialling_.end();) {
+    auto joined = advance(*d);
+    if (!joined.ok()) return lost(d->peer, joined.status());
+    if (*joined) outgoing_.at({d->peer, d->channel}).stream = std::move(d->stream);
+    d = *joined ? dialling_.erase(d) : d + 1;
+  }
+  return awaited_ > 0 ? accept() : Status();
+}
+
+Result<bool> Links::advance(Dialling& d) {
+  if (!d.stream) {
+    if (!d.connector) {
+      RW_ASSIGN_OR_RETURN(d.connector, engine_->connect(0, handles_[std::size_t(d.peer)], -1));
+    }
+    RW_ASSIGN_OR_RETURN(d.stream, d.connector->poll());
+    if (!d.stream) return false;
+    d.connector.reset();
+  }
+  if (d.request == nullptr) {
+    RW_ASSIGN_OR_RETURN(d.request, d.stream->post(&d.hello, sizeof d.hello));
+    if (d.request == nullptr) return false;
+  }
+  RW_ASSIGN_OR_RETURN(const Progress sent, d.stream->test(d.request));
+  return sent.done;
+}
+
+Status Links::accept() {
+  for (;;) {
+    RW_ASSIGN_OR_RETURN(std::unique_ptr<RecvStream> stream, listener_->accept());
+    if (!stream) break;
+    arrivals_.push_back(std::make_unique<Arrival>());
+    arrivals_.back()->stream = std::move(stream);
+  }
+  for (auto a = arrivals_.begin(); a != arrivals_.end();) {
+    auto known = advance(**a);
+    if (!known.ok() || *known) {
+      a = arrivals_.erase(a);  // a stream that failed before its hello was nobody's
+    } else {
+      ++a;
+    }
+  }
+  return {};
+}
+
+Result<bool> Links::advance(Arrival& a) {
+  if (a.request == nullptr) {
+    RW_ASSIGN_OR_RETURN(a.request, a.stream->post(&a.hello, sizeof a.hello));
+    if (a.request == nullptr) return false;
+  }
+  RW_ASSIGN_OR_RETURN(const Progress got, a.stream->test(a.request));
+  if (!got.done) return false;
+  if (got.bytes != sizeof a.hello || a.hello.magic != kMagic || a.hello.rank >= handles_.size())
+    return Status(Code::remote, Scope::stream, "a stream without a hello of ours");
+  const auto [it, fresh] = incoming_.try_emplace({int(a.hello.rank), int(a.hello.channel)});
+  if (it->second.stream) return Status(Code::remote, Scope::stream, "a second stream of one channel");
+  if (!fresh) --awaited_;
+  it->second.stream = std::move(a.stream);
+  return true;
+}
+
+}  // namespace railweave::collectives

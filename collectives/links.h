@@ -1,0 +1,90 @@
+// The streams between one rank of a group and the others, made when they are first wanted. Many operations share them:
+// a stream belongs to one operation at a time, in issue order (Turns).
+//
+// Wire: the first message on every stream is a Hello (links.cc), which tells whose it is; what follows is the operations'.
+// Threads: under the runner's lock. Errors: of a stream or a connection, final; they name the rank.
+// Life: destroying it closes every stream; memory of unfinished requests is not touched any more.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "railweave/endpoint.h"
+
+namespace railweave::collectives {
+
+// Who may post on a stream: operations line up when they start, and leave when they have posted all they have for it.
+class Turns {
+ public:
+  void join(const void* operation) { line_.push_back(operation); }
+  bool has(const void* operation) const { return !line_.empty() && line_.front() == operation; }
+  // REQUIRES: has(operation).
+  void leave() { line_.pop_front(); }
+
+ private:
+  std::deque<const void*> line_;
+};
+
+struct Outgoing {
+  std::unique_ptr<SendStream> stream;      // null until connected
+  Turns turns;
+};
+
+struct Incoming {
+  std::unique_ptr<RecvStream> stream;      // null until the peer's hello came
+  Turns turns;
+};
+
+class Links {
+ public:
+  // `handles`: every rank's listener, by rank; `listener` is our own.
+  Links(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener);
+  ~Links();
+
+  // The same object for good. `channel`: numbered by the caller, the same at both ends; `priority` of its first use counts.
+  Outgoing& to(int peer, int channel, Class priority);
+  Incoming& from(int peer, int channel);
+  // Goes on with what is being connected; next to nothing when nothing is.
+  Status advance();
+  // The status with the rank's name in front of it.
+  static Status lost(int peer, const Status& why);
+
+ private:
+  struct Hello {
+    std::uint32_t magic = 0, rank = 0, channel = 0, reserved = 0;
+  };
+  struct Dialling {
+    int peer = 0, channel = 0;
+    std::unique_ptr<Connector> connector;
+    std::unique_ptr<SendStream> stream;    // its hello is on the way
+    Request* request = nullptr;
+    Hello hello;
+  };
+  struct Arrival {
+    std::unique_ptr<RecvStream> stream;
+    Request* request = nullptr;
+    Hello hello;
+  };
+
+  Result<bool> advance(Dialling& dialling);
+  Result<bool> advance(Arrival& arrival);
+  Status accept();
+
+  static constexpr std::uint32_t kMagic = 0x314c4352;  // "RCL1"
+  const std::shared_ptr<Engine> engine_;
+  const int rank_;
+  const std::vector<Handle> handles_;
+  const std::unique_ptr<Listener> listener_;
+  std::map<std::pair<int, int>, Outgoing> outgoing_;   // peer, channel
+  std::map<std::pair<int, int>, Incoming> incoming_;
+  std::deque<Dialling> dialling_;          // requests point into them
+  std::deque<std::unique_ptr<Arrival>> arrivals_;
+  int awaited_ = 0;                        // incoming without a stream
+};
+
+}  // namespace railweave::collectives

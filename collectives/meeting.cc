@@ -1,0 +1,75 @@
+#include "collectives/meeting.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+
+namespace railweave::collectives {
+namespace {
+
+std::string listed(const std::vector<int>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
+  return ranks.size() > kShown ? text + fmt::format(" and {} more", ranks.size() - kShown) : text;
+}
+
+}  // namespace
+
+Result<std::vector<Handle>> MeetingPlace::exchange(const Handle& own) {
+  const TimePoint give_up = now() + options_.timeout;
+  told_.push_back(key(fmt::format("rank/{}", options_.rank)));
+  RW_TRY(store_->set(told_.back(), std::string(reinterpret_cast<const char*>(own.data()), own.size())));
+  std::vector<Handle> handles(std::size_t(options_.size), Handle{});
+  std::vector<int> missing;
+  for (int r = 0; r < options_.size; ++r) {
+    // Once the time is up the rest are asked for without waiting: the message names all that are missing.
+    auto value = store_->get(key(fmt::format("rank/{}", r)), std::max<Nanos>(give_up - now(), Nanos(0)));
+    if (!value.ok() && value.status().code() != Code::timed_out) return value.status();
+    if (!value.ok()) {
+      missing.push_back(r);
+    } else if (value->size() != kHandleBytes) {
+      return Status(Code::remote, Scope::engine,
+                    fmt::format("group '{}': what rank {} told is {} bytes, not {}", options_.name, r, value->size(), kHandleBytes));
+    } else {
+      std::memcpy(handles[std::size_t(r)].data(), value->data(), kHandleBytes);
+    }
+  }
+  if (missing.empty()) {
+    std::string drawn;
+    for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
+    RW_ASSIGN_OR_RETURN(life_, agree("life", drawn));
+    return handles;
+  }
+  return Status(Code::timed_out, Scope::engine,
+                fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name, options_.size, listed(missing),
+                            double(options_.timeout.count()) / 1e9));
+}
+
+Result<std::string> MeetingPlace::agree(const std::string& what, const std::string& value) {
+  if (options_.rank != 0) return store_->get(key(what), options_.timeout);
+  told_.push_back(key(what));
+  RW_TRY(store_->set(told_.back(), value));
+  return value;
+}
+
+void MeetingPlace::tidy_up() {
+  for (const std::string& told : told_) (void)store_->remove(told);  // a store that is gone has nothing left
+  told_.clear();
+}
+
+void MeetingPlace::blame(const std::string& why) {
+  if (blamed().empty()) (void)store_->set(key("lost/" + life_), why);
+}
+
+std::string MeetingPlace::blamed() {
+  auto why = store_->get(key("lost/" + life_), Nanos(0));
+  return why.ok() ? *why : "";
+}
+
+}  // namespace railweave::collectives

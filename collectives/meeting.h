@@ -1,0 +1,39 @@
+// How the ranks of a group find each other: every rank's handle by way of the store.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/group.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::collectives {
+
+// Keys of one group in its store, all under its name.
+class MeetingPlace {
+ public:
+  MeetingPlace(std::shared_ptr<Store> store, Group::Options options) : store_(std::move(store)), options_(std::move(options)) {}
+
+  // Tells ours and waits for all; by rank. Errors: timed_out, naming the ranks that did not come.
+  Result<std::vector<Handle>> exchange(const Handle& own);
+  // REQUIRES: exchange() first. One value for all: rank 0's.
+  Result<std::string> agree(const std::string& key, const std::string& value);
+  // All are through with exchange() and agree(): what we told is taken out of the store.
+  void tidy_up();
+
+  // The first of the group to notice a loss tells the others who is to blame.
+  void blame(const std::string& why);
+  // What somebody said, or empty. One question to the store, without waiting for an answer to come.
+  std::string blamed();
+
+ private:
+  std::string key(const std::string& what) const { return options_.name + "/" + what; }
+
+  const std::shared_ptr<Store> store_;
+  const Group::Options options_;
+  std::vector<std::string> told_;
+  std::string life_;                       // drawn by rank 0: a later group of this name is another
+};
+
+}  // namespace railweave::collectives

@@ -1,0 +1,104 @@
+// Point-to-point messages of a group: by tag, in order, from anyone.
+//
+// Between two ranks, each way, a control channel carries Envelopes and a payload channel carries the bodies of messages that
+// are too long to ride in one. A sender offers; the receiver, once somebody wants the message, clears it; bodies come in the
+// order they were cleared. So a message that nobody wants holds up none behind it.
+// Threads: under the runner's lock. Memory: a receive's is untouched once it is over, or the group's Links are gone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "collectives/links.h"
+#include "collectives/ticket.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::collectives {
+
+struct Message {
+  bool sends = false;
+  int peer = 0;                            // kAnySource: a receive from anyone
+  std::uint32_t tag = 0;
+  const void* source = nullptr;
+  void* target = nullptr;
+  std::size_t bytes = 0;                   // of a receive: its room
+};
+
+class Messages {
+ public:
+  // `done(ticket, status, source, bytes)` ends a message's ticket.
+  using Done = std::function<void(Ticket&, Status, int, std::size_t)>;
+  Messages(Links& links, int ranks, int first_channel, Done done);
+
+  void add(std::shared_ptr<Ticket> ticket, const Message& message);
+  // True: something moved. Errors name the rank.
+  Result<bool> advance();
+  bool busy() const { return unfinished_ > 0; }
+  // Every ticket that is not over, which are ours no longer.
+  std::vector<std::shared_ptr<Ticket>> abandon();
+
+ private:
+  static constexpr std::size_t kInlineMax = 8 * 1024;
+  static constexpr std::size_t kUnclaimedMax = 256;      // offers that nobody wants, of one peer; then it is not listened to
+
+  struct Envelope {
+    enum Kind : std::uint32_t { offer = 1, clear = 2 };
+    std::uint32_t kind = 0, tag = 0;
+    std::uint64_t id = 0, bytes = 0;
+    std::uint32_t has_body = 0, reserved = 0;            // offer: the message itself follows
+  };
+  struct Parcel {
+    std::shared_ptr<Ticket> ticket;
+    Message message;
+    std::uint64_t id = 0;
+  };
+  struct Outbox {
+    std::vector<std::byte> data;
+    Request* request = nullptr;
+    std::shared_ptr<Ticket> ends;                        // over with it: its body rides in here
+  };
+  struct Body {
+    std::shared_ptr<Ticket> ticket;
+    Message message;
+    std::size_t bytes = 0;
+    Request* request = nullptr;
+  };
+  struct Offer {
+    Envelope envelope;
+    std::vector<std::byte> body;
+  };
+  struct Peer {
+    std::uint64_t next_id = 0;
+    std::deque<std::unique_ptr<Outbox>> outboxes;        // envelopes to it, in order
+    std::map<std::uint64_t, Parcel> offered;             // sends that it has not cleared
+    std::deque<Body> bodies_out, bodies_in;
+    std::vector<std::byte> inbox;                        // an envelope from it is due here
+    Request* inbox_request = nullptr;
+    std::deque<Offer> offers;                            // that nobody wanted so far
+    bool listens = false;
+  };
+
+  void put(int to, const Envelope& envelope, const void* body, std::shared_ptr<Ticket> ends);
+  Result<bool> write(int rank, Peer& peer);
+  Result<bool> listen(int rank, Peer& peer);
+  Result<bool> move_bodies(int rank, Peer& peer);
+  Status heard(int rank, Peer& peer, std::span<const std::byte> data);
+  bool match(int rank, Peer& peer);
+  void claim(int rank, Peer& peer, Offer& offer, Parcel& wanted);
+  void end(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
+
+  Links& links_;
+  const int control_channel_, body_channel_;
+  const Done done_;
+  std::vector<Peer> peers_;
+  std::deque<Parcel> wanted_;                            // receives without a message, in order
+  int unfinished_ = 0;
+};
+
+}  // namespace railweave::collectives

@@ -1,0 +1,78 @@
+// Drives every group of the process: whoever waits does, one at a time, and one thread when nobody waits.
+//
+// Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network under it.
+// The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::collectives {
+
+// What is driven. All calls under the runner's lock.
+class Driven {
+ public:
+  // True: something moved.
+  virtual bool advance() = 0;
+  // Has operations that are not over.
+  virtual bool busy() const = 0;
+  // What is to be called now that operations are over; called without the lock.
+  virtual std::vector<std::function<void()>> take_callbacks() = 0;
+
+ protected:
+  ~Driven() = default;
+};
+
+class Runner {
+ public:
+  // The process's one; made at first use, gone with its last holder. Errors: exhausted (no thread to be had).
+  static Result<std::shared_ptr<Runner>> shared();
+  ~Runner();
+
+  void add(Driven& driven);
+  // After return nobody drives it.
+  void remove(Driven& driven);
+
+  // There is something new to do. `promptly`: also if nobody should come to wait; else the thread may take a millisecond.
+  void submitted(bool promptly);
+  // Drives until `over` or the deadline: what it said last. Must not be called from a callback.
+  bool drive_until(const std::function<bool()>& over, TimePoint deadline);
+  // One pass, unless somebody else is at it.
+  void drive_once();
+  // For what must not meet a pass.
+  std::unique_lock<std::mutex> lock() { return std::unique_lock(driving_); }
+
+ private:
+  // What the thread sleeps on. Its own share: the last holder of the runner may be a callback that the thread runs.
+  struct Bell {
+    std::atomic<bool> busy{false};           // somebody has unfinished operations, as of the last pass or submission
+    std::atomic<int> waiters{0};             // threads in drive_until()
+    std::atomic<bool> deep{false};           // the thread sleeps until it is woken
+    std::mutex mutex;
+    std::condition_variable rung;
+    bool stopping = false;                   // guarded by mutex
+    bool asked = false;                      // guarded by mutex
+
+    bool wait();                             // until the thread is needed. False: the runner ends
+  };
+
+  Runner() : bell_(std::make_shared<Bell>()) {}
+  enum class Pass { moved, idle, elsewhere };
+  Pass pass();
+  static void loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> runner);
+
+  std::mutex driving_;
+  std::vector<Driven*> driven_;              // guarded by driving_
+  const std::shared_ptr<Bell> bell_;
+  std::thread thread_;
+};
+
+}  // namespace railweave::collectives

@@ -1,0 +1,32 @@
+// What goes between a TcpStore's client and its server: length-prefixed frames of at most kFrameBytesMax, in the byte order
+// of little-endian machines.
+//   request:  u32 length, u8 kind, u32 timeout_ms, u32 key length, key, value
+//   answer:   u32 length, u8 found (1) or not (0), value
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace railweave::collectives {
+
+inline constexpr std::size_t kFrameBytesMax = 128 * 1024;
+
+struct StoreRequest {
+  enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3 };
+  Kind kind = Kind::get;
+  std::uint32_t timeout_ms = 0;
+  std::string key, value;
+};
+
+std::string encode(const StoreRequest& request);
+std::string encode_answer(bool found, std::string_view value);
+
+// The first whole frame of `inbox`, without its length; taken out of it. Nothing: more bytes are needed.
+std::optional<std::string> take_frame(std::string& inbox);
+// The peer speaks something else: its frame can never be whole.
+bool impossible(const std::string& inbox);
+std::optional<StoreRequest> decode(const std::string& frame);
+
+}  // namespace railweave::collectives

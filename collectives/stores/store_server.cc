@@ -1,0 +1,142 @@
+#include "collectives/stores/store_server.h"
+
+#include <errno.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collectives/stores/sockets.h"
+
+namespace railweave::collectives {
+
+Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, std::uint16_t port) {
+  std::uint16_t served = 0;
+  RW_ASSIGN_OR_RETURN(OwnedFd listener, listen_at(host, port, served));
+  OwnedFd stop(::eventfd(0, EFD_CLOEXEC));
+  if (!stop) return system_error(Scope::engine, "eventfd");
+  std::unique_ptr<StoreServer> server(new StoreServer(std::move(listener), std::move(stop), served));
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the application's threads
+  Status status;
+  try {
+    server->thread_ = std::thread([s = server.get()] { s->loop(); });
+  } catch (const std::system_error& e) {
+    status = Status(Code::exhausted, Scope::engine, std::string("cannot start the store's thread: ") + e.what());
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!status.ok()) return status;
+  return server;
+}
+
+StoreServer::StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port)
+    : listener_(std::move(listener)), stop_(std::move(stop)), port_(port) {}
+
+StoreServer::~StoreServer() {
+  if (!thread_.joinable()) return;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t n = ::write(stop_.get(), &one, sizeof one);
+  thread_.join();
+}
+
+void StoreServer::loop() {
+  for (;;) {
+    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0}, {listener_.get(), short(clients_.size() < kClientsMax ? POLLIN : 0), 0}};
+    for (const Client& c : clients_) watched.push_back({c.fd.get(), short(POLLIN | (c.outbox.empty() ? 0 : POLLOUT)), 0});
+    if (::poll(watched.data(), watched.size(), timeout_ms()) < 0 && errno != EINTR) return;
+    if (watched[0].revents != 0) return;
+    auto seen = watched.begin() + 2;
+    for (Client& c : clients_) {
+      if (seen->revents & POLLOUT) write_out(c);
+      if (seen->revents & (POLLIN | POLLHUP | POLLERR)) hear(c);
+      ++seen;
+    }
+    if (watched[1].revents != 0) accept_clients();
+    give_up_late_gets();
+    clients_.remove_if([](const Client& c) { return c.closed; });
+  }
+}
+
+void StoreServer::accept_clients() {
+  OwnedFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd) return;
+  clients_.emplace_back().fd = std::move(fd);
+}
+
+void StoreServer::hear(Client& client) {
+  char part[16 * 1024];
+  const ssize_t n = ::recv(client.fd.get(), part, sizeof part, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) {
+    client.closed = true;
+    return;
+  }
+  client.inbox.append(part, std::size_t(n));
+  while (!client.closed) {
+    const std::optional<std::string> frame = take_frame(client.inbox);
+    if (!frame) break;
+    const std::optional<StoreRequest> request = decode(*frame);
+    request ? serve(client, *request) : void(client.closed = true);
+  }
+  if (impossible(client.inbox)) client.closed = true;
+}
+
+void StoreServer::serve(Client& client, const StoreRequest& request) {
+  switch (request.kind) {
+    case StoreRequest::Kind::set:
+      values_[request.key] = request.value;
+      answer(client, true, "");
+      for (Client& c : clients_)
+        if (c.waiting && c.waits_for == request.key) answer(c, true, request.value);
+      return;
+    case StoreRequest::Kind::remove:
+      values_.erase(request.key);
+      return answer(client, true, "");
+    case StoreRequest::Kind::get:
+      if (const auto it = values_.find(request.key); it != values_.end()) return answer(client, true, it->second);
+      client.waits_for = request.key;
+      client.gives_up = now() + std::chrono::milliseconds(request.timeout_ms);
+      client.waiting = true;
+  }
+}
+
+void StoreServer::answer(Client& client, bool found, const std::string& value) {
+  client.waiting = false;
+  client.outbox += encode_answer(found, value);
+  write_out(client);
+}
+
+void StoreServer::write_out(Client& client) {
+  while (!client.outbox.empty()) {
+    const ssize_t n = ::send(client.fd.get(), client.outbox.data(), client.outbox.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno != EAGAIN) client.closed = true;
+    if (n < 0) return;
+    client.outbox.erase(0, std::size_t(n));
+  }
+}
+
+void StoreServer::give_up_late_gets() {
+  const TimePoint t = now();
+  for (Client& c : clients_)
+    if (c.waiting && c.gives_up <= t) answer(c, false, "");
+}
+
+int StoreServer::timeout_ms() const {
+  TimePoint first = TimePoint::max();
+  for (const Client& c : clients_)
+    if (c.waiting) first = std::min(first, c.gives_up);
+  if (first == TimePoint::max()) return -1;
+  return int(std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(first - now()).count(), 0, 60'000));
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,54 @@
+// The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
+// Life: the destructor stops the thread and closes every client. Clients that speak nonsense are closed, silent ones kept.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/fd.h"
+#include "collectives/stores/store_frames.h"
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::collectives {
+
+class StoreServer {
+ public:
+  static constexpr std::size_t kClientsMax = 4096;
+
+  static Result<std::unique_ptr<StoreServer>> start(const std::string& host, std::uint16_t port);
+  ~StoreServer();
+  std::uint16_t port() const { return port_; }
+
+ private:
+  struct Client {
+    OwnedFd fd;
+    std::string inbox, outbox;
+    std::string waits_for;               // key of an unanswered get
+    TimePoint gives_up = TimePoint::max();
+    bool waiting = false, closed = false;
+  };
+
+  StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port);
+  // --- its thread only
+  void loop();
+  void accept_clients();
+  void hear(Client& client);
+  void serve(Client& client, const StoreRequest& request);
+  void answer(Client& client, bool found, const std::string& value);
+  void write_out(Client& client);
+  void give_up_late_gets();
+  int timeout_ms() const;
+
+  const OwnedFd listener_, stop_;
+  const std::uint16_t port_;
+  std::list<Client> clients_;
+  std::map<std::string, std::string> values_;
+  std::thread thread_;
+};
+
+}  // namespace railweave::collectives

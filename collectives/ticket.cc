@@ -1,0 +1,45 @@
+#include "collectives/ticket.h"
+
+#include <fmt/core.h>
+
+#include "base/clock.h"
+
+namespace railweave::collectives {
+
+bool Ticket::test() {
+  if (!over()) runner_->drive_once();
+  return over();
+}
+
+Status Ticket::wait(Nanos timeout) {
+  const TimePoint start = now();
+  const TimePoint deadline = timeout > TimePoint::max() - start ? TimePoint::max() : start + timeout;
+  if (runner_->drive_until([this] { return over(); }, deadline)) return status_;
+  return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
+}
+
+void Ticket::abort() {
+  if (!over()) abort_group_("aborted by its caller");
+}
+
+void Ticket::when_over(std::function<void(const Status&)> callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!over()) return callbacks_.push_back(std::move(callback));
+  }
+  callback(status_);
+}
+
+std::vector<std::function<void()>> Ticket::finish(Status status, int source, std::size_t bytes) {
+  std::vector<std::function<void()>> calls;
+  const std::lock_guard lock(mutex_);
+  status_ = std::move(status);
+  source_ = source;
+  bytes_ = bytes;
+  for (auto& callback : callbacks_) calls.push_back([callback = std::move(callback), why = status_] { callback(why); });
+  callbacks_.clear();
+  over_.store(true, std::memory_order_release);
+  return calls;
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,130 @@
+#include "collectives/group.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using namespace std::chrono_literals;
+using collectives::DataType;
+using collectives::Group;
+using collectives::Hints;
+using collectives::Reduction;
+using collectives::WorkPtr;
+
+TEST(Group, all_reduce__the_sum_everywhere) {
+  for (int size : {1, 2, 3, 5}) {
+    Ranks ranks(size);
+    for (std::size_t count : {0, 1, 7, 4096, 300'001}) {
+      ranks.run([&](int rank, Group& group) {
+        std::vector<float> in(count), out(count, -1);
+        for (std::size_t i = 0; i < count; ++i) in[i] = float(rank + 1) * float(i % 97);
+        EXPECT_EQ(outcome(group.all_reduce(in.data(), out.data(), count, DataType::float32, Reduction::sum)), "ok");
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < count; ++i) wrong += out[i] != float(size * (size + 1) / 2) * float(i % 97);
+        EXPECT_EQ(wrong, 0u) << size << " ranks, " << count << " elements";
+      });
+    }
+  }
+}
+
+TEST(Group, operations__many_at_once_match_in_issue_order) {
+  Ranks ranks(3);
+  ranks.run([&](int rank, Group& group) {
+    constexpr int kOperations = 60;
+    std::vector<std::vector<std::int64_t>> data(kOperations);
+    std::vector<WorkPtr> works;
+    for (int k = 0; k < kOperations; ++k) {
+      data[std::size_t(k)].assign(std::size_t(1 + k * 997 % 5000), rank + k);
+      Hints hints;
+      hints.priority = Class(k % 3);
+      auto* at = data[std::size_t(k)].data();
+      works.push_back(group.all_reduce(at, at, data[std::size_t(k)].size(), DataType::int64, Reduction::sum, hints));
+    }
+    for (int k = kOperations - 1; k >= 0; --k) EXPECT_EQ(outcome(works[std::size_t(k)]), "ok");
+    for (int k = 0; k < kOperations; ++k)
+      for (const std::int64_t v : data[std::size_t(k)]) ASSERT_EQ(v, 3 + 3 * k);
+  });
+}
+
+TEST(Group, when_over__called_once_also_without_anyone_who_waits) {
+  Ranks ranks(2);
+  std::atomic<int> called{0};
+  ranks.run([&](int, Group& group) {
+    static int value[2] = {1, 1};
+    int out = 0;
+    auto work = group.all_reduce(&value[group.rank()], &out, 1, DataType::int32, Reduction::sum);
+    work->when_over([&](const Status& status) { called += status.ok() ? 1 : 100; });
+    for (int i = 0; i < 2000 && called < 2; ++i) std::this_thread::sleep_for(1ms);
+    work->when_over([&](const Status& status) { called += status.ok() ? 10 : 100; });
+    EXPECT_EQ(out, 2);
+  });
+  EXPECT_EQ(called, 22);
+}
+
+TEST(Group, create__names_the_ranks_that_do_not_come) {
+  Folder folder;
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+  Config config;
+  config.interfaces = "=lo";
+  config.stats_dir.clear();
+  auto engine = Engine::start(config);
+  ASSERT_TRUE(engine.ok());
+  auto group = Group::create(*engine, store, {"lonely", 1, 4, 100ms});
+  ASSERT_FALSE(group.ok());
+  EXPECT_NE(group.status().message().find("rank 0, 2, 3 did not come"), std::string::npos) << group.status().message();
+}
+
+TEST(Group, rank_that_leaves__is_named_everywhere_soon) {
+  Ranks ranks(4);
+  ranks.run([&](int rank, Group& group) {
+    if (rank == 2) return;
+    std::vector<float> data(1'000'000, 1);
+    auto work = group.all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum);
+    if (rank == 0) {
+      std::this_thread::sleep_for(100ms);
+      ranks.leave(2);
+    }
+    const std::string said = outcome(work, 10s);
+    EXPECT_NE(said.find("rank 2 is lost"), std::string::npos) << "rank " << rank << ": " << said;
+  });
+}
+
+TEST(Group, abort__returns_every_waiter) {
+  Ranks ranks(3);
+  ranks.run([&](int rank, Group& group) {
+    if (rank == 2) return std::this_thread::sleep_for(300ms);
+    int value = 1, out = 0;
+    auto work = group.all_reduce(&value, &out, 1, DataType::int32, Reduction::sum);
+    const auto aborted = [](const std::string& said) { return said.find("aborted by its caller") != std::string::npos; };
+    std::thread second([&] { EXPECT_TRUE(aborted(outcome(work, 10s))); });
+    std::thread aborts([&] {
+      std::this_thread::sleep_for(50ms);
+      if (rank == 0) work->abort();
+    });
+    EXPECT_TRUE(aborted(outcome(work, 10s)));
+    second.join();
+    aborts.join();
+    EXPECT_NE(outcome(group.barrier(), 1s), "ok");
+  });
+}
+
+TEST(Group, arguments__refused_alone) {
+  Ranks ranks(2);
+  ranks.run([&](int, Group& group) {
+    std::vector<float> data(10);
+    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data() + 1, 5, DataType::float32, Reduction::sum)).find("overlaps"), std::string::npos);
+    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data(), 5, DataType::float32, Reduction::band)).find("no band of float32"), std::string::npos);
+    EXPECT_NE(outcome(group.broadcast(data.data(), data.data(), 5, DataType::float32, 2)).find("root 2 of 2 ranks"), std::string::npos);
+    EXPECT_NE(outcome(group.all_gather(data.data(), nullptr, 5, DataType::float32)).find("no output"), std::string::npos);
+    EXPECT_EQ(outcome(group.barrier()), "ok");
+  });
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test

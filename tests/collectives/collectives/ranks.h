@@ -1,0 +1,47 @@
+// Ranks as threads of this process, each with an engine of its own on loopback, that meet in a folder.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "collectives/group.h"
+
+namespace railweave::collectives_test {
+
+class Folder {
+ public:
+  Folder();
+  ~Folder();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class Ranks {
+ public:
+  // Fails the test if they do not come together.
+  explicit Ranks(int size, const std::string& name = "test");
+  int size() const { return int(groups_.size()); }
+  collectives::Group& group(int rank) { return *groups_[std::size_t(rank)]; }
+  // `work` of every rank at once, each on a thread; returns when all have.
+  void run(const std::function<void(int rank, collectives::Group& group)>& work);
+  // The rank goes away with its engine.
+  void leave(int rank);
+
+  // Another group of the same engines and the same store.
+  std::vector<std::shared_ptr<collectives::Group>> another(const std::string& name);
+
+ private:
+  Folder folder_;
+  std::shared_ptr<collectives::Store> store_;
+  std::vector<std::shared_ptr<Engine>> engines_;
+  std::vector<std::shared_ptr<collectives::Group>> groups_;
+};
+
+// "ok", or the message.
+std::string outcome(const collectives::WorkPtr& work, Nanos timeout = std::chrono::seconds(30));
+
+}  // namespace railweave::collectives_test
