@@ -5,6 +5,8 @@
 // at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
 #pragma once
 
+#include <poll.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -91,6 +93,10 @@ class Lane {
   virtual Status finish_writing() = 0;
   // Pollable descriptor, -1 if none.
   virtual int descriptor() const = 0;
+  // The caller is about to wait on descriptor(), level-triggered, for what is answered: POLLIN, which tells of input and of
+  // the peer's end, and, where `writing`, whatever tells of room for what write() left. 0: there is something to read or
+  // write already. Holds until the descriptor was ready, or read() or write() moved something.
+  virtual short prepare_to_wait(bool writing) { return short(POLLIN | (writing ? POLLOUT : 0)); }
 };
 
 }  // namespace railweave::wire

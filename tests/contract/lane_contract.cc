@@ -4,6 +4,7 @@ namespace railweave::wire::contract {
 
 std::vector<LaneFactory> all_factories() {
   std::vector<LaneFactory> all = tcp_factories();
+  for (LaneFactory& shm : shm_factories()) all.push_back(std::move(shm));
   for (LaneFactory& sim : sim_factories()) all.push_back(std::move(sim));
   return all;
 }

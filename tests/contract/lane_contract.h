@@ -29,6 +29,7 @@ inline void PrintTo(const LaneFactory& factory, std::ostream* out) { *out << fac
 // One per wire and way to use it.
 std::vector<LaneFactory> tcp_factories();
 std::vector<LaneFactory> sim_factories();
+std::vector<LaneFactory> shm_factories();
 std::vector<LaneFactory> all_factories();
 
 class LaneContract : public ::testing::TestWithParam<LaneFactory> {

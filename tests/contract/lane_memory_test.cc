@@ -56,6 +56,19 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
   turn_until([&] { return far.arrived == near.taken && near.freed == near.taken; });
 }
 
+TEST_P(LaneMemory, withdraw_of_a_send_that_is_half_read) {
+  constexpr std::size_t kFrame = 300'000;
+  Pages pages(kFrame);
+  near.address_last(far.expect(near.queue_from(pages.all().first(kFrame))));
+  send(near, far, 5000);
+  for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
+  read_into_payload();
+  pair.near->withdraw_payload(pages.all());
+  pages.take_away();
+  finish();
+  EXPECT_EQ(far.arrived, 2u);
+}
+
 TEST_P(LaneMemory, withdraw_of_other_memory_changes_nothing) {
   Pages other(4096);
   for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);

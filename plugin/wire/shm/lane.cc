@@ -1,0 +1,101 @@
+#include "wire/shm/lane.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace railweave::wire {
+namespace {
+
+constexpr std::uint32_t kIdleReadsPerLook = 32;  // a look costs a system call; it tells of a peer that died
+// Nothing here measures how long the other process takes to look: a turn of a poller, about.
+constexpr Nanos kTurn = std::chrono::microseconds(5);
+
+constexpr int index_written_by(ShmLane::End end) { return end == ShmLane::End::maker ? 0 : 1; }
+
+}  // namespace
+
+ShmLane::ShmLane(OwnedFd socket, shm::SharedObject object, End end, const ShmLaneOptions& options)
+    : secret_(random_id()),
+      object_(std::move(object)),
+      peer_(std::move(socket)),
+      mine_(object_.direction(index_written_by(end))),
+      reader_(object_.direction(1 - index_written_by(end)), object_.ring(1 - index_written_by(end)),
+              object_.direction(1 - index_written_by(end)).waits, peer_, options.one_copy),
+      writer_(mine_, object_.ring(index_written_by(end)), object_.direction(1 - index_written_by(end)).waits, peer_,
+              options.one_copy) {
+  object_.close_fd();
+  tell_secret(mine_);
+}
+
+void ShmLane::tell_secret(shm::Direction& mine) {
+  for (std::size_t i = 0; i < secret_.size(); ++i) mine.secret[i].store(secret_[i], std::memory_order_relaxed);
+  mine.secret_address.store(reinterpret_cast<std::uintptr_t>(secret_.data()), std::memory_order_release);
+}
+
+Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
+  if (std::exchange(slept_, false)) peer_.hear();
+  if (!failure_.ok()) return failure_;
+  Result<Moved> moved = reader_.read(handler, budget_bytes);
+  if (!moved.ok()) return failure_ = moved.status();
+  // After reading: who has read an ack finds the frames it is about released.
+  if (Status s = writer_.reap(handler); !s.ok()) return failure_ = s;
+  if (!moved->blocked || moved->bytes > 0) {
+    idle_reads_ = 0;
+    return moved;
+  }
+  if (++idle_reads_ % kIdleReadsPerLook == 0) peer_.look();
+  // What it put before it ended is to be read first.
+  if ((peer_.gone() || reader_.finished()) && !reader_.has_input())
+    return failure_ = peer_.closed(reader_.inside_frame());
+  return moved;
+}
+
+Result<Moved> ShmLane::write(LaneHandler& handler) {
+  if (peer_.gone()) return Moved{0, true};
+  return writer_.write(handler);
+}
+
+short ShmLane::prepare_to_wait(bool writing) {
+  slept_ = true;
+  mine_.waits.store(shm::kForInput | (writing ? shm::kForRoom : 0u), std::memory_order_seq_cst);
+  const bool input = failure_.ok() && (reader_.has_input() || reader_.finished() || peer_.gone());
+  if (!input && !writer_.is_asked_to_copy() && !(writing && writer_.could_move())) return POLLIN;
+  mine_.waits.store(0, std::memory_order_relaxed);
+  return 0;
+}
+
+LaneHealth ShmLane::health() {
+  LaneHealth h;
+  h.acknowledged_bytes = writer_.acknowledged_bytes();
+  h.outstanding_bytes = writer_.taken_bytes() - h.acknowledged_bytes;
+  h.min_rtt = kTurn;
+  return h;
+}
+
+LaneStats ShmLane::stats() const {
+  LaneStats s;
+  s.rail = "shm";
+  s.local_address = "pid " + std::to_string(::getpid());
+  s.remote_address = "pid " + std::to_string(peer_.pid());
+  s.bytes_sent = writer_.payload_bytes();
+  s.frames_sent = writer_.frames();
+  s.write_calls = peer_.wakes();
+  s.bytes_received = reader_.payload_bytes();
+  s.frames_received = reader_.frames();
+  s.read_calls = peer_.fetches();
+  s.min_rtt = kTurn;
+  return s;
+}
+
+Status ShmLane::finish_writing() {
+  writer_.finish_writing();
+  return Status();
+}
+
+}  // namespace railweave::wire

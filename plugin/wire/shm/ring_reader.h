@@ -1,0 +1,70 @@
+// The receiving half of a ShmLane: takes records from the ring, and payload from there or from the peer's memory,
+// straight to the place that the session names.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "wire/shm/layout.h"
+#include "wire/shm/peer.h"
+#include "wire/wire.h"
+
+namespace railweave::wire::shm {
+
+class RingReader {
+ public:
+  // `shared` and `ring` are of the direction that the peer writes; `peer_waits` are its end's.
+  RingReader(Direction& shared, const std::byte* ring, std::atomic<std::uint32_t>& peer_waits, Peer& peer,
+             bool may_fetch);
+
+  // See Lane::read, but for the peer's end: a ring that is empty is merely blocked. After an error the same error
+  // again.
+  Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes);
+  void withdraw(std::span<const std::byte> range);
+
+  // What read() has to do now. Good for sleeping by: seq_cst.
+  bool has_input() const;
+  // The peer will put no more, and all it put was consumed.
+  bool at_end() const;
+  bool inside_frame() const { return rest_ > 0; }
+  bool finished() const { return shared_.finished.load(std::memory_order_seq_cst) != 0; }
+  std::uint64_t payload_bytes() const { return payload_bytes_; }
+  std::uint64_t frames() const { return frames_; }
+
+ private:
+  static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
+  static constexpr std::size_t kTellBytes = 64 * KiB;  // consumed before the writer is told, inside one read()
+  static constexpr int kMovesMax = 4;                  // of one payload in one call: withdrawn, gone
+
+  // Learns whether the peer's memory can be read, once the peer has said where to try.
+  void prove();
+  Status take_record(LaneHandler& handler, std::uint64_t head, std::size_t& bytes);
+  Status take_inline(LaneHandler& handler, std::uint64_t head, std::size_t budget, std::size_t& bytes);
+  // Sets `waiting` when the peer was asked for a copy and has not made it.
+  Status take_offered(LaneHandler& handler, std::size_t budget, std::size_t& bytes, bool& waiting);
+  Result<std::size_t> fetch(std::atomic<std::uint64_t>& slot, std::size_t bytes);
+  Status unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err);
+  Status payload_arrived(LaneHandler& handler, std::size_t n);
+  void tell();
+  Status malformed(const char* what, std::uint64_t found, std::uint64_t expected) const;
+
+  Direction& shared_;
+  const std::byte* const ring_;
+  std::atomic<std::uint32_t>& peer_waits_;
+  Peer& peer_;
+  bool proving_;
+
+  Status failure_;        // first error; sticks
+  std::uint64_t at_ = 0;  // of the ring's bytes
+  std::array<std::byte, kHeaderBytes> header_{};
+  bool offered_ = false;        // how the payload at hand comes
+  bool asked_ = false;          // for a copy of it
+  std::byte* place_ = nullptr;  // of its next byte; null: thrown away
+  std::size_t size_ = 0, rest_ = 0;
+  std::uint64_t fetched_ = 0;  // offers done with, ever
+  std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0, payload_bytes_ = 0, frames_ = 0;
+};
+
+}  // namespace railweave::wire::shm
