@@ -1,5 +1,7 @@
 #include "engine/dial.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -8,6 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "engine/local_door.h"
+#include "wire/shm/local_socket.h"
 #include "wire/tcp/socket.h"
 
 namespace railweave::engine {
@@ -54,7 +58,7 @@ Status check_welcome(const Hello& welcome) {
 
 Dial::Dial(Reactor& reactor, const Identity& self, HandleContent peer, int traffic_class, Callbacks callbacks)
     : reactor_(reactor), self_(self), peer_(std::move(peer)), traffic_class_(traffic_class), callbacks_(std::move(callbacks)),
-      serial_(random_serial()), deadline_(now() + self.config->connect_timeout) {}
+      serial_(random_serial()), deadline_(now() + self.config->connect_timeout), local_(self.config->shm) {}
 
 Dial::~Dial() {
   if (timer_) reactor_.cancel(timer_);
@@ -101,9 +105,35 @@ void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
 
 void Dial::start() { next_round(); }
 
+bool Dial::dial_local() {
+  if (!local_) return false;
+  local_ = false;  // if it comes to nothing
+  Result<OwnedFd> fd = wire::shm::dial_local(local_name(peer_.instance));
+  if (!fd.ok()) return false;  // on another host, as a rule
+  if (Status s = wire::shm::check_same_user(fd->get()); !s.ok()) {
+    RW_INFO(net, "no shared memory: {}", s.message());
+    return false;
+  }
+  Result<wire::shm::SharedObject> object = wire::shm::SharedObject::make();
+  OwnedFd attached(object.ok() ? fcntl(object->fd(), F_DUPFD_CLOEXEC, 0) : -1);
+  if (!attached) {
+    RW_WARN(net, "no shared memory: {}", object.ok() ? "no descriptors" : object.status().message());
+    return false;
+  }
+  local_ = true;
+  Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
+  raw->what = "shm";
+  raw->object = std::move(*object);
+  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(Hello::Kind::first, *raw),
+                                         std::min(deadline_.load(), now() + kHandshakeTime),
+                                         [this, raw](Handshake::Outcome outcome) { on_first(*raw, std::move(outcome)); });
+  return true;
+}
+
 // All addresses of the handle at once, from rails of their subnets where there are such.
 void Dial::next_round() {
   ++rounds_;
+  if (dial_local()) return;
   struct Way {
     int rail;
     Route route;
@@ -128,6 +158,7 @@ void Dial::next_round() {
 void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const RailPair pair = attempt.pair;
   const std::string what = attempt.what;
+  wire::shm::SharedObject object = std::move(attempt.object);
   std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
   const Hello& answer = outcome.hello;
   const bool welcome = outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance;
@@ -137,8 +168,9 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     chosen_ = {{pair.local, answer.remote_rail}};
     peer_rails_ = answer.rails;
     next_lane_ = 1;
-    session_ = callbacks_.welcomed(answer, {std::move(outcome.fd), 0, pair.local, answer.remote_rail});
-    return begin_joins();
+    const bool shm = bool(object);
+    session_ = callbacks_.welcomed(answer, {std::move(outcome.fd), 0, pair.local, answer.remote_rail, std::move(object)});
+    return shm ? finish({}) : begin_joins();
   }
   if (!nonsense.ok()) {
     last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
@@ -149,6 +181,11 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     last_failure_ = outcome.status;
   }
   if (!attempts_.empty()) return;
+  if (object && !yielding_) {
+    RW_INFO(net, "no shared memory: {}", last_failure_.message());
+    local_ = false;
+    return next_round();
+  }
   // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): try again, a few times.
   const bool silent = last_failure_.code() == Code::timed_out;
   if ((rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load()) return finish(last_failure_);

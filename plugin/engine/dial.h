@@ -1,5 +1,7 @@
 // Reaching one peer: the first lane that makes the session, then the other lanes of the plan.
 //
+// Where shared memory is on, the instance's local socket is tried first; the one lane that comes of it is all.
+//
 //   dialling → welcomed: the session is there, its other lanes are being dialled, → done
 //            → yielding: the peer dials us at the same time and its dial stays (the greater id's), → done when it arrives
 //            → failed: every address refused or stayed silent, in every round, or the deadline passed
@@ -19,6 +21,7 @@
 #include "engine/stream_setup.h"
 #include "railweave/config.h"
 #include "railweave/status.h"
+#include "wire/shm/lane.h"
 
 namespace railweave::engine {
 
@@ -39,6 +42,8 @@ struct NewLane {
   OwnedFd fd;
   protocol::LaneId id = 0;
   int local_rail = 0, remote_rail = 0;
+  wire::shm::SharedObject object = {};  // there is one: a shm lane
+  wire::ShmLane::End end = wire::ShmLane::End::maker;
 };
 
 class Dial {
@@ -83,11 +88,14 @@ class Dial {
     std::string what;
     std::unique_ptr<Handshake> handshake;
     std::optional<Joining> joining;
+    wire::shm::SharedObject object = {};  // of a local one
   };
 
   Hello hello(Hello::Kind kind, const Attempt& attempt) const;
   void dial(Attempt attempt, const Route& route, Hello::Kind kind);
   void next_round();
+  // False: there is no way to the peer but by rails.
+  bool dial_local();
   void on_first(Attempt& attempt, Handshake::Outcome outcome);
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   void begin_joins();
@@ -106,6 +114,7 @@ class Dial {
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
   int rounds_ = 0;
   bool yielding_ = false;
+  bool local_ = false;                               // the peer may be on this host
   Status last_failure_;
   Reactor::TimerId timer_ = 0;
 

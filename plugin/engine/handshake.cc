@@ -4,10 +4,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "engine/fork_guard.h"
+#include "wire/shm/local_socket.h"
 #include "wire/tcp/address.h"
 
 namespace railweave::engine {
@@ -35,6 +37,25 @@ std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpe
 std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done) {
   const std::string from = wire::to_string(wire::remote_address(fd.get()));
   std::unique_ptr<Handshake> h(new Handshake(reactor, "connection from " + from, std::move(done)));
+  h->fd_ = std::move(fd);
+  h->start(deadline, EPOLLIN);
+  return h;
+}
+
+std::unique_ptr<Handshake> Handshake::dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
+                                                 TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, "dialling locally", std::move(done)));
+  h->local_ = true;
+  h->out_ = encode_hello(hello);
+  h->fd_ = std::move(connected);
+  h->attached_ = std::move(attached);
+  h->start(deadline, EPOLLOUT);
+  return h;
+}
+
+std::unique_ptr<Handshake> Handshake::await_local(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, "local connection", std::move(done)));
+  h->local_ = true;
   h->fd_ = std::move(fd);
   h->start(deadline, EPOLLIN);
   return h;
@@ -90,11 +111,13 @@ Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
 
 Status Handshake::write_some(bool& all) {
   while (!out_.empty()) {
-    const ssize_t n = send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = attached_ ? wire::shm::send_with_fd(fd_.get(), out_, attached_.get())
+                                : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
     if (n < 0) return system_error(Scope::lane, what_ + ": send");
     out_.erase(out_.begin(), out_.begin() + n);
+    attached_.reset();
   }
   all = true;
   return {};
@@ -111,7 +134,9 @@ Status Handshake::read_some(bool& all) {
       if (have == expected_bytes_) break;
     }
     in_.resize(expected_bytes_);
-    const ssize_t n = recv(fd_.get(), in_.data() + have, expected_bytes_ - have, MSG_DONTWAIT);
+    const auto rest = std::span(in_).subspan(have);
+    const ssize_t n = local_ ? wire::shm::recv_with_fd(fd_.get(), rest, attached_)
+                             : recv(fd_.get(), rest.data(), rest.size(), MSG_DONTWAIT);
     in_.resize(have + std::size_t(n > 0 ? n : 0));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
@@ -129,7 +154,7 @@ void Handshake::finish(Status status) {
     release_descriptor(fd_.get());
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_)};
+  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_)};
   if (!outcome.status.ok()) outcome.fd.reset();
   const Done done = std::move(done_);
   done(std::move(outcome));  // may destroy this

@@ -23,6 +23,7 @@ class Handshake final : public Pollable {
     Status status;
     Hello hello;
     OwnedFd fd;
+    OwnedFd attached = OwnedFd();  // that came with a local Hello
   };
   using Done = std::function<void(Outcome)>;
 
@@ -31,6 +32,11 @@ class Handshake final : public Pollable {
                                          Done done);
   // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()).
   static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done);
+
+  // The same on a local connection: `attached` goes with the hello, and what came with the other's is in the outcome.
+  static std::unique_ptr<Handshake> dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
+                                               TimePoint deadline, Done done);
+  static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done);
 
   ~Handshake();
 
@@ -50,6 +56,8 @@ class Handshake final : public Pollable {
   OwnedFd fd_;
   wire::SocketAddress remote_;
   bool connecting_ = false;
+  bool local_ = false;
+  OwnedFd attached_;                 // local: to be sent with our Hello; then, what came with theirs
   std::vector<std::byte> out_;       // unsent rest of our Hello
   std::vector<std::byte> in_;
   std::size_t expected_bytes_ = kHelloFixedBytes;

@@ -43,7 +43,7 @@ std::string own_name() {
 }  // namespace
 
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
-    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)), doors_(reactor_), stats_door_(reactor_) {
+    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)), doors_(reactor_), local_door_(reactor_), stats_door_(reactor_) {
   self_.instance = random_id();
   self_.name = own_name();
   self_.rails = &rails_;
@@ -53,6 +53,8 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
 
 Status HostEngine::start() {
   if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
+  if (config_.shm)
+    if (Status s = local_door_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
   if (Status s = reactor_.start(); !s.ok()) return s;
   reactor_.run_soon([this] { serve(); });
   return {};
@@ -60,6 +62,7 @@ Status HostEngine::start() {
 
 void HostEngine::serve() {
   doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
+  local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
@@ -251,7 +254,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   }
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
-  const std::string& rail = rails_[std::size_t(lane.local_rail)].name;
+  const std::string rail = lane.object ? "shm" : rails_[std::size_t(lane.local_rail)].name;
   add_lane(*session, std::move(lane));
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rail);
@@ -273,14 +276,21 @@ void HostEngine::yield_other_dial(const PeerKey& key, std::uint64_t serial) {
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
+  if (!session.add_lane(lane.id, lane.local_rail, lane.remote_rail, make_lane(session, lane))) return;
+  if (SessionWatch* watch = watch_of(session)) watch->look();
+}
+
+std::unique_ptr<wire::Lane> HostEngine::make_lane(const LiveSession& session, NewLane& lane) const {
+  if (lane.object) {
+    RW_INFO(net, "lane {} to {}: shared memory", lane.id, session.peer());
+    return std::make_unique<wire::ShmLane>(std::move(lane.fd), std::move(lane.object), lane.end);
+  }
   const Rail& rail = rails_[std::size_t(lane.local_rail)];
   RW_INFO(net, "lane {} to {}: {} {} → {}", lane.id, session.peer(), rail.name,
           wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())));
-  auto tcp = std::make_unique<wire::TcpLane>(
+  return std::make_unique<wire::TcpLane>(
       std::move(lane.fd), rail.name,
       wire::TcpLaneOptions{config_.zerocopy_threshold_bytes, rail.speed_known ? rail.speed : Rate{}});
-  if (!session.add_lane(lane.id, lane.local_rail, lane.remote_rail, std::move(tcp))) return;
-  if (SessionWatch* watch = watch_of(session)) watch->look();
 }
 
 SessionWatch* HostEngine::watch_of(const LiveSession& session) {

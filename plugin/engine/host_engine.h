@@ -15,6 +15,7 @@
 #include "engine/doors.h"
 #include "engine/fork_guard.h"
 #include "engine/live_session.h"
+#include "engine/local_door.h"
 #include "engine/reactor.h"
 #include "engine/session_watch.h"
 #include "engine/stats_door.h"
@@ -60,9 +61,12 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   // host_engine_accept.cc: the acceptor's side of handshakes. Reactor's thread.
   void on_connection(OwnedFd fd, int rail);
   void on_hello(int rail, Handshake::Outcome outcome);
+  void on_local_connection(OwnedFd fd);
+  void on_local_hello(Handshake::Outcome outcome);
+  void await_hello(OwnedFd fd, decltype(&Handshake::await) await, Handshake::Done then);
   Hello answer(const Hello& hello, Hello::Kind kind, int rail) const;
   void refuse(OwnedFd fd, const Hello& hello, Hello::Refusal refusal, std::string reason);
-  void accept_first(OwnedFd fd, const Hello& hello, int rail);
+  void accept_first(OwnedFd fd, const Hello& hello, int rail, wire::shm::SharedObject object = {});
   void accept_join(OwnedFd fd, const Hello& hello, int rail);
   PeerKey key_of_dialler(const Hello& hello) const;
 
@@ -73,6 +77,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
                                            std::vector<std::shared_ptr<PendingStream>> waiters);
   void yield_other_dial(const PeerKey& key, std::uint64_t serial);
   void add_lane(LiveSession& session, NewLane lane);
+  std::unique_ptr<wire::Lane> make_lane(const LiveSession& session, NewLane& lane) const;
   void on_dial_over(const PeerKey& key, const Status& status);
   SessionWatch* watch_of(const LiveSession& session);
   void bury(const std::shared_ptr<LiveSession>& session);
@@ -95,6 +100,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   // Reactor's thread.
   Doors doors_;
+  LocalDoor local_door_;
   StatsDoor stats_door_;
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival

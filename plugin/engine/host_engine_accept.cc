@@ -16,15 +16,36 @@ constexpr std::size_t kIncomingMax = 1024;              // handshakes under way;
 }  // namespace
 
 void HostEngine::on_connection(OwnedFd fd, int rail) {
+  (void)wire::set_options(fd.get(), {config_.congestion_control, -1});
+  await_hello(std::move(fd), &Handshake::await, [this, rail](Handshake::Outcome outcome) { on_hello(rail, std::move(outcome)); });
+}
+
+void HostEngine::on_local_connection(OwnedFd fd) {
+  await_hello(std::move(fd), &Handshake::await_local, [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
+}
+
+void HostEngine::await_hello(OwnedFd fd, decltype(&Handshake::await) await, Handshake::Done then) {
   if (leaving_) return;  // closes it
   // A peer speaks at once; who came first and is still silent is the likeliest stranger.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
-  (void)wire::set_options(fd.get(), {config_.congestion_control, -1});
   const std::uint64_t number = next_incoming_++;
-  incoming_.emplace(number, Handshake::await(reactor_, std::move(fd), now() + kHelloTime, [this, rail, number](Handshake::Outcome outcome) {
+  incoming_.emplace(number, await(reactor_, std::move(fd), now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
     const auto node = incoming_.extract(number);  // lives until we return
-    on_hello(rail, std::move(outcome));
+    then(std::move(outcome));
   }));
+}
+
+void HostEngine::on_local_hello(Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) {
+    RW_INFO(net, "shown out: {}", outcome.status.message());
+    return;
+  }
+  if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
+    return refuse(std::move(outcome.fd), outcome.hello, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
+  auto object = wire::shm::SharedObject::adopt(std::move(outcome.attached));
+  if (!object.ok())
+    return refuse(std::move(outcome.fd), outcome.hello, Hello::Refusal::stranger, std::string(object.status().message()));
+  accept_first(std::move(outcome.fd), outcome.hello, 0, std::move(*object));
 }
 
 void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
@@ -68,7 +89,7 @@ PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
   return {hello.from, hello.traffic_class, hello.from == self_.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
 }
 
-void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
+void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail, wire::shm::SharedObject object) {
   const PeerKey key = key_of_dialler(hello);
   bool known = false, crossing = false;
   {
@@ -87,7 +108,7 @@ void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail) {
     return;
   }
   const int dialler_rail = std::min<int>(hello.local_rail, 63);
-  add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail}, {});
+  add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker}, {});
 }
 
 void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {

@@ -59,6 +59,7 @@ void HostEngine::say_farewell() {
   reactor_.run_soon([this, leaving] {
     leaving_ = true;
     doors_.close();
+    local_door_.close();
     stats_door_.close();
     incoming_.clear();
     std::map<PeerKey, std::unique_ptr<Dial>> dials;

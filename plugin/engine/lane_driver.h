@@ -45,6 +45,8 @@ class LaneDriver final : private wire::LaneHandler {
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
   LaneStats stats();          // once closed: what they were
+  // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
+  short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.

@@ -49,8 +49,10 @@ void SessionWatch::look() {
   interval_ = kLookMin;
   session_->set_borrowed(false);
   const bool quiet = drive_until_quiet();
-  const bool armed = arm();
-  if (!quiet || !armed || session_->has_work()) {
+  const Armed armed = arm();
+  if (armed == Armed::ready) {
+    look_again_in(Nanos{0});
+  } else if (!quiet || armed == Armed::missed || session_->has_work()) {
     look_again_in(kPace);
   } else if (!timer_ && session_->outstanding_bytes() > 0) {
     look_again_in(kSilenceLook);
@@ -68,22 +70,28 @@ bool SessionWatch::drive_until_quiet() {
 }
 
 // Under each lane's claim: a caller who closed it meanwhile would leave us arming a descriptor that is another's by now.
-bool SessionWatch::arm() {
-  bool all = true;
+// missed: a lane was in other hands; ready: one has something to do already.
+SessionWatch::Armed SessionWatch::arm() {
+  Armed armed = Armed::all;
   registered_.resize(std::size_t(session_->lane_count()), -1);
   for (std::size_t i = 0; i < registered_.size(); ++i) {
     LaneDriver& lane = session_->lane(int(i));
     if (!lane.try_claim()) {
-      all = false;
+      if (armed == Armed::all) armed = Armed::missed;
       continue;
     }
     if (const int fd = lane.descriptor(); fd >= 0) {
       if (registered_[i] < 0 && reactor_.add(fd, *this, 0).ok()) registered_[i] = fd;
-      if (registered_[i] == fd) reactor_.arm(fd, *this, EPOLLIN | (lane.blocked() ? EPOLLOUT : 0u));
+      const short events = registered_[i] == fd ? lane.prepare_to_wait() : short(0);
+      if (events != 0) {
+        reactor_.arm(fd, *this, std::uint32_t(events));  // POLLIN and POLLOUT are EPOLLIN and EPOLLOUT
+      } else if (registered_[i] == fd) {
+        armed = Armed::ready;
+      }
     }
     lane.release();
   }
-  return all;
+  return armed;
 }
 
 }  // namespace railweave::engine

@@ -27,7 +27,8 @@ class SessionWatch final : public Pollable {
   void on_ready(std::uint32_t) override { look(); }
   void look_again_in(Nanos delay);
   bool drive_until_quiet();
-  bool arm();  // false: a lane was in other hands
+  enum class Armed { all, missed, ready };
+  Armed arm();
 
   Reactor& reactor_;
   const std::shared_ptr<LiveSession> session_;

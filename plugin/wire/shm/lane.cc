@@ -39,7 +39,6 @@ void ShmLane::tell_secret(shm::Direction& mine) {
 }
 
 Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
-  if (std::exchange(slept_, false)) peer_.hear();
   if (!failure_.ok()) return failure_;
   Result<Moved> moved = reader_.read(handler, budget_bytes);
   if (!moved.ok()) return failure_ = moved.status();
@@ -62,7 +61,7 @@ Result<Moved> ShmLane::write(LaneHandler& handler) {
 }
 
 short ShmLane::prepare_to_wait(bool writing) {
-  slept_ = true;
+  peer_.hear();  // of wake-ups for what was read meanwhile: they would wake at once
   mine_.waits.store(shm::kForInput | (writing ? shm::kForRoom : 0u), std::memory_order_seq_cst);
   const bool input = failure_.ok() && (reader_.has_input() || reader_.finished() || peer_.gone());
   if (!input && !writer_.is_asked_to_copy() && !(writing && writer_.could_move())) return POLLIN;

@@ -51,8 +51,7 @@ class ShmLane final : public Lane {
   shm::Direction& mine_;  // that we write
   shm::RingReader reader_;
   shm::RingWriter writer_;
-  Status failure_;      // of reading; sticks
-  bool slept_ = false;  // since the last look at the socket
+  Status failure_;  // of reading; sticks
   std::uint32_t idle_reads_ = 0;
 };
 

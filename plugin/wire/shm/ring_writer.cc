@@ -86,7 +86,8 @@ Result<bool> RingWriter::begin(std::size_t& bytes) {
   const bool offer =
       may_offer_ && payload.size() > kInlineMax && shared_.fetching.load(std::memory_order_acquire) == Fetching::yes;
   RW_ASSIGN_OR_RETURN(const std::size_t free, room());
-  if (free < kRecordStartBytes) return false;
+  lacks_room_ = free < kRecordStartBytes;
+  if (lacks_room_) return false;
   if (offer) {
     const bool fits = offered_bytes_ + payload.size() <= kOfferedBytesMax || offered_bytes_ == 0;
     if (!fits || offered_ - fetched_ == kOffersMax) return false;
@@ -118,7 +119,8 @@ Result<bool> RingWriter::put(std::size_t& bytes) {
   while (!held_[at(written_)].offered && !payload.empty()) {
     RW_ASSIGN_OR_RETURN(const std::size_t free, room());
     const std::size_t n = std::min({payload.size(), free, kPiece});
-    if (n == 0) return false;
+    lacks_room_ = n == 0;
+    if (lacks_room_) return false;
     std::memcpy(ring_ + head_ % kRingBytes, payload.data(), n);
     payload = payload.subspan(n);
     bytes += n;
@@ -195,7 +197,7 @@ void RingWriter::copy_on_request() {
 }
 
 bool RingWriter::could_move() const {
-  return shared_.tail.load(std::memory_order_seq_cst) != tail_ ||
+  return (lacks_room_ && shared_.tail.load(std::memory_order_seq_cst) != tail_) ||
          shared_.fetched.load(std::memory_order_seq_cst) != fetched_;
 }
 

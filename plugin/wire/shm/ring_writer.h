@@ -77,6 +77,7 @@ class RingWriter {
   std::vector<OutFrame> frames_;                          // ring; an inline frame's payload shrinks as it is put
   std::vector<Held> held_;                                // beside it
   std::uint64_t taken_ = 0, written_ = 0, released_ = 0;  // frames ever; released_ <= written_ <= taken_
+  bool lacks_room_ = false;                               // is what write() stopped at last
   bool begun_ = false;                                    // the start of frame written_ is in the ring
   std::uint64_t head_ = 0, tail_ = 0;
   std::uint64_t offered_ = 0, fetched_ = 0, released_offers_ = 0;  // offers ever; fetched: the reader is done with them

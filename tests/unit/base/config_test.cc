@@ -53,6 +53,7 @@ TEST(Config, ReadsEveryVariable) {
                                 {"RAILWEAVE_TCP_CONGESTION", "cubic"},
                                 {"RAILWEAVE_TRAFFIC_CLASS", "0x68"},
                                 {"RAILWEAVE_CONNECT_TIMEOUT", "2.5"},
+                                {"RAILWEAVE_SHM", "on"},
                                 {"RAILWEAVE_STATS_DIR", "/run/railweave"}});
   EXPECT_EQ(config.interfaces, "^docker,lo");
   EXPECT_EQ(config.family, AddressFamily::v6);
@@ -66,13 +67,15 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.congestion_control, "cubic");
   EXPECT_EQ(config.traffic_class, 0x68);
   EXPECT_EQ(config.connect_timeout, std::chrono::milliseconds(2500));
+  EXPECT_TRUE(config.shm);
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
             (std::vector<std::string>{
                 "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "RAILWEAVE_RAILS=eth1,eth0",
                 "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
                 "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
-                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_STATS_DIR=/run/railweave"}));
+                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_SHM=on",
+                "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
 TEST(Config, NoStatsDirectory) {
@@ -93,6 +96,7 @@ TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"", "Rails", "one"}) EXPECT_TRUE(rejects("RAILWEAVE_DEVICES", value));
   for (const char* value : {"AF_INET4", "6", "af_inet"}) EXPECT_TRUE(rejects("NCCL_SOCKET_FAMILY", value));
   for (const char* value : {"256", "-2"}) EXPECT_TRUE(rejects("RAILWEAVE_TRAFFIC_CLASS", value));
+  for (const char* value : {"", "1", "ON", "true"}) EXPECT_TRUE(rejects("RAILWEAVE_SHM", value));
   for (const char* value : {"tmp", "./tmp"}) EXPECT_TRUE(rejects("RAILWEAVE_STATS_DIR", value));
   EXPECT_TRUE(rejects("RAILWEAVE_TCP_CONGESTION", "no such thing"));
 }
