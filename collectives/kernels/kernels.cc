@@ -1,6 +1,7 @@
 #include "collectives/kernels/kernels.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "collectives/kernels/job.h"
@@ -93,10 +94,37 @@ Loop loop_for(Target target, Reduction reduction, Element element) {
   return sum_loop(target, reduction, element);
 }
 
+constexpr std::size_t kOperandsAtOnce = 16;  // more streams than this are too many for prefetchers and small pages
+constexpr std::size_t kAccumulatedBytes = 16 * 1024;
+
+// A few operands at a time, into memory that stays in the nearest cache; block by block.
+void reduce_in_turns(Target target, const Reducing& how, std::span<const Operand> operands, void* to, bool finish,
+                     std::size_t count) {
+  alignas(64) unsigned char accumulated[kAccumulatedBytes];
+  const std::size_t to_bytes = finish ? size_bytes(how.type) : partial_size_bytes(how.type);
+  const std::size_t block = kAccumulatedBytes / partial_size_bytes(how.type);
+  for (std::size_t begin = 0; begin < count; begin += block) {
+    const std::size_t size = std::min(block, count - begin);
+    for (std::size_t k = 0; k < operands.size();) {
+      std::array<Operand, kOperandsAtOnce> some;
+      std::size_t taken = 0;
+      if (k > 0) some[taken++] = {accumulated, true};
+      for (; taken < some.size() && k < operands.size(); ++k) {
+        const std::size_t bytes = operands[k].partial ? partial_size_bytes(how.type) : size_bytes(how.type);
+        some[taken++] = {static_cast<const unsigned char*>(operands[k].data) + begin * bytes, operands[k].partial};
+      }
+      const bool last = k == operands.size();
+      reduce_on(target, how, {some.data(), taken}, last ? static_cast<unsigned char*>(to) + begin * to_bytes : accumulated,
+                last && finish, size);
+    }
+  }
+}
+
 }  // namespace
 
 void reduce_on(Target target, const Reducing& how, std::span<const Operand> operands, void* to, bool finish,
                std::size_t count) {
+  if (operands.size() > kOperandsAtOnce) return reduce_in_turns(target, how, operands, to, finish, count);
   Element element = element_of(how.type);
   Reduction reduction = how.reduction;
   if (how.type == DataType::complex64 || how.type == DataType::complex128) count *= 2;

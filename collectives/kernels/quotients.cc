@@ -1,20 +1,47 @@
 // Integers divided by the number of ranks, towards zero. No target has that in vectors: one at a time.
 #include <cstring>
-#include <type_traits>
 
 #include "collectives/kernels/job.h"
 
 namespace railweave::collectives {
 namespace {
 
+// floor(n / divisor) by a multiplication, as no machine divides quickly. With r = ceil(2^64 / divisor), n * r / 2^64 is too
+// great by less than n * divisor / 2^64 / divisor: less than what would reach the next integer while n * divisor < 2^64.
+class Reciprocal {
+ public:
+  explicit Reciprocal(std::uint32_t divisor) : by_one_(divisor == 1), scaled_(~std::uint64_t(0) / divisor + 1) {}
+  std::uint64_t of(std::uint32_t n) const {
+    return by_one_ ? n : std::uint64_t(static_cast<unsigned __int128>(n) * scaled_ >> 64);
+  }
+
+ private:
+  bool by_one_;
+  std::uint64_t scaled_;
+};
+
+template <class T>
+T quotient(T value, int ranks, const Reciprocal& reciprocal) {
+  if constexpr (sizeof(T) == 8) {
+    return value / T(ranks);
+  } else {
+    const bool negative = value < 0;
+    const auto magnitude = std::uint32_t(negative ? -std::int64_t(value) : std::int64_t(value));
+    const auto result = std::int64_t(reciprocal.of(magnitude));
+    return T(negative ? -result : result);
+  }
+}
+
 template <class T>
 void divide(const Job& job) {
-  using Wide = std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
+  const Reciprocal reciprocal{std::uint32_t(job.ranks)};
+  const int ranks = job.ranks;
   unsigned char* at = static_cast<unsigned char*>(job.to) + job.begin * sizeof(T);
-  for (std::size_t i = job.begin; i < job.end; ++i, at += sizeof(T)) {
+  unsigned char* const end = static_cast<unsigned char*>(job.to) + job.end * sizeof(T);
+  for (; at != end; at += sizeof(T)) {
     T value;
     std::memcpy(&value, at, sizeof(T));
-    value = T(Wide(value) / Wide(job.ranks));
+    value = quotient(value, ranks, reciprocal);
     std::memcpy(at, &value, sizeof(T));
   }
 }

@@ -44,22 +44,39 @@ HWY_INLINE Vector<T> multiply(Vector<T> a, Vector<T> b) {
 #endif
 }
 
+// How elements are in memory. Twins are raw ones that two registers share; all operands and the result are then.
+enum class Form { raw, partial, twins };
+
 template <class Lanes, template <class> class Op>
 struct Sweep {
   using T = typename Lanes::Partial;
   using V = Vector<T>;
   using Operation = Op<T>;
   static constexpr std::size_t kStep = hn::MaxLanes(Tag<T>());  // every target here has registers of a fixed size
+  // Partial and raw operands are read alike.
+  static constexpr bool kOneForm = !Lanes::kWidens && !Operation::kScales;
 
   const Operation operation;
   unsigned char* const to;
   const bool to_partial;
 
-  template <bool kPartial>
+  template <Form kForm>
   HWY_INLINE V load(const void* data, std::size_t i) const {
-    if constexpr (kPartial && Lanes::kWidens) return Plain<T>::load(data, i);
-    if constexpr (kPartial) return Lanes::load(data, i);
+    if constexpr (kForm == Form::partial && Lanes::kWidens) return Plain<T>::load(data, i);
+    if constexpr (kForm == Form::partial) return Lanes::load(data, i);
     return operation.scale(Lanes::load(data, i));
+  }
+
+  template <Form kForm>
+  HWY_INLINE void load_two(const void* data, std::size_t i, V& a, V& b) const {
+    if constexpr (kForm == Form::twins) {
+      Lanes::load_twins(data, i, a, b);
+      a = operation.scale(a);
+      b = operation.scale(b);
+    } else {
+      a = load<kForm>(data, i);
+      b = load<kForm>(data, i + kStep);
+    }
   }
 
   HWY_INLINE void store(V v, void* at, std::size_t i) const {
@@ -67,48 +84,54 @@ struct Sweep {
     Lanes::store(operation.finish(v), at, i);
   }
 
-  template <bool kPartial>
-  HWY_INLINE void first_four(const void* data, std::size_t i, V& a, V& b, V& c, V& d) const {
-    a = load<kPartial>(data, i);
-    b = load<kPartial>(data, i + kStep);
-    c = load<kPartial>(data, i + 2 * kStep);
-    d = load<kPartial>(data, i + 3 * kStep);
-  }
-
-  template <bool kPartial>
-  HWY_INLINE void next_four(const void* data, std::size_t i, V& a, V& b, V& c, V& d) const {
-    a = operation.combine(a, load<kPartial>(data, i));
-    b = operation.combine(b, load<kPartial>(data, i + kStep));
-    c = operation.combine(c, load<kPartial>(data, i + 2 * kStep));
-    d = operation.combine(d, load<kPartial>(data, i + 3 * kStep));
-  }
-
-  // Partial and raw operands are read alike.
-  static constexpr bool kOneForm = !Lanes::kWidens && !Operation::kScales;
-
-  template <class From>
-  HWY_INLINE void four(const From& from, std::size_t i) const {
-    V a, b, c, d;
-    if (!kOneForm && from[0].partial) {
-      first_four<true>(from[0].data, i, a, b, c, d);
+  template <bool kTwins>
+  HWY_INLINE void store_two(V a, V b, std::size_t i) const {
+    if constexpr (kTwins) {
+      Lanes::store_twins(operation.finish(a), operation.finish(b), to, i);
     } else {
-      first_four<false>(from[0].data, i, a, b, c, d);
+      store(a, to, i);
+      store(b, to, i + kStep);
+    }
+  }
+
+  template <Form kForm>
+  HWY_INLINE void first_four(const void* data, std::size_t i, V& a, V& b, V& c, V& d) const {
+    load_two<kForm>(data, i, a, b);
+    load_two<kForm>(data, i + 2 * kStep, c, d);
+  }
+
+  template <Form kForm>
+  HWY_INLINE void next_four(const void* data, std::size_t i, V& a, V& b, V& c, V& d) const {
+    V e, f, g, h;
+    first_four<kForm>(data, i, e, f, g, h);
+    a = operation.combine(a, e);
+    b = operation.combine(b, f);
+    c = operation.combine(c, g);
+    d = operation.combine(d, h);
+  }
+
+  template <bool kTwins, class From>
+  HWY_INLINE void four(const From& from, std::size_t i) const {
+    constexpr Form kRaw = kTwins ? Form::twins : Form::raw;
+    V a, b, c, d;
+    if (!kOneForm && !kTwins && from[0].partial) {
+      first_four<Form::partial>(from[0].data, i, a, b, c, d);
+    } else {
+      first_four<kRaw>(from[0].data, i, a, b, c, d);
     }
     for (std::size_t k = 1; k < from.size(); ++k) {
-      if (!kOneForm && from[k].partial) {
-        next_four<true>(from[k].data, i, a, b, c, d);
+      if (!kOneForm && !kTwins && from[k].partial) {
+        next_four<Form::partial>(from[k].data, i, a, b, c, d);
       } else {
-        next_four<false>(from[k].data, i, a, b, c, d);
+        next_four<kRaw>(from[k].data, i, a, b, c, d);
       }
     }
-    store(a, to, i);
-    store(b, to, i + kStep);
-    store(c, to, i + 2 * kStep);
-    store(d, to, i + 3 * kStep);
+    store_two<kTwins>(a, b, i);
+    store_two<kTwins>(c, d, i + 2 * kStep);
   }
 
   HWY_INLINE V one_of(const Operand& operand, const void* data, std::size_t i) const {
-    return !kOneForm && operand.partial ? load<true>(data, i) : load<false>(data, i);
+    return !kOneForm && operand.partial ? load<Form::partial>(data, i) : load<Form::raw>(data, i);
   }
 
   template <class From>
@@ -135,9 +158,19 @@ struct Sweep {
   }
 
   template <class From>
+  HWY_INLINE bool all_raw(const From& from) const {
+    for (std::size_t k = 0; k < from.size(); ++k)
+      if (from[k].partial) return false;
+    return !to_partial;
+  }
+
+  template <class From>
   HWY_INLINE void all(From from, std::size_t begin, std::size_t end) const {
     std::size_t i = begin;
-    for (; end - i >= 4 * kStep; i += 4 * kStep) four(from, i);
+    if constexpr (Lanes::kTwins)
+      if (all_raw(from))
+        for (; end - i >= 4 * kStep; i += 4 * kStep) four<true>(from, i);
+    for (; end - i >= 4 * kStep; i += 4 * kStep) four<false>(from, i);
     for (; end - i >= kStep; i += kStep) one(from, i);
     if (i < end) rest(from, i, end - i);
   }
