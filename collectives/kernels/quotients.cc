@@ -1,4 +1,4 @@
-// Integers divided by the number of ranks, towards zero. No target has that in vectors: one at a time.
+// Integers divided by the number of ranks, towards zero: one at a time, as no target has that in vectors.
 #include <cstring>
 
 #include "collectives/kernels/job.h"
@@ -6,8 +6,8 @@
 namespace railweave::collectives {
 namespace {
 
-// floor(n / divisor) by a multiplication, as no machine divides quickly. With r = ceil(2^64 / divisor), n * r / 2^64 is too
-// great by less than n * divisor / 2^64 / divisor: less than what would reach the next integer while n * divisor < 2^64.
+// floor(n / divisor) by a multiplication: divisions are slow. ceil(2^64 / divisor) exceeds 2^64 / divisor by less than 1, so the
+// product exceeds n / divisor by less than n / 2^64 < 1 / divisor: too little to reach the next integer.
 class Reciprocal {
  public:
   explicit Reciprocal(std::uint32_t divisor) : by_one_(divisor == 1), scaled_(~std::uint64_t(0) / divisor + 1) {}

@@ -4,6 +4,10 @@
 
 #include "hwy/highway.h"
 
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
+
 namespace railweave::collectives {
 namespace {
 
@@ -12,12 +16,20 @@ struct Found {
   std::size_t count = 1;
 };
 
+#if HWY_ARCH_X86
+// clang's __builtin_cpu_supports() does not know it.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
 Found find() {
   Found found;
 #if HWY_ARCH_X86
   // What Highway compiles these two with.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c") &&
+                    __builtin_cpu_supports("bmi2") && has_f16c() &&
                     __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

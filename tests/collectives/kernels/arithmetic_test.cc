@@ -43,6 +43,32 @@ TEST(Arithmetic, integer_averages_go_towards_zero) {
   }
 }
 
+template <class T>
+void check_averages(DataType type) {
+  std::vector<T> values;
+  for (const T limit : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()})
+    for (T near = 0; near < 100; ++near) values.push_back(T(limit > 0 ? limit - near : limit + near));
+  for (int ranks = 1; ranks < INT32_MAX / 3; ranks = ranks < 300 ? ranks + 1 : ranks * 3 - 1) {
+    for (int factor = 1; factor < 100; ++factor) values[std::size_t(factor)] = T(std::int64_t(ranks) * factor - factor % 2);
+    std::vector<T> quotients(values.size());
+    const Operand operand{values.data(), false};
+    reduce({type, Reduction::avg, ranks}, {&operand, 1}, quotients.data(), true, values.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(quotients[i], T(__int128(values[i]) / ranks)) << name(type) << " " << i << " " << ranks;
+  }
+}
+
+TEST(Arithmetic, integer_averages_over_any_number_of_ranks) {
+  check_averages<std::int8_t>(DataType::int8);
+  check_averages<std::uint8_t>(DataType::uint8);
+  check_averages<std::int16_t>(DataType::int16);
+  check_averages<std::uint16_t>(DataType::uint16);
+  check_averages<std::int32_t>(DataType::int32);
+  check_averages<std::uint32_t>(DataType::uint32);
+  check_averages<std::int64_t>(DataType::int64);
+  check_averages<std::uint64_t>(DataType::uint64);
+}
+
 TEST(Arithmetic, a_factor_of_integers_is_converted_first) {
   const auto scaled = [](Target target, double factor) {
     return reduced<std::int32_t>(target, {DataType::int32, Reduction::premul_sum, 1, factor}, {10, 1});
