@@ -27,8 +27,8 @@ namespace railweave::collectives {
 
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
-  EngineGroup(std::shared_ptr<Runner> runner, MeetingPlace place, const Options& options)
-      : runner_(std::move(runner)), place_(std::move(place)), options_(options) {}
+  EngineGroup(std::shared_ptr<Runner> runner, MeetingPlace place, const Options& options, std::vector<int> host_of)
+      : runner_(std::move(runner)), place_(std::move(place)), options_(options), host_of_(std::move(host_of)) {}
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
   void join(std::unique_ptr<Links> links, Planner planner);
@@ -89,6 +89,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const std::shared_ptr<Runner> runner_;
   MeetingPlace place_;
   const Options options_;
+  const std::vector<int> host_of_;         // see Problem::host_of
 
   std::mutex submissions_mutex_;
   std::deque<Submitted> submissions_;      // guarded by submissions_mutex_

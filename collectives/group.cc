@@ -2,12 +2,46 @@
 
 #include <fmt/core.h>
 
+#include <cstdlib>
+#include <cstring>
+
 #include "base/error.h"
 #include "collectives/costs.h"
 #include "collectives/engine_group.h"
+#include "collectives/host_proof.h"
 #include "railweave/config.h"
 
 namespace railweave::collectives {
+
+namespace {
+
+struct Neighbours {
+  std::vector<Handle> handles;             // by rank
+  std::vector<int> host_of;                // see Problem::host_of
+};
+
+// Every rank's listener, and the lowest rank of its host.
+Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
+  RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
+  RW_ASSIGN_OR_RETURN(const std::vector<std::string> told,
+                      place.exchange("rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
+  Neighbours all;
+  int lowest = rank;
+  for (int r = 0; r < int(told.size()); ++r) {
+    const std::string& theirs = told[std::size_t(r)];
+    if (theirs.size() < kHandleBytes)
+      return Status(Code::remote, Scope::engine, fmt::format("rank {} told {} bytes, not {} and a name", r, theirs.size(), kHandleBytes));
+    std::memcpy(all.handles.emplace_back().data(), theirs.data(), kHandleBytes);
+    if (r < lowest && HostProof::open(theirs.substr(kHandleBytes))) lowest = r;
+  }
+  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_told, place.exchange("host", std::to_string(lowest)));
+  std::vector<int> lowest_of;
+  for (const std::string& text : lowest_told) lowest_of.push_back(std::atoi(text.c_str()));
+  all.host_of = number_hosts(lowest_of);
+  return all;
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
@@ -17,16 +51,17 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
   Handle own;
   RW_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, engine->listen(0, own));
   MeetingPlace place(store, options);
-  RW_ASSIGN_OR_RETURN(std::vector<Handle> handles, place.exchange(own));
+  RW_ASSIGN_OR_RETURN(Neighbours all, meet(place, options.rank, own));
+  RW_TRY(place.begin());
   // Rank 0's environment and measurements decide for all.
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   RW_TRY(check_algorithm_choice(config.algorithms));
-  RW_ASSIGN_OR_RETURN(std::string named, place.agree("algorithms", config.algorithms));
-  auto group = std::make_shared<EngineGroup>(std::move(runner), place, options);
-  group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(handles), std::move(listener)), Planner(Costs{}, named));
-  // When all have been here, all have read what we told; and a rank that cannot be reached shows now.
-  const Status met = group->barrier({})->wait(options.timeout);
-  if (!met.ok())
+  RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
+  auto group = std::make_shared<EngineGroup>(std::move(runner), place, options, std::move(all.host_of));
+  group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
+              Planner(Costs{}, named));
+  // A rank that cannot be reached shows now, not in the first operation.
+  if (const Status met = group->barrier({})->wait(options.timeout); !met.ok())
     return Status(met.code(), met.scope(), fmt::format("group '{}': the ranks found but did not reach each other: {}", options.name, met.message()),
                   met.system_errno());
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place));

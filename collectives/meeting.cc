@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -21,34 +20,31 @@ std::string listed(const std::vector<int>& ranks) {
 
 }  // namespace
 
-Result<std::vector<Handle>> MeetingPlace::exchange(const Handle& own) {
+Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what, const std::string& own) {
   const TimePoint give_up = now() + options_.timeout;
-  told_.push_back(key(fmt::format("rank/{}", options_.rank)));
-  RW_TRY(store_->set(told_.back(), std::string(reinterpret_cast<const char*>(own.data()), own.size())));
-  std::vector<Handle> handles(std::size_t(options_.size), Handle{});
+  const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
+  told_.push_back(key_of(options_.rank));
+  RW_TRY(store_->set(told_.back(), own));
+  std::vector<std::string> values;
   std::vector<int> missing;
   for (int r = 0; r < options_.size; ++r) {
     // Once the time is up the rest are asked for without waiting: the message names all that are missing.
-    auto value = store_->get(key(fmt::format("rank/{}", r)), std::max<Nanos>(give_up - now(), Nanos(0)));
+    auto value = store_->get(key_of(r), std::max<Nanos>(give_up - now(), Nanos(0)));
     if (!value.ok() && value.status().code() != Code::timed_out) return value.status();
-    if (!value.ok()) {
-      missing.push_back(r);
-    } else if (value->size() != kHandleBytes) {
-      return Status(Code::remote, Scope::engine,
-                    fmt::format("group '{}': what rank {} told is {} bytes, not {}", options_.name, r, value->size(), kHandleBytes));
-    } else {
-      std::memcpy(handles[std::size_t(r)].data(), value->data(), kHandleBytes);
-    }
+    if (!value.ok()) missing.push_back(r);
+    values.push_back(value.ok() ? *value : "");
   }
-  if (missing.empty()) {
-    std::string drawn;
-    for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
-    RW_ASSIGN_OR_RETURN(life_, agree("life", drawn));
-    return handles;
-  }
+  if (missing.empty()) return values;
   return Status(Code::timed_out, Scope::engine,
                 fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name, options_.size, listed(missing),
                             double(options_.timeout.count()) / 1e9));
+}
+
+Status MeetingPlace::begin() {
+  std::string drawn;
+  for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
+  RW_ASSIGN_OR_RETURN(life_, agree("life", drawn));
+  return {};
 }
 
 Result<std::string> MeetingPlace::agree(const std::string& what, const std::string& value) {

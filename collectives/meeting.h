@@ -1,4 +1,4 @@
-// How the ranks of a group find each other: every rank's handle by way of the store.
+// How the ranks of a group find each other and agree, by way of the store.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "collectives/group.h"
-#include "railweave/endpoint.h"
 
 namespace railweave::collectives {
 
@@ -16,9 +15,11 @@ class MeetingPlace {
   MeetingPlace(std::shared_ptr<Store> store, Group::Options options) : store_(std::move(store)), options_(std::move(options)) {}
 
   // Tells ours and waits for all; by rank. Errors: timed_out, naming the ranks that did not come.
-  Result<std::vector<Handle>> exchange(const Handle& own);
-  // REQUIRES: exchange() first. One value for all: rank 0's.
+  Result<std::vector<std::string>> exchange(const std::string& what, const std::string& own);
+  // One value for all: rank 0's.
   Result<std::string> agree(const std::string& key, const std::string& value);
+  // Draws what tells this group from others of its name.
+  Status begin();
   // All are through with exchange() and agree(): what we told is taken out of the store.
   void tidy_up();
 
