@@ -31,6 +31,8 @@ class Ranks {
   // The rank goes away with its engine.
   void leave(int rank);
 
+  const std::string& store_folder() const { return folder_.path(); }
+
   // Another group of the same engines and the same store.
   std::vector<std::shared_ptr<collectives::Group>> another(const std::string& name);
 
