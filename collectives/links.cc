@@ -1,6 +1,7 @@
 #include "collectives/links.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -38,7 +39,7 @@ Status Links::advance() {
     auto joined = advance(*d);
     if (!joined.ok()) return lost(d->peer, joined.status());
     if (*joined) outgoing_.at({d->peer, d->channel}).stream = std::move(d->stream);
-    d = *joined ? dialling_.erase(d) : d + 1;
+    d = *joined ? dialling_.erase(d) : std::next(d);
   }
   return awaited_ > 0 ? accept() : Status();
 }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -82,7 +83,7 @@ class Links {
   const std::unique_ptr<Listener> listener_;
   std::map<std::pair<int, int>, Outgoing> outgoing_;   // peer, channel
   std::map<std::pair<int, int>, Incoming> incoming_;
-  std::deque<Dialling> dialling_;          // requests point into them
+  std::list<Dialling> dialling_;           // a list: requests point into them
   std::deque<std::unique_ptr<Arrival>> arrivals_;
   int awaited_ = 0;                        // incoming without a stream
 };

@@ -1,0 +1,159 @@
+#include "fake_network.h"
+
+#include <cstring>
+#include <deque>
+#include <map>
+
+namespace railweave {
+
+class Request {
+ public:
+  const void* source = nullptr;
+  void* target = nullptr;
+  std::size_t bytes = 0;       // of a receive: first its room, then what came
+  std::uint64_t done_at = ~0ull;
+};
+
+}  // namespace railweave
+
+namespace railweave::collectives_test {
+namespace {
+
+constexpr std::uint64_t kDelayMost = 40;
+
+// One direction of a stream.
+struct Pipe {
+  std::deque<Request*> sends, receives;    // not matched yet
+};
+
+}  // namespace
+
+struct FakeNetwork::State {
+  explicit State(std::uint64_t seed) : random(seed) {}
+  std::uint64_t now = 0;
+  std::mt19937_64 random;
+  std::vector<std::deque<std::shared_ptr<Pipe>>> arrivals;  // by listener
+  std::uint64_t soon() { return now + 1 + random() % kDelayMost; }
+
+  void match(Pipe& pipe) {
+    while (!pipe.sends.empty() && !pipe.receives.empty()) {
+      Request &s = *pipe.sends.front(), &r = *pipe.receives.front();
+      pipe.sends.pop_front();
+      pipe.receives.pop_front();
+      r.bytes = std::min(r.bytes, s.bytes);
+      if (r.bytes > 0) std::memcpy(r.target, s.source, r.bytes);
+      s.done_at = soon();
+      r.done_at = soon();
+    }
+  }
+};
+
+namespace {
+
+using State = FakeNetwork::State;
+
+template <class Face>
+class FakeEnd : public Face {
+ public:
+  FakeEnd(std::shared_ptr<State> state, std::shared_ptr<Pipe> pipe) : state_(std::move(state)), pipe_(std::move(pipe)) {}
+  bool ended(const Request* r) const override { return r->done_at <= state_->now; }
+  Result<Progress> test(Request* r) override {
+    if (!ended(r)) return Progress{};
+    const Progress progress{true, r->bytes};
+    std::erase_if(requests_, [&](const auto& own) { return own.get() == r; });
+    return progress;
+  }
+  void withdraw(const void*, std::size_t) override {}
+
+ protected:
+  Request* add(const void* source, void* target, std::size_t bytes, std::deque<Request*>& line) {
+    if (requests_.size() >= kRequestsPerStream || state_->random() % 16 == 0) return nullptr;
+    requests_.push_back(std::make_unique<Request>());
+    *requests_.back() = {source, target, bytes, ~0ull};
+    line.push_back(requests_.back().get());
+    state_->match(*pipe_);
+    return requests_.back().get();
+  }
+  const std::shared_ptr<State> state_;
+  const std::shared_ptr<Pipe> pipe_;
+
+ private:
+  std::vector<std::unique_ptr<Request>> requests_;
+};
+
+class FakeSend final : public FakeEnd<SendStream> {
+ public:
+  using FakeEnd::FakeEnd;
+  Result<Request*> post(const void* data, std::size_t size) override { return add(data, nullptr, size, pipe_->sends); }
+};
+
+class FakeRecv final : public FakeEnd<RecvStream> {
+ public:
+  using FakeEnd::FakeEnd;
+  Result<Request*> post(void* data, std::size_t capacity) override { return add(nullptr, data, capacity, pipe_->receives); }
+};
+
+class FakeListener final : public Listener {
+ public:
+  FakeListener(std::shared_ptr<State> state, std::uint32_t id) : state_(std::move(state)), id_(id) {}
+  Result<std::unique_ptr<RecvStream>> accept() override {
+    auto& line = state_->arrivals[id_];
+    if (line.empty() || state_->random() % 4 == 0) return std::unique_ptr<RecvStream>();
+    auto pipe = line.front();
+    line.pop_front();
+    return std::unique_ptr<RecvStream>(std::make_unique<FakeRecv>(state_, pipe));
+  }
+
+ private:
+  const std::shared_ptr<State> state_;
+  const std::uint32_t id_;
+};
+
+class FakeConnector final : public Connector {
+ public:
+  FakeConnector(std::shared_ptr<State> state, std::uint32_t id) : state_(std::move(state)), id_(id), at_(state_->soon()) {}
+  Result<std::unique_ptr<SendStream>> poll() override {
+    if (state_->now < at_) return std::unique_ptr<SendStream>();
+    auto pipe = std::make_shared<Pipe>();
+    state_->arrivals[id_].push_back(pipe);
+    return std::unique_ptr<SendStream>(std::make_unique<FakeSend>(state_, pipe));
+  }
+
+ private:
+  const std::shared_ptr<State> state_;
+  const std::uint32_t id_;
+  const std::uint64_t at_;
+};
+
+class FakeEngine final : public Engine {
+ public:
+  explicit FakeEngine(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  const std::vector<Rail>& rails() const override { return rails_; }
+  const std::vector<Device>& devices() const override { return devices_; }
+  Result<std::unique_ptr<Listener>> listen(int, Handle& handle) override {
+    const auto id = std::uint32_t(state_->arrivals.size());
+    state_->arrivals.emplace_back();
+    std::memcpy(handle.data(), &id, sizeof id);
+    return std::unique_ptr<Listener>(std::make_unique<FakeListener>(state_, id));
+  }
+  Result<std::unique_ptr<Connector>> connect(int, const Handle& handle, int, Class) override {
+    std::uint32_t id = 0;
+    std::memcpy(&id, handle.data(), sizeof id);
+    return std::unique_ptr<Connector>(std::make_unique<FakeConnector>(state_, id));
+  }
+  EngineStats stats() const override { return {}; }
+
+ private:
+  const std::shared_ptr<State> state_;
+  std::vector<Rail> rails_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace
+
+FakeNetwork::FakeNetwork(std::uint64_t seed) : state_(std::make_shared<State>(seed)) {}
+FakeNetwork::~FakeNetwork() = default;
+std::shared_ptr<Engine> FakeNetwork::engine() { return std::make_shared<FakeEngine>(state_); }
+void FakeNetwork::step() { ++state_->now; }
+
+}  // namespace railweave::collectives_test

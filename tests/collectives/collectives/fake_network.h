@@ -1,0 +1,29 @@
+// Engines without a network, in one thread and in a time of its own: what is sent arrives a random while later, streams
+// overtake each other, order holds only within each. Replayable from a seed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "railweave/endpoint.h"
+
+namespace railweave::collectives_test {
+
+class FakeNetwork {
+ public:
+  explicit FakeNetwork(std::uint64_t seed);
+  ~FakeNetwork();
+  // One per rank; they reach each other by the handles of their listeners.
+  std::shared_ptr<Engine> engine();
+  // Time goes on by one.
+  void step();
+
+  struct State;
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace railweave::collectives_test
