@@ -137,6 +137,15 @@ TEST_P(EveryAlgorithm, several_ranks_on_a_host) {
     }
 }
 
+TEST_P(EveryAlgorithm, more_ranks_than_bits_in_a_word) {
+  for (const int ranks : {128, 130}) {
+    Problem problem = problem_of(GetParam().operation, ranks, 40);
+    problem.host_of = hosts_of_four(ranks);
+    prove(problem);
+    if (HasFatalFailure()) return;
+  }
+}
+
 std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
   return std::string(name(info.param.operation)) + "_" + std::string(info.param.name);
 }
