@@ -86,8 +86,11 @@ WorkPtr EngineGroup::scatter(const void* input, void* output, std::size_t count,
 }
 
 WorkPtr EngineGroup::all_to_all(const void* input, void* output, std::size_t count, DataType type, Hints hints) {
-  const std::vector<std::size_t> counts(std::size_t(options_.size), count);
-  return all_to_all_v(input, output, counts, counts, type, hints);
+  Call call = call_of(Operation::all_to_all, input, output, type, 0, hints);
+  call.problem.counts.assign(std::size_t(options_.size), count);
+  call.problem.receive_counts = call.problem.counts;
+  call.problem.uniform = true;
+  return submit(std::move(call));
 }
 
 WorkPtr EngineGroup::all_to_all_v(const void* input, void* output, std::span<const std::size_t> send_counts,
