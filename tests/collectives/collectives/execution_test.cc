@@ -50,6 +50,8 @@ class Job {
                         p.operation == Operation::gather || p.operation == Operation::scatter;
       if (p.operation != Operation::barrier) p.counts.assign(each ? std::size_t(ranks()) : 1, count);
       if (p.operation == Operation::all_to_all) p.receive_counts = p.counts;
+      p.uniform = true;
+      for (int other = 0; other < ranks(); ++other) p.host_of.push_back(other / 4);
       if (!algorithm.fits(p)) return;
       const std::size_t all = count * std::size_t(ranks());
       part->input.resize(all + 1);
