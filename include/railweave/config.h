@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,8 @@ struct Config {
   std::string algorithms;          // RAILWEAVE_ALGO: of collectives; empty = the cheapest
   int traffic_class = -1;          // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
-  bool shm = false;                // RAILWEAVE_SHM: peers on this host over shared memory, where both ends have it on
+  std::optional<bool> shm;         // RAILWEAVE_SHM: peers on this host over shared memory, where both ends have it on.
+                                   // Not said: off, unless who starts the engine turns it on
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none
 
   // REQUIRES: `environment` maps names to values, as from_environment() takes them. Unknown RAILWEAVE_* names and ill-formed values

@@ -92,8 +92,9 @@ bool parse_stats_dir(std::string_view text, Config& config) {
 }
 
 bool parse_shm(std::string_view text, Config& config) {
-  config.shm = text == "on";
-  return text == "on" || text == "off";
+  config.shm.reset();
+  if (!text.empty()) config.shm = text == "on";
+  return text.empty() || text == "on" || text == "off";
 }
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -191,12 +192,12 @@ constexpr Setting kSettings[] = {
      .set_number = [](std::int64_t n, Config& c) { c.connect_timeout = Nanos(n); },
      .number_of = [](const Config& c) { return std::int64_t{c.connect_timeout.count()}; }},
     {.name = "RAILWEAVE_SHM",
-     .default_meaning = "",
+     .default_meaning = "off under NCCL, on for collectives",
      .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have it on "
              "and share a network namespace. NCCL has transports of its own within a host and needs none here.",
      .form = "on or off",
      .parse_text = parse_shm,
-     .text_of = [](const Config& c) -> std::string { return c.shm ? "on" : "off"; }},
+     .text_of = [](const Config& c) -> std::string { return !c.shm ? "" : *c.shm ? "on" : "off"; }},
     {.name = "RAILWEAVE_STATS_DIR",
      .default_meaning = "",
      .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",

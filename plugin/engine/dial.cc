@@ -58,7 +58,7 @@ Status check_welcome(const Hello& welcome) {
 
 Dial::Dial(Reactor& reactor, const Identity& self, HandleContent peer, int traffic_class, Callbacks callbacks)
     : reactor_(reactor), self_(self), peer_(std::move(peer)), traffic_class_(traffic_class), callbacks_(std::move(callbacks)),
-      serial_(random_serial()), deadline_(now() + self.config->connect_timeout), local_(self.config->shm) {}
+      serial_(random_serial()), deadline_(now() + self.config->connect_timeout), local_(self.config->shm.value_or(false)) {}
 
 Dial::~Dial() {
   if (timer_) reactor_.cancel(timer_);

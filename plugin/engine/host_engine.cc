@@ -53,7 +53,7 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
 
 Status HostEngine::start() {
   if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
-  if (config_.shm)
+  if (config_.shm.value_or(false))
     if (Status s = local_door_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
   if (Status s = reactor_.start(); !s.ok()) return s;
   reactor_.run_soon([this] { serve(); });

@@ -55,7 +55,7 @@ TEST(Shm, IsOffUnlessBothEndsHaveItOn) {
     EXPECT_TRUE(transfer(ends, 100'000, 1));
     EXPECT_EQ(rails(*a), Rails{"lo"});
   }
-  EXPECT_FALSE(Config().shm);
+  EXPECT_FALSE(Config().shm.has_value());
 }
 
 TEST(Shm, AnEngineTalksToItself) {

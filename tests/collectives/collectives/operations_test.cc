@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 #include "collectives/group.h"
 #include "ranks.h"
@@ -19,9 +20,10 @@ using collectives::WorkPtr;
 
 constexpr std::size_t kCounts[] = {0, 1, 3, 130, 1027};
 
-class Operations : public testing::TestWithParam<int> {
+class Operations : public testing::TestWithParam<std::tuple<int, bool>> {
  protected:
-  int size() const { return GetParam(); }
+  int size() const { return std::get<0>(GetParam()); }
+  bool shared_memory() const { return std::get<1>(GetParam()); }
 };
 
 Bytes memory(std::size_t count, DataType type) { return Bytes(count * collectives::size_bytes(type) + 1, std::byte(0x5a)); }
@@ -63,7 +65,7 @@ std::size_t sum(const std::vector<std::size_t>& counts, int ranks) {
 }
 
 TEST_P(Operations, reductions__every_type) {
-  Ranks ranks(size());
+  Ranks ranks(size(), "test", shared_memory());
   ranks.run([&](int rank, Group& group) {
     for (int t = 0; t < collectives::kDataTypes; ++t)
       for (int o = 0; o < collectives::kReductions; ++o) {
@@ -93,7 +95,7 @@ TEST_P(Operations, reductions__every_type) {
 }
 
 TEST_P(Operations, moves__every_root_and_uneven_counts) {
-  Ranks ranks(size());
+  Ranks ranks(size(), "test", shared_memory());
   ranks.run([&](int rank, Group& group) {
     for (const DataType type : {DataType::float8_e4m3, DataType::int16, DataType::float32, DataType::complex128})
       for (const std::size_t count : kCounts) {
@@ -125,7 +127,7 @@ TEST_P(Operations, moves__every_root_and_uneven_counts) {
 }
 
 TEST_P(Operations, v_variants__counts_that_differ_and_are_zero) {
-  Ranks ranks(size());
+  Ranks ranks(size(), "test", shared_memory());
   ranks.run([&](int rank, Group& group) {
     const DataType type = DataType::float32;
     for (const std::size_t count : {1, 97, 70'000}) {
@@ -153,7 +155,9 @@ TEST_P(Operations, v_variants__counts_that_differ_and_are_zero) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Operations, testing::Range(1, 9));
+INSTANTIATE_TEST_SUITE_P(Sizes, Operations, testing::Combine(testing::Range(1, 9), testing::Bool()), [](const auto& instance) {
+  return std::to_string(std::get<0>(instance.param)) + (std::get<1>(instance.param) ? "_shm" : "_tcp");
+});
 
 }  // namespace
 }  // namespace railweave::collectives_test

@@ -17,12 +17,13 @@ Folder::Folder() {
 
 Folder::~Folder() { std::filesystem::remove_all(path_); }
 
-Ranks::Ranks(int size, const std::string& name) {
+Ranks::Ranks(int size, const std::string& name, bool shared_memory) {
   auto store = collectives::file_store(folder_.path());
   EXPECT_TRUE(store.ok());
   store_ = std::move(*store);
   Config config;
   config.interfaces = "=lo";
+  config.shm = shared_memory;
   config.stats_dir.clear();
   for (int r = 0; r < size; ++r) {
     auto engine = Engine::start(config);

@@ -23,7 +23,7 @@ class Folder {
 class Ranks {
  public:
   // Fails the test if they do not come together.
-  explicit Ranks(int size, const std::string& name = "test");
+  explicit Ranks(int size, const std::string& name = "test", bool shared_memory = false);
   int size() const { return int(groups_.size()); }
   collectives::Group& group(int rank) { return *groups_[std::size_t(rank)]; }
   // `work` of every rank at once, each on a thread; returns when all have.
