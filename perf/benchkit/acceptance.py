@@ -16,6 +16,7 @@ class Check:
     formula: str
     bound: str
     yardstick: bool  # checks the raw figure, without which the others say nothing
+    sizes: tuple[int, ...] = ()  # the formula must keep the bound at each; empty: it has no sizes
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Case:
     what: str
     lab: list[str]  # options of `perf/lab run`
     sides: dict[str, dict]  # name to {"argv", "before", "after"}; run in this order, in alternation
-    values: dict[str, dict]  # name to {"side", "path" | "rate_after_event_s"}
+    values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}
     checks: list[Check]
     runs: int
     timeout_s: float  # of one side of one run
@@ -37,8 +38,24 @@ class Case:
         return f"{self.id}/{self.name}"
 
 
+def _bytes(text: str) -> int:
+    """"8", "64K", "256M"."""
+    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1])
+    return int(text[:-1]) << shift if shift else int(text)
+
+
+def _powers(text: str | None) -> tuple[int, ...]:
+    """"8..4K": the least, and every power of two times it up to the greatest. Raises ValueError."""
+    if text is None:
+        return ()
+    least, greatest = (_bytes(part) for part in text.split(".."))
+    if least < 1:
+        raise ValueError(f"sizes '{text}': at least 1")
+    return tuple(least << n for n in range(64) if least << n <= greatest)
+
+
 def _case(entry: dict, defaults: dict) -> Case:
-    checks = [Check(c["name"], c["formula"], c["bound"], yardstick)
+    checks = [Check(c["name"], c["formula"], c["bound"], yardstick, _powers(c.get("sizes")))
               for key, yardstick in (("yardstick", True), ("checks", False)) for c in entry.get(key, [])]
     case = Case(entry["id"], entry["case"], entry["what"], entry["lab"], entry["sides"], entry["values"], checks,
                 entry.get("runs", defaults["runs"]), entry.get("timeout_s", defaults["timeout_s"]), entry.get("build"),
@@ -52,8 +69,10 @@ def _validate(case: Case) -> None:
     for name, value in case.values.items():
         if value["side"] not in case.sides:
             raise ValueError(f"{case.full_name}: value '{name}' is of '{value['side']}', which is no side")
+    sized = {name for name, value in case.values.items() if "by_size" in value}
     for check in case.checks:
-        evaluate(check.formula, {name: 1.0 + n / 8 for n, name in enumerate(case.values)})
+        usable = [name for name in case.values if check.sizes or name not in sized] + (["size"] if check.sizes else [])
+        evaluate(check.formula, {name: 1.0 + n / 8 for n, name in enumerate(usable)})
         holds(1.0, check.bound)
 
 

@@ -44,9 +44,14 @@ def _show(outcome: Outcome) -> None:
     print(f"{outcome.verdict}  {name}  {outcome.case.what}", flush=True)
     for check in outcome.checks:
         mark = "ok " if check["ok"] else "NOT"
-        print(f"      {mark} {check['name']}: {check['value']:.4g}  (bound {check['bound']}; {check['formula']})")
-    if outcome.values:
-        print("      medians:", "  ".join(f"{key} {value['median']:.5g}" for key, value in outcome.values.items()))
+        worst = f" at {check['at']} bytes, the worst of {len(check['by_size'])}" if "at" in check else ""
+        print(f"      {mark} {check['name']}: {check['value']:.4g}{worst}  (bound {check['bound']}; {check['formula']})")
+    medians = {key: value["median"] for key, value in outcome.values.items()}
+    if medians:
+        print("      medians:", "  ".join(f"{key} {value:.5g}" for key, value in medians.items() if not isinstance(value, dict)))
+    for key, value in medians.items():
+        if isinstance(value, dict):
+            print(f"      {key}:", "  ".join(f"{size} {figure:.4g}" for size, figure in value.items()))
     if outcome.reason and not outcome.checks:
         print(f"      {outcome.reason}")
     sys.stdout.flush()
@@ -79,7 +84,8 @@ def _list(cases: list[Case]) -> int:
     for case in cases:
         print(f"{case.full_name:28} {case.what}")
         for check in case.checks:
-            print(f"{'':28}   {'yardstick: ' if check.yardstick else ''}{check.formula} {check.bound}")
+            sizes = f"  ({check.sizes[0]} to {check.sizes[-1]} bytes)" if check.sizes else ""
+            print(f"{'':28}   {'yardstick: ' if check.yardstick else ''}{check.formula} {check.bound}{sizes}")
     return 0
 
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import statistics
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +12,8 @@ from labkit.steps import in_lab
 
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
-from .values import NoValue, take, without_series
+from .programs import command, missing
+from .values import NoValue, Sized, median, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
 _TAIL_CHARS = 2000
@@ -27,7 +26,7 @@ class Outcome:
     case: Case
     verdict: str
     reason: str = ""
-    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}
+    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
 
@@ -37,20 +36,15 @@ def steps(case: Case, programs: Path, runs: int) -> list[dict]:
     made = []
     for run in range(runs):
         for side, spec in case.sides.items():
-            argv = spec["argv"]
-            program = argv[0] if argv[0] == "iperf3" else str(programs / argv[0])
-            made.append({"name": f"{side}-{run}", "argv": [program, *argv[1:]], "before": spec.get("before", []),
-                         "after": spec.get("after", []), "timeout_s": case.timeout_s})
+            made.append({"name": f"{side}-{run}", "argv": command(spec["argv"], programs), "before": spec.get("before", []),
+                         "after": spec.get("after", []), "timeout_s": case.timeout_s, "ranks": spec.get("ranks", 0)})
     return made
 
 
 def _missing(case: Case, programs: Path) -> str | None:
     for side in case.sides.values():
-        program = side["argv"][0]
-        there = shutil.which("iperf3") if program == "iperf3" else os.access(programs / program, os.X_OK)
-        if not there:
-            preset = f" (cmake --preset {case.build}; cmake --build --preset {case.build})" if case.build else ""
-            return f"{program} is not there{preset}"
+        if reason := missing(side["argv"][0], programs, case.build):
+            return reason
     if "--loopback" not in case.lab and os.geteuid() != 0:
         return "no privilege for network namespaces"
     return None
@@ -65,10 +59,20 @@ def _collect(case: Case, folder: Path, runs: int) -> dict[str, list]:
     return {side: [json.loads((folder / f"{side}-{run}.json").read_text()) for run in range(runs)] for side in case.sides}
 
 
-def _check(check: Check, medians: dict[str, float]) -> dict:
-    value = evaluate(check.formula, medians)
-    return {"name": check.name, "formula": check.formula, "bound": check.bound, "yardstick": check.yardstick,
-            "value": value, "ok": holds(value, check.bound)}
+def _at_size(medians: dict[str, float | Sized], size: int) -> dict[str, float]:
+    """What the names of a formula stand for at one size; those without a figure of it are left out."""
+    at = {name: value.get(str(size)) if isinstance(value, dict) else value for name, value in medians.items()}
+    return {"size": float(size), **{name: value for name, value in at.items() if value is not None}}
+
+
+def _check(check: Check, medians: dict[str, float | Sized]) -> dict:
+    said = {"name": check.name, "formula": check.formula, "bound": check.bound, "yardstick": check.yardstick}
+    if not check.sizes:
+        value = evaluate(check.formula, medians)
+        return {**said, "value": value, "ok": holds(value, check.bound)}
+    by_size = {str(size): evaluate(check.formula, _at_size(medians, size)) for size in check.sizes}
+    worst = max(by_size, key=by_size.get) if check.bound.startswith("<") else min(by_size, key=by_size.get)
+    return {**said, "value": by_size[worst], "at": int(worst), "by_size": by_size, "ok": holds(by_size[worst], check.bound)}
 
 
 def _judge(outcome: Outcome) -> None:
@@ -76,8 +80,8 @@ def _judge(outcome: Outcome) -> None:
     outcome.checks = [_check(check, medians) for check in outcome.case.checks]
     failed = [check for check in outcome.checks if not check["ok"]]
     outcome.verdict = "FAIL" if failed else "PASS"
-    outcome.reason = "; ".join(f"{'yardstick: ' if check['yardstick'] else ''}{check['name']} is {check['value']:.3f}, "
-                               f"not {check['bound']}" for check in failed)
+    outcome.reason = "; ".join(f"{'yardstick: ' if check['yardstick'] else ''}{check['name']} is {check['value']:.3f}"
+                               f"{' at ' + str(check['at']) if 'at' in check else ''}, not {check['bound']}" for check in failed)
 
 
 def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> Outcome:
@@ -101,7 +105,7 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
             raw = _collect(case, folder, runs)
             for value, spec in case.values.items():
                 samples = [take(run, spec) for run in raw[spec["side"]]]
-                outcome.values[value] = {"median": statistics.median(samples), "samples": samples}
+                outcome.values[value] = {"median": median(samples), "samples": samples}
             outcome.raw = raw if case.keep_series else without_series(raw)
             _judge(outcome)
         except (NoValue, FormulaError, OSError, ValueError) as error:

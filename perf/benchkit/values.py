@@ -1,7 +1,11 @@
-"""Taking one number out of a program's JSON: by path, or as the rate within a window of its time series."""
+"""Taking a figure out of a program's JSON: by path, by path for every size, or as the rate within a window of its time
+series."""
 from __future__ import annotations
 
+import statistics
 from typing import Any
+
+Sized = dict[str, float]  # a figure of each size in bytes
 
 
 class NoValue(LookupError):
@@ -42,11 +46,31 @@ def rate_after_event(data: dict, after_s: float) -> float:
     return sum(bins) * 8e-9 / (len(bins) * bin_s)
 
 
-def take(data: dict, spec: dict) -> float:
+def by_size(data: dict, path: str, scale: float, size_factor: int) -> Sized:
+    """What `path` leads to in every entry of "results" that has a size; its size times `size_factor`. Raises NoValue."""
+    found = {str(entry["size"] * size_factor): at_path(entry, path) * scale
+             for entry in data.get("results", []) if entry.get("size")}
+    if not found:
+        raise NoValue("no results by size")
+    return found
+
+
+def take(data: dict, spec: dict) -> float | Sized:
     """One entry of a case's "values". Raises NoValue."""
     if "rate_after_event_s" in spec:
         return rate_after_event(data, spec["rate_after_event_s"])
-    return at_path(data, spec["path"]) * spec.get("scale", 1.0)
+    scale = spec.get("scale", 1.0)
+    if "by_size" in spec:
+        return by_size(data, spec["by_size"], scale, spec.get("size_factor", 1))
+    return at_path(data, spec["path"]) * scale
+
+
+def median(samples: list[float] | list[Sized]) -> float | Sized:
+    """Of figures by size: size by size, of the sizes that all have."""
+    if not isinstance(samples[0], dict):
+        return statistics.median(samples)
+    sizes = [size for size in samples[0] if all(size in sample for sample in samples)]
+    return {size: statistics.median(sample[size] for sample in samples) for size in sizes}
 
 
 def without_series(data: Any) -> Any:

@@ -2,7 +2,7 @@
 
 in_lab() starts the lab; inside it, once per rank, runs `steps.py STEPS.json`. Rank 0 leaves NAME.json and both leave
 NAME.rankR.log in its folder. The ranks start every step together (by files in that folder: the hosts are one machine), and
-every step has a port of its own.
+every step has a port of its own. A step's "ranks" are those that take part, where not all do.
 """
 from __future__ import annotations
 
@@ -98,6 +98,10 @@ def _step(step: dict, number: int, rank: int, folder: Path) -> int:
     port = int(os.environ["MASTER_PORT"]) + number
     result, log = folder / f"{step['name']}.json", folder / f"{step['name']}.rank{rank}.log"
     environment = {**os.environ, **step.get("environment", {}), "MASTER_PORT": str(port)}
+    if ranks := step.get("ranks", 0):
+        if rank >= ranks:
+            return 0
+        environment["WORLD_SIZE"] = str(ranks)
     for command in step["before"] if rank == 0 else []:
         if status := _run(["sh", "-c", command], environment, log, step["timeout_s"]):
             return status

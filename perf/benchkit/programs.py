@@ -1,0 +1,40 @@
+"""What a side's first word stands for: a program of the build, or something of others to measure against."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+_PERF = Path(__file__).resolve().parent.parent
+_VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
+_GLOO, _MPI_STEP = _PERF / "comparekit" / "gloo_perf.py", _PERF / "comparekit" / "mpi_step.py"
+
+
+def command(argv: list[str], programs: Path) -> list[str]:
+    """To be run once per rank; `programs` is the folder of the build's."""
+    name, rest = argv[0], argv[1:]
+    if name == "iperf3":
+        return argv
+    if name == "gloo_perf":
+        return [str(_VENV_PYTHON), "-B", str(_GLOO), *rest]
+    if name == "mpi_perf":
+        return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
+    return [str(programs / name), *rest]
+
+
+def _has_torch() -> bool:
+    return any(_VENV_PYTHON.parent.parent.glob("lib/python3*/site-packages/torch/version.py"))
+
+
+def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
+    """Why it cannot be run, and what would help; None if it can."""
+    if name == "iperf3":
+        return None if shutil.which("iperf3") else "iperf3 is not there"
+    if name == "gloo_perf":
+        return None if _has_torch() else "torch is not in .venv (tools/setup torch)"
+    if name == "mpi_perf" and not shutil.which("mpirun"):
+        return "mpirun is not there (tools/setup packages)"
+    if os.access(programs / name, os.X_OK):
+        return None
+    return f"{name} is not there" + (f" (cmake --preset {preset}; cmake --build --preset {preset})" if preset else "")

@@ -1,0 +1,72 @@
+#include "collective/launch.h"
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "collective/forked.h"
+#include "collective/mpi_world.h"
+#include "common/load_options.h"
+
+namespace railweave::perf::collective {
+namespace {
+
+int report(const Status& status) {
+  fmt::print(stderr, "{}\n", status.message());
+  return 1;
+}
+
+// torchrun's way: everything is in the options.
+Result<Place> place_by_variables(const LaunchOptions& o) {
+  if (o.rank < 0 || o.rank >= o.world_size || o.master_address.empty() || o.master_port == 0) {
+    return Status(Code::invalid_argument, Scope::request,
+                  fmt::format("RANK {}, WORLD_SIZE {}, MASTER_ADDR '{}', MASTER_PORT {}: a launcher sets all of them, with "
+                              "RANK below WORLD_SIZE (or take --local)",
+                              o.rank, o.world_size, o.master_address, o.master_port));
+  }
+  Place place{o.rank, o.world_size, o.local_rank, false, {}};
+  place.meeting.address = o.master_address;
+  place.meeting.port = std::uint16_t(o.master_port + (o.agent_store ? 1 : 0));
+  return place;
+}
+
+int run_by_mpi(const LaunchOptions& options, const std::function<int(const Place&)>& body) {
+  auto world = MpiWorld::open();
+  if (!world.ok()) return report(world.status());
+  Place place{world->rank, world->size, world->rank_on_host, false, {}};
+  place.meeting.patience = nanos(options.patience_s);
+  if (const Status status = world->meet(place.meeting); !status.ok()) return report(status);
+  const int exit_status = body(place);
+  if (exit_status == 0) world->close();  // after a failure the others may never come: mpirun ends them
+  return exit_status;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<collectives::Store>> Place::open_store(int rank) const {
+  if (meeting.served && rank == 0) return meeting.served;
+  auto opened = meeting.folder.empty()
+                    ? collectives::tcp_store(meeting.address, meeting.port, rank == 0, meeting.patience)
+                    : collectives::file_store(meeting.folder);
+  if (!opened.ok()) return opened.status();
+  return std::shared_ptr<collectives::Store>(std::move(*opened));
+}
+
+int run_launched(const LaunchOptions& options, const std::function<int(const Place&)>& body) {
+  if (options.local > 0 || (options.world_size == 0 && !MpiWorld::launched())) {
+    const auto run = [&](int process, const std::string& folder) {
+      const int processes = std::max(options.local, 1);
+      Place place{process, processes, process, true, {}};
+      place.meeting.folder = folder;
+      place.meeting.patience = nanos(options.patience_s);
+      return body(place);
+    };
+    return run_forked(std::max(options.local, 1), run);
+  }
+  if (MpiWorld::launched()) return run_by_mpi(options, body);
+  auto place = place_by_variables(options);
+  if (!place.ok()) return report(place.status());
+  place->meeting.patience = nanos(options.patience_s);
+  return body(*place);
+}
+
+}  // namespace railweave::perf::collective

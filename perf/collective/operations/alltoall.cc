@@ -1,0 +1,34 @@
+#include "collective/operation.h"
+
+namespace railweave::perf::collective {
+
+const Operation& alltoall() {
+  static constexpr Operation kOperation{
+      .program = "alltoall_perf",
+      .name = "AlltoAll",
+      .in_place = false,
+      .counts_all_ranks = true,
+      .shape =
+          [](std::size_t elements, std::size_t element_bytes, int ranks) {
+            const std::size_t share = aligned_share(elements, element_bytes, ranks);
+            return Shape{share * std::size_t(ranks), share * std::size_t(ranks), share, 0, 0};
+          },
+      .bus_factor = without_own_share,
+      .start =
+          [](Group& group, const Call& call, std::vector<WorkPtr>& works) {
+            works.push_back(group.all_to_all(call.input, call.output, call.count, call.type));
+          },
+      .expected =
+          [](const Asking& asking) {
+            std::vector<Expected> parts;
+            const std::size_t phase = std::size_t(asking.rank) * asking.count;
+            for (int p = 0; p < asking.ranks; ++p) {
+              parts.push_back({std::size_t(p) * asking.count, asking.count, p, phase});
+            }
+            return parts;
+          },
+  };
+  return kOperation;
+}
+
+}  // namespace railweave::perf::collective

@@ -1,0 +1,14 @@
+// An engine as these programs want it.
+#pragma once
+
+#include <memory>
+
+#include "railweave/endpoint.h"
+
+namespace railweave::perf::collective {
+
+// By the environment; `one_machine`: over loopback unless the environment names interfaces.
+// Errors: what the configuration or the engine said.
+Result<std::shared_ptr<Engine>> start_engine(bool one_machine);
+
+}  // namespace railweave::perf::collective

@@ -1,0 +1,58 @@
+#include "collective/process.h"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <thread>
+
+#include "collective/rank.h"
+
+namespace railweave::perf::collective {
+namespace {
+
+// The ranks of this process, each on a thread; this one has the first.
+int run_process(const Operation& operation, const Options& options, const Place& place,
+                const std::vector<std::string>& command) {
+  if (const Status status = check_request(operation, options, place.processes * options.ranks_here()); !status.ok()) {
+    if (place.process == 0) fmt::print(stderr, "{}\n", status.message());
+    return 2;
+  }
+  std::vector<int> exit_statuses(std::size_t(options.ranks_here()), 1);
+  const auto run = [&](int thread) {
+    const auto summary = run_rank(operation, options, place, thread, command);
+    if (summary.ok()) {
+      exit_statuses[std::size_t(thread)] = summary->good() ? 0 : 1;
+      return;
+    }
+    const int rank = place.process * options.ranks_here() + thread;
+    std::fflush(stdout);
+    fmt::print(stderr, "rank {}: {}\n", rank, summary.status().message());
+  };
+  std::vector<std::thread> threads;
+  for (int thread = 1; thread < options.ranks_here(); ++thread) threads.emplace_back(run, thread);
+  run(0);
+  for (auto& thread : threads) thread.join();
+  int worst = 0;
+  for (const int exit_status : exit_statuses) worst = std::max(worst, exit_status);
+  return worst;
+}
+
+}  // namespace
+
+int run_program(const Operation& operation, int argc, char** argv) {
+  int exit_status = 0;
+  const std::string about = fmt::format(
+      "Times {} on memory of the host, over Railweave, with nccl-tests' options and output.", operation.name);
+  const auto options = parse_options(argc, argv, about, exit_status);
+  if (!options) return exit_status;
+  const std::vector<std::string> command(argv, argv + argc);
+  try {
+    return run_launched(options->launch,
+                        [&](const Place& place) { return run_process(operation, *options, place, command); });
+  } catch (const std::exception& e) {  // out of memory, mostly
+    fmt::print(stderr, "ended by {}\n", e.what());
+    return 1;
+  }
+}
+
+}  // namespace railweave::perf::collective

@@ -1,0 +1,11 @@
+// main() of the nine programs.
+#pragma once
+
+#include "collective/operation.h"
+
+namespace railweave::perf::collective {
+
+// Returns the exit status.
+int run_program(const Operation& operation, int argc, char** argv);
+
+}  // namespace railweave::perf::collective

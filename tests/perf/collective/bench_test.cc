@@ -1,0 +1,86 @@
+// Rows on a group that is right, and on one that is not.
+#include "collective/bench.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "collective/rank.h"
+#include "fake_group.h"
+
+namespace railweave::perf::collective {
+namespace {
+
+// What rank 0 made of it; the others run beside.
+template <class Result>
+Result on_each(FakeWorld& world, const std::function<Result(Group&)>& body) {
+  std::vector<std::thread> others;
+  for (int rank = 1; rank < world.size(); ++rank) {
+    others.emplace_back([&, rank] { body(*fake_group(world, rank)); });
+  }
+  Result mine = body(*fake_group(world, 0));
+  for (auto& other : others) other.join();
+  return mine;
+}
+
+Options quick() {
+  Options options;
+  options.min_bytes = options.max_bytes = 64 << 10;
+  options.iterations = 3;
+  return options;
+}
+
+TEST(Bench, RightResultsHaveNothingWrong) {
+  FakeWorld world(3);
+  const auto summary = on_each<Result<Summary>>(
+      world, [](Group& group) { return run_rows(all_reduce(), quick(), group, nullptr); });
+  ASSERT_TRUE(summary.ok()) << summary.status().message();
+  EXPECT_EQ(summary->failures, 0);
+  EXPECT_TRUE(summary->good());
+  EXPECT_GT(summary->mean_busbw, 0);
+}
+
+TEST(Bench, WrongElementsAreCountedOverRanksAndFail) {
+  FakeWorld world(3);
+  world.spoils = true;
+  Options options = quick();
+  options.warmup = 0;
+  std::int64_t failures = 0;
+  const auto measured = on_each<Result<Measured>>(world, [&](Group& group) -> Result<Measured> {
+    auto bench = Bench::create(all_reduce(), options, group);
+    if (!bench.ok()) return bench.status();
+    std::int64_t here = 0;
+    auto found = bench->measure({DataType::float32, Reduction::sum, 0, 64 << 10}, false, here);
+    if (group.rank() == 0) failures = here;
+    return found;
+  });
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(*measured->wrong, 5);  // one before the clock, three under it, one that is checked
+  EXPECT_EQ(failures, 1);
+}
+
+TEST(Bench, AlgorithmBandwidthCountsAllRanksWhereTheReferenceDoes) {
+  FakeWorld world(2);
+  const auto measured = on_each<Result<Measured>>(world, [](Group& group) -> Result<Measured> {
+    const Options options = quick();
+    auto bench = Bench::create(all_gather(), options, group);
+    if (!bench.ok()) return bench.status();
+    std::int64_t failures = 0;
+    return bench->measure({DataType::float32, Reduction::sum, 0, 64 << 10}, true, failures);
+  });
+  ASSERT_TRUE(measured.ok()) << measured.status().message();
+  EXPECT_EQ(*measured->wrong, 0);
+  EXPECT_NEAR(measured->algbw, double(64 << 10) / measured->time_us / 1e3, measured->algbw * 1e-9);
+  EXPECT_DOUBLE_EQ(measured->busbw, measured->algbw / 2);
+}
+
+TEST(Bench, AnOperationThatFailsEndsTheRun) {
+  FakeWorld world(2);
+  const auto summary = on_each<Result<Summary>>(
+      world, [](Group& group) { return run_rows(broadcast(), quick(), group, nullptr); });
+  ASSERT_FALSE(summary.ok());
+  EXPECT_NE(summary.status().message().find("no such operation"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace railweave::perf::collective
