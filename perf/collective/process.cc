@@ -19,7 +19,7 @@ int run_process(const Operation& operation, const Options& options, const Place&
   }
   std::vector<int> exit_statuses(std::size_t(options.ranks_here()), 1);
   const auto run = [&](int thread) {
-    const auto summary = run_rank(operation, options, place, thread, command);
+    auto summary = run_rank(operation, options, place, thread, command);
     if (summary.ok()) {
       exit_statuses[std::size_t(thread)] = summary->good() ? 0 : 1;
       return;

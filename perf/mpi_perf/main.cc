@@ -66,7 +66,7 @@ json measure(Job& job, const Options& options, std::size_t asked) {
 }
 
 int run(const Options& options) {
-  const auto least = parse_size(options.min_text), most = parse_size(options.max_text);
+  auto least = parse_size(options.min_text), most = parse_size(options.max_text);
   if (!least.ok() || !most.ok() || *least == 0 || *most > (std::size_t{1} << 32)) {
     fmt::print(stderr, "-b {}, -e {}: expected sizes from 1 to 4G\n", options.min_text, options.max_text);
     return 2;

@@ -17,7 +17,7 @@ def include_flags(compile_commands):
     for entry in json.loads(compile_commands.read_text()):
         words = shlex.split(entry["command"])
         for at, word in enumerate(words):
-            if word == "-isystem":
+            if word in ("-isystem", "-iquote"):
                 flags.append((word, words[at + 1]))
             elif word.startswith(("-I", "-D")):
                 flags.append((word,))

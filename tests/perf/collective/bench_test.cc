@@ -32,7 +32,7 @@ Options quick() {
 
 TEST(Bench, RightResultsHaveNothingWrong) {
   FakeWorld world(3);
-  const auto summary = on_each<Result<Summary>>(
+  auto summary = on_each<Result<Summary>>(
       world, [](Group& group) { return run_rows(all_reduce(), quick(), group, nullptr); });
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_EQ(summary->failures, 0);
@@ -46,7 +46,7 @@ TEST(Bench, WrongElementsAreCountedOverRanksAndFail) {
   Options options = quick();
   options.warmup = 0;
   std::int64_t failures = 0;
-  const auto measured = on_each<Result<Measured>>(world, [&](Group& group) -> Result<Measured> {
+  auto measured = on_each<Result<Measured>>(world, [&](Group& group) -> Result<Measured> {
     auto bench = Bench::create(all_reduce(), options, group);
     if (!bench.ok()) return bench.status();
     std::int64_t here = 0;
@@ -61,7 +61,7 @@ TEST(Bench, WrongElementsAreCountedOverRanksAndFail) {
 
 TEST(Bench, AlgorithmBandwidthCountsAllRanksWhereTheReferenceDoes) {
   FakeWorld world(2);
-  const auto measured = on_each<Result<Measured>>(world, [](Group& group) -> Result<Measured> {
+  auto measured = on_each<Result<Measured>>(world, [](Group& group) -> Result<Measured> {
     const Options options = quick();
     auto bench = Bench::create(all_gather(), options, group);
     if (!bench.ok()) return bench.status();
@@ -76,7 +76,7 @@ TEST(Bench, AlgorithmBandwidthCountsAllRanksWhereTheReferenceDoes) {
 
 TEST(Bench, AnOperationThatFailsEndsTheRun) {
   FakeWorld world(2);
-  const auto summary = on_each<Result<Summary>>(
+  auto summary = on_each<Result<Summary>>(
       world, [](Group& group) { return run_rows(broadcast(), quick(), group, nullptr); });
   ASSERT_FALSE(summary.ok());
   EXPECT_NE(summary.status().message().find("no such operation"), std::string::npos);

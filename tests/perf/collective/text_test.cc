@@ -20,7 +20,7 @@ TEST(ByteCount, TakesFractionsAndSuffixesOfEitherCase) {
 
 TEST(ByteCount, RefusesWhatIsNone) {
   for (const char* text : {"", "K", "1T", "1MB", "-8", "8 ", "nan", "1e40", "inf"}) {
-    const auto parsed = parse_byte_count(text);
+    auto parsed = parse_byte_count(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_NE(parsed.status().message().find("'" + std::string(text) + "'"), std::string::npos);
   }
