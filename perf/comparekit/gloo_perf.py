@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import time
+import warnings
 from datetime import timedelta
 
 import torch
@@ -81,6 +82,7 @@ def _parse() -> argparse.Namespace:
 
 def main() -> int:
     args = _parse()
+    warnings.simplefilter("ignore", FutureWarning)  # of names that later versions will give up
     torch.set_num_threads(1)
     dist.init_process_group("gloo", timeout=timedelta(seconds=120))
     sizes = [args.minbytes << n for n in range(64) if args.minbytes << n <= args.maxbytes]

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <thread>
+#include <tuple>
 
 #include "collective/rank.h"
 #include "fake_group.h"
@@ -16,7 +17,7 @@ template <class Result>
 Result on_each(FakeWorld& world, const std::function<Result(Group&)>& body) {
   std::vector<std::thread> others;
   for (int rank = 1; rank < world.size(); ++rank) {
-    others.emplace_back([&, rank] { body(*fake_group(world, rank)); });
+    others.emplace_back([&, rank] { std::ignore = body(*fake_group(world, rank)); });
   }
   Result mine = body(*fake_group(world, 0));
   for (auto& other : others) other.join();
