@@ -115,10 +115,14 @@ Status Bench::warm_up(const Case& one) {
 
 double Bench::over_ranks(const std::vector<double>& each) const {
   switch (options_.average) {
-    case 0: return each.front();
-    case 1: return std::accumulate(each.begin(), each.end(), 0.0) / double(each.size());
-    case 2: return *std::min_element(each.begin(), each.end());
-    default: return *std::max_element(each.begin(), each.end());
+    case 0:
+      return each.front();
+    case 1:
+      return std::accumulate(each.begin(), each.end(), 0.0) / double(each.size());
+    case 2:
+      return *std::min_element(each.begin(), each.end());
+    default:
+      return *std::max_element(each.begin(), each.end());
   }
 }
 

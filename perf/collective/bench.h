@@ -20,8 +20,8 @@ struct Case {
   std::size_t bytes = 0;  // as asked for on the command line
 };
 
-// Threads: one. Every rank makes the same calls. Operations go over the memory in turns, so that a size that fits into it
-// several times does not find its data in a cache.
+// Threads: one. Every rank makes the same calls. Operations go over the memory in turns, so that a size that fits into
+// it several times does not find its data in a cache.
 class Bench {
  public:
   // Memory for sizes up to options.max_bytes. Errors: system.
@@ -33,7 +33,6 @@ class Bench {
   Result<Measured> measure(const Case& one, bool in_place, std::int64_t& failures);
 
  private:
-
   Bench(const Operation& operation, const Options& options, Group& group, Pages send, Pages receive, std::size_t bytes);
   Shape shape(const Case& one) const;
   std::size_t part_bytes(const Case& one) const;  // of the memory, for one operation

@@ -31,9 +31,9 @@ constexpr Named<DataType> kTypes[] = {
 };
 
 constexpr Named<Reduction> kReductionNames[] = {
-    {Reduction::sum, "sum", true},         {Reduction::prod, "prod", true},  {Reduction::max, "max", true},
-    {Reduction::min, "min", true},         {Reduction::avg, "avg", true},    {Reduction::premul_sum, "mulsum", true},
-    {Reduction::band, "band", false},      {Reduction::bor, "bor", false},   {Reduction::bxor, "bxor", false},
+    {Reduction::sum, "sum", true},    {Reduction::prod, "prod", true}, {Reduction::max, "max", true},
+    {Reduction::min, "min", true},    {Reduction::avg, "avg", true},   {Reduction::premul_sum, "mulsum", true},
+    {Reduction::band, "band", false}, {Reduction::bor, "bor", false},  {Reduction::bxor, "bxor", false},
 };
 
 template <class Value, std::size_t n>
@@ -58,8 +58,7 @@ Result<std::vector<Value>> find(const Named<Value> (&table)[n], std::string_view
     if (name == "all" ? entry.listed : name == entry.name) found.push_back(entry.value);
   }
   if (!found.empty()) return found;
-  return Status(Code::invalid_argument, Scope::request,
-                "'" + std::string(name) + "' is none of " + names(table));
+  return Status(Code::invalid_argument, Scope::request, "'" + std::string(name) + "' is none of " + names(table));
 }
 
 }  // namespace

@@ -18,10 +18,11 @@ int report(const Status& status) {
 // torchrun's way: everything is in the options.
 Result<Place> place_by_variables(const LaunchOptions& o) {
   if (o.rank < 0 || o.rank >= o.world_size || o.master_address.empty() || o.master_port == 0) {
-    return Status(Code::invalid_argument, Scope::request,
-                  fmt::format("RANK {}, WORLD_SIZE {}, MASTER_ADDR '{}', MASTER_PORT {}: a launcher sets all of them, with "
-                              "RANK below WORLD_SIZE (or take --local)",
-                              o.rank, o.world_size, o.master_address, o.master_port));
+    return Status(
+        Code::invalid_argument, Scope::request,
+        fmt::format("RANK {}, WORLD_SIZE {}, MASTER_ADDR '{}', MASTER_PORT {}: a launcher sets all of them, with "
+                    "RANK below WORLD_SIZE (or take --local)",
+                    o.rank, o.world_size, o.master_address, o.master_port));
   }
   Place place{o.rank, o.world_size, o.local_rank, false, {}};
   place.meeting.address = o.master_address;

@@ -7,7 +7,8 @@
 int railweave_mpi_open(int* rank, int* size, int* rank_on_host, int* size_on_host) {
   int given = 0;
   // Only this thread calls it, while others run.
-  if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given); error != MPI_SUCCESS) return error;
+  if (const int error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &given); error != MPI_SUCCESS)
+    return error;
   MPI_Comm_rank(MPI_COMM_WORLD, rank);
   MPI_Comm_size(MPI_COMM_WORLD, size);
   MPI_Comm host = MPI_COMM_NULL;

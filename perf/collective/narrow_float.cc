@@ -21,7 +21,7 @@ std::uint16_t encode(double value, Format f) {
   if (value == 0) return sign;
   if (std::isinf(value)) return std::uint16_t(sign | infinity);
   int exponent = 0;
-  std::frexp(value, &exponent);  // |value| in [2^(exponent-1), 2^exponent)
+  std::frexp(value, &exponent);                                             // |value| in [2^(exponent-1), 2^exponent)
   const int unit = std::max(exponent - 1, 1 - f.bias()) - f.fraction_bits;  // exponent of the last bit
   const auto units = std::uint32_t(std::nearbyint(std::ldexp(std::fabs(value), -unit)));
   // Units below 2^fraction_bits are subnormal; a carry out of the fraction moves the exponent on by itself.

@@ -46,12 +46,12 @@ struct Asking {
 };
 
 struct Operation {
-  std::string_view program;      // "all_reduce_perf"
-  std::string_view name;         // what the results call it: "AllReduce"
-  bool reduces = false;          // the table names the reduction
-  bool rooted = false;           // the table names the root
-  bool in_place = true;          // false: there is no such form; its columns are out of place again, unchecked
-  bool counts_all_ranks = false; // the bytes of algbw are count times ranks
+  std::string_view program;       // "all_reduce_perf"
+  std::string_view name;          // what the results call it: "AllReduce"
+  bool reduces = false;           // the table names the reduction
+  bool rooted = false;            // the table names the root
+  bool in_place = true;           // false: there is no such form; its columns are out of place again, unchecked
+  bool counts_all_ranks = false;  // the bytes of algbw are count times ranks
   Shape (*shape)(std::size_t elements, std::size_t element_bytes, int ranks) = nullptr;
   double (*bus_factor)(int ranks) = nullptr;  // busbw / algbw
   // Issues it; the works are to be waited for, all of them.

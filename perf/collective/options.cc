@@ -40,7 +40,8 @@ void add_sizes(CLI::App& app, Options& o, Texts& texts) {
   app.add_option("-b,--minbytes", texts.min_bytes, "smallest size")->capture_default_str()->group(group);
   app.add_option("-e,--maxbytes", texts.max_bytes, "largest size")->capture_default_str()->group(group);
   app.add_option("-i,--stepbytes", texts.step_bytes, "from a size to the next")->capture_default_str()->group(group);
-  app.add_option("-f,--stepfactor", texts.step_factor, "the same, as a factor; above 1 it counts instead")->group(group);
+  app.add_option("-f,--stepfactor", texts.step_factor, "the same, as a factor; above 1 it counts instead")
+      ->group(group);
   app.add_option("-d,--datatype", texts.types, type_names())->capture_default_str()->group(group);
   app.add_option("-o,--op", texts.operations, reduction_names())->capture_default_str()->group(group);
   app.add_option("-r,--root", texts.root, "a rank, or all (or -1)")->capture_default_str()->group(group);
@@ -72,8 +73,11 @@ void add_reporting(CLI::App& app, Options& o) {
       ->group(group);
   app.add_option("-C,--report_cputime", o.cpu_time, "1: time of issuing alone")->group(group);
   app.add_option("-S,--report_timestamps", o.timestamps, "1: when each row was done")->group(group);
-  app.add_option("-I,--per_iter_timing", o.per_iteration, "1: least, greatest, 99th percentile of iterations")->group(group);
-  app.add_option("-K,--per_iter_skip", o.skipped, "iterations left out of that")->check(CLI::Range(0, 1 << 30))->group(group);
+  app.add_option("-I,--per_iter_timing", o.per_iteration, "1: least, greatest, 99th percentile of iterations")
+      ->group(group);
+  app.add_option("-K,--per_iter_skip", o.skipped, "iterations left out of that")
+      ->check(CLI::Range(0, 1 << 30))
+      ->group(group);
   app.add_option("-J,--output_file,--json", o.json_path, "results as JSON")->group(group);
   app.add_option("--min-bandwidth", o.min_bandwidth, "fail below 0.9 times this, GB/s")
       ->envname("NCCL_TESTS_MIN_BW")
@@ -82,7 +86,9 @@ void add_reporting(CLI::App& app, Options& o) {
 
 void add_launching(CLI::App& app, LaunchOptions& o) {
   const std::string group = "Ranks";
-  app.add_option("--local", o.local, "fork as many processes on this machine")->check(CLI::Range(1, 1024))->group(group);
+  app.add_option("--local", o.local, "fork as many processes on this machine")
+      ->check(CLI::Range(1, 1024))
+      ->group(group);
   app.add_option("--rank", o.rank, "of this process")->envname("RANK")->group(group);
   app.add_option("--world-size", o.world_size, "number of processes")->envname("WORLD_SIZE")->group(group);
   app.add_option("--local-rank", o.local_rank, "of this process on its host")->envname("LOCAL_RANK")->group(group);
@@ -104,9 +110,12 @@ void add_meaningless(CLI::App& app, std::vector<Meaningless>& table) {
 }
 
 std::vector<Meaningless> meaningless() {
-  return {{"-y,--stream_null", 0, "0"},      {"-G,--cudagraph", 0, "0"},
-          {"-R,--local_register", 0, "0"},   {"-x,--cta_policy", 0, "0"},
-          {"-D,--device_implementation", 0, "0"}, {"-V,--device_cta_count", 16, "16"},
+  return {{"-y,--stream_null", 0, "0"},
+          {"-G,--cudagraph", 0, "0"},
+          {"-R,--local_register", 0, "0"},
+          {"-x,--cta_policy", 0, "0"},
+          {"-D,--device_implementation", 0, "0"},
+          {"-V,--device_cta_count", 16, "16"},
           {"-M,--memory", 0, "0"}};
 }
 
@@ -182,7 +191,8 @@ std::optional<Options> parse_options(int argc, char** argv, std::string_view abo
   Status status = finish(options, texts);
   for (const auto& entry : fixed) {
     if (status.ok() && entry.value != entry.standard) {
-      status = refuse(entry.names, fmt::format("{} has no meaning on host memory; only {} does nothing", entry.value, entry.standard));
+      status = refuse(entry.names, fmt::format("{} has no meaning on host memory; only {} does nothing", entry.value,
+                                               entry.standard));
     }
   }
   if (!status.ok()) {

@@ -24,7 +24,12 @@ DeviceEntry own_entry(const Options& options, const Place& place, int rank, int 
   const std::string& path = engine.rails().front().pci_path;
   const std::string pci = path.substr(path.rfind('/') + 1);
   const std::string bus = pci.size() == 12 ? pci.substr(0, 10) : "0000:00:00";
-  return {rank, 0, int(::getpid()), host_name, place.process_on_host * options.ranks_here() + thread, bus,
+  return {rank,
+          0,
+          int(::getpid()),
+          host_name,
+          place.process_on_host * options.ranks_here() + thread,
+          bus,
           "host memory over " + rails};
 }
 
@@ -66,9 +71,9 @@ Status check_request(const Operation& operation, const Options& options, int ran
                   fmt::format("--root {}: there are {} ranks", options.root, ranks));
   }
   if (!cases_of(operation, options, ranks).empty()) return {};
-  return Status(Code::invalid_argument, Scope::request,
-                fmt::format("--op {}: not of {}", table_name(options.reductions.front()),
-                            table_name(options.types.front())));
+  return Status(
+      Code::invalid_argument, Scope::request,
+      fmt::format("--op {}: not of {}", table_name(options.reductions.front()), table_name(options.types.front())));
 }
 
 Result<Summary> run_rows(const Operation& operation, const Options& options, Group& group, Reporter* reporter) {

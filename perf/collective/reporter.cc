@@ -29,10 +29,8 @@ const char* word(bool truth) { return truth ? "true" : "false"; }
 bool matters(std::string_view variable) { return variable.starts_with("NCCL_") || variable.starts_with("RAILWEAVE_"); }
 
 ordered_json config_of(const Options& o) {
-  ordered_json config{{"nthreads", o.threads},
-                      {"ngpus", o.gpus},
-                      {"minimum_bytes", o.min_bytes},
-                      {"maximum_bytes", o.max_bytes}};
+  ordered_json config{
+      {"nthreads", o.threads}, {"ngpus", o.gpus}, {"minimum_bytes", o.min_bytes}, {"maximum_bytes", o.max_bytes}};
   if (o.step_factor > 1) {
     config["step_factor"] = o.step_factor;
   } else {
@@ -51,13 +49,15 @@ ordered_json config_of(const Options& o) {
 }
 
 ordered_json device_of(const DeviceEntry& e) {
-  return {{"rank", e.rank},     {"group", e.group},    {"pid", e.pid},          {"hostname", e.host},
+  return {{"rank", e.rank},     {"group", e.group},    {"pid", e.pid},         {"hostname", e.host},
           {"device", e.device}, {"device_hex", e.bus}, {"device_info", e.name}};
 }
 
 ordered_json iterations_of(const IterationTimes& it) {
-  return {{"min_us", it.min_us}, {"max_us", it.max_us}, {"avg_us", it.mean_us},         {"p50_us", it.p50_us},
-          {"p95_us", it.p95_us}, {"p99_us", it.p99_us}, {"stdev_us", it.deviation_us}, {"cv_pct", it.variation_percent()},
+  return {{"min_us", it.min_us},         {"max_us", it.max_us},
+          {"avg_us", it.mean_us},        {"p50_us", it.p50_us},
+          {"p95_us", it.p95_us},         {"p99_us", it.p99_us},
+          {"stdev_us", it.deviation_us}, {"cv_pct", it.variation_percent()},
           {"times_us", it.times_us}};
 }
 
@@ -66,8 +66,11 @@ ordered_json iterations_of(const IterationTimes& it) {
 Reporter::Reporter(const Operation& operation, const Options& options, std::vector<std::string> command)
     : operation_(operation), options_(options) {
   if (!options.json_path.empty()) claim_json_file();
-  document_ = {{"version", kSchema}, {"start_time", time_text()}, {"args", std::move(command)},
-               {"env", ordered_json::array()}, {"nccl_version", 0}};
+  document_ = {{"version", kSchema},
+               {"start_time", time_text()},
+               {"args", std::move(command)},
+               {"env", ordered_json::array()},
+               {"nccl_version", 0}};
   for (char** variable = ::environ; *variable != nullptr; ++variable) {
     if (matters(*variable)) document_["env"].push_back(*variable);
   }

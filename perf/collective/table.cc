@@ -28,7 +28,8 @@ std::string unchecked_figures(std::string_view time, std::string_view algbw, std
   return fmt::format("  {:>7}  {:>6}  {:>6}    N/A", time, algbw, busbw);
 }
 
-std::string iteration_columns(std::string_view min, std::string_view max, std::string_view p99, std::string_view variation) {
+std::string iteration_columns(std::string_view min, std::string_view max, std::string_view p99,
+                              std::string_view variation) {
   return fmt::format("  {:>7}  {:>7}  {:>7}  {:>7}", min, max, p99, variation);
 }
 
@@ -43,7 +44,8 @@ std::string banner_text(const Options& o, std::string_view program) {
   std::string text = fmt::format("# nccl-tests version {} nccl-headers=0 nccl-library=0\n", kVersion);
   text += fmt::format("# Collective test starting: {}\n", program);
   text += fmt::format(
-      "# nThread {} nGpus {} minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg iters: {} validation: {} "
+      "# nThread {} nGpus {} minBytes {} maxBytes {} step: {}({}) warmup iters: {} iters: {} agg iters: {} validation: "
+      "{} "
       "graph: 0 unalign: {}\n",
       o.threads, o.gpus, o.min_bytes, o.max_bytes, by_factor ? o.step_factor : o.step_bytes,
       by_factor ? "factor" : "bytes", o.warmup, o.iterations, o.aggregated, o.checks, o.unalign);
@@ -98,8 +100,9 @@ std::string row_end_text(const Options& options, const std::string& now) {
 
 std::string footer_text(const Summary& s, std::string_view program) {
   const std::string_view verdict = s.min_bandwidth == -1 ? "" : s.slow() ? "FAILED" : "OK";
-  return fmt::format("# {:<20} : {} {}\n# {:<20} : {:g} {}\n#\n# Collective test concluded: {}\n", "Out of bounds values",
-                     s.failures, s.failures > 0 ? "FAILED" : "OK", "Avg bus bandwidth", s.mean_busbw, verdict, program);
+  return fmt::format("# {:<20} : {} {}\n# {:<20} : {:g} {}\n#\n# Collective test concluded: {}\n",
+                     "Out of bounds values", s.failures, s.failures > 0 ? "FAILED" : "OK", "Avg bus bandwidth",
+                     s.mean_busbw, verdict, program);
 }
 
 std::string time_text() { return fmt::format("{:%Y-%m-%d %H:%M:%S}", fmt::localtime(std::time(nullptr))); }

@@ -17,7 +17,7 @@ struct DeviceEntry {
   int rank = 0, group = 0, pid = 0;
   std::string host;
   int device = 0;
-  std::string bus;   // "0000:3b:00": PCI domain, bus, device
+  std::string bus;  // "0000:3b:00": PCI domain, bus, device
   std::string name;
 };
 

@@ -33,10 +33,14 @@ std::uint64_t chosen_integer(const Contents& contents, std::uint64_t bits) {
 
 double reduced(Reduction reduction, double a, double b) {
   switch (reduction) {
-    case Reduction::prod: return a * b;
-    case Reduction::min: return std::min(a, b);
-    case Reduction::max: return std::max(a, b);
-    default: return a + b;
+    case Reduction::prod:
+      return a * b;
+    case Reduction::min:
+      return std::min(a, b);
+    case Reduction::max:
+      return std::max(a, b);
+    default:
+      return a + b;
   }
 }
 
@@ -47,13 +51,20 @@ bool less(DataType type, std::uint64_t a, std::uint64_t b) {
 std::uint64_t reduced(const Contents& contents, std::uint64_t a, std::uint64_t b) {
   const bool truth = contents.type == DataType::boolean;
   switch (contents.reduction) {
-    case Reduction::prod: return truth ? a & b : a * b;
-    case Reduction::min: return less(contents.type, a, b) ? a : b;
-    case Reduction::max: return less(contents.type, a, b) ? b : a;
-    case Reduction::band: return a & b;
-    case Reduction::bor: return a | b;
-    case Reduction::bxor: return a ^ b;
-    default: return truth ? a | b : a + b;
+    case Reduction::prod:
+      return truth ? a & b : a * b;
+    case Reduction::min:
+      return less(contents.type, a, b) ? a : b;
+    case Reduction::max:
+      return less(contents.type, a, b) ? b : a;
+    case Reduction::band:
+      return a & b;
+    case Reduction::bor:
+      return a | b;
+    case Reduction::bxor:
+      return a ^ b;
+    default:
+      return truth ? a | b : a + b;
   }
 }
 
@@ -71,7 +82,8 @@ void float_element(const Contents& contents, int first_rank, int ranks, std::uin
   for (int part = 0; part < float_parts(contents.type); ++part) {
     double value = 0;
     for (int rank = first_rank; rank < first_rank + ranks; ++rank) {
-      double one = chosen_float(contents.reduction, mixed(contents.seed, std::uint64_t(rank), index * 2 + std::uint64_t(part)));
+      double one =
+          chosen_float(contents.reduction, mixed(contents.seed, std::uint64_t(rank), index * 2 + std::uint64_t(part)));
       if (finish && contents.reduction == Reduction::premul_sum) one *= kPremulFactor;
       value = rank == first_rank ? one : reduced(contents.reduction, value, one);
     }

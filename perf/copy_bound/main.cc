@@ -1,5 +1,5 @@
-// copy_bound: how fast two processes of a machine can each copy the same number of bytes at once. What collectives among
-// ranks of one host may be held against: every byte is copied at least once.
+// copy_bound: how fast two processes of a machine can each copy the same number of bytes at once. What collectives
+// among ranks of one host may be held against: every byte is copied at least once.
 #include <fmt/core.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/collective times ours: the same sizes,
-// rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations.
+// mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/collective times ours: the same
+// sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations.
 #include <fmt/core.h>
 #include <mpi.h>
 
@@ -84,7 +84,8 @@ int run(const Options& options) {
   char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(library, &length);
-  json document{{"program", "mpi_perf"}, {"operation", job.operation}, {"library", library}, {"results", json::array()}};
+  json document{
+      {"program", "mpi_perf"}, {"operation", job.operation}, {"library", library}, {"results", json::array()}};
   if (job.rank == 0) fmt::print("{:>12} {:>12} {:>10} {:>10}\n", "bytes", "us", "algbw", "busbw");
   for (std::size_t bytes = *least; bytes <= *most; bytes *= 2) {
     document["results"].push_back(measure(job, options, bytes));
@@ -111,10 +112,15 @@ int main(int argc, char** argv) {
   app.add_option("--operation", options.operation, "all_gather, reduce_scatter or all_reduce")
       ->check(CLI::IsMember({"all_gather", "reduce_scatter", "all_reduce"}))
       ->capture_default_str();
-  app.add_option("-b,--minbytes", options.min_text, "smallest size; each next one is twice as large")->capture_default_str();
+  app.add_option("-b,--minbytes", options.min_text, "smallest size; each next one is twice as large")
+      ->capture_default_str();
   app.add_option("-e,--maxbytes", options.max_text, "largest size")->capture_default_str();
-  app.add_option("-n,--iters", options.iterations, "timed at each size")->check(CLI::Range(1, 1 << 24))->capture_default_str();
-  app.add_option("-w,--warmup_iters", options.warmup, "before them")->check(CLI::Range(0, 1 << 24))->capture_default_str();
+  app.add_option("-n,--iters", options.iterations, "timed at each size")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  app.add_option("-w,--warmup_iters", options.warmup, "before them")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
   app.add_option("--json", options.json_path, "write what was measured there");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);

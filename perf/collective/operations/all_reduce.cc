@@ -11,10 +11,13 @@ const Operation& all_reduce() {
       .bus_factor = [](int ranks) { return 2 * without_own_share(ranks); },
       .start =
           [](Group& group, const Call& call, std::vector<WorkPtr>& works) {
-            works.push_back(group.all_reduce(call.input, call.output, call.count, call.type, call.reduction, {},
-                                             call.factor));
+            works.push_back(
+                group.all_reduce(call.input, call.output, call.count, call.type, call.reduction, {}, call.factor));
           },
-      .expected = [](const Asking& asking) { return std::vector<Expected>{{0, asking.count, -1, 0}}; },
+      .expected =
+          [](const Asking& asking) {
+            return std::vector<Expected>{{0, asking.count, -1, 0}};
+          },
   };
   return kOperation;
 }

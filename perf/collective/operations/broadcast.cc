@@ -13,7 +13,10 @@ const Operation& broadcast() {
           [](Group& group, const Call& call, std::vector<WorkPtr>& works) {
             works.push_back(group.broadcast(call.input, call.output, call.count, call.type, call.root));
           },
-      .expected = [](const Asking& asking) { return std::vector<Expected>{{0, asking.count, asking.root, 0}}; },
+      .expected =
+          [](const Asking& asking) {
+            return std::vector<Expected>{{0, asking.count, asking.root, 0}};
+          },
   };
   return kOperation;
 }

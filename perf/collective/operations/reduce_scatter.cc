@@ -16,8 +16,8 @@ const Operation& reduce_scatter() {
       .bus_factor = without_own_share,
       .start =
           [](Group& group, const Call& call, std::vector<WorkPtr>& works) {
-            works.push_back(group.reduce_scatter(call.input, call.output, call.count, call.type, call.reduction, {},
-                                                 call.factor));
+            works.push_back(
+                group.reduce_scatter(call.input, call.output, call.count, call.type, call.reduction, {}, call.factor));
           },
       .expected =
           [](const Asking& asking) {

@@ -33,8 +33,8 @@ Options quick() {
 
 TEST(Bench, RightResultsHaveNothingWrong) {
   FakeWorld world(3);
-  auto summary = on_each<Result<Summary>>(
-      world, [](Group& group) { return run_rows(all_reduce(), quick(), group, nullptr); });
+  auto summary =
+      on_each<Result<Summary>>(world, [](Group& group) { return run_rows(all_reduce(), quick(), group, nullptr); });
   ASSERT_TRUE(summary.ok()) << summary.status().message();
   EXPECT_EQ(summary->failures, 0);
   EXPECT_TRUE(summary->good());
@@ -77,8 +77,8 @@ TEST(Bench, AlgorithmBandwidthCountsAllRanksWhereTheReferenceDoes) {
 
 TEST(Bench, AnOperationThatFailsEndsTheRun) {
   FakeWorld world(2);
-  auto summary = on_each<Result<Summary>>(
-      world, [](Group& group) { return run_rows(broadcast(), quick(), group, nullptr); });
+  auto summary =
+      on_each<Result<Summary>>(world, [](Group& group) { return run_rows(broadcast(), quick(), group, nullptr); });
   ASSERT_FALSE(summary.ok());
   EXPECT_NE(summary.status().message().find("no such operation"), std::string::npos);
 }

@@ -42,24 +42,26 @@ TEST(Options, DefaultsAreThoseOfTheReference) {
 }
 
 TEST(Options, EveryOneOfTheReferenceParsesShortAndLong) {
-  const auto parsed = parse({"-t", "2", "-g2", "-b", "8", "-e", "1K", "-i", "8", "-f", "2", "-n", "3", "-w", "0", "-m",
-                             "4", "-N", "2", "-p", "1", "-c", "0", "-o", "max", "-d", "half", "-r", "-1", "-z", "1",
-                             "-y", "0", "-T", "9", "-G", "0", "-C", "1", "-S", "1", "-J", "x.json", "-a", "3", "-R", "0",
-                             "-x", "0", "-D", "0", "-V", "16", "-M", "0", "-u", "1", "-I", "1", "-K", "1"});
+  const auto parsed =
+      parse({"-t", "2",  "-g2", "-b", "8",  "-e", "1K", "-i", "8",   "-f", "2",      "-n", "3",  "-w", "0", "-m",
+             "4",  "-N", "2",   "-p", "1",  "-c", "0",  "-o", "max", "-d", "half",   "-r", "-1", "-z", "1", "-y",
+             "0",  "-T", "9",   "-G", "0",  "-C", "1",  "-S", "1",   "-J", "x.json", "-a", "3",  "-R", "0", "-x",
+             "0",  "-D", "0",   "-V", "16", "-M", "0",  "-u", "1",   "-I", "1",      "-K", "1"});
   ASSERT_TRUE(parsed.options) << parsed.errors;
   EXPECT_EQ(parsed.options->ranks_here(), 4);
   EXPECT_EQ(parsed.options->root, -1);
   EXPECT_TRUE(parsed.options->cpu_time && parsed.options->timestamps && parsed.options->per_iteration);
-  const auto longer = parse({"--nthreads", "2", "--minbytes=8", "--maxbytes=16", "--stepfactor", "2", "--iters", "1",
-                             "--warmup_iters", "1", "--agg_iters", "1", "--check", "1", "--op", "all", "--datatype", "all"});
+  const auto longer =
+      parse({"--nthreads", "2", "--minbytes=8", "--maxbytes=16", "--stepfactor", "2", "--iters", "1", "--warmup_iters",
+             "1", "--agg_iters", "1", "--check", "1", "--op", "all", "--datatype", "all"});
   ASSERT_TRUE(longer.options) << longer.errors;
   EXPECT_EQ(longer.options->types.size(), 12u);
   EXPECT_EQ(longer.options->reductions.size(), 6u);
 }
 
 TEST(Options, WhatMeansNothingOnHostMemoryEndsWithOneLineNamingIt) {
-  const std::pair<const char*, const char*> cases[] = {
-      {"-y", "1"}, {"-G", "1"}, {"-R", "1"}, {"-x", "2"}, {"-D", "1"}, {"-V", "8"}, {"-M", "1"}};
+  const std::pair<const char*, const char*> cases[] = {{"-y", "1"}, {"-G", "1"}, {"-R", "1"}, {"-x", "2"},
+                                                       {"-D", "1"}, {"-V", "8"}, {"-M", "1"}};
   for (const auto& [option, value] : cases) {
     const auto parsed = parse({option, value});
     EXPECT_FALSE(parsed.options);
@@ -70,10 +72,14 @@ TEST(Options, WhatMeansNothingOnHostMemoryEndsWithOneLineNamingIt) {
 }
 
 TEST(Options, NonsenseEndsWithOneLineNamingIt) {
-  const std::pair<std::vector<std::string>, const char*> cases[] = {
-      {{"-b", "1Q"}, "--minbytes"}, {{"-d", "float7"}, "float7"},       {{"-o", "nope"}, "nope"},
-      {{"-b", "64M"}, "--maxbytes"}, {{"-b", "1", "-e", "2", "-i", "0"}, "--stepbytes"},
-      {{"-r", "x"}, "--root"},      {{"--nope"}, "--nope"},             {{"-n", "0"}, "iters"}};
+  const std::pair<std::vector<std::string>, const char*> cases[] = {{{"-b", "1Q"}, "--minbytes"},
+                                                                    {{"-d", "float7"}, "float7"},
+                                                                    {{"-o", "nope"}, "nope"},
+                                                                    {{"-b", "64M"}, "--maxbytes"},
+                                                                    {{"-b", "1", "-e", "2", "-i", "0"}, "--stepbytes"},
+                                                                    {{"-r", "x"}, "--root"},
+                                                                    {{"--nope"}, "--nope"},
+                                                                    {{"-n", "0"}, "iters"}};
   for (const auto& [words, named] : cases) {
     const auto parsed = parse(words);
     EXPECT_FALSE(parsed.options);

@@ -50,22 +50,26 @@ TEST(Table, RowsAreThoseOfTheReference) {
 }
 
 TEST(Table, HeadersAreThoseOfTheReference) {
-  EXPECT_EQ(header_text({}),
-            "#\n"
-            "#                                                              out-of-place                       in-place          \n"
-            "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  "
-            "#wrong \n"
-            "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)  "
-            "       \n");
+  EXPECT_EQ(
+      header_text({}),
+      "#\n"
+      "#                                                              out-of-place                       in-place      "
+      "    \n"
+      "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  "
+      "#wrong \n"
+      "#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)  "
+      "       \n");
 }
 
 TEST(Table, FootersJudge) {
-  EXPECT_EQ(footer_text({0, 17.1523, -1}, "x_perf"),
-            "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 17.1523 \n#\n# Collective test concluded: x_perf\n");
+  EXPECT_EQ(
+      footer_text({0, 17.1523, -1}, "x_perf"),
+      "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 17.1523 \n#\n# Collective test concluded: x_perf\n");
   const Summary slow{2, 8.9, 10};
   EXPECT_FALSE(slow.good());
   EXPECT_EQ(footer_text(slow, "x_perf"),
-            "# Out of bounds values : 2 FAILED\n# Avg bus bandwidth    : 8.9 FAILED\n#\n# Collective test concluded: x_perf\n");
+            "# Out of bounds values : 2 FAILED\n# Avg bus bandwidth    : 8.9 FAILED\n#\n# Collective test concluded: "
+            "x_perf\n");
   const Summary fast{0, 9, 10};
   EXPECT_TRUE(fast.good());
   EXPECT_NE(footer_text(fast, "x_perf").find(": 9 OK\n"), std::string::npos);
@@ -74,7 +78,7 @@ TEST(Table, FootersJudge) {
 TEST(Table, ManyWrongElementsAreShortened) {
   Measured m;
   m.wrong = 12345678;
-  EXPECT_EQ(measured_text(m).substr(25), "1.23457e+07");
+  EXPECT_EQ(measured_text(m).substr(25), "  1.23457e+07");
 }
 
 TEST(IterationTimes, AreOfTheIterationsNotSkipped) {

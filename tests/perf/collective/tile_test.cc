@@ -62,11 +62,20 @@ double reduced_float(const Contents& what, const std::vector<double>& values) {
   double result = values[0] * (what.reduction == Reduction::premul_sum ? kPremulFactor : 1);
   for (std::size_t r = 1; r < values.size(); ++r) {
     switch (what.reduction) {
-      case Reduction::prod: result *= values[r]; break;
-      case Reduction::min: result = std::fmin(result, values[r]); break;
-      case Reduction::max: result = std::fmax(result, values[r]); break;
-      case Reduction::premul_sum: result += values[r] * kPremulFactor; break;
-      default: result += values[r];
+      case Reduction::prod:
+        result *= values[r];
+        break;
+      case Reduction::min:
+        result = std::fmin(result, values[r]);
+        break;
+      case Reduction::max:
+        result = std::fmax(result, values[r]);
+        break;
+      case Reduction::premul_sum:
+        result += values[r] * kPremulFactor;
+        break;
+      default:
+        result += values[r];
     }
   }
   return what.reduction == Reduction::avg ? result / double(values.size()) : result;
@@ -86,7 +95,8 @@ TEST(Tile, FloatReductionsAreWhatTheInputsGive) {
       for (std::size_t i = 0; i < kTileElements; ++i) {
         for (int part = 0; part < float_parts(type); ++part) {
           std::vector<double> values;
-          for (const auto& input : inputs) values.push_back(load_float(type, part, input.data() + i * size_bytes(type)));
+          for (const auto& input : inputs)
+            values.push_back(load_float(type, part, input.data() + i * size_bytes(type)));
           store_float(type, part, reduced_float(what, values), output.data() + i * size_bytes(type));
         }
       }
