@@ -7,7 +7,7 @@
 
 namespace railweave::perf::collective {
 
-// By the environment; `one_machine`: over loopback unless the environment names interfaces.
+// By the environment; with shared memory unless it says no; `one_machine`: over loopback unless it names interfaces.
 // Errors: what the configuration or the engine said.
 Result<std::shared_ptr<Engine>> start_engine(bool one_machine);
 
