@@ -18,7 +18,9 @@ LanePair connect_shm(const ShmLaneOptions& options) {
 }  // namespace
 
 std::vector<LaneFactory> shm_factories() {
-  return {{"shm", [] { return connect_shm({}); }}, {"shm_copying", [] { return connect_shm({.one_copy = false}); }}};
+  return {{"shm", [] { return connect_shm({.one_copy = shm::OneCopy::always}); }},
+          {"shm_measured", [] { return connect_shm({}); }},
+          {"shm_copying", [] { return connect_shm({.one_copy = shm::OneCopy::never}); }}};
 }
 
 }  // namespace railweave::wire::contract

@@ -28,7 +28,7 @@ ShmLane::ShmLane(OwnedFd socket, shm::SharedObject object, End end, const ShmLan
       reader_(object_.direction(1 - index_written_by(end)), object_.ring(1 - index_written_by(end)),
               object_.direction(1 - index_written_by(end)).waits, peer_, options.one_copy),
       writer_(mine_, object_.ring(index_written_by(end)), object_.direction(1 - index_written_by(end)).waits, peer_,
-              options.one_copy) {
+              options.one_copy != shm::OneCopy::never) {
   object_.close_fd();
   tell_secret(mine_);
 }

@@ -20,7 +20,7 @@
 namespace railweave::wire {
 
 struct ShmLaneOptions {
-  bool one_copy = true;  // false: neither reads the peer's memory nor lets it read ours; all payload goes by the rings
+  shm::OneCopy one_copy = shm::OneCopy::measured;  // never: all payload goes by the rings, both ways
 };
 
 class ShmLane final : public Lane {

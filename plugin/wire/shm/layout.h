@@ -33,7 +33,15 @@ inline constexpr std::uint64_t kCopyPlease = 1;  // the reader cannot read there
 // Bits of Direction::waits.
 inline constexpr std::uint32_t kForInput = 1, kForRoom = 2;
 
-enum class Fetching : std::uint32_t { unknown = 0, yes = 1, no = 2 };
+// Whether the reader fetches large payload from the writer's memory.
+enum class OneCopy {
+  never,
+  always,    // where the proof succeeds
+  measured,  // and where it costs less than two copies: see copy_choice.h
+};
+
+// As the reader tells the writer.
+enum class Fetching : std::uint32_t { no = 0, yes = 1 };
 
 struct Direction {
   // --- by the writer
@@ -42,6 +50,7 @@ struct Direction {
   // 16 random bytes that lie at this address of the writer's own memory; 0: not told yet.
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> secret_address;
   std::array<std::atomic<std::uint8_t>, kSecretBytes> secret;
+  std::atomic<std::uint32_t> put_cost_ps;  // picoseconds that a byte's copy into the ring takes; 0: not known
 
   // --- by the reader
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> tail;  // bytes whose room is free again, ever

@@ -6,15 +6,20 @@
 #include <string>
 
 #include "base/ascending_copy.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "wire/overlap.h"
 
 namespace railweave::wire::shm {
 
 RingReader::RingReader(Direction& shared, const std::byte* ring, std::atomic<std::uint32_t>& peer_waits, Peer& peer,
-                       bool may_fetch)
-    : shared_(shared), ring_(ring), peer_waits_(peer_waits), peer_(peer), proving_(may_fetch) {
-  if (!may_fetch) shared_.fetching.store(Fetching::no, std::memory_order_release);
+                       OneCopy one_copy)
+    : shared_(shared),
+      ring_(ring),
+      peer_waits_(peer_waits),
+      peer_(peer),
+      one_copy_(one_copy),
+      proving_(one_copy != OneCopy::never) {
   if (proving_) prove();
 }
 
@@ -26,7 +31,15 @@ void RingReader::prove() {
   bool same = peer_.fetch(address, found.data(), found.size()) == ssize_t(found.size());
   for (std::size_t i = 0; i < found.size(); ++i)
     same = same && shared_.secret[i].load(std::memory_order_relaxed) == std::uint8_t(found[i]);
-  shared_.fetching.store(same ? Fetching::yes : Fetching::no, std::memory_order_release);
+  can_fetch_ = same;
+  tell_fetching();
+}
+
+void RingReader::tell_fetching() {
+  const bool fetching = can_fetch_ && (one_copy_ == OneCopy::always || choice_.wants_fetch());
+  if (fetching == told_fetching_) return;
+  told_fetching_ = fetching;
+  shared_.fetching.store(fetching ? Fetching::yes : Fetching::no, std::memory_order_seq_cst);
 }
 
 Result<Moved> RingReader::read(LaneHandler& handler, std::size_t budget_bytes) {
@@ -80,7 +93,14 @@ Status RingReader::take_record(LaneHandler& handler, std::uint64_t head, std::si
 
 Status RingReader::take_inline(LaneHandler& handler, std::uint64_t head, std::size_t budget, std::size_t& bytes) {
   const std::size_t n = std::min({rest_, std::size_t(head - at_), budget});
-  if (place_) ascending_copy(place_, ring_ + at_ % kRingBytes, n);
+  if (place_) {
+    const bool timed = n >= CopyCost::kSampleBytesMin;
+    const TimePoint begin = timed ? now() : TimePoint();
+    ascending_copy(place_, ring_ + at_ % kRingBytes, n);
+    if (timed) choice_.hear_writer(double(shared_.put_cost_ps.load(std::memory_order_relaxed)) / 1000);
+    if (timed) choice_.sample(false, n, now() - begin);
+    if (timed) tell_fetching();
+  }
   at_ += n;
   bytes += n;
   if (n == rest_) {
@@ -94,7 +114,10 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
   std::atomic<std::uint64_t>& slot = shared_.slots[fetched_ % kOffersMax];
   std::size_t n = place_ ? std::min({rest_, budget, kFetchBytes}) : rest_;
   if (place_) {
+    const TimePoint begin = now();
     RW_ASSIGN_OR_RETURN(n, fetch(slot, n));
+    choice_.sample(true, n, now() - begin);
+    tell_fetching();
     waiting = n == 0;
     if (waiting) return Status();
   }
@@ -131,7 +154,8 @@ Status RingReader::unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t ad
   if (err == ESRCH || !peer_.look()) return peer_.closed(true);
   if (err != EFAULT || asked_) return system_error(Scope::lane, peer_.name() + ": process_vm_readv", err);
   asked_ = true;
-  shared_.fetching.store(Fetching::no, std::memory_order_seq_cst);
+  can_fetch_ = false;
+  tell_fetching();
   if (slot.compare_exchange_strong(address, kCopyPlease, std::memory_order_seq_cst))
     peer_.wake(peer_waits_, kForInput | kForRoom);
   return Status();

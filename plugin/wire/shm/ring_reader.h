@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "wire/shm/copy_choice.h"
 #include "wire/shm/layout.h"
 #include "wire/shm/peer.h"
 #include "wire/wire.h"
@@ -17,7 +18,7 @@ class RingReader {
  public:
   // `shared` and `ring` are of the direction that the peer writes; `peer_waits` are its end's.
   RingReader(Direction& shared, const std::byte* ring, std::atomic<std::uint32_t>& peer_waits, Peer& peer,
-             bool may_fetch);
+             OneCopy one_copy);
 
   // See Lane::read, but for the peer's end: a ring that is empty is merely blocked. After an error the same error
   // again.
@@ -35,7 +36,7 @@ class RingReader {
 
  private:
   static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
-  static constexpr std::size_t kTellBytes = 64 * KiB;  // consumed before the writer is told, inside one read()
+  static constexpr std::size_t kTellBytes = 16 * KiB;  // consumed before the writer is told, inside one read()
   static constexpr int kMovesMax = 4;                  // of one payload in one call: withdrawn, gone
 
   // Learns whether the peer's memory can be read, once the peer has said where to try.
@@ -48,13 +49,18 @@ class RingReader {
   Status unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err);
   Status payload_arrived(LaneHandler& handler, std::size_t n);
   void tell();
+  void tell_fetching();
   Status malformed(const char* what, std::uint64_t found, std::uint64_t expected) const;
 
   Direction& shared_;
   const std::byte* const ring_;
   std::atomic<std::uint32_t>& peer_waits_;
   Peer& peer_;
-  bool proving_;
+  const OneCopy one_copy_;
+  bool proving_;  // not known yet whether we can fetch
+  bool can_fetch_ = false;
+  bool told_fetching_ = false;  // what the writer knows
+  CopyChoice choice_;
 
   Status failure_;        // first error; sticks
   std::uint64_t at_ = 0;  // of the ring's bytes

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "wire/overlap.h"
 
@@ -110,6 +111,18 @@ Result<bool> RingWriter::begin(std::size_t& bytes) {
   return true;
 }
 
+void RingWriter::copy_in(std::span<const std::byte> piece) {
+  const bool timed = piece.size() >= CopyCost::kSampleBytesMin;
+  const TimePoint begin = timed ? now() : TimePoint();
+  std::memcpy(ring_ + head_ % kRingBytes, piece.data(), piece.size());
+  if (!timed) return;
+  put_cost_.sample(piece.size(), now() - begin);
+  const auto ps = std::uint32_t(std::min(put_cost_.ns_per_byte() * 1000, 1e9));
+  if (ps / 16 == told_put_cost_ps_ / 16) return;
+  told_put_cost_ps_ = ps;
+  shared_.put_cost_ps.store(ps, std::memory_order_relaxed);
+}
+
 Result<bool> RingWriter::put(std::size_t& bytes) {
   if (!begun_) {
     RW_ASSIGN_OR_RETURN(const bool begun, begin(bytes));
@@ -121,7 +134,7 @@ Result<bool> RingWriter::put(std::size_t& bytes) {
     const std::size_t n = std::min({payload.size(), free, kPiece});
     lacks_room_ = n == 0;
     if (lacks_room_) return false;
-    std::memcpy(ring_ + head_ % kRingBytes, payload.data(), n);
+    copy_in(payload.first(n));
     payload = payload.subspan(n);
     bytes += n;
     publish((n + kRecordAlign - 1) / kRecordAlign * kRecordAlign);

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "wire/shm/copy_choice.h"
 #include "wire/shm/layout.h"
 #include "wire/shm/peer.h"
 #include "wire/wire.h"
@@ -43,7 +44,7 @@ class RingWriter {
   static constexpr std::size_t kFrames = 256;         // taken and not yet released, at most; a power of two
   static constexpr std::size_t kBatch = 16;           // asked for at a time
   static constexpr std::size_t kTurnBytes = 1 * MiB;  // moved by one write()
-  static constexpr std::size_t kPiece = 32 * KiB;     // the reader may begin with so much
+  static constexpr std::size_t kPiece = 16 * KiB;     // the reader may begin with so much
   static constexpr std::size_t kInlineMax = 16 * KiB;
   static constexpr std::uint64_t kOfferedBytesMax = 4 * MiB;
 
@@ -59,6 +60,7 @@ class RingWriter {
   Result<bool> put(std::size_t& bytes);
   Result<bool> begin(std::size_t& bytes);
   Result<std::size_t> room();
+  void copy_in(std::span<const std::byte> piece);
   void publish(std::size_t bytes);
   void release(LaneHandler& handler);
   void copy_on_request();
@@ -83,6 +85,8 @@ class RingWriter {
   std::uint64_t offered_ = 0, fetched_ = 0, released_offers_ = 0;  // offers ever; fetched: the reader is done with them
   std::uint64_t offered_bytes_ = 0;                                // outstanding
   std::uint64_t taken_bytes_ = 0, payload_bytes_ = 0, acknowledged_ = 0;
+  CopyCost put_cost_;
+  std::uint32_t told_put_cost_ps_ = 0;
   bool finishing_ = false, finished_ = false;
 };
 

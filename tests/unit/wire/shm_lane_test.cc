@@ -47,7 +47,7 @@ class ShmLaneTest : public ::testing::Test {
 };
 
 TEST_F(ShmLaneTest, LargePayloadIsFetchedAndSmallIsNot) {
-  ShmPair pair;
+  ShmPair pair({.one_copy = shm::OneCopy::always});
   EXPECT_LE(pair.far->stats().read_calls, 1u) << "the proof";
   carry(*pair.near, a, *pair.far, b, {256 * KiB, 256 * KiB, 8, 16 * KiB});
   EXPECT_EQ(pair.far->stats().read_calls, 3u);
@@ -55,13 +55,13 @@ TEST_F(ShmLaneTest, LargePayloadIsFetchedAndSmallIsNot) {
 }
 
 TEST_F(ShmLaneTest, CopyingLanesFetchNothing) {
-  ShmPair pair({.one_copy = false});
+  ShmPair pair({.one_copy = shm::OneCopy::never});
   carry(*pair.near, a, *pair.far, b, {256 * KiB, 1 * MiB, 8});
   EXPECT_EQ(pair.far->stats().read_calls, 0u);
 }
 
 TEST_F(ShmLaneTest, PollersMakeNoSystemCallPerMessage) {
-  ShmPair pair;
+  ShmPair pair({.one_copy = shm::OneCopy::always});
   for (int i = 0; i < 100; ++i) {
     carry(*pair.near, a, *pair.far, b, {8});
     carry(*pair.far, b, *pair.near, a, {8});
@@ -70,7 +70,7 @@ TEST_F(ShmLaneTest, PollersMakeNoSystemCallPerMessage) {
 }
 
 TEST_F(ShmLaneTest, ASleeperIsWokenOncePerSleep) {
-  ShmPair pair;
+  ShmPair pair({.one_copy = shm::OneCopy::always});
   ASSERT_EQ(pair.far->prepare_to_wait(false), POLLIN);
   EXPECT_FALSE(awake(*pair.far));
   for (int i = 0; i < 3; ++i) {
@@ -87,7 +87,7 @@ TEST_F(ShmLaneTest, ASleeperIsWokenOncePerSleep) {
 }
 
 TEST_F(ShmLaneTest, AStuckWriterIsWokenByRoom) {
-  for (const bool one_copy : {true, false}) {
+  for (const auto one_copy : {shm::OneCopy::always, shm::OneCopy::never}) {
     ShmPair pair({.one_copy = one_copy});
     a.to_send = std::deque<std::size_t>(64, 256 * KiB);
     while (!pair.near->write(a)->blocked) {
@@ -101,7 +101,7 @@ TEST_F(ShmLaneTest, AStuckWriterIsWokenByRoom) {
 }
 
 TEST_F(ShmLaneTest, TheEndWakes) {
-  ShmPair pair;
+  ShmPair pair({.one_copy = shm::OneCopy::always});
   ASSERT_EQ(pair.far->prepare_to_wait(false), POLLIN);
   ASSERT_TRUE(pair.near->finish_writing().ok());
   EXPECT_TRUE(awake(*pair.far));
@@ -143,7 +143,7 @@ TEST_F(ShmLaneTest, WhatThePeerCannotReadIsCopiedForIt) {
   constexpr std::size_t kBytes = 256 * KiB;
   void* const pages = ::mmap(nullptr, kBytes, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(pages, MAP_FAILED);
-  ShmPair pair;
+  ShmPair pair({.one_copy = shm::OneCopy::always});
   OnePlace sends({static_cast<std::byte*>(pages), kBytes}, 3);
   ASSERT_EQ(pair.near->write(sends)->bytes, 3 * (kBytes + kHeaderBytes));
   ASSERT_EQ(pair.near->prepare_to_wait(false), POLLIN);
@@ -168,7 +168,7 @@ TEST_F(ShmLaneTest, WhatThePeerCannotReadIsCopiedForIt) {
 
 TEST_F(ShmLaneTest, APeerThatWritesNonsenseLosesTheLane) {
   const auto expect_malformed = [&](const std::function<void(ShmPair&)>& lie, bool reading) {
-    ShmPair pair;
+    ShmPair pair({.one_copy = shm::OneCopy::always});
     a = {};
     b = {};
     a.to_send = {256 * KiB, 100};
@@ -187,7 +187,7 @@ TEST_F(ShmLaneTest, APeerThatWritesNonsenseLosesTheLane) {
 }
 
 TEST_F(ShmLaneTest, AnAddressThatIsNoneLosesTheLane) {
-  ShmPair pair;
+  ShmPair pair({.one_copy = shm::OneCopy::always});
   a.to_send = {256 * KiB};
   ASSERT_TRUE(pair.near->write(a).ok());
   pair.spy.direction(0).slots[0] = 4096;
@@ -239,7 +239,7 @@ TEST_F(ShmLaneTest, APeerKilledInsideAFrameIsSeenAtOnce) {
   ASSERT_EQ(shm::recv_with_fd(socket->get(), {&hello, 1}, passed), 1);
   auto object = shm::SharedObject::adopt(std::move(passed));
   ASSERT_TRUE(object.ok()) << object.status().message();
-  ShmLane lane(std::move(*socket), std::move(*object), ShmLane::End::taker);
+  ShmLane lane(std::move(*socket), std::move(*object), ShmLane::End::taker, {.one_copy = shm::OneCopy::always});
   // Until payload is read out of the child, and its proof is not all that was.
   for (const TimePoint until = now() + 10s; lane.stats().read_calls < 3 && now() < until;)
     ASSERT_TRUE(lane.read(b, 100 * KiB).ok());
