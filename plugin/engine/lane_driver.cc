@@ -52,7 +52,19 @@ LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
   if (in->bytes > 0 || (!posts && (blocked() || session_.may_write()))) write(result);
+  if (drains_) watch_draining();
   return result;
+}
+
+// Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for ever.
+void LaneDriver::watch_draining() {
+  const TimePoint t = now();
+  if (t - watched_at_ < kDrainLook || !lane_) return;
+  watched_at_ = t;
+  const wire::LaneHealth h = lane_->health();
+  drains_ = h.outstanding_bytes > 0;
+  const std::lock_guard lock(session_.mutex_);
+  session_.protocol_.report(id_, t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
 }
 
 bool LaneDriver::write(Pass& result) {
@@ -107,6 +119,7 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   for (std::size_t i = 0; i < n; ++i) {
     protocol::encode(next_[i].header, frames[i].header);
     frames[i].payload = next_[i].payload;
+    drains_ |= next_[i].payload.size() >= kDrainBytes;
   }
   return n;
 }

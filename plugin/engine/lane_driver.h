@@ -56,9 +56,12 @@ class LaneDriver final : private wire::LaneHandler {
 
  private:
   static constexpr std::size_t kFramesPerCall = 16;
+  static constexpr Nanos kDrainLook = std::chrono::microseconds(250);
+  static constexpr std::size_t kDrainBytes = 16 * KiB;
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
   Pass move(std::size_t budget_bytes, bool flush);
+  void watch_draining();
   bool write(Pass& result);
   Status judged(Status status);
 
@@ -75,6 +78,8 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<int> descriptor_;
   std::atomic<bool> claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
+  bool drains_ = false;       // payload worth watching is on its way
+  TimePoint watched_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived
   LaneStats last_stats_;      // of the closed lane
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for

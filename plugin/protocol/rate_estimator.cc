@@ -41,13 +41,17 @@ void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
 }
 
 void RateEstimator::sample(Rate seen, Nanos over, bool may_lower) {
-  fastest_ = std::max(fastest_, seen);
-  if (!known_) {
-    if (seen.bytes_per_s <= 0) return;
+  const bool sound = over >= kSampleMin;
+  // A shaper's bucket or an empty queue takes a short burst at any speed: it says nothing of what follows.
+  if (!sound && sound_) seen = std::min(seen, fastest_);
+  if (seen.bytes_per_s > 0 && (!known_ || (sound && !sound_ && may_lower))) {
     known_ = true;
-    rate_ = seen;
+    sound_ |= sound;
+    rate_ = fastest_ = seen;
     return;
   }
+  if (!known_) return;
+  fastest_ = std::max(fastest_, seen);
   if (seen < rate_ && !may_lower) return;
   const double weight = 1 - std::exp(-double(over.count()) / double(kMemory.count()));
   rate_.bytes_per_s = std::max(rate_.bytes_per_s + weight * (seen.bytes_per_s - rate_.bytes_per_s), kBytesPerSecondMin);

@@ -1,5 +1,6 @@
 // How fast a lane carries bytes, from what its peer's kernel acknowledged while the lane had something outstanding.
-// An idle lane teaches nothing; a short burst may raise the estimate but never lower it. Time comes in as an argument.
+// An idle lane teaches nothing; a short burst may raise the estimate, up to what was
+// seen for longer, but never lower it. Time comes in as an argument.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,11 @@ class RateEstimator {
   void sample(Rate seen, Nanos over, bool may_lower);
 
   bool known_ = false;
+  bool sound_ = false;                     // from longer than a burst
   bool busy_ = false;
   TimePoint seen_{};                       // when it was observed last
   Rate rate_;
-  Rate fastest_;                           // ever seen: aging stops there
+  Rate fastest_;                           // ever seen for longer than a burst: aging and bursts stop there
   TimePoint since_{};                      // start of the running sample
   TimePoint idle_since_{};
   std::uint64_t acknowledged_at_start_ = 0;

@@ -76,6 +76,24 @@ TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
   EXPECT_GE(lane.estimator.rate(), before);
 }
 
+TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_do_not_look_like_a_fast_lane) {
+  Carrier lane;
+  const auto burst = [&] {  // 32 KiB at 100 Gb/s, then a pause in which the bucket fills again
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 32 * KiB);
+    lane.now += 3us;
+    lane.acknowledged += 32 * KiB;
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+    lane.now += 1ms;
+  };
+  burst();
+  EXPECT_GT(lane.estimator.rate().megabits(), 50'000);  // nothing better is known
+  lane.busy(kGigabit, 5ms);
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 100);  // the first true sample replaces it
+  lane.idle(1ms);
+  for (int i = 0; i < 10'000; ++i) burst();
+  EXPECT_LT(lane.estimator.rate().megabits(), 1200);
+}
+
 TEST(RateEstimator, observe__a_pause_nobody_watched_lowers_nothing) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
