@@ -48,6 +48,8 @@ def layer_of(name):
     parts = Path(name).parts
     if parts[0] == "include":
         return "railweave"
+    if parts[0] == "collectives":
+        return "collectives"
     return parts[1] if parts[0] == "plugin" and len(parts) > 2 else None
 
 

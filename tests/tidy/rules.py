@@ -12,6 +12,7 @@ LAYERS = {
     "discovery": ["base", "railweave"],
     "engine": ["protocol", "wire", "discovery", "base", "railweave"],
     "nccl": ["engine", "base", "railweave"],
+    "collectives": ["base", "railweave", "hwy"],
 }
 
 FILE_LINES_MAX = 450
@@ -35,7 +36,7 @@ class Pattern:
 
 
 SOURCES = r"(plugin|include|collectives)/.*\.(h|cc)$"
-PROTOCOL = r"plugin/protocol/"
+PROTOCOL = r"(plugin/protocol|collectives/schedule)/"
 # Programs that people run may speak to them.
 PROGRAMS = r".*(_main\.cc$|/main\.cc$)"
 
