@@ -26,7 +26,7 @@ Plan::Plan(Schedule schedule) : schedule_(std::move(schedule)) {
     if (flow == flows_.end()) flow = flows_.insert(flows_.end(), Flow{s.peer, sends, {}});
     flow->steps.push_back(std::uint32_t(i));
   }
-  std::ranges::stable_partition(flows_, [](const Flow& f) { return !f.sends; });
+  std::stable_partition(flows_.begin(), flows_.end(), [](const Flow& f) { return !f.sends; });
 }
 
 }  // namespace railweave::collectives
