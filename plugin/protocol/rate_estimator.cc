@@ -21,7 +21,10 @@ constexpr double kBytesPerSecondMin = 16 * 1024;  // of an estimate: from zero n
 void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
   const bool was_busy = busy_;
   busy_ = outstanding_bytes > 0;
-  if (!was_busy) {
+  // All that the last look saw outstanding is through: it may have been idle since, and its rate would be the caller's.
+  const bool paused = busy_ && acknowledged_bytes >= handed_;
+  handed_ = acknowledged_bytes + outstanding_bytes;
+  if (!was_busy || paused) {
     since_ = seen_ = now;
     acknowledged_at_start_ = acknowledged_bytes;
     return;

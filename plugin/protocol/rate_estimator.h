@@ -26,6 +26,7 @@ class RateEstimator {
   bool known_ = false;
   bool sound_ = false;                     // from longer than a burst
   bool busy_ = false;
+  std::uint64_t handed_ = 0;               // acknowledged or outstanding when it was observed last
   TimePoint seen_{};                       // when it was observed last
   Rate rate_;
   Rate fastest_;                           // ever seen for longer than a burst: aging and bursts stop there

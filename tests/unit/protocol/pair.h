@@ -144,7 +144,8 @@ class Pair {
     constexpr Nanos kStep = std::chrono::milliseconds(10);
     Teaching& t = side(end).teaching[lane];
     t.min_rtt = min_rtt;
-    Session::LaneReport report{.outstanding_bytes = 1, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
+    const auto outstanding = std::uint64_t(rate.bytes_in(2 * kStep)) + 1;  // never all of it is through at the next look
+    Session::LaneReport report{.outstanding_bytes = outstanding, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
     for (int i = 0; i < 50; ++i) {
       session(end).report(lane, t.now, report);
       t.now += kStep;

@@ -14,12 +14,13 @@ struct Carrier {
   RateEstimator estimator;
 
   void busy(Rate rate, Nanos for_so_long, Nanos step = 1ms) {
+    const auto outstanding = std::uint64_t(rate.bytes_in(2 * step)) + 1000;  // never all of it is through at the next look
     for (Nanos t{0}; t < for_so_long; t += step) {
-      estimator.observe(now, std::uint64_t(acknowledged), 1000);
+      estimator.observe(now, std::uint64_t(acknowledged), outstanding);
       now += step;
       acknowledged += rate.bytes_in(step);
     }
-    estimator.observe(now, std::uint64_t(acknowledged), 1000);
+    estimator.observe(now, std::uint64_t(acknowledged), outstanding);
   }
   void idle(Nanos for_so_long, Nanos step = 1ms) {
     for (Nanos t{0}; t < for_so_long; t += step) {
@@ -92,6 +93,17 @@ TEST(RateEstimator, observe__bursts_that_a_shaper_lets_through_do_not_look_like_
   lane.idle(1ms);
   for (int i = 0; i < 10'000; ++i) burst();
   EXPECT_LT(lane.estimator.rate().megabits(), 1200);
+}
+
+TEST(RateEstimator, observe__a_caller_who_sends_little_does_not_look_like_a_slow_lane) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  for (int i = 0; i < 10'000; ++i) {  // a message is on its way at every look, another each time
+    lane.now += 250us;
+    lane.acknowledged += 1000;
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged) + 300'000, 1000);
+  }
+  EXPECT_GT(lane.estimator.rate().megabits(), 900);
 }
 
 TEST(RateEstimator, observe__a_pause_nobody_watched_lowers_nothing) {
