@@ -24,7 +24,7 @@ namespace railweave::collectives {
 
 // What a caller may tell of an operation. `priority` goes with its bytes into the sessions.
 struct Hints {
-  Class priority = Class::normal;
+  Class priority = Class::normal;          // the same on every rank: it chooses the channel
   TimePoint deadline = TimePoint::max();   // when the result will be missed
   std::uint64_t tag = 0;                   // the caller's name for it, in traces
 };
