@@ -28,7 +28,7 @@ struct Config {
   DeviceModel devices = DeviceModel::aggregate;      // RAILWEAVE_DEVICES: aggregate | rails
   PortRange ports;                 // RAILWEAVE_PORTS: a-b
   int lanes_per_rail = 0;          // RAILWEAVE_LANES_PER_RAIL: 0 = one per 25 Gb/s of rail speed; 1..16
-  std::size_t eager_limit_bytes = 16 * KiB;          // RAILWEAVE_EAGER_LIMIT: 0..64 KiB
+  std::size_t eager_limit_bytes = 64 * KiB;          // RAILWEAVE_EAGER_LIMIT
   std::size_t zerocopy_threshold_bytes = 0;          // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
   std::string congestion_control;  // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
   std::string algorithms;          // RAILWEAVE_ALGO: of collectives; empty = the cheapest

@@ -9,55 +9,68 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kSampleMin = 1ms;     // shorter ones mostly measure how acknowledgements bunch
-constexpr Nanos kMemory = 8ms;        // time constant of the moving average
+constexpr std::uint64_t kTeachingBytes = 32 * KiB;  // more than an acknowledgement may be delayed for
+constexpr Nanos kSampleMin = 1ms;
+constexpr Nanos kSilence = 20ms;      // a busy lane without an acknowledgement for so long carries nothing
+// Time constants of the moving average. A lane that looks slow gets little to prove itself with, so upwards is quicker.
+constexpr Nanos kMemoryUp = 2ms, kMemoryDown = 8ms;
 constexpr Nanos kIdleStep = 50ms;     // an idle lane's estimate grows by half in each of these
 constexpr double kIdleGrowth = 1.5;
-constexpr std::uint64_t kBurstBytesMin = 32 * 1024;
 constexpr double kBytesPerSecondMin = 16 * 1024;  // of an estimate: from zero none would ever grow
+
+double weight_of(Nanos over, Nanos memory) { return 1 - std::exp(-double(over.count()) / double(memory.count())); }
 
 }  // namespace
 
-void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
-  const bool was_busy = busy_;
-  busy_ = outstanding_bytes > 0;
-  // All that the last look saw outstanding is through: it may have been idle since, and its rate would be the caller's.
-  const bool paused = busy_ && acknowledged_bytes >= handed_;
-  handed_ = acknowledged_bytes + outstanding_bytes;
-  if (!was_busy || paused) {
-    since_ = seen_ = now;
-    acknowledged_at_start_ = acknowledged_bytes;
-    return;
-  }
-  const Nanos over = now - since_, unseen = now - std::exchange(seen_, now);
-  const std::uint64_t bytes = acknowledged_bytes - acknowledged_at_start_;
-  if (!busy_) {
-    idle_since_ = now;
-    // It may have been idle since the look before: so long a time makes a lane look slower than it is.
-    if (bytes >= kBurstBytesMin) sample(Rate::of(double(bytes), over), over, over >= kSampleMin && unseen <= over / 4);
-    return;
-  }
-  if (over < kSampleMin) return;
-  sample(Rate::of(double(bytes), over), over, true);
+void RateEstimator::begin(TimePoint now, bool at_acknowledgement) {
   since_ = now;
-  acknowledged_at_start_ = acknowledged_bytes;
+  since_acknowledgement_ = at_acknowledgement;
+  acknowledged_at_start_ = acknowledged_;
+  handed_at_start_ = handed_;
 }
 
-void RateEstimator::sample(Rate seen, Nanos over, bool may_lower) {
-  const bool sound = over >= kSampleMin;
-  // A shaper's bucket or an empty queue takes a short burst at any speed: it says nothing of what follows.
-  if (!sound && sound_) seen = std::min(seen, fastest_);
-  if (seen.bytes_per_s > 0 && (!known_ || (sound && !sound_ && may_lower))) {
-    known_ = true;
-    sound_ |= sound;
-    rate_ = fastest_ = seen;
+void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
+  const bool was_busy = std::exchange(busy_, outstanding_bytes >= kTeachingBytes);
+  // All that the last look saw outstanding is through: it may have been idle since, and its rate would be the caller's.
+  const bool paused = busy_ && acknowledged_bytes >= handed_;
+  const bool progress = acknowledged_bytes > std::exchange(acknowledged_, acknowledged_bytes);
+  handed_ = acknowledged_bytes + outstanding_bytes;
+  if (!was_busy || paused) return begin(now, false);
+
+  const Nanos over = now - since_;
+  const std::uint64_t bytes = acknowledged_bytes - acknowledged_at_start_;
+  const Rate seen = Rate::of(double(bytes), over);
+  if (!busy_) {
+    idle_since_ = now;
+    if (bytes >= kTeachingBytes) burst(seen, over);
     return;
   }
-  if (!known_) return;
-  fastest_ = std::max(fastest_, seen);
-  if (seen < rate_ && !may_lower) return;
-  const double weight = 1 - std::exp(-double(over.count()) / double(kMemory.count()));
+  if (over >= kSilence || (progress && since_acknowledgement_ && over >= kSampleMin)) sample(seen, over);
+  else if (!progress || since_acknowledgement_) return;
+  begin(now, progress);
+}
+
+// It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no slower.
+// A shaper's bucket or an empty queue takes a short one at any speed: that says nothing of what follows.
+void RateEstimator::burst(Rate seen, Nanos over) {
+  if (!known_) {
+    known_ = true;
+    rate_ = seen;
+  }
+  if (sampled_ > 0ns) seen = std::min(seen, fastest_);
+  if (seen > rate_) rate_.bytes_per_s += weight_of(over, kMemoryUp) * (seen.bytes_per_s - rate_.bytes_per_s);
+}
+
+void RateEstimator::sample(Rate seen, Nanos over) {
+  // All that was there at its start is through: it may have carried as much as it got.
+  if (known_ && seen < rate_ && acknowledged_ >= handed_at_start_) return;
+  known_ = true;
+  sampled_ += over;
+  // The first samples count alike, by their time; the very first replaces what bursts said.
+  const double weight = std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown),
+                                 double(over.count()) / double(sampled_.count()));
   rate_.bytes_per_s = std::max(rate_.bytes_per_s + weight * (seen.bytes_per_s - rate_.bytes_per_s), kBytesPerSecondMin);
+  fastest_ = std::max(fastest_, rate_);
 }
 
 void RateEstimator::age(TimePoint now) {
@@ -65,7 +78,8 @@ void RateEstimator::age(TimePoint now) {
   const auto steps = (now - idle_since_) / kIdleStep;
   if (steps == 0) return;
   idle_since_ += steps * kIdleStep;
-  rate_.bytes_per_s = std::min(rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps)), fastest_.bytes_per_s);
+  // Bursts alone set no limit: what they said may be far too much already.
+  rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps)), fastest_.bytes_per_s));
 }
 
 }  // namespace railweave::protocol

@@ -1,6 +1,8 @@
-// How fast a lane carries bytes, from what its peer's kernel acknowledged while the lane had something outstanding.
-// An idle lane teaches nothing; a short burst may raise the estimate, up to what was
-// seen for longer, but never lower it. Time comes in as an argument.
+// How fast a lane carries bytes, from what its peer's kernel acknowledged while the lane had enough outstanding.
+// Acknowledgements come in bunches, behind what the peer sends on the lane, and the one of a last small piece may wait for
+// a timer. So a sample begins and ends at an acknowledgement (as BBR's do: draft-cardwell-iccrg-bbr-congestion-control,
+// 4.1.1), and a lane with less outstanding than kTeachingBytes teaches nothing. A short burst may raise the estimate, up to
+// what was seen for longer, but never lower it. Time comes in as an argument.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +23,22 @@ class RateEstimator {
   void age(TimePoint now);
 
  private:
-  void sample(Rate seen, Nanos over, bool may_lower);
+  void begin(TimePoint now, bool at_acknowledgement);
+  void burst(Rate seen, Nanos over);
+  void sample(Rate seen, Nanos over);
 
   bool known_ = false;
-  bool sound_ = false;                     // from longer than a burst
   bool busy_ = false;
+  std::uint64_t acknowledged_ = 0;         // when it was observed last
   std::uint64_t handed_ = 0;               // acknowledged or outstanding when it was observed last
-  TimePoint seen_{};                       // when it was observed last
   Rate rate_;
-  Rate fastest_;                           // ever seen for longer than a burst: aging and bursts stop there
-  TimePoint since_{};                      // start of the running sample
+  Rate fastest_;                           // that the estimate ever was by samples: aging and bursts stop there
+  Nanos sampled_{};                        // time that all samples lasted
+  // The running sample.
+  TimePoint since_{};
+  bool since_acknowledgement_ = false;     // else since the lane became busy: the first acknowledgement is a round trip away
+  std::uint64_t acknowledged_at_start_ = 0, handed_at_start_ = 0;
   TimePoint idle_since_{};
-  std::uint64_t acknowledged_at_start_ = 0;
 };
 
 }  // namespace railweave::protocol

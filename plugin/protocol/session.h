@@ -27,7 +27,7 @@ namespace railweave::protocol {
 using LaneId = std::uint16_t;
 
 struct SessionOptions {
-  std::size_t eager_limit_bytes = 16 * KiB;
+  std::size_t eager_limit_bytes = 64 * KiB;
   std::uint64_t incast_cap_bytes = 64 * MiB;
 };
 

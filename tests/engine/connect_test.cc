@@ -36,7 +36,7 @@ TEST(Connect, MessagesOfEverySizeArrive) {
   Ends ends = join(*a, *b);
   ASSERT_TRUE(ends);
   unsigned seed = 0;
-  for (std::size_t bytes : {0, 1, 47, 48, 127, 128, 129, 4096, 16384, 16385, 65536, 262144, 262145, 1 << 20, 9'999'999})
+  for (std::size_t bytes : {0, 1, 47, 48, 127, 128, 129, 4096, 16384, 16385, 65536, 65537, 262144, 262145, 1 << 20, 9'999'999})
     ASSERT_TRUE(transfer(ends, bytes, ++seed));
 }
 

@@ -38,7 +38,7 @@ TEST(Shm, CarriesMessagesOfEverySizeBothWays) {
   Ends there = join(*a, *b), back = join(*b, *a);
   ASSERT_TRUE(there && back);
   unsigned seed = 1;
-  for (std::size_t size : {0u, 1u, 8u, 4096u, 16384u, 16385u, 65536u, 262144u, 1000000u, 20000000u}) {
+  for (std::size_t size : {0u, 1u, 8u, 4096u, 16384u, 16385u, 65536u, 65537u, 262144u, 1000000u, 20000000u}) {
     EXPECT_TRUE(transfer(there, size, ++seed)) << size;
     EXPECT_TRUE(transfer(back, size, ++seed)) << size;
   }

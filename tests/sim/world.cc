@@ -46,7 +46,7 @@ World::Couple& World::couple_of(const SessionEnd& end) {
 // ------------------------------------------------------------------------------------------------------------ making
 
 void World::make_couple() {
-  static constexpr std::size_t kEagerLimits[] = {0, 100, 1000, 16 * KiB};
+  static constexpr std::size_t kEagerLimits[] = {0, 100, 16 * KiB, 64 * KiB};
   static constexpr std::uint64_t kCaps[] = {0, 1, 100'000, 64 * MiB};
   Couple& c = couples_.emplace_back();
   const std::string number = std::to_string(couples_.size());

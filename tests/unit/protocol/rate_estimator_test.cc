@@ -14,7 +14,7 @@ struct Carrier {
   RateEstimator estimator;
 
   void busy(Rate rate, Nanos for_so_long, Nanos step = 1ms) {
-    const auto outstanding = std::uint64_t(rate.bytes_in(2 * step)) + 1000;  // never all of it is through at the next look
+    const auto outstanding = std::uint64_t(rate.bytes_in(8ms)) + 64 * KiB;  // never all of it is through within a sample
     for (Nanos t{0}; t < for_so_long; t += step) {
       estimator.observe(now, std::uint64_t(acknowledged), outstanding);
       now += step;
@@ -61,6 +61,57 @@ TEST(RateEstimator, observe__a_dead_lane_looks_ever_slower) {
   lane.busy(kGigabit, 100ms);
   lane.busy(Rate{0}, 500ms);
   EXPECT_LT(lane.estimator.rate().megabits(), 1);
+}
+
+TEST(RateEstimator, observe__an_acknowledgement_that_a_timer_holds_back_does_not_look_like_a_slow_lane) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  lane.idle(1ms);
+  const Rate before = lane.estimator.rate();
+  for (int i = 0; i < 100; ++i) {  // a control frame, looked at while the peer waits for more of them
+    for (int look = 0; look < 40; ++look, lane.now += 1ms) lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 64);
+    lane.acknowledged += 64;
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+  }
+  EXPECT_GE(lane.estimator.rate(), before);
+}
+
+// Acknowledgements wait behind what the peer sends on the lane, and come together.
+TEST(RateEstimator, observe__finds_the_rate_though_acknowledgements_come_in_bunches) {
+  for (const Nanos apart : {700us, 1300us, 1900us, 3100us}) {
+    Carrier lane;
+    double least = 1e9, most = 0;
+    for (Nanos t{0}; t < 200ms; t += 100us, lane.now += 100us) {
+      lane.acknowledged = kGigabit.bytes_in(t / apart * apart);
+      lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 1 * MiB);
+      if (t < 20ms) continue;
+      least = std::min(least, lane.estimator.rate().megabits());
+      most = std::max(most, lane.estimator.rate().megabits());
+    }
+    EXPECT_GT(least, 900) << apart.count();
+    EXPECT_LT(most, 1150) << apart.count();
+  }
+}
+
+TEST(RateEstimator, observe__a_lane_that_carried_all_it_got_is_not_slow) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  const Rate before = lane.estimator.rate();
+  for (int i = 0; i < 1000; ++i) {  // 50 KiB each millisecond are 0.4 Gb/s: a segment is on its way at every look
+    lane.now += 500us;
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged) + 10'000, 41'200);
+    lane.now += 500us;
+    lane.acknowledged += 51'200;
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 40'000);
+  }
+  EXPECT_GE(lane.estimator.rate().megabits(), 0.95 * before.megabits());
+}
+
+TEST(RateEstimator, observe__a_lane_that_looked_slow_proves_itself_within_a_few_milliseconds) {
+  Carrier lane;
+  lane.busy(Rate::from_megabits(100), 100ms);
+  lane.busy(kGigabit, 5ms);
+  EXPECT_GT(lane.estimator.rate().megabits(), 800);
 }
 
 TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
