@@ -118,7 +118,7 @@ TEST(Shm, WithdrawnMemoryIsNotWaitedFor) {
     for (int i = 0; i < round; ++i) ASSERT_TRUE(doomed.send->test(send).ok());
     const TimePoint begin = now();
     doomed.send->withdraw(data.data(), data.size());
-    EXPECT_LT(now() - begin, 500ms);
+    EXPECT_LT(now() - begin, deadline(500ms));
     std::ranges::fill(data, std::byte{0xEE});
     const bool whole = finish(*doomed.recv, receive).ok();  // it may have been quick
     EXPECT_TRUE(!whole || place == pattern(place.size(), unsigned(round)));
@@ -185,7 +185,7 @@ TEST(Shm, BetweenTwoProcesses) {
   }
   const TimePoint begin = now();
   EXPECT_EQ(peer.wait(), 0);
-  EXPECT_LT(now() - begin, 500ms) << "a farewell that nobody answered";
+  EXPECT_LT(now() - begin, deadline(500ms)) << "a farewell that nobody answered";
 }
 
 TEST(Shm, AKilledPeerIsAnErrorSoon) {
@@ -211,7 +211,7 @@ TEST(Shm, AKilledPeerIsAnErrorSoon) {
     const auto first = finish(*host.recv, receive, 5s);  // may have been whole
     const auto second = finish(*host.recv, next, 5s);
     EXPECT_EQ(second.status().code(), Code::remote) << second.status().message();
-    EXPECT_LT(now() - begin, 1s) << first.status().message();
+    EXPECT_LT(now() - begin, deadline(1s)) << first.status().message();
   }
 }
 
@@ -252,7 +252,7 @@ TEST(Shm, AStoppedPeerHoldsUpNoWithdrawal) {
   peer.kill(SIGSTOP);
   const TimePoint begin = now();
   send->withdraw(data.data(), data.size());
-  EXPECT_LT(now() - begin, 500ms);
+  EXPECT_LT(now() - begin, deadline(500ms));
   EXPECT_FALSE(finish(*send, request, 1s).ok());
 }
 
@@ -284,7 +284,7 @@ TEST(Shm, ASleepingChildDoesNotKeepItsParentsLaneOpen) {
   ASSERT_TRUE(peer.wire().say(char{1}));
   const TimePoint begin = now();
   EXPECT_EQ(finish(*host.recv, receive, 5s).status().code(), Code::remote);
-  EXPECT_LT(now() - begin, 1s);
+  EXPECT_LT(now() - begin, deadline(1s));
   EXPECT_EQ(::kill(*sleeper, 0), 0) << "the sleeper still lives";
   ::kill(*sleeper, SIGKILL);
 }

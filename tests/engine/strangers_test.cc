@@ -84,7 +84,7 @@ TEST_F(Strangers, WhoSpeakHttp) {
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n";
   ASSERT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL), ssize_t(request.size()));
   transfers_go_on();
-  EXPECT_TRUE(shown_out(fd.get(), std::chrono::seconds(8)));
+  EXPECT_TRUE(shown_out(fd.get(), deadline(std::chrono::seconds(8))));
 }
 
 TEST_F(Strangers, WhoSpeakNonsense) {
@@ -96,7 +96,7 @@ TEST_F(Strangers, WhoSpeakNonsense) {
     (void)send(fds.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
   }
   transfers_go_on();
-  for (const OwnedFd& fd : fds) EXPECT_TRUE(shown_out(fd.get(), std::chrono::seconds(8)));
+  for (const OwnedFd& fd : fds) EXPECT_TRUE(shown_out(fd.get(), deadline(std::chrono::seconds(8))));
 }
 
 TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
@@ -105,8 +105,8 @@ TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
   const std::string magic = "LKEAWEV1";
   ASSERT_EQ(send(half.get(), magic.data(), magic.size(), MSG_NOSIGNAL), ssize_t(magic.size()));
   transfers_go_on();
-  EXPECT_TRUE(shown_out(silent.get(), std::chrono::seconds(8)));
-  EXPECT_TRUE(shown_out(half.get(), std::chrono::seconds(8)));
+  EXPECT_TRUE(shown_out(silent.get(), deadline(std::chrono::seconds(8))));
+  EXPECT_TRUE(shown_out(half.get(), deadline(std::chrono::seconds(8))));
 }
 
 TEST_F(Strangers, WhoComeAndGoByTheThousand) {
@@ -143,7 +143,7 @@ TEST_F(Strangers, WhoFillTheRoomDoNotKeepPeersOut) {
   ASSERT_TRUE(fresh);
   Ends newcomer = join(*fresh, *b_);
   ASSERT_TRUE(newcomer);
-  EXPECT_LT(now() - begin, std::chrono::seconds(4));
+  EXPECT_LT(now() - begin, deadline(std::chrono::seconds(4)));
   EXPECT_TRUE(transfer(newcomer, 1000, 5));
   const int ours = before + int(crowd.size()) + 200;  // this end of each, and what the newcomer needs
   EXPECT_TRUE(eventually([&] { return open_descriptors() <= ours; })) << "the engine keeps strangers' sockets open";

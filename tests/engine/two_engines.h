@@ -15,6 +15,13 @@ Config loopback();
 // On rail "lo". Null after a test failure.
 std::shared_ptr<Engine> start_engine(const Config& config = loopback());
 
+// A deadline of the product's, on this build: sanitizers make everything slower, and the machine is shared.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr Nanos deadline(Nanos promised) { return 4 * promised; }
+#else
+constexpr Nanos deadline(Nanos promised) { return promised; }
+#endif
+
 // Polls `done` until it is true, with short sleeps; false after `patience`.
 bool eventually(const std::function<bool()>& done, Nanos patience = std::chrono::seconds(20));
 
