@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup build demo test bench mutants soak clean
+.PHONY: help setup build demo the_file test bench mutants soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
@@ -11,9 +11,12 @@ build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo: setup  ## one transfer over two rails, with figures; FILE=... names the file
+demo: the_file setup  ## one transfer over two rails, with figures; FILE=... names the file
 	@tools/build release railweave_net net_perf raw_tcp railweave-info
 	@perf/demo $(if $(FILE),--file "$(FILE)")
+
+the_file:  # told of before the build, which takes minutes
+	@test -z "$(FILE)" || test -s "$(FILE)" || { echo "demo: $(FILE): expected a file that is not empty" >&2; exit 1; }
 
 test: setup  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tests/run $(SUITES)

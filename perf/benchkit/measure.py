@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
 
-from labkit.steps import in_lab
+from labkit.steps import NoNamespaces, in_lab
 
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
@@ -95,9 +95,10 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         plan = folder / "steps.json"
         plan.write_text(json.dumps({"steps": todo}))
         options = [*case.lab, "--timeout", str(30 + len(todo) * case.timeout_s)]
-        status, said = in_lab(options, plan, show)
-        if "no network namespaces here" in said:
-            return Outcome(case, "SKIP", "no network namespaces here")
+        try:
+            status, said = in_lab(options, plan, show)
+        except NoNamespaces as reason:
+            return Outcome(case, "SKIP", str(reason).partition(": all ranks")[0])
         if status != 0:
             return Outcome(case, "FAIL", f"exit status {status}\n{said[-_TAIL_CHARS:]}{_logs(folder)}")
         outcome = Outcome(case, "FAIL")

@@ -2,16 +2,18 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
 
 from benchkit import results
+from benchkit.cli import Progress
 from benchkit.programs import missing
-from labkit.steps import in_lab
+from labkit.steps import NoNamespaces, in_lab
 
-from . import table
 from .figures import Figures, collect
 from .sweep import Sweep, argv_names, kOperations, kSides, steps
 
@@ -25,12 +27,12 @@ curves (PNG). Needs `make build` and `tools/setup packages torch`; a side that i
 def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="perf/compare", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--where", choices=["lab", "loopback", "both"], default="both", help="(both)")
+    add("--where", choices=["lab", "loopback", "both"], default="both", help="where to measure (both)")
     add("--hosts", type=int, default=2, help="number of ranks, in the lab each on a host of its own (2)")
-    add("--nics", default="2", help="of a host of the lab (2)")
-    add("--rate", default="2gbit", help="of each; `none`: unshaped (2gbit)")
-    add("--operations", default=",".join(kOperations), help=f"({','.join(kOperations)})")
-    add("--sides", default=",".join(kSides), help=f"({','.join(kSides)})")
+    add("--nics", default="2", help="NICs of a host of the lab (2)")
+    add("--rate", default="2gbit", help="rate of each NIC; `none`: unshaped (2gbit)")
+    add("--operations", default=",".join(kOperations), metavar="O[,O...]", help=f"which ({','.join(kOperations)})")
+    add("--sides", default=",".join(kSides), metavar="S[,S...]", help=f"which ({','.join(kSides)})")
     add("-b", "--minbytes", default="8", help="smallest size; each next one is twice as large (8)")
     add("-e", "--maxbytes", default="256M", help="largest size (256M)")
     add("--runs", type=int, default=3, help="of each side; medians are shown (3)")
@@ -40,8 +42,11 @@ def _parse(argv: list[str]) -> argparse.Namespace:
 
 
 def _size(text: str) -> int:
-    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper())
-    return int(text[:-1]) << shift if shift else int(text)
+    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper(), 0)
+    digits = text[:-1] if shift else text
+    if not digits.isdecimal():
+        raise ValueError(f"'{text}' is not a size; expected digits and an optional K, M or G")
+    return int(digits) << shift
 
 
 def _listed(text: str, known: tuple[str, ...], option: str) -> tuple[str, ...]:
@@ -75,16 +80,18 @@ def _lab_options(args: argparse.Namespace, where: str) -> list[str]:
     return ["--hosts", str(args.hosts), "--nics", args.nics, *shaping]
 
 
-def _measure(sweep: Sweep, options: list[str], programs: Path) -> Figures:
-    """Raises RuntimeError where a program failed."""
+def _measure(sweep: Sweep, where: str, options: list[str], programs: Path) -> Figures:
+    """Raises RuntimeError where a program failed, NoNamespaces where the lab would have been this machine's loopback."""
     with tempfile.TemporaryDirectory(prefix="railweave-compare-") as name:
         folder = Path(name)
         todo = steps(sweep, programs)
         plan = folder / "steps.json"
         plan.write_text(json.dumps({"steps": todo}))
-        done = iter(range(1, len(todo) + 1))
-        status, said = in_lab(options, plan, lambda step: print(f"\r\033[K{step}  {next(done)}/{len(todo)}", end="", file=sys.stderr))
-        print("\r\033[K", end="", file=sys.stderr)
+        progress = Progress(where, len(todo))
+        try:
+            status, said = in_lab(options, plan, progress.step)
+        finally:
+            progress.end()
         if status:
             logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-1500:]}" for log in sorted(folder.glob("*.log"))
                            if log.stat().st_size and not (folder / f"{log.name.split('.')[0]}.json").exists())
@@ -92,8 +99,41 @@ def _measure(sweep: Sweep, options: list[str], programs: Path) -> Figures:
         return collect(folder)
 
 
+def _show(args: argparse.Namespace, where: str, options: list[str], figures: Figures) -> None:
+    from . import table
+    from .curves import draw  # matplotlib takes a while to load
+
+    for operation, sides in figures.items():
+        title = f"{operation}, float32, {args.hosts} ranks, {where} ({' '.join(options)})"
+        table.show(title, sides)
+        print(f"written: {draw(Path(args.out) / f'{where}-{operation}.png', title, sides)}", flush=True)
+
+
+def _run(args: argparse.Namespace, sweep: Sweep, programs: Path, document: dict) -> int:
+    for where in ("lab", "loopback") if args.where == "both" else (args.where,):
+        options = _lab_options(args, where)
+        try:
+            figures = _measure(sweep, where, options, programs)
+        except NoNamespaces as reason:
+            print(f"perf/compare: no lab: {str(reason).partition(': all ranks')[0]}", file=sys.stderr)
+            if args.where == "lab":
+                return 1
+            continue
+        except (RuntimeError, ValueError, KeyError) as error:
+            print(f"perf/compare: {where}: {error}", file=sys.stderr)
+            return 1
+        document["places"][where] = {"lab": options, "figures": figures}
+        _show(args, where, options, figures)
+    return 0
+
+
 def main(argv: list[str]) -> int:
+    """Exit status: 1 if a program failed, 2 for a bad command line."""
     args = _parse(argv)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if missed := [name for name in ("matplotlib", "rich") if importlib.util.find_spec(name) is None]:
+        print(f"perf/compare: no {', '.join(missed)}; `make setup` installs it into .venv", file=sys.stderr)
+        return 1
     programs = Path(args.build).resolve() / "bin"
     try:
         sweep = _sweep(args, programs)
@@ -103,19 +143,11 @@ def main(argv: list[str]) -> int:
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     document = {**results.circumstances(), "command": argv, "places": {}}
-    for where in ("lab", "loopback") if args.where == "both" else (args.where,):
-        options = _lab_options(args, where)
-        try:
-            figures = _measure(sweep, options, programs)
-        except (RuntimeError, ValueError, KeyError) as error:
-            print(f"perf/compare: {where}: {error}", file=sys.stderr)
-            return 1
-        document["places"][where] = {"lab": options, "figures": figures}
-        for operation, sides in figures.items():
-            title = f"{operation}, float32, {args.hosts} ranks, {where} ({' '.join(options)})"
-            table.show(title, sides)
-            from .curves import draw  # matplotlib takes a while to load
-            print(f"written: {draw(out / f'{where}-{operation}.png', title, sides)}")
+    try:
+        if status := _run(args, sweep, programs, document):
+            return status
+    except KeyboardInterrupt:
+        return 130
     (out / "compare.json").write_text(json.dumps(document, indent=1) + "\n")
     print(f"written: {out / 'compare.json'}")
     return 0

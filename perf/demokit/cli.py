@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from . import source_file, transfer
+from .source_file import size_text
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOUT = """\
@@ -33,17 +34,14 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
-def _setup(args: argparse.Namespace) -> transfer.Setup:
-    loopback = args.loopback or not transfer.privileged()
-    if loopback and not args.loopback:
-        print("demo: not root, so no network namespaces: both processes run over this machine's loopback, unshaped", file=sys.stderr)
-    return transfer.Setup(args.nics, args.rate, args.shape, loopback, Path(args.build).resolve(), args.sleep_us)
+def _say(line: str) -> None:
+    print(f"demo: {line}", flush=True)
 
 
 def _title(outcome: transfer.Outcome, setup: transfer.Setup, file: Path) -> str:
     rate = setup.rate.replace("gbit", " Gb/s").replace("mbit", " Mb/s").replace(",", " + ")
     where = "loopback" if outcome.loopback else f"two hosts, {setup.nics} rails each, {rate}, shaped at the {setup.shape}"
-    return f"{file.name}, {file.stat().st_size / 2**20:.0f} MiB over ONE connection; {where}"
+    return f"{file.name}, {size_text(file.stat().st_size)} over ONE connection; {where}"
 
 
 def _report(outcome: transfer.Outcome, setup: transfer.Setup, file: Path, out: Path) -> None:
@@ -74,15 +72,15 @@ def main(argv: list[str]) -> int:
     except ImportError as missing:
         print(f"demo: {missing}; `make setup` installs it into .venv", file=sys.stderr)
         return 1
-    setup = _setup(args)
+    setup = transfer.Setup(args.nics, args.rate, args.shape, args.loopback, Path(args.build).resolve(), args.sleep_us)
     if not os.access(setup.build / "bin" / "net_perf", os.X_OK):
         print(f"demo: no net_perf in {setup.build}/bin; `make build` first", file=sys.stderr)
         return 1
     out = Path(args.out).resolve()
     try:
-        file = source_file.choose(args.file, out / "cache")
-        print(f"demo: {file} ({file.stat().st_size / 2**20:.0f} MiB)", flush=True)
-        outcome = transfer.run(setup, file, lambda step: print(f"demo: {_SAYS[step]} ...", flush=True))
+        file = source_file.choose(args.file, out / "cache", _say)
+        _say(f"{file} ({size_text(file.stat().st_size)})")
+        outcome = transfer.run(setup, file, lambda step: _say(f"{_SAYS[step]} ..."), _say)
     except (source_file.NoFile, transfer.DemoError, OSError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1

@@ -5,6 +5,7 @@ import glob
 import os
 import tarfile
 from pathlib import Path
+from typing import Callable
 
 _WANTED_BYTES = 600 * 2**20
 _LEAST_BYTES = 100 * 2**20
@@ -35,11 +36,21 @@ def _candidates() -> list[Path]:
     return found
 
 
-def pack(cache: Path) -> Path:
+def size_text(size: int) -> str:
+    """Three digits at least: 812 B, 4.62 KiB, 600 MiB."""
+    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1000 and len(units) > 1:
+        value /= 1024
+        units.pop(0)
+    return f"{size} B" if units[0] == "B" else f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {units[0]}"
+
+
+def pack(cache: Path, say: Callable[[str], None]) -> Path:
     """Packs them once into `cache`, and takes what is there the next time. Raises NoFile, OSError."""
     path = cache / "compiler.tar"
     if path.exists() and path.stat().st_size >= _LEAST_BYTES:
         return path
+    say(f"packing some {size_text(_WANTED_BYTES)} of this machine's compilers into {path} ...")
     cache.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".part")
     packed = 0
@@ -56,10 +67,10 @@ def pack(cache: Path) -> Path:
     return path
 
 
-def choose(wanted: str | None, cache: Path) -> Path:
-    """Raises NoFile, OSError."""
+def choose(wanted: str | None, cache: Path, say: Callable[[str], None]) -> Path:
+    """Raises NoFile, OSError. `say` hears of what takes a while."""
     if wanted is None:
-        return pack(cache)
+        return pack(cache, say)
     path = Path(wanted).resolve()
     if not path.is_file() or path.stat().st_size == 0:
         raise NoFile(f"{wanted}: expected a file that is not empty")

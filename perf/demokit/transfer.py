@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,15 +58,26 @@ class Outcome:
     def sum_gbps(self) -> float:
         return sum(self.own_gbps.values())
 
+    @property
+    def unit(self) -> tuple[str, float]:
+        """Name and bytes of the unit in which the file is a handy number."""
+        count = self.striped.file_bytes
+        return ("GB", 1e9) if count >= 1e8 else ("MB", 1e6) if count >= 1e5 else ("kB", 1e3)
+
+    @property
+    def short(self) -> bool:
+        """Whether it was over before its rates and CPU could mean anything: buckets let about 1 ms pass unshaped."""
+        return self.striped.seconds < 0.05
+
 
 def _steps(setup: Setup, file: Path) -> list[dict]:
     programs = setup.build / "bin"
     move = [str(programs / "net_perf"), "--file", str(file), "--size", "1M", "--inflight", "4", "--interval-ms", "50",
             "--sleep-us", str(setup.sleep_us), "--baseline", "1"]
-    steps = [{"name": "raw", "argv": [str(programs / "raw_tcp"), "--cc", "cubic", "--duration", "2"]},
+    steps = [{"name": "raw", "argv": [str(programs / "raw_tcp"), "--duration", "2"]},
              {"name": "striped", "argv": move}]
     if setup.nics > 1 and not setup.loopback:
-        steps.append({"name": "single", "argv": move, "environment": {"NCCL_SOCKET_IFNAME": "=eth0"}})
+        steps.append({"name": "single", "argv": move, "only_nic": "eth0"})
     return [{"before": [], "after": [], "timeout_s": _STEP_TIMEOUT_S, **step} for step in steps]
 
 
@@ -84,32 +94,34 @@ def _read(path: Path) -> Transfer:
         receiver["sockets"], series["t_s"], {rail: counts["rx_bytes"] for rail, counts in series["rails"].items()})
 
 
-def run(setup: Setup, file: Path, show: Callable[[str], None]) -> Outcome:
-    """Raises DemoError. `show` gets the name of each step as it begins."""
+def run(setup: Setup, file: Path, show: Callable[[str], None], fell_back: Callable[[str], None]) -> Outcome:
+    """Raises DemoError. `show` gets the name of each step as it begins, `fell_back` why it all goes over loopback."""
     with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
         folder = Path(name)
         plan = folder / "steps.json"
         plan.write_text(json.dumps({"steps": _steps(setup, file)}))
-        loopback = _run_lab(setup, plan, show)
+        loopback = _run_lab(setup, plan, show, fell_back)
         raw = json.loads((folder / "raw.json").read_text())
         striped = _read(folder / "striped.json")
         single = folder / "single.json"
         device = json.loads((folder / "striped.json").read_text())["plugin"]
         return Outcome(loopback, raw["summary"]["per_rail_gbps"], striped,
-                       _read(single) if single.exists() and not loopback else None,
+                       _read(single) if single.exists() else None,
                        f"{device['name']}, net API {device['api']}, device {device['device']['name']}")
 
 
-def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None]) -> bool:
-    """Whether the lab fell back to loopback. Raises DemoError."""
+def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None], fell_back: Callable[[str], None]) -> bool:
+    """Whether it went over loopback. Raises DemoError."""
     where = ["--loopback"] if setup.loopback else ["--nics", str(setup.nics), "--rate", setup.rate, "--shape", setup.shape]
-    status, text = in_lab(where, plan, show)
+    reasons = []
+
+    def note(reason: str) -> None:
+        reasons.append(reason)
+        fell_back(reason)
+
+    status, text = in_lab(where, plan, show, note)
     if status != 0:
         logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}"
                        for log in sorted(plan.parent.glob("*.log")) if log.stat().st_size)
         raise DemoError(f"exit status {status}\n{text[-_TAIL_CHARS:]}{logs}")
-    return setup.loopback or "no network namespaces here" in text
-
-
-def privileged() -> bool:
-    return os.geteuid() == 0
+    return setup.loopback or bool(reasons)

@@ -79,8 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_set(commands)
     enter = commands.add_parser("exec", help="run one more command inside a host of a running lab", usage="perf/lab exec "
                                 "[--lab NAME] [--host H] -- CMD ...")
-    enter.add_argument("--lab", default=os.environ.get("RWLAB"), metavar="NAME")
-    enter.add_argument("--host", type=int, default=0, metavar="H")
+    enter.add_argument("--lab", default=os.environ.get("RWLAB"), metavar="NAME", help="default: $RWLAB, else the only one there is")
+    enter.add_argument("--host", type=int, default=0, metavar="H", help="(0)")
     enter.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD ...")
     enter.set_defaults(action=_exec)
     show = commands.add_parser("list", help="living labs, their hosts and NICs, as JSON")

@@ -15,7 +15,7 @@ from .plan import Plan, make_plan
 from .ranks import Ranks
 from .spec import Spec
 
-kTimedOut = 124
+kTimedOut, kNotMade = 124, 125
 
 
 @dataclass
@@ -64,10 +64,14 @@ def run(request: Request) -> int:
         loopback = True
     name = state.new_name()
     plan = Plan(name, request.spec.shape, False, None, []) if loopback else make_plan(request.spec, name)
-    claim = state.Claim(name)
+    try:
+        claim = state.Claim(name)
+    except OSError as error:
+        _say(str(error))
+        return kNotMade
     guardian = Guardian(plan, claim)
     ranks = Ranks(guardian)
-    status = 125
+    status = kNotMade
     try:
         for number in kStopping:
             signal.signal(number, _on_signal)
@@ -90,7 +94,7 @@ def run(request: Request) -> int:
     ranks.drain()
     if not guardian.wait():
         _say(f"the teardown of {name} failed in part; `perf/lab clean` removes what is left")
-        return status or 125
+        return status or kNotMade
     return status
 
 

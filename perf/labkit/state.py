@@ -19,13 +19,21 @@ class NoSuchLab(LookupError):
 
 
 def folder() -> Path:
-    """Where the files lie: /run for root, else a private folder of the user."""
+    """Where the files lie: /run for root, else, or where a user namespace only calls it root, a folder of the user. Raises
+    OSError where there is none to write to."""
+    places = [Path(parent) / f"railweave-lab-{os.geteuid()}"
+              for parent in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir()) if parent]
     if os.geteuid() == 0:
-        path = Path("/run/railweave-lab")
-    else:
-        path = Path(os.environ.get("XDG_RUNTIME_DIR", tempfile.gettempdir())) / f"railweave-lab-{os.geteuid()}"
-    path.mkdir(mode=0o755, parents=True, exist_ok=True)
-    return path
+        places.insert(0, Path("/run/railweave-lab"))
+    for path in places:
+        try:
+            path.mkdir(mode=0o755, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(path, os.W_OK | os.X_OK):
+            return path
+    raise PermissionError(f"no folder for the lab's files: cannot write {' or '.join(map(str, places))}; XDG_RUNTIME_DIR names "
+                          "another place")
 
 
 def new_name() -> str:

@@ -2,7 +2,8 @@
 
 in_lab() starts the lab; inside it, once per rank, runs `steps.py STEPS.json`. Rank 0 leaves NAME.json and both leave
 NAME.rankR.log in its folder. The ranks start every step together (by files in that folder: the hosts are one machine), and
-every step has a port of its own. A step's "ranks" are those that take part, where not all do.
+every step has a port of its own. A step's "ranks" are those that take part, where not all do; one with an "only_nic" uses
+that NIC alone, and is left out where there is none of that name (over loopback).
 """
 from __future__ import annotations
 
@@ -17,26 +18,39 @@ from typing import Callable
 
 _LAB = Path(__file__).resolve().parent.parent / "lab"
 _IPERF_PATIENCE_S = 10.0
+_FELL_BACK = "lab: no network namespaces here"
 
 
-def in_lab(options: list[str], plan: Path, show: Callable[[str], None]) -> tuple[int, str]:
-    """Runs the steps of `plan` in a lab of these options (`perf/lab run`'s). `show` gets the name of each step as it begins.
-    Returns the lab's exit status, and what it said beside the progress."""
+class NoNamespaces(RuntimeError):
+    """The lab would have used loopback instead, which is not what was to be measured."""
+
+
+def _refuse(reason: str) -> None:
+    raise NoNamespaces(reason)
+
+
+def in_lab(options: list[str], plan: Path, show: Callable[[str], None],
+           fell_back: Callable[[str], None] = _refuse) -> tuple[int, str]:
+    """Runs the steps of `plan` in a lab of these options (`perf/lab run`'s). `show` gets the name of each step as it begins,
+    `fell_back` why the lab goes over loopback instead; what these raise ends it. Returns the lab's exit status, and what it
+    said beside the progress. Raises NoNamespaces where `fell_back` is not given."""
     python = [sys.executable, "-B"]
     argv = [*python, str(_LAB), "run", *options, "--favour", "--", *python, __file__, str(plan)]
     said = []
-    lab = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        for line in lab.stdout:
-            if "@step " in line:
-                show(line.split("@step ")[1].strip())
-            else:
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as lab:
+        try:
+            for line in lab.stdout:
+                if "@step " in line:
+                    show(line.split("@step ")[1].strip())
+                    continue
+                if line.startswith(_FELL_BACK):
+                    fell_back(line.removeprefix("lab: ").strip())
                 said.append(line)
-        return lab.wait(), "".join(said)
-    except BaseException:
-        lab.send_signal(signal.SIGTERM)  # the lab tears itself down
-        lab.wait()
-        raise
+            return lab.wait(), "".join(said)
+        except BaseException:
+            lab.send_signal(signal.SIGTERM)  # the lab tears itself down
+            lab.wait()
+            raise
 
 
 def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: float) -> int:
@@ -97,7 +111,9 @@ def _meet(name: str, rank: int, world: int, folder: Path, timeout_s: float) -> b
 def _step(step: dict, number: int, rank: int, folder: Path) -> int:
     port = int(os.environ["MASTER_PORT"]) + number
     result, log = folder / f"{step['name']}.json", folder / f"{step['name']}.rank{rank}.log"
-    environment = {**os.environ, **step.get("environment", {}), "MASTER_PORT": str(port)}
+    environment = {**os.environ, "MASTER_PORT": str(port)}
+    if nic := step.get("only_nic"):
+        environment["NCCL_SOCKET_IFNAME"] = f"={nic}"
     if ranks := step.get("ranks", 0):
         if rank >= ranks:
             return 0
@@ -119,7 +135,10 @@ def main() -> int:
     plan = json.loads(path.read_text())
     rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     worst = 0
+    nics = os.environ["RWLAB_NICS"].split(",")
     for number, step in enumerate(plan["steps"]):
+        if step.get("only_nic", nics[0]) not in nics:
+            continue
         if rank == 0:
             print(f"@step {step['name']}", flush=True)
         if not _meet(step["name"], rank, world, path.parent, 2 * step["timeout_s"]):

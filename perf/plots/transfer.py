@@ -28,6 +28,11 @@ def _rates(transfer: Transfer, rail: str) -> list[float]:
             for count, begin, end in zip(transfer.rail_bytes[rail], edges, edges[1:])]
 
 
+def _unit(outcome: Outcome) -> tuple[str, float]:
+    """Of bytes, so that the axis has few digits."""
+    return outcome.unit if outcome.striped.file_bytes >= 1e9 or outcome.unit[0] != "GB" else ("MB", 1e6)
+
+
 def _rails(outcome: Outcome) -> list[str]:
     return list(outcome.own_gbps)
 
@@ -51,14 +56,15 @@ def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
 def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
     """Stacked as above, so that the top is what has arrived in all."""
     edges = _edges(transfer)
+    unit, unit_bytes = _unit(outcome)
     floor = [0.0] * len(edges)
     for rail, colour in zip(_rails(outcome), _COLOURS):
         counts = transfer.rail_bytes.get(rail, [])
         if sum(counts) < _VISIBLE * transfer.file_bytes:
             continue
-        top = [below + count / 1e6 for below, count in zip(floor, itertools.accumulate(counts, initial=0))]
+        top = [below + count / unit_bytes for below, count in zip(floor, itertools.accumulate(counts, initial=0))]
         axes.fill_between(edges, floor, top, color=colour, alpha=0.85, linewidth=0)
-        axes.annotate(f"{rail}  {sum(counts) / 1e6:.0f} MB", (edges[-1], (floor[-1] + top[-1]) / 2), xytext=(6, 0),
+        axes.annotate(f"{rail}  {sum(counts) / unit_bytes:.3g} {unit}", (edges[-1], (floor[-1] + top[-1]) / 2), xytext=(6, 0),
                       textcoords="offset points", va="center", color=colour, fontsize=9.5, annotation_clip=False)
         floor = top
 
@@ -66,7 +72,7 @@ def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
 def _title(transfer: Transfer, outcome: Outcome, name: str) -> str:
     cpu = transfer.cpu_s_per_gb
     return (f"{name}: {transfer.gbps:.2f} Gb/s, {transfer.gbps / outcome.sum_gbps:.0%} of the rails' sum\n"
-            f"{transfer.seconds:.2f} s; CPU s per GB: sender {cpu['sender']:.2f}, receiver {cpu['receiver']:.2f}")
+            f"{transfer.seconds:.3g} s; CPU s per GB: sender {cpu['sender']:.2f}, receiver {cpu['receiver']:.2f}")
 
 
 def _finish(rates: Axes, counts: Axes, outcome: Outcome, end_s: float, first: bool) -> None:
@@ -79,13 +85,13 @@ def _finish(rates: Axes, counts: Axes, outcome: Outcome, end_s: float, first: bo
     counts.set_xlabel("seconds since the transfer began")
     if first:
         rates.set_ylabel("Gb/s, by rail")
-        counts.set_ylabel("MB received, by rail")
+        counts.set_ylabel(f"{_unit(outcome)[0]} received, by rail")
 
 
 def save(outcome: Outcome, title: str, path: Path) -> None:
     """Writes a PNG. Raises OSError."""
     transfers = [(outcome.striped, "All rails")] + ([(outcome.single, "One rail")] if outcome.single else [])
-    end_s = 1.2 * max(transfer.ends_s[-1] for transfer, _ in transfers)  # room for what stands beside the curves
+    end_s = 1.25 * max(transfer.ends_s[-1] for transfer, _ in transfers)  # room for what stands beside the curves
     figure, grid = plt.subplots(2, len(transfers), figsize=(5.6 * len(transfers) + 0.6, 6.6), squeeze=False, sharex="col",
                                 sharey="row", height_ratios=(3, 2), layout="constrained")
     for column, (transfer, name) in enumerate(transfers):

@@ -1,11 +1,13 @@
 """`perf/lab run`: what a rank sees, and what the caller gets back."""
 from __future__ import annotations
 
+import os
+import tempfile
 import unittest
 import unittest.mock
 
 import support
-from labkit import congestion, run
+from labkit import congestion, run, state
 from labkit.iproute import CommandError
 from labkit.spec import make_spec
 from support import lab
@@ -62,6 +64,16 @@ class Environment(unittest.TestCase):
             run._start_loopback("x", run.Request(make_spec(2, "1", cc="nonsense"), ["true"], loopback=True), ranks)
         self.assertEqual({rank.environment["RAILWEAVE_TCP_CONGESTION"] for rank in ranks.start.call_args.args[0]},
                          {congestion.current()})
+
+
+class FolderOfTheLabsFiles(unittest.TestCase):
+    def test_root_of_a_user_namespace_has_a_folder_too(self) -> None:
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": name}):
+            refuse = unittest.mock.patch.object(os, "access", side_effect=lambda path, _: str(path).startswith(name))
+            with unittest.mock.patch.object(os, "geteuid", return_value=0), refuse:
+                self.assertEqual(str(state.folder()), f"{name}/railweave-lab-0")
+        with unittest.mock.patch.object(os, "access", return_value=False), self.assertRaises(OSError):
+            state.folder()
 
 
 class ExitStatus(unittest.TestCase):
