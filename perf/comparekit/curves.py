@@ -8,7 +8,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
-from matplotlib.ticker import FuncFormatter, LogLocator  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: E402
 
 from .sweep import kSides  # noqa: E402
 from .table import size_text  # noqa: E402
@@ -23,7 +23,12 @@ def _line(axes: Axes, sides: dict[str, dict[int, dict]], figure: str) -> None:
                   markersize=4.5, linewidth=1.7, label=kSides[side], zorder=3 if side == "ours" else 2)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
-    axes.xaxis.set_major_locator(LogLocator(base=8, numticks=32))
+    few = max(map(len, sides.values())) <= 12
+    axes.xaxis.set_major_locator(LogLocator(base=2 if few else 8, numticks=32))
+    lowest, highest = axes.get_ylim()
+    if highest < 300 * lowest:  # decades alone would leave the axis nearly bare
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=32))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(int(size))))
     axes.set_xlabel("size")
     axes.grid(which="major", color="#e2e2e2", linewidth=0.8)

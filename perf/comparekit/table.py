@@ -39,7 +39,7 @@ def show(title: str, sides: dict[str, dict[int, dict]]) -> None:
     for side in sides:
         table.add_column(f"{kSides[side]}\nus", justify="right")
         table.add_column("busbw\nGB/s", justify="right")
-    table.add_column("faster than\nthe others", justify="right")
+    table.add_column("ours: times\nas fast", justify="right")
     for size in sorted({size for by_size in sides.values() for size in by_size}):
         table.add_row(size_text(size), *_cells(sides, size))
     Console(width=max(100, Console().width)).print(table)
