@@ -16,6 +16,7 @@ constexpr Nanos kSilence = 20ms;      // a busy lane without an acknowledgement 
 constexpr Nanos kMemoryUp = 2ms, kMemoryDown = 8ms;
 constexpr Nanos kIdleStep = 50ms;     // an idle lane's estimate grows by half in each of these
 constexpr double kIdleGrowth = 1.5;
+constexpr Rate kUnheard = Rate::from_megabits(100'000);  // so that the first sample decides
 constexpr double kBytesPerSecondMin = 16 * 1024;  // of an estimate: from zero none would ever grow
 
 double weight_of(Nanos over, Nanos memory) { return 1 - std::exp(-double(over.count()) / double(memory.count())); }
@@ -45,7 +46,8 @@ void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
     if (bytes >= kTeachingBytes) burst(seen, over);
     return;
   }
-  if (over >= kSilence || (progress && since_acknowledgement_ && over >= kSampleMin)) sample(seen, over);
+  if (over >= kSilence) silence(seen, over);
+  else if (progress && since_acknowledgement_ && over >= kSampleMin) sample(seen, over);
   else if (!progress || since_acknowledgement_) return;
   begin(now, progress);
 }
@@ -58,18 +60,30 @@ void RateEstimator::burst(Rate seen, Nanos over) {
     rate_ = seen;
   }
   if (sampled_ > 0ns) seen = std::min(seen, fastest_);
-  if (seen > rate_) rate_.bytes_per_s += weight_of(over, kMemoryUp) * (seen.bytes_per_s - rate_.bytes_per_s);
+  if (seen > rate_) move(seen, weight_of(over, kMemoryUp));
+}
+
+// The peer stands still, or its kernel, or nobody looked for long: true of this moment, and no measure of the lane.
+void RateEstimator::silence(Rate seen, Nanos over) {
+  if (carried_all(seen)) return;
+  before_silence_ = std::max(before_silence_, known_ ? rate_ : kUnheard);
+  known_ = true;
+  move(seen, weight_of(over, kMemoryDown));
+}
+
+// All that was there at the running sample's start is through: it may have carried as much as it got.
+bool RateEstimator::carried_all(Rate seen) const { return known_ && seen < rate_ && acknowledged_ >= handed_at_start_; }
+
+void RateEstimator::move(Rate seen, double weight) {
+  rate_.bytes_per_s = std::max(rate_.bytes_per_s + weight * (seen.bytes_per_s - rate_.bytes_per_s), kBytesPerSecondMin);
 }
 
 void RateEstimator::sample(Rate seen, Nanos over) {
-  // All that was there at its start is through: it may have carried as much as it got.
-  if (known_ && seen < rate_ && acknowledged_ >= handed_at_start_) return;
+  if (carried_all(seen)) return;
   known_ = true;
   sampled_ += over;
   // The first samples count alike, by their time; the very first replaces what bursts said.
-  const double weight = std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown),
-                                 double(over.count()) / double(sampled_.count()));
-  rate_.bytes_per_s = std::max(rate_.bytes_per_s + weight * (seen.bytes_per_s - rate_.bytes_per_s), kBytesPerSecondMin);
+  move(seen, std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown), double(over.count()) / double(sampled_.count())));
   fastest_ = std::max(fastest_, rate_);
 }
 
@@ -79,7 +93,8 @@ void RateEstimator::age(TimePoint now) {
   if (steps == 0) return;
   idle_since_ += steps * kIdleStep;
   // Bursts alone set no limit: what they said may be far too much already.
-  rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps)), fastest_.bytes_per_s));
+  const Rate most = sampled_ > 0ns ? fastest_ : before_silence_;
+  rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps)), most.bytes_per_s));
 }
 
 }  // namespace railweave::protocol

@@ -2,7 +2,8 @@
 // Acknowledgements come in bunches, behind what the peer sends on the lane, and the one of a last small piece may wait for
 // a timer. So a sample begins and ends at an acknowledgement (as BBR's do: draft-cardwell-iccrg-bbr-congestion-control,
 // 4.1.1), and a lane with less outstanding than kTeachingBytes teaches nothing. A short burst may raise the estimate, up to
-// what was seen for longer, but never lower it. Time comes in as an argument.
+// what was seen for longer, but never lower it. Silence lowers it and says nothing of what the lane can carry. Time comes
+// in as an argument.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,10 @@ class RateEstimator {
  private:
   void begin(TimePoint now, bool at_acknowledgement);
   void burst(Rate seen, Nanos over);
+  void silence(Rate seen, Nanos over);
   void sample(Rate seen, Nanos over);
+  bool carried_all(Rate seen) const;
+  void move(Rate seen, double weight);
 
   bool known_ = false;
   bool busy_ = false;
@@ -33,6 +37,7 @@ class RateEstimator {
   std::uint64_t handed_ = 0;               // acknowledged or outstanding when it was observed last
   Rate rate_;
   Rate fastest_;                           // that the estimate ever was by samples: aging and bursts stop there
+  Rate before_silence_;                    // the same, before the first sample, when silence lowered it
   Nanos sampled_{};                        // time that all samples lasted
   // The running sample.
   TimePoint since_{};

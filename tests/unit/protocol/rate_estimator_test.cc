@@ -174,6 +174,30 @@ TEST(RateEstimator, observe__even_a_dead_lane_keeps_a_rate_that_can_grow) {
   EXPECT_GT(lane.estimator.rate().bytes_per_s, 0);
 }
 
+// A peer that is stopped and goes on, or one that had no processor for a while as the transfer began. So little is given to a
+// lane that looks slow that each look finds all of it through: no sample can prove the contrary.
+TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
+  for (const bool heard_before : {true, false}) {
+    Carrier lane;
+    if (heard_before) {
+      lane.estimator.observe(lane.now, 0, 64 * KiB);
+      lane.now += 50us;
+      lane.acknowledged = 64 * KiB;
+      lane.estimator.observe(lane.now, 64 * KiB, 0);
+      EXPECT_GT(lane.estimator.rate().megabits(), 5'000);
+    }
+    lane.busy(Rate{0}, 5s);
+    EXPECT_LT(lane.estimator.rate().megabits(), 1);
+    for (Nanos t{0}; t < 3s; t += 1ms) {
+      lane.acknowledged += 32 * KiB;
+      lane.now += 1ms;
+      lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+      lane.estimator.age(lane.now);
+    }
+    EXPECT_GT(lane.estimator.rate().megabits(), 5'000) << heard_before;
+  }
+}
+
 TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
