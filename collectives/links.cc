@@ -3,9 +3,16 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace railweave::collectives {
+namespace {
+
+// More than an engine sends before its receive is posted, and nobody posts that.
+const std::byte kNeverTaken[64 * KiB + 1] = {};
+
+}  // namespace
 
 Links::Links(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener)
     : engine_(std::move(engine)), rank_(rank), handles_(std::move(handles)), listener_(std::move(listener)) {}
@@ -41,7 +48,39 @@ Status Links::advance() {
     if (*joined) outgoing_.at({d->peer, d->channel}).stream = std::move(d->stream);
     d = *joined ? dialling_.erase(d) : std::next(d);
   }
-  return awaited_ > 0 ? accept() : Status();
+  if (awaited_ == 0) return {};
+  RW_TRY(accept());
+  return look_for_awaited();
+}
+
+// Who owes us the first message of a stream may be gone, and nothing else between us that would tell.
+Status Links::look_for_awaited() {
+  if (awaited_ == 0) {
+    looked_ = TimePoint{};
+    return {};
+  }
+  const TimePoint t = now();
+  if (looked_ == TimePoint{}) looked_ = t;
+  if (t - looked_ < kLookEvery) return {};
+  looked_ = t;
+  for (const auto& [whose, incoming] : incoming_)
+    if (!incoming.stream && whose.first != rank_) RW_TRY(watch(whose.first));
+  return {};
+}
+
+// A peer that is gone fails the dial, or the message that waits for it.
+Status Links::watch(int peer) {
+  SendStream* stream = to(peer, kWatchChannel, Class::normal).stream.get();
+  if (stream == nullptr) return {};
+  Request*& request = watches_[peer];
+  if (request == nullptr) {
+    auto posted = stream->post(kNeverTaken, sizeof kNeverTaken);
+    if (!posted.ok()) return lost(peer, posted.status());
+    request = *posted;
+    return {};
+  }
+  const auto waits = stream->test(request);
+  return waits.ok() ? Status() : lost(peer, waits.status());
 }
 
 Result<bool> Links::advance(Dialling& d) {

@@ -72,20 +72,26 @@ class Links {
     Hello hello;
   };
 
+  Status look_for_awaited();
+  Status watch(int peer);
   Result<bool> advance(Dialling& dialling);
   Result<bool> advance(Arrival& arrival);
   Status accept();
 
   static constexpr std::uint32_t kMagic = 0x314c4352;  // "RCL1"
+  static constexpr int kWatchChannel = 1 << 20;        // beyond those of operations
+  static constexpr Nanos kLookEvery = std::chrono::milliseconds(300);
   const std::shared_ptr<Engine> engine_;
   const int rank_;
   const std::vector<Handle> handles_;
   const std::unique_ptr<Listener> listener_;
   std::map<std::pair<int, int>, Outgoing> outgoing_;   // peer, channel
   std::map<std::pair<int, int>, Incoming> incoming_;
+  std::map<int, Request*> watches_;        // by peer: ends when the peer does
   std::list<Dialling> dialling_;           // a list: requests point into them
   std::deque<std::unique_ptr<Arrival>> arrivals_;
   int awaited_ = 0;                        // incoming without a stream
+  TimePoint looked_{};                     // for those that are awaited; or when the first was
 };
 
 }  // namespace railweave::collectives

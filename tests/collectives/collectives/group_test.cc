@@ -95,6 +95,20 @@ TEST(Group, rank_that_leaves__is_named_everywhere_soon) {
   });
 }
 
+// Rank 0 only waits for it, on a stream that never came to be.
+TEST(Group, rank_that_leaves_before_its_first_message__is_named) {
+  Ranks ranks(2);
+  ranks.run([&](int rank, Group& group) {
+    if (rank == 1) return;
+    int value = 0;
+    auto work = group.recv(&value, sizeof value, 1);
+    EXPECT_EQ(work->wait(1s).code(), Code::timed_out);
+    ranks.leave(1);
+    const std::string said = outcome(work, 10s);
+    EXPECT_NE(said.find("rank 1 is lost"), std::string::npos) << said;
+  });
+}
+
 TEST(Group, abort__returns_every_waiter) {
   Ranks ranks(3);
   ranks.run([&](int rank, Group& group) {
