@@ -178,6 +178,19 @@ class Programs(unittest.TestCase):
         self.assertRegex(done.stderr, r"rank 1|ranks 1")
 
 
+    def test_nothing_is_left_of_ranks_that_are_killed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            argv = [str(ARGS.bin / "all_reduce_perf"), "--local", "2", "-b", "1K", "-e", "1K", "-N", "0"]
+            with subprocess.Popen(argv, env={**clean_environment(), "TMPDIR": folder}, text=True, stdout=subprocess.PIPE) as running:
+                while (line := running.stdout.readline()).startswith("#"):
+                    pass
+                self.assertNotEqual(line, "")
+                self.assertEqual(len(os.listdir(folder)), 1)
+                running.kill()
+                running.stdout.read()  # until every process has gone
+            self.assertEqual(os.listdir(folder), [])
+
+
 class Mpirun(unittest.TestCase):
     def setUp(self):
         if subprocess.run(["which", "mpirun"], capture_output=True, check=False).returncode or \
