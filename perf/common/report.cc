@@ -99,11 +99,15 @@ json merge_ranks(json rank0, json rank1, double baseline_share) {
   return result;
 }
 
+std::string json_text(const json& document, int indent) {
+  return document.dump(indent, ' ', false, json::error_handler_t::replace);
+}
+
 Status write_document(const std::string& path, const json& document) {
   const std::string beside = path + ".part";
   {
     std::ofstream file(beside);
-    file << document.dump(1) << '\n';
+    file << json_text(document, 1) << '\n';
     file.close();
     if (!file) return system_error(Scope::engine, "write " + beside);
   }

@@ -20,6 +20,9 @@ nlohmann::json flow_entry(int from, int to, int index, const nlohmann::json& rai
 // measure_background_share().
 nlohmann::json merge_ranks(nlohmann::json rank0, nlohmann::json rank1, double baseline_share);
 
+// What is no UTF-8 (names of files, words of the command line) is replaced.
+std::string json_text(const nlohmann::json& document, int indent = -1);
+
 // Writes beside the file first, then renames: no reader sees half of it.
 Status write_document(const std::string& path, const nlohmann::json& document);
 

@@ -26,7 +26,7 @@ struct Options {
 Status show_host(const Config& config, const Options& options) {
   const HostReport report = look_at_host(config);
   if (options.json) {
-    fmt::print("{}\n", host_json(report).dump(2));
+    fmt::print("{}\n", json_text(host_json(report), 2));
   } else {
     const std::string engines = engines_text(running_engines(options.stats_dir));
     fmt::print("{}\nProcesses with an engine (railweave-info --pid P)\n{}\n", host_text(report),
@@ -42,7 +42,7 @@ Status show_process(const Options& options) {
   }
   for (const RunningEngine& engine : engines) {
     RW_ASSIGN_OR_RETURN(const EngineStats stats, engine::fetch_stats(engine.path, kPatience));
-    fmt::print("{}\n", options.json ? process_json(engine, stats).dump(2) : process_text(engine, stats));
+    fmt::print("{}\n", options.json ? json_text(process_json(engine, stats), 2) : process_text(engine, stats));
   }
   return Status();
 }

@@ -76,6 +76,10 @@ nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineSta
   return all;
 }
 
+std::string json_text(const nlohmann::ordered_json& document, int indent) {
+  return document.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 Nanos oldest_request_age(const EngineStats& stats) {
   Nanos oldest{0};
   for (const SessionStats& session : stats.sessions) oldest = std::max(oldest, session.oldest_request_age);

@@ -22,6 +22,9 @@ std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats);
 std::string process_text(const RunningEngine& engine, const EngineStats& stats);
 nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineStats& stats);
 
+// A name in it (an interface's, a process's) may be any bytes: what is no UTF-8 is replaced.
+std::string json_text(const nlohmann::ordered_json& document, int indent = -1);
+
 // Age of the oldest request of all sessions; 0 when nothing is pending.
 Nanos oldest_request_age(const EngineStats& stats);
 

@@ -89,7 +89,7 @@ Status watch(const std::vector<RunningEngine>& engines, Nanos period, bool json)
         return Status();
       }
       Sample& before = last[engine.path];
-      fmt::print("{}\n", json ? process_json(engine, next->stats).dump() : change_text(before, next.value()));
+      fmt::print("{}\n", json ? json_text(process_json(engine, next->stats)) : change_text(before, next.value()));
       before = std::move(next.value());
     }
     std::fflush(stdout);

@@ -163,7 +163,7 @@ Result<nlohmann::json> measure_throughput(Rendezvous& rendezvous, const std::vec
   RW_TRY(rendezvous.barrier());
   RW_TRY(measurement.run());
   const nlohmann::json mine = measurement.to_json();
-  RW_ASSIGN_OR_RETURN(const std::string text, rendezvous.exchange(mine.dump()));
+  RW_ASSIGN_OR_RETURN(const std::string text, rendezvous.exchange(json_text(mine)));
   nlohmann::json other = nlohmann::json::parse(text);
   nlohmann::json result = rank == 0 ? merge_ranks(mine, std::move(other), baseline_share)
                                     : merge_ranks(std::move(other), mine, baseline_share);

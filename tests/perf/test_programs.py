@@ -55,6 +55,11 @@ class RawTcp(unittest.TestCase):
         self.assertEqual(status, 0, errors)
         self.assertEqual(set(document["summary"]["p50_us"]), {"8", "65536"})
 
+    def test_a_command_line_that_is_no_text(self):
+        status, document, errors = run("raw_tcp", *QUICK, "--at", "0.1:true \udce9")
+        self.assertEqual(status, 0, errors)
+        self.assertEqual([event["exit"] for event in document["results"][0]["events"]], [0])
+
     def test_refusals_say_why(self):
         for options, word in [(["--rails", "nope0"], "nope0"), (["--cc", "nope"], "nope"), (["--size", "1Q"], "1Q")]:
             status, _, errors = run("raw_tcp", *QUICK, *options)

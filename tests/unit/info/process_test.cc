@@ -122,6 +122,11 @@ TEST(ProcessReport, sums_lanes_by_rail) {
   EXPECT_EQ(4u, rails.at("eth0").retransmits);
 }
 
+TEST(ProcessReport, name_that_is_no_text__is_no_crash) {
+  const RunningEngine engine{"/tmp/x.sock", 7, 7, "caf\xe9"};
+  EXPECT_NE(std::string::npos, json_text(process_json(engine, example())).find("caf\uFFFD"));
+}
+
 TEST(ProcessReport, tells_what_is_pending) {
   const RunningEngine engine{"/tmp/x.sock", 7, 7, "python3"};
   const std::string text = process_text(engine, example());
