@@ -1,5 +1,6 @@
 #include "collective/options.h"
 
+#include <errno.h>
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -169,7 +170,7 @@ std::size_t Options::after(std::size_t bytes) const {
 }
 
 std::optional<Options> parse_options(int argc, char** argv, std::string_view about, int& exit_status) {
-  CLI::App app{std::string(about)};
+  CLI::App app{std::string(about), ::program_invocation_short_name};
   app.footer(std::string(kLaunching));
   Options options;
   Texts texts;

@@ -1,6 +1,7 @@
 // main() of a program of two ranks.
 #pragma once
 
+#include <errno.h>
 #include <fmt/core.h>
 
 #include <exception>
@@ -12,17 +13,21 @@
 namespace railweave::perf {
 
 // `Options` are LoadOptions with a resolve(). `run` gets the control connection and the command line. Returns the exit
-// status; what is wrong is on stderr.
+// status, 2 for a bad command line; what is wrong is on stderr.
 template <class Options>
 int run_program(int argc, char** argv, const std::string& about, void (*add_options)(CLI::App&, Options&),
                 Status (*run)(Rendezvous&, const Options&, const std::vector<std::string>& command)) {
-  CLI::App app{about};
+  CLI::App app{about, ::program_invocation_short_name};
   Options options;
   add_options(app, options);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
   if (const Status status = options.resolve(); !status.ok()) {
     fmt::print(stderr, "{}\n", status.message());
-    return 1;
+    return 2;
   }
   const std::vector<std::string> command(argv, argv + argc);
   try {

@@ -107,7 +107,8 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace railweave::perf;
-  CLI::App app{"Times an MPI library's collectives on float32, as perf/collective times ours. Started by mpirun."};
+  CLI::App app{"Times an MPI library's collectives on float32, as perf/collective times ours. Started by mpirun.",
+               "mpi_perf"};
   Options options;
   app.add_option("--operation", options.operation, "all_gather, reduce_scatter or all_reduce")
       ->check(CLI::IsMember({"all_gather", "reduce_scatter", "all_reduce"}))

@@ -14,7 +14,9 @@ void add_socket_options(CLI::App& app, Options& o) {
       ->envname("NCCL_SOCKET_IFNAME");
   app.add_flag("--together", o.together, "measure all rails at once after one by one");
   app.add_flag("--together-only", o.together_only, "measure all rails at once, not one by one");
-  app.add_option("--cc", o.congestion_control, "TCP_CONGESTION; empty: the kernel's default")->capture_default_str();
+  app.add_option("--cc", o.congestion_control, "TCP_CONGESTION; empty: the kernel's default")
+      ->envname("RAILWEAVE_TCP_CONGESTION")
+      ->capture_default_str();
   app.add_option("--nodelay", o.nodelay, "TCP_NODELAY")->capture_default_str();
   app.add_option("--sndbuf", o.send_buffer, "SO_SNDBUF in bytes; 0: the kernel tunes it")->capture_default_str();
   app.add_option("--rcvbuf", o.receive_buffer, "SO_RCVBUF in bytes; 0: the kernel tunes it")->capture_default_str();

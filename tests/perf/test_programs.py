@@ -65,6 +65,13 @@ class RawTcp(unittest.TestCase):
             status, _, errors = run("raw_tcp", *QUICK, *options)
             self.assertNotEqual(status, 0)
             self.assertIn(word, errors)
+        for options in (["--no-such-option"], ["--duration", "soon"], ["--duration", "-1"], ["--size", "0"]):
+            self.assertEqual(run("raw_tcp", *options)[0], 2, options)
+
+    def test_its_congestion_control_is_the_plugins(self):
+        for more in ([], ["--cc", "cubic"]):
+            _, document, _ = run("raw_tcp", *QUICK, *more, environment={"RAILWEAVE_TCP_CONGESTION": "reno"})
+            self.assertEqual(document["congestion_control"], "cubic" if more else "reno")
 
 
 class NetPerf(unittest.TestCase):
