@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/stores/sockets.h"
+#include "base/named_socket.h"
 
 namespace railweave::collectives {
 

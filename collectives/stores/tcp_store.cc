@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/named_socket.h"
 #include "collectives/store.h"
-#include "collectives/stores/sockets.h"
 #include "collectives/stores/store_frames.h"
 #include "collectives/stores/store_server.h"
 

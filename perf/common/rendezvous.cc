@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fmt/core.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -10,36 +9,19 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/named_socket.h"
 
 namespace railweave::perf {
 namespace {
 
 constexpr std::size_t kLengthBytes = 4;
 constexpr std::uint32_t kMessageBytesMax = 256u << 20;
-constexpr int kRetryEveryMs = 20;
 
-using AddressList = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
-
-Result<AddressList> resolve(const std::string& address, std::uint16_t port, int flags) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = flags;
-  addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) {
-    return Status(Code::invalid_argument, Scope::engine,
-                  "rendezvous address '" + address + "': " + ::gai_strerror(error));
-  }
-  return AddressList(found, &::freeaddrinfo);
-}
-
-bool readable_within(int fd, Nanos patience) {
-  pollfd entry{fd, POLLIN, 0};
+bool ready_within(int fd, short what, Nanos patience) {
+  pollfd entry{fd, what, 0};
   return ::poll(&entry, 1, int(patience / std::chrono::milliseconds(1))) > 0;
 }
 
@@ -48,68 +30,34 @@ struct Meeting {
   std::string address;
   std::uint16_t port;
   Nanos patience;
-  TimePoint give_up;
   std::string place;  // for messages
 };
 
 std::string seconds_text(Nanos patience) { return fmt::format("{:g} s", double(patience.count()) / 1e9); }
 
 Result<OwnedFd> accept_one(const Meeting& meeting) {
-  RW_ASSIGN_OR_RETURN(const AddressList where, resolve(meeting.address, meeting.port, AI_PASSIVE));
-  OwnedFd listener(::socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!listener) return system_error(Scope::engine, "socket");
-  const int one = 1;
-  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-  if (::bind(listener.get(), where->ai_addr, where->ai_addrlen) != 0 || ::listen(listener.get(), 1) != 0) {
-    return system_error(Scope::engine, "rendezvous at " + meeting.place);
-  }
-  if (!readable_within(listener.get(), meeting.patience)) {
+  std::uint16_t served = 0;
+  RW_ASSIGN_OR_RETURN(const OwnedFd listener, listen_at(meeting.address, meeting.port, served));
+  if (!ready_within(listener.get(), POLLIN, meeting.patience)) {
     return Status(Code::timed_out, Scope::engine,
                   "rank 1 did not come to the rendezvous at " + meeting.place + " within " +
                       seconds_text(meeting.patience) + ": was it started with this MASTER_ADDR and MASTER_PORT?");
   }
-  OwnedFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  OwnedFd connection(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!connection) return system_error(Scope::engine, "accept at " + meeting.place);
+  const int one = 1;
+  ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   return connection;
 }
 
-// Two connecting ends of one socket: what comes of trying a port of this host that nobody listens on, now and then.
-bool connected_to_itself(int socket) {
-  sockaddr_storage here{}, there{};
-  socklen_t here_bytes = sizeof here, there_bytes = sizeof there;
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_bytes);
-  ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_bytes);
-  return here_bytes == there_bytes && std::memcmp(&here, &there, here_bytes) == 0;
-}
-
-// SO_SNDTIMEO bounds connect(); without it, packets that nobody answers hold it up for minutes. 0: no bound.
-void bound_connect(int socket, Nanos patience) {
-  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(patience).count();
-  const timeval limit{time_t(us / 1'000'000), suseconds_t(us % 1'000'000)};
-  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-}
-
-Result<OwnedFd> connect_to(const Meeting& meeting) {
-  RW_ASSIGN_OR_RETURN(const AddressList where, resolve(meeting.address, meeting.port, 0));
-  while (true) {
-    OwnedFd connection(::socket(where->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!connection) return system_error(Scope::engine, "socket");
-    bound_connect(connection.get(), std::max(meeting.give_up - now(), Nanos(std::chrono::milliseconds(1))));
-    int refused = ::connect(connection.get(), where->ai_addr, where->ai_addrlen) == 0 ? 0 : errno;
-    if (refused == EINPROGRESS) refused = ETIMEDOUT;
-    if (refused == 0 && connected_to_itself(connection.get())) refused = ECONNREFUSED;
-    if (refused == 0) {
-      bound_connect(connection.get(), Nanos(0));
-      return connection;
-    }
-    if (now() > meeting.give_up) {
-      return Status(Code::timed_out, Scope::engine,
-                    "rank 0 was not at the rendezvous " + meeting.place + " for " + seconds_text(meeting.patience) +
-                        " (" + std::strerror(refused) + "): was it started with this MASTER_ADDR and MASTER_PORT?",
-                    refused);
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(kRetryEveryMs));
-  }
+Result<OwnedFd> come_to(const Meeting& meeting) {
+  auto connection = connect_to(meeting.address, meeting.port, meeting.patience);
+  if (connection.ok() || connection.status().code() != Code::timed_out) return connection;
+  const Status& why = connection.status();
+  return Status(Code::timed_out, Scope::engine,
+                "rank 0 was not at the rendezvous " + meeting.place + " (" + std::string(why.message()) +
+                    "): was it started with this MASTER_ADDR and MASTER_PORT?",
+                why.system_errno());
 }
 
 std::string greeting(int rank) { return fmt::format("rank {} of {}", rank, ::program_invocation_short_name); }
@@ -117,10 +65,8 @@ std::string greeting(int rank) { return fmt::format("rank {} of {}", rank, ::pro
 }  // namespace
 
 Result<Rendezvous> Rendezvous::meet(int rank, const std::string& address, std::uint16_t port, Nanos patience) {
-  const Meeting meeting{address, port, patience, now() + patience, fmt::format("{} port {}", address, port)};
-  RW_ASSIGN_OR_RETURN(OwnedFd connection, rank == 0 ? accept_one(meeting) : connect_to(meeting));
-  const int one = 1;
-  ::setsockopt(connection.get(), IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  const Meeting meeting{address, port, patience, fmt::format("{} port {}", address, port)};
+  RW_ASSIGN_OR_RETURN(OwnedFd connection, rank == 0 ? accept_one(meeting) : come_to(meeting));
   Rendezvous met(rank, std::move(connection));
   RW_TRY(met.send(greeting(rank)));
   RW_ASSIGN_OR_RETURN(const std::string other, met.receive(patience));
@@ -137,6 +83,10 @@ Status Rendezvous::send(std::string_view message) {
   for (std::size_t at = 0; at < framed.size();) {
     const ssize_t n = ::send(connection_.get(), framed.data() + at, framed.size() - at, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) {
+      ready_within(connection_.get(), POLLOUT, kAnswerPatience);
+      continue;
+    }
     if (n < 0) return Status(Code::remote, Scope::engine, "the other rank has gone", errno);
     at += std::size_t(n);
   }
@@ -180,7 +130,7 @@ Result<std::string> Rendezvous::receive(Nanos patience) {
     RW_ASSIGN_OR_RETURN(std::optional<std::string> message, try_receive());
     if (message) return std::move(*message);
     if (now() > give_up) return Status(Code::timed_out, Scope::engine, "the other rank does not answer");
-    readable_within(connection_.get(), std::chrono::milliseconds(100));
+    ready_within(connection_.get(), POLLIN, std::chrono::milliseconds(100));
   }
 }
 

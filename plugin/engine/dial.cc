@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/abstract_socket.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -108,7 +109,7 @@ void Dial::start() { next_round(); }
 bool Dial::dial_local() {
   if (!local_) return false;
   local_ = false;  // if it comes to nothing
-  Result<OwnedFd> fd = wire::shm::dial_local(local_name(peer_.instance));
+  Result<OwnedFd> fd = dial_abstract(local_name(peer_.instance));
   if (!fd.ok()) return false;  // on another host, as a rule
   if (Status s = wire::shm::check_same_user(fd->get()); !s.ok()) {
     RW_INFO(net, "no shared memory: {}", s.message());

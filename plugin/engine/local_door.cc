@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/abstract_socket.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -26,7 +27,7 @@ std::string local_name(const InstanceId& instance) {
 }
 
 Status LocalDoor::open(const InstanceId& instance) {
-  RW_ASSIGN_OR_RETURN(fd_, wire::shm::listen_local(local_name(instance)));
+  RW_ASSIGN_OR_RETURN(fd_, listen_abstract(local_name(instance)));
   guard_descriptor(fd_.get());
   return {};
 }

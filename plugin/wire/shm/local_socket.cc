@@ -1,47 +1,20 @@
 #include "wire/shm/local_socket.h"
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "base/error.h"
 
 namespace railweave::wire::shm {
 namespace {
 
-constexpr int kBacklog = 1024;
-
-struct AbstractName {
-  sockaddr_un address{};
-  socklen_t size = 0;
-
-  explicit AbstractName(const std::string& name) {
-    assert(!name.empty() && name.size() < sizeof address.sun_path);
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path + 1, name.data(), name.size());  // behind a zero: in no file system
-    size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-OwnedFd make_socket() { return OwnedFd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)); }
-
 bool is_exhausted(int err) { return err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM; }
 
 }  // namespace
-
-Result<OwnedFd> listen_local(const std::string& name) {
-  OwnedFd fd = make_socket();
-  if (!fd) return system_error(Scope::engine, "socket AF_UNIX");
-  const AbstractName to(name);
-  if (::bind(fd.get(), to.get(), to.size) != 0) return system_error(Scope::engine, "bind to @" + name);
-  if (::listen(fd.get(), kBacklog) != 0) return system_error(Scope::engine, "listen at @" + name);
-  return fd;
-}
 
 Result<OwnedFd> accept_local(int listener) {
   for (;;) {
@@ -53,16 +26,6 @@ Result<OwnedFd> accept_local(int listener) {
     const Status status = system_error(Scope::engine, "accept of a local connection", err);
     return is_exhausted(err) ? Status(Code::exhausted, Scope::engine, std::string(status.message()), err) : status;
   }
-}
-
-Result<OwnedFd> dial_local(const std::string& name) {
-  OwnedFd fd = make_socket();
-  if (!fd) return system_error(Scope::lane, "socket AF_UNIX");
-  const AbstractName to(name);
-  if (::connect(fd.get(), to.get(), to.size) == 0) return fd;
-  const int err = errno;
-  return Status(Code::remote, Scope::lane, std::string(system_error(Scope::lane, "connect to @" + name, err).message()),
-                err);
 }
 
 Status check_same_user(int fd) {

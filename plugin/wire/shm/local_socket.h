@@ -1,22 +1,17 @@
-// The sockets that ShmLanes begin with: AF_UNIX streams under an abstract name, which belongs to the network namespace.
+// What ShmLanes do with the Unix stream sockets they begin with (base/abstract_socket.h).
 // All descriptors are non-blocking and CLOEXEC; nothing here waits. Threads: any; a descriptor by one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <span>
-#include <string>
 
 #include "base/fd.h"
 #include "railweave/status.h"
 
 namespace railweave::wire::shm {
 
-// `name`: at most 100 bytes. Errors: system; in use is one (EADDRINUSE).
-Result<OwnedFd> listen_local(const std::string& name);
 // None: nobody waits. Errors: Code::exhausted without descriptors or memory, system.
 Result<OwnedFd> accept_local(int listener);
-// Connected at once. Errors: Code::remote when nobody listens, or cannot take more.
-Result<OwnedFd> dial_local(const std::string& name);
 
 // Of the process at the other end. Errors: Code::remote when it runs as another user than we do, naming both.
 Status check_same_user(int fd);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "base/abstract_socket.h"
 #include "base/clock.h"
 #include "tests/unit/wire/counting_handler.h"
 #include "tests/unit/wire/shm_pair.h"
@@ -212,12 +213,12 @@ TEST_F(ShmLaneTest, OnlySealedObjectsOfTheRightSizeAreMapped) {
 // A child dials us, passes its object, offers payload, and is killed when we have read a part.
 TEST_F(ShmLaneTest, APeerKilledInsideAFrameIsSeenAtOnce) {
   const std::string name = "railweave-test-" + std::to_string(::getpid());
-  auto listener = shm::listen_local(name);
+  auto listener = listen_abstract(name);
   ASSERT_TRUE(listener.ok()) << listener.status().message();
   const pid_t child = ::fork();
   if (child == 0) {
     auto object = shm::SharedObject::make();
-    auto socket = shm::dial_local(name);
+    auto socket = dial_abstract(name);
     const std::byte hello{7};
     if (!object.ok() || !socket.ok() || shm::send_with_fd(socket->get(), {&hello, 1}, object->fd()) != 1) ::_exit(1);
     ShmLane lane(std::move(*socket), std::move(*object), ShmLane::End::maker);

@@ -1,4 +1,4 @@
-#include "collectives/stores/sockets.h"
+#include "base/named_socket.h"
 
 #include <errno.h>
 #include <fmt/core.h>
@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-namespace railweave::collectives {
+namespace railweave {
 namespace {
 
 constexpr Nanos kRetryEvery = std::chrono::milliseconds(20);
@@ -30,8 +30,17 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, int flags
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) return Status(Code::invalid_argument, Scope::engine, "store at '" + host + "': " + ::gai_strerror(error));
+  if (error != 0) return Status(Code::invalid_argument, Scope::engine, "address '" + host + "': " + ::gai_strerror(error));
   return Addresses(found, &::freeaddrinfo);
+}
+
+// Two connecting ends of one socket: what comes of trying a port of this host that nobody listens on, now and then.
+bool connected_to_itself(int socket) {
+  sockaddr_storage here{}, there{};
+  socklen_t here_bytes = sizeof here, there_bytes = sizeof there;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&here), &here_bytes);
+  ::getpeername(socket, reinterpret_cast<sockaddr*>(&there), &there_bytes);
+  return here_bytes == there_bytes && std::memcmp(&here, &there, here_bytes) == 0;
 }
 
 Result<OwnedFd> attempt(const addrinfo& where, Nanos patience) {
@@ -44,6 +53,7 @@ Result<OwnedFd> attempt(const addrinfo& where, Nanos patience) {
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0 && connected_to_itself(fd.get())) error = ECONNREFUSED;
   if (error != 0) return system_error(Scope::engine, "connect", error);
   const int on = 1;
   ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -81,9 +91,9 @@ Result<OwnedFd> connect_to(const std::string& host, std::uint16_t port, Nanos ti
     }
     if (now() >= give_up)
       return Status(Code::timed_out, Scope::engine,
-                    fmt::format("no store at {}:{} within {:g} s: {}", host, port, double(timeout.count()) / 1e9, last.message()));
+                    fmt::format("nobody at {}:{} within {:g} s: {}", host, port, double(timeout.count()) / 1e9, last.message()));
     std::this_thread::sleep_for(kRetryEvery);
   }
 }
 
-}  // namespace railweave::collectives
+}  // namespace railweave

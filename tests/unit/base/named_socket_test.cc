@@ -1,0 +1,75 @@
+#include "base/named_socket.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace railweave {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(NamedSocket, connect_to__reaches_a_listener_by_name_and_by_address) {
+  for (const char* const host : {"127.0.0.1", "localhost"}) {
+    std::uint16_t port = 0;
+    const auto listener = listen_at(host, 0, port);
+    ASSERT_TRUE(listener.ok()) << listener.status().message();
+    EXPECT_NE(port, 0);
+    auto connected = connect_to(host, port, 5s);
+    ASSERT_TRUE(connected.ok()) << connected.status().message();
+    EXPECT_TRUE(::fcntl(connected->get(), F_GETFL) & O_NONBLOCK);
+    EXPECT_TRUE(::fcntl(connected->get(), F_GETFD) & FD_CLOEXEC);
+  }
+}
+
+TEST(NamedSocket, connect_to__waits_for_who_comes_later) {
+  std::uint16_t port = 0;
+  { ASSERT_TRUE(listen_at("127.0.0.1", 0, port).ok()); }  // the port is free again
+  std::thread later([&] {
+    std::this_thread::sleep_for(100ms);
+    std::uint16_t served = 0;
+    const auto listener = listen_at("127.0.0.1", port, served);
+    EXPECT_TRUE(listener.ok()) << listener.status().message();
+    EXPECT_EQ(served, port);
+    std::this_thread::sleep_for(300ms);
+  });
+  EXPECT_TRUE(connect_to("127.0.0.1", port, 5s).ok());
+  later.join();
+}
+
+TEST(NamedSocket, connect_to__gives_up_in_time_and_says_where_and_why) {
+  std::uint16_t port = 0;
+  { ASSERT_TRUE(listen_at("127.0.0.1", 0, port).ok()); }
+  const TimePoint start = now();
+  const auto refused = connect_to("127.0.0.1", port, 200ms);
+  EXPECT_LT(now() - start, 3s);
+  EXPECT_EQ(refused.status().code(), Code::timed_out);
+  const std::string said(refused.status().message());
+  for (const std::string& word : {"127.0.0.1:" + std::to_string(port), std::string("0.2 s"), std::string("refused")})
+    EXPECT_NE(said.find(word), std::string::npos) << said;
+}
+
+// A port that the kernel would give to the very socket that dials it: sooner or later the two are one.
+TEST(NamedSocket, connect_to__is_not_content_with_itself) {
+  std::uint16_t port = 0;
+  { ASSERT_TRUE(listen_at("127.0.0.1", 0, port).ok()); }
+  const TimePoint give_up = now() + 500ms;
+  while (now() < give_up) EXPECT_FALSE(connect_to("127.0.0.1", port, 20ms).ok());
+}
+
+TEST(NamedSocket, hosts_that_nobody_knows) {
+  std::uint16_t served = 0;
+  for (const Status& status : {listen_at("no such host", 0, served).status(), connect_to("no such host", 1, 1s).status()}) {
+    EXPECT_EQ(status.code(), Code::invalid_argument);
+    EXPECT_NE(std::string(status.message()).find("no such host"), std::string::npos) << status.message();
+  }
+}
+
+}  // namespace
+}  // namespace railweave
