@@ -151,16 +151,28 @@ bool EngineGroup::run(Status& failed) {
 
 // A rank that was lost to another may owe us nothing just now: then only the store tells.
 Status EngineGroup::hear_of_losses(bool moved) {
+  if (!heard_.empty()) return Status(Code::remote, Scope::session, heard_);
   if (moved || !busy()) {
     quiet_since_ = TimePoint{};
     return {};
   }
   const TimePoint t = now();
   if (quiet_since_ == TimePoint{}) quiet_since_ = t;
-  if (t - quiet_since_ < kAskEvery) return {};
+  if (asking_ || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
-  const std::string why = place_.blamed();
-  return why.empty() ? Status() : Status(Code::remote, Scope::session, why);
+  asking_ = true;
+  callbacks_.push_back([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->ask_for_losses();
+  });
+  return {};
+}
+
+// The store may take its time; only who asks waits for it.
+void EngineGroup::ask_for_losses() {
+  std::string why = place_.blamed();
+  const auto held = runner_->lock();
+  heard_ = std::move(why);
+  asking_ = false;
 }
 
 // Streams go first: after that nothing touches the callers' memory, and they may be told.

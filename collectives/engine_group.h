@@ -83,6 +83,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status start(Submitted submitted);
   bool run(Status& failed);
   Status hear_of_losses(bool moved);
+  void ask_for_losses();                   // without the lock
   void fail(Status why);
   void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
 
@@ -103,6 +104,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::uint64_t issued_[kClasses] = {};
   Status failed_;                          // the first error sticks
   TimePoint quiet_since_{};                // when something moved last, or the store was asked
+  bool asking_ = false;                    // somebody waits for the store's answer
+  std::string heard_;                      // its answer: who was lost
   std::vector<std::function<void()>> callbacks_;
 };
 

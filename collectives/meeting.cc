@@ -43,6 +43,7 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
 Status MeetingPlace::begin() {
   std::string drawn;
   for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
+  if (options_.rank == 0) RW_TRY(store_->remove(key("lost")));  // nobody of this group knows its life yet
   RW_ASSIGN_OR_RETURN(life_, agree("life", drawn));
   return {};
 }
@@ -60,12 +61,12 @@ void MeetingPlace::tidy_up() {
 }
 
 void MeetingPlace::blame(const std::string& why) {
-  if (blamed().empty()) (void)store_->set(key("lost/" + life_), why);
+  if (blamed().empty()) (void)store_->set(key("lost"), life_ + why);
 }
 
-std::string MeetingPlace::blamed() {
-  auto why = store_->get(key("lost/" + life_), Nanos(0));
-  return why.ok() ? *why : "";
+std::string MeetingPlace::blamed() const {
+  auto said = store_->get(key("lost"), Nanos(0));
+  return said.ok() && said->starts_with(life_) ? said->substr(life_.size()) : "";
 }
 
 }  // namespace railweave::collectives

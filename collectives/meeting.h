@@ -18,15 +18,16 @@ class MeetingPlace {
   Result<std::vector<std::string>> exchange(const std::string& what, const std::string& own);
   // One value for all: rank 0's.
   Result<std::string> agree(const std::string& key, const std::string& value);
-  // Draws what tells this group from others of its name.
+  // Draws what tells this group from others of its name, and takes away what they left.
   Status begin();
   // All are through with exchange() and agree(): what we told is taken out of the store.
   void tidy_up();
 
-  // The first of the group to notice a loss tells the others who is to blame.
+  // The first of the group to notice a loss tells the others who is to blame. The key, NAME/lost, outlives the group: nobody can
+  // know that all the others have asked. There is one of a name at most, and the next group of that name takes it away.
   void blame(const std::string& why);
-  // What somebody said, or empty. One question to the store, without waiting for an answer to come.
-  std::string blamed();
+  // What somebody said, or empty. One question to the store, without waiting for somebody to say something. Any thread.
+  std::string blamed() const;
 
  private:
   std::string key(const std::string& what) const { return options_.name + "/" + what; }

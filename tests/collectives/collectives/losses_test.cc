@@ -1,0 +1,101 @@
+// What ranks tell each other about losses by way of the store.
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <iterator>
+#include <mutex>
+#include <thread>
+
+#include "collectives/group.h"
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using namespace std::chrono_literals;
+using collectives::DataType;
+using collectives::Group;
+using collectives::Reduction;
+using collectives::Store;
+
+std::string sum_ones(Group& group) {
+  int value = 1, out = 0;
+  const std::string said = outcome(group.all_reduce(&value, &out, 1, DataType::int32, Reduction::sum), 20s);
+  return said == "ok" && out != group.size() ? "wrong sum" : said;
+}
+
+// Once told to hang it answers no question until it is let go.
+class HangingStore final : public Store {
+ public:
+  explicit HangingStore(const std::string& folder) : store_(std::move(*collectives::file_store(folder))) {}
+  Status set(const std::string& key, const std::string& value) override { return store_->set(key, value); }
+  Status remove(const std::string& key) override { return store_->remove(key); }
+  Result<std::string> get(const std::string& key, Nanos timeout) override {
+    {
+      std::unique_lock lock(mutex_);
+      asked_ = hangs_;
+      changed_.notify_all();
+      changed_.wait(lock, [&] { return !hangs_; });
+    }
+    return store_->get(key, timeout);
+  }
+  void hang() { set_hangs(true); }
+  void let_go() { set_hangs(false); }
+  bool wait_until_asked() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 20s, [&] { return asked_; });
+  }
+
+ private:
+  void set_hangs(bool hangs) {
+    const std::lock_guard lock(mutex_);
+    hangs_ = hangs;
+    changed_.notify_all();
+  }
+
+  const std::unique_ptr<Store> store_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool hangs_ = false, asked_ = false;     // guarded by mutex_
+};
+
+TEST(Losses, a_store_that_hangs__holds_up_no_other_group) {
+  Ranks ranks(2);
+  const auto store = std::make_shared<HangingStore>(ranks.store_folder());
+  auto stuck = ranks.another("stuck", store);
+  ASSERT_TRUE(stuck[0] && stuck[1]);
+  store->hang();
+  const auto alone = stuck[0]->barrier();  // the other rank does not come: the store is asked who was lost
+  EXPECT_TRUE(store->wait_until_asked());
+  ranks.run([&](int, Group& group) {
+    for (int k = 0; k < 20; ++k) ASSERT_EQ(sum_ones(group), "ok");
+  });
+  store->let_go();
+  alone->abort();
+  EXPECT_NE(outcome(alone), "ok");
+}
+
+TEST(Losses, what_a_failed_group_leaves__the_next_of_its_name_takes_away) {
+  Ranks ranks(2);
+  const auto keys = [&] {
+    return std::distance(std::filesystem::directory_iterator(ranks.store_folder()), std::filesystem::directory_iterator());
+  };
+  EXPECT_EQ(keys(), 0);
+  for (int life = 0; life < 3; ++life) {
+    auto groups = ranks.another("again");
+    ASSERT_TRUE(groups[0] && groups[1]);
+    EXPECT_EQ(keys(), 0);
+    std::thread other([&] { EXPECT_EQ(sum_ones(*groups[1]), "ok"); });
+    EXPECT_EQ(sum_ones(*groups[0]), "ok");
+    other.join();
+    const auto work = groups[0]->barrier();
+    work->abort();
+    EXPECT_NE(outcome(work), "ok");
+    EXPECT_NE(outcome(groups[1]->barrier(), 20s), "ok");
+    EXPECT_EQ(keys(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test
