@@ -36,7 +36,7 @@ AssertionResult rejects(const std::string& name, const std::string& value) {
 TEST(Config, EmptyEnvironmentGivesTheDefaults) {
   const Config config = parsed({});
   EXPECT_EQ(config.devices, DeviceModel::aggregate);
-  EXPECT_EQ(config.eager_limit_bytes, 16 * KiB);
+  EXPECT_EQ(config.eager_limit_bytes, 64 * KiB);
   EXPECT_EQ(config.connect_timeout, std::chrono::seconds(20));
   EXPECT_TRUE(config.overrides().empty());
 }
