@@ -51,9 +51,11 @@ std::vector<std::shared_ptr<Group>> Ranks::another(const std::string& name, std:
 }
 
 void Ranks::run(const std::function<void(int, Group&)>& work) {
+  std::vector<Group*> groups;  // as they are before anyone leaves
+  for (const auto& group : groups_) groups.push_back(group.get());
   std::vector<std::thread> threads;
   for (int r = 0; r < size(); ++r)
-    if (groups_[std::size_t(r)]) threads.emplace_back([&, r] { work(r, *groups_[std::size_t(r)]); });
+    if (Group* const group = groups[std::size_t(r)]) threads.emplace_back([&work, r, group] { work(r, *group); });
   for (auto& thread : threads) thread.join();
 }
 
