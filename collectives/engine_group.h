@@ -3,6 +3,7 @@
 // Threads: calls from any; submissions_ has its own mutex, everything else is under the runner's lock.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -28,7 +29,8 @@ namespace railweave::collectives {
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
   EngineGroup(std::shared_ptr<Runner> runner, MeetingPlace place, const Options& options, std::vector<int> host_of)
-      : runner_(std::move(runner)), place_(std::move(place)), options_(options), host_of_(std::move(host_of)) {}
+      : runner_(std::move(runner)), place_(std::move(place)), options_(options), host_of_(std::move(host_of)),
+        one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })) {}
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
   void join(std::unique_ptr<Links> links, Planner planner);
@@ -91,6 +93,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   MeetingPlace place_;
   const Options options_;
   const std::vector<int> host_of_;         // see Problem::host_of
+  const bool one_host_;                    // all ranks share it
 
   std::mutex submissions_mutex_;
   std::deque<Submitted> submissions_;      // guarded by submissions_mutex_

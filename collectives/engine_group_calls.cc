@@ -4,6 +4,12 @@
 #include "collectives/engine_group.h"
 
 namespace railweave::collectives {
+namespace {
+
+// A few of them, as they come from one core and are reduced on another, stay in that core's cache; a network wants longer ones.
+constexpr std::size_t kChunkWithinHost = 128 * KiB;
+
+}  // namespace
 
 Call EngineGroup::call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const {
   Call call;
@@ -12,6 +18,7 @@ Call EngineGroup::call_of(Operation operation, const void* input, void* output, 
   call.problem.rank = options_.rank;
   call.problem.root = root;
   call.problem.host_of = host_of_;
+  if (one_host_) call.problem.chunk_bytes = kChunkWithinHost;
   call.problem.element_bytes = size_bytes(type);
   call.problem.partial_bytes = partial_size_bytes(type);
   call.how.type = type;

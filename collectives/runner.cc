@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them
 constexpr int kLooksMax = 20;         // in a row without anything unfinished: then it sleeps until it is woken
+constexpr Nanos kSoon = 50us;         // from a submission to its wait()
 constexpr Nanos kSpin = 1ms;          // without anything moving: then whoever drives begins to sleep between passes
 constexpr Nanos kNap = 50us;
 
@@ -82,7 +83,9 @@ void Runner::remove(Driven& driven) {
 void Runner::submitted(bool promptly) {
   bell_->busy.store(true, std::memory_order_seq_cst);
   const bool unattended = bell_->waiters.load(std::memory_order_relaxed) == 0;
-  if (!bell_->deep.load(std::memory_order_seq_cst) && !(promptly && unattended)) return;
+  if (promptly) bell_->submitted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
+  const bool ring = promptly && unattended && !bell_->waits_soon.load(std::memory_order_relaxed);
+  if (!bell_->deep.load(std::memory_order_seq_cst) && !ring) return;
   {
     const std::lock_guard lock(bell_->mutex);
     bell_->asked = true;
@@ -113,6 +116,8 @@ void Runner::drive_once() { (void)pass(); }
 bool Runner::drive_until(const std::function<bool()>& over, TimePoint deadline) {
   if (over()) return true;
   bell_->waiters.fetch_add(1, std::memory_order_relaxed);
+  const Nanos submitted_at(bell_->submitted_at_ns.load(std::memory_order_relaxed));
+  bell_->waits_soon.store(now().time_since_epoch() - submitted_at < kSoon, std::memory_order_relaxed);
   Patience patience;
   bool done = false;
   for (int turns = 1; !done; ++turns) {
@@ -139,7 +144,10 @@ bool Runner::Bell::wait() {
   std::unique_lock lock(mutex);
   for (int looks = 0; !stopping && !asked; ++looks) {
     const bool attended = waiters.load(std::memory_order_relaxed) > 0;
-    if (busy.load(std::memory_order_seq_cst) && !attended) break;
+    if (busy.load(std::memory_order_seq_cst) && !attended) {
+      waits_soon.store(false, std::memory_order_relaxed);
+      break;
+    }
     if (attended) looks = 0;
     if (looks < kLooksMax) {
       rung.wait_for(lock, kLook);

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,7 @@ class Runner {
   void remove(Driven& driven);
 
   // There is something new to do. `promptly`: also if nobody should come to wait; else the thread may take a millisecond.
+  // It is not woken for a caller who came to wait at once the last time: it would only stand in that caller's way.
   void submitted(bool promptly);
   // Drives until `over` or the deadline: what it said last. Must not be called from a callback.
   bool drive_until(const std::function<bool()>& over, TimePoint deadline);
@@ -56,6 +58,8 @@ class Runner {
     std::atomic<bool> busy{false};           // somebody has unfinished operations, as of the last pass or submission
     std::atomic<int> waiters{0};             // threads in drive_until()
     std::atomic<bool> deep{false};           // the thread sleeps until it is woken
+    std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly
+    std::atomic<bool> waits_soon{false};     // its caller came to wait at once
     std::mutex mutex;
     std::condition_variable rung;
     bool stopping = false;                   // guarded by mutex

@@ -1,15 +1,18 @@
 #include "collectives/schedule/algorithms/owner.h"
 
 #include "collectives/schedule/algorithms/flow.h"
+#include "collectives/schedule/load.h"
 
 namespace railweave::collectives {
 
 Owner::Owner(Builder& builder, std::size_t chunks, std::size_t longest) : builder_(builder) {
+  // Within a host no network needs to be kept full, and what fits a core's cache is reduced faster.
+  const std::size_t slots = Topology(builder.problem()).hosts == 1 ? kSlots / 2 : kSlots;
   const std::size_t others = std::size_t(builder.problem().ranks - 1);
   slots_.reserve(others);
   operands_.reserve(others + 1);
   for (std::size_t i = 0; i < others; ++i)
-    slots_.emplace_back(builder, chunks, kSlots, longest * builder.problem().element_bytes);
+    slots_.emplace_back(builder, chunks, slots, longest * builder.problem().element_bytes);
 }
 
 void Owner::receive(std::size_t chunk, std::size_t count) {
