@@ -133,7 +133,8 @@ TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
     const auto data = pattern(place.size(), 1);
     Request* const receive = post_recv(*ends.recv, place);
     Request* const send = post_send(*ends.send, data);
-    for (unsigned i = 0; i < round; ++i) (void)ends.recv->test(receive).ok();
+    bool received = false;  // a request that was seen done is another's
+    for (unsigned i = 0; i < round && !received; ++i) received = ends.recv->test(receive)->done;
     if (round % 2) {
       ends.recv->withdraw(place.data(), place.size());
       std::fill(place.begin(), place.end(), std::byte{0x77});
@@ -144,7 +145,9 @@ TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
     if (round % 2) {
       EXPECT_EQ(std::count(place.begin(), place.end(), std::byte{0x77}), std::ptrdiff_t(place.size()));
     }
-    const Status at_sender = finish(*ends.send, send).status(), at_receiver = finish(*ends.recv, receive).status();
+    const Status at_sender = finish(*ends.send, send).status();
+    if (received) continue;
+    const Status at_receiver = finish(*ends.recv, receive).status();
     if (round < 2) {
       EXPECT_EQ(at_sender.ok(), at_receiver.ok()) << at_sender.message() << " / " << at_receiver.message();
     }
