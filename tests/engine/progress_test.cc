@@ -15,8 +15,10 @@ using namespace std::chrono_literals;
 class Asleep : public testing::Test {
  protected:
   void SetUp() override {
-    a_ = start_engine();
-    b_ = start_engine();
+    Config config = loopback();
+    config.eager_limit_bytes = 16 * KiB;
+    a_ = start_engine(config);
+    b_ = start_engine(config);
     ASSERT_TRUE(a_ && b_);
     there_ = join(*a_, *b_);
     back_ = join(*b_, *a_);
