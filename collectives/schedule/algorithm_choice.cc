@@ -26,7 +26,7 @@ Entry next_entry(std::string_view& rest) {
   const std::string_view text = rest.substr(0, comma);
   rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) return {{}, text};
+  if (equals == std::string_view::npos || equals == 0) return {{}, text};  // "=ring" names nothing
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "common/console.h"
 
 namespace railweave::perf::collective {
 namespace {
@@ -31,7 +31,7 @@ bool wait_for(const std::vector<pid_t>& children) {
   for (std::size_t i = 0; i < children.size(); ++i) {
     int status = 0;
     ::waitpid(children[i], &status, 0);
-    if (WIFSIGNALED(status)) fmt::print(stderr, "process {}: killed by signal {}\n", i + 1, WTERMSIG(status));
+    if (WIFSIGNALED(status)) say(stderr, "process {}: killed by signal {}\n", i + 1, WTERMSIG(status));
     good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
   }
   return good;
@@ -74,7 +74,7 @@ void finish(Cleaner cleaner, const std::string& folder) {
 int run_forked(int processes, const std::function<int(int process, const std::string& folder)>& body) {
   const std::string folder = make_folder();
   if (folder.empty()) {
-    fmt::print(stderr, "no temporary folder could be made for the ranks to meet in\n");
+    say(stderr, "no temporary folder could be made for the ranks to meet in\n");
     return 1;
   }
   std::fflush(nullptr);
@@ -89,7 +89,7 @@ int run_forked(int processes, const std::function<int(int process, const std::st
     }
     all_forked = child > 0;
     if (all_forked) children.push_back(child);
-    if (!all_forked) fmt::print(stderr, "process {} of {}: fork: {}\n", process, processes, std::strerror(errno));
+    if (!all_forked) say(stderr, "process {} of {}: fork: {}\n", process, processes, std::strerror(errno));
   }
   if (!all_forked) {
     for (const pid_t child : children) ::kill(child, SIGKILL);

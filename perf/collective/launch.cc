@@ -5,13 +5,14 @@
 #include "base/error.h"
 #include "collective/forked.h"
 #include "collective/mpi_world.h"
+#include "common/console.h"
 #include "common/load_options.h"
 
 namespace railweave::perf::collective {
 namespace {
 
 int report(const Status& status) {
-  fmt::print(stderr, "{}\n", status.message());
+  say(stderr, "{}\n", status.message());
   return 1;
 }
 
@@ -53,7 +54,7 @@ Result<std::shared_ptr<collectives::Store>> Place::open_store(int rank) const {
 }
 
 int run_launched(const LaunchOptions& options, const std::function<int(const Place&)>& body) {
-  if (options.local > 0 || (options.world_size == 0 && !MpiWorld::launched())) {
+  if (options.local > 0 || (options.world_size == 0 && options.rank < 0 && !MpiWorld::launched())) {
     const auto run = [&](int process, const std::string& folder) {
       const int processes = std::max(options.local, 1);
       Place place{process, processes, process, true, {}};

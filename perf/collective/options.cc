@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "collective/byte_count.h"
+#include "common/console.h"
 
 namespace railweave::perf::collective {
 namespace {
@@ -94,7 +95,7 @@ void add_launching(CLI::App& app, LaunchOptions& o) {
   app.add_option("--world-size", o.world_size, "number of processes")->envname("WORLD_SIZE")->group(group);
   app.add_option("--local-rank", o.local_rank, "of this process on its host")->envname("LOCAL_RANK")->group(group);
   app.add_option("--master-addr", o.master_address, "where rank 0 listens")->envname("MASTER_ADDR")->group(group);
-  app.add_option("--master-port", o.master_port, "its port")->envname("MASTER_PORT")->group(group);
+  app.add_option("--master-port", o.master_port, "its port")->envname("MASTER_PORT")->check(CLI::Range(1, 65535))->group(group);
   app.add_option("--agent-store", o.agent_store, "the launcher keeps that port for itself: the next one is taken")
       ->envname("TORCHELASTIC_USE_AGENT_STORE")
       ->group(group);
@@ -157,8 +158,8 @@ Status finish(Options& o, const Texts& texts) {
   return {};
 }
 
-int say(const Status& status) {
-  fmt::print(stderr, "{}\n", status.message());
+int refused(const Status& status) {
+  say(stderr, "{}\n", status.message());
   return 2;
 }
 
@@ -186,7 +187,7 @@ std::optional<Options> parse_options(int argc, char** argv, std::string_view abo
     exit_status = app.exit(done);
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
-    exit_status = say(Status(Code::invalid_argument, Scope::request, error.what()));
+    exit_status = refused(Status(Code::invalid_argument, Scope::request, error.what()));
     return std::nullopt;
   }
   Status status = finish(options, texts);
@@ -197,7 +198,7 @@ std::optional<Options> parse_options(int argc, char** argv, std::string_view abo
     }
   }
   if (!status.ok()) {
-    exit_status = say(status);
+    exit_status = refused(status);
     return std::nullopt;
   }
   return options;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "collective/rank.h"
+#include "common/console.h"
 
 namespace railweave::perf::collective {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 int run_process(const Operation& operation, const Options& options, const Place& place,
                 const std::vector<std::string>& command) {
   if (const Status status = check_request(operation, options, place.processes * options.ranks_here()); !status.ok()) {
-    if (place.process == 0) fmt::print(stderr, "{}\n", status.message());
+    if (place.process == 0) say(stderr, "{}\n", status.message());
     return 2;
   }
   std::vector<int> exit_statuses(std::size_t(options.ranks_here()), 1);
@@ -26,7 +27,7 @@ int run_process(const Operation& operation, const Options& options, const Place&
     }
     const int rank = place.process * options.ranks_here() + thread;
     std::fflush(stdout);
-    fmt::print(stderr, "rank {}: {}\n", rank, summary.status().message());
+    say(stderr, "rank {}: {}\n", rank, summary.status().message());
   };
   std::vector<std::thread> threads;
   for (int thread = 1; thread < options.ranks_here(); ++thread) threads.emplace_back(run, thread);
@@ -47,10 +48,10 @@ int run_program(const Operation& operation, int argc, char** argv) {
   if (!options) return exit_status;
   const std::vector<std::string> command(argv, argv + argc);
   try {
-    return run_launched(options->launch,
-                        [&](const Place& place) { return run_process(operation, *options, place, command); });
+    const auto body = [&](const Place& place) { return run_process(operation, *options, place, command); };
+    return status_of_output(run_launched(options->launch, body));
   } catch (const std::exception& e) {  // out of memory, mostly
-    fmt::print(stderr, "ended by {}\n", e.what());
+    say(stderr, "ended by {}\n", e.what());
     return 1;
   }
 }

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <errno.h>
-#include <fmt/core.h>
 
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "common/console.h"
 #include "common/rank_pair.h"
 
 namespace railweave::perf {
@@ -26,14 +26,15 @@ int run_program(int argc, char** argv, const std::string& about, void (*add_opti
     return app.exit(error) == 0 ? 0 : 2;
   }
   if (const Status status = options.resolve(); !status.ok()) {
-    fmt::print(stderr, "{}\n", status.message());
+    say(stderr, "{}\n", status.message());
     return 2;
   }
   const std::vector<std::string> command(argv, argv + argc);
   try {
-    return run_rank(options.ranks, [&](Rendezvous& rendezvous) { return run(rendezvous, options, command); });
+    const auto body = [&](Rendezvous& rendezvous) { return run(rendezvous, options, command); };
+    return status_of_output(run_rank(options.ranks, body));
   } catch (const std::exception& e) {  // out of memory, mostly
-    fmt::print(stderr, "ended by {}\n", e.what());
+    say(stderr, "ended by {}\n", e.what());
     return 1;
   }
 }

@@ -7,13 +7,14 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
+#include "common/console.h"
 
 namespace railweave::perf {
 namespace {
 
 int report(int rank, const Status& status) {
   if (status.ok()) return 0;
-  fmt::print(stderr, "rank {}: {}\n", rank, status.message());
+  say(stderr, "rank {}: {}\n", rank, status.message());
   return 1;
 }
 
@@ -41,7 +42,7 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
   int status = 0;
   ::waitpid(child, &status, 0);
   const bool child_failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-  if (child_failed && WIFSIGNALED(status)) fmt::print(stderr, "rank 1: killed by signal {}\n", WTERMSIG(status));
+  if (child_failed && WIFSIGNALED(status)) say(stderr, "rank 1: killed by signal {}\n", WTERMSIG(status));
   return mine_failed != 0 || child_failed ? 1 : 0;
 }
 
@@ -66,7 +67,10 @@ void add_rank_options(CLI::App& app, RankOptions& options) {
   app.add_option("--rank", options.rank, "0 or 1")->envname("RANK")->group(group);
   app.add_option("--world-size", options.world_size, "must be 2")->envname("WORLD_SIZE")->group(group);
   app.add_option("--master-addr", options.master_address, "where rank 0 listens")->envname("MASTER_ADDR")->group(group);
-  app.add_option("--master-port", options.master_port, "its port")->envname("MASTER_PORT")->group(group);
+  app.add_option("--master-port", options.master_port, "its port")
+      ->envname("MASTER_PORT")
+      ->check(CLI::Range(1, 65535))
+      ->group(group);
   app.add_option("--patience", options.patience_s, "seconds to wait for the other rank")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str()

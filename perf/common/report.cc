@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "common/console.h"
 #include "common/machine.h"
 #include "common/sizes.h"
 
@@ -117,32 +118,32 @@ Status write_document(const std::string& path, const json& document) {
 
 void print_throughput(const json& result) {
   const json& cpu = result["cpu"];
-  fmt::print("{:>10} {:>8} {:>10} {:>9} {:>9} {:>9}   CPU s/GB: rank 0 {:.3f}, rank 1 {:.3f}, machine {:.3f}\n", "GB",
-             "s", "messages", "Gb/s", "0->1", "1->0", cpu["rank0_s_per_gb"].get<double>(),
-             cpu["rank1_s_per_gb"].get<double>(), cpu["machine_s_per_gb"].get<double>());
+  say("{:>10} {:>8} {:>10} {:>9} {:>9} {:>9}   CPU s/GB: rank 0 {:.3f}, rank 1 {:.3f}, machine {:.3f}\n", "GB", "s",
+      "messages", "Gb/s", "0->1", "1->0", cpu["rank0_s_per_gb"].get<double>(), cpu["rank1_s_per_gb"].get<double>(),
+      cpu["machine_s_per_gb"].get<double>());
   const json& directions = result["per_direction_gbps"];
-  fmt::print("{:>10.3f} {:>8.3f} {:>10} {:>9.3f} {:>9.3f} {:>9.3f}\n", result["bytes"].get<double>() / 1e9,
-             result["seconds"].get<double>(), result["messages"].get<std::uint64_t>(),
-             result["goodput_gbps"].get<double>(), directions.value("0->1", 0.0), directions.value("1->0", 0.0));
+  say("{:>10.3f} {:>8.3f} {:>10} {:>9.3f} {:>9.3f} {:>9.3f}\n", result["bytes"].get<double>() / 1e9,
+      result["seconds"].get<double>(), result["messages"].get<std::uint64_t>(), result["goodput_gbps"].get<double>(),
+      directions.value("0->1", 0.0), directions.value("1->0", 0.0));
   for (const auto& rank : result["ranks"]) {
     const double seconds = rank["seconds"];
     for (const auto& [name, counters] : rank["rails"].items()) {
-      fmt::print("  rank {} {:<12} out {:>8.3f} Gb/s   in {:>8.3f} Gb/s   drops {}\n", rank["rank"].get<int>(), name,
-                 gbps(counters["tx_bytes"], seconds), gbps(counters["rx_bytes"], seconds),
-                 counters["drops"].get<std::uint64_t>());
+      say("  rank {} {:<12} out {:>8.3f} Gb/s   in {:>8.3f} Gb/s   drops {}\n", rank["rank"].get<int>(), name,
+          gbps(counters["tx_bytes"], seconds), gbps(counters["rx_bytes"], seconds),
+          counters["drops"].get<std::uint64_t>());
     }
   }
 }
 
 void summarise_latency(json& document) {
-  fmt::print("{:>8} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9}   round trip, microseconds\n", "size", "trips", "min", "p50",
-             "p90", "p99", "max");
+  say("{:>8} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9}   round trip, microseconds\n", "size", "trips", "min", "p50", "p90",
+      "p99", "max");
   for (const auto& result : document["results"]) {
     const auto bytes = result["size"].get<std::size_t>();
     const json& rtt = result["rtt_us"];
-    fmt::print("{:>8} {:>10} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", format_size(bytes),
-               result["iterations"].get<std::uint64_t>(), rtt["min"].get<double>(), rtt["p50"].get<double>(),
-               rtt["p90"].get<double>(), rtt["p99"].get<double>(), rtt["max"].get<double>());
+    say("{:>8} {:>10} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}\n", format_size(bytes),
+        result["iterations"].get<std::uint64_t>(), rtt["min"].get<double>(), rtt["p50"].get<double>(),
+        rtt["p90"].get<double>(), rtt["p99"].get<double>(), rtt["max"].get<double>());
     document["summary"]["p50_us"][std::to_string(bytes)] = rtt["p50"];
     document["summary"]["p99_us"][std::to_string(bytes)] = rtt["p99"];
   }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "common/console.h"
 #include "common/pages.h"
 #include "common/program.h"
 #include "common/report.h"
@@ -63,12 +64,12 @@ Result<double> measure(Rendezvous& rendezvous, const Options& options, std::size
 
 Status run(Rendezvous& rendezvous, const Options& options, const std::vector<std::string>& command) {
   json document = new_document("copy_bound", "copy", command);
-  if (rendezvous.rank() == 0) fmt::print("{:>12} {:>12} {:>10}   of each of two processes\n", "bytes", "us", "GB/s");
+  if (rendezvous.rank() == 0) say("{:>12} {:>12} {:>10}   of each of two processes\n", "bytes", "us", "GB/s");
   for (std::size_t bytes = options.range.smallest; bytes <= options.range.largest; bytes *= 2) {
     RW_ASSIGN_OR_RETURN(const double seconds, measure(rendezvous, options, bytes));
     const double gb_per_s = double(bytes) / seconds / 1e9;
     document["results"].push_back({{"size", bytes}, {"time_us", seconds * 1e6}, {"gb_per_s", gb_per_s}});
-    if (rendezvous.rank() == 0) fmt::print("{:>12} {:>12.2f} {:>10.3f}\n", bytes, seconds * 1e6, gb_per_s);
+    if (rendezvous.rank() == 0) say("{:>12} {:>12.2f} {:>10.3f}\n", bytes, seconds * 1e6, gb_per_s);
   }
   if (rendezvous.rank() == 0 && !options.json_path.empty()) RW_TRY(write_document(options.json_path, document));
   return rendezvous.barrier();

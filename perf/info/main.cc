@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "common/console.h"
 #include "engine/stats/stats_client.h"
 #include "info/host_report.h"
 #include "info/process_report.h"
@@ -26,11 +27,11 @@ struct Options {
 Status show_host(const Config& config, const Options& options) {
   const HostReport report = look_at_host(config);
   if (options.json) {
-    fmt::print("{}\n", json_text(host_json(report), 2));
+    perf::say("{}\n", json_text(host_json(report), 2));
   } else {
     const std::string engines = engines_text(running_engines(options.stats_dir));
-    fmt::print("{}\nProcesses with an engine (railweave-info --pid P)\n{}\n", host_text(report),
-               engines.empty() ? "  none, or none that this user may ask" : engines);
+    perf::say("{}\nProcesses with an engine (railweave-info --pid P)\n{}\n", host_text(report),
+              engines.empty() ? "  none, or none that this user may ask" : engines);
   }
   return report.survey.status;
 }
@@ -42,7 +43,7 @@ Status show_process(const Options& options) {
   }
   for (const RunningEngine& engine : engines) {
     RW_ASSIGN_OR_RETURN(const EngineStats stats, engine::fetch_stats(engine.path, kPatience));
-    fmt::print("{}\n", options.json ? json_text(process_json(engine, stats), 2) : process_text(engine, stats));
+    perf::say("{}\n", options.json ? json_text(process_json(engine, stats), 2) : process_text(engine, stats));
   }
   return Status();
 }
@@ -81,8 +82,8 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   const Status status = info::run(options);
-  if (status.ok()) return 0;
+  if (status.ok()) return perf::status_of_output(0);
   std::fflush(stdout);
-  fmt::print(stderr, "railweave-info: {}\n", status.message());
+  perf::say(stderr, "railweave-info: {}\n", status.message());
   return 1;
 }

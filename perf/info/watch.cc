@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "common/console.h"
 #include "engine/stats/stats_client.h"
 #include "info/process_report.h"
 #include "info/text_table.h"
@@ -85,11 +86,11 @@ Status watch(const std::vector<RunningEngine>& engines, Nanos period, bool json)
     for (const RunningEngine& engine : engines) {
       Result<Sample> next = sample(engine);
       if (!next.ok()) {
-        fmt::print(stderr, "process {} no longer answers: {}\n", engine.pid, next.status().message());
+        perf::say(stderr, "process {} no longer answers: {}\n", engine.pid, next.status().message());
         return Status();
       }
       Sample& before = last[engine.path];
-      fmt::print("{}\n", json ? json_text(process_json(engine, next->stats)) : change_text(before, next.value()));
+      perf::say("{}\n", json ? json_text(process_json(engine, next->stats)) : change_text(before, next.value()));
       before = std::move(next.value());
     }
     std::fflush(stdout);

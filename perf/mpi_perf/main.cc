@@ -1,6 +1,5 @@
 // mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/collective times ours: the same
 // sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations.
-#include <fmt/core.h>
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "common/console.h"
 #include "common/sizes.h"
 
 namespace railweave::perf {
@@ -68,7 +68,7 @@ json measure(Job& job, const Options& options, std::size_t asked) {
 int run(const Options& options) {
   auto least = parse_size(options.min_text), most = parse_size(options.max_text);
   if (!least.ok() || !most.ok() || *least == 0 || *most > (std::size_t{1} << 32)) {
-    fmt::print(stderr, "-b {}, -e {}: expected sizes from 1 to 4G\n", options.min_text, options.max_text);
+    say(stderr, "-b {}, -e {}: expected sizes from 1 to 4G\n", options.min_text, options.max_text);
     return 2;
   }
   Job job;
@@ -86,13 +86,13 @@ int run(const Options& options) {
   MPI_Get_library_version(library, &length);
   json document{
       {"program", "mpi_perf"}, {"operation", job.operation}, {"library", library}, {"results", json::array()}};
-  if (job.rank == 0) fmt::print("{:>12} {:>12} {:>10} {:>10}\n", "bytes", "us", "algbw", "busbw");
+  if (job.rank == 0) say("{:>12} {:>12} {:>10} {:>10}\n", "bytes", "us", "algbw", "busbw");
   for (std::size_t bytes = *least; bytes <= *most; bytes *= 2) {
     document["results"].push_back(measure(job, options, bytes));
     const json& figures = document["results"].back()["out_of_place"];
     if (job.rank == 0) {
-      fmt::print("{:>12} {:>12.2f} {:>10.3f} {:>10.3f}\n", bytes, figures["time"].get<double>(),
-                 figures["alg_bw"].get<double>(), figures["bus_bw"].get<double>());
+      say("{:>12} {:>12.2f} {:>10.3f} {:>10.3f}\n", bytes, figures["time"].get<double>(),
+          figures["alg_bw"].get<double>(), figures["bus_bw"].get<double>());
     }
   }
   if (job.rank != 0 || options.json_path.empty()) return 0;
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json_path, "write what was measured there");
   CLI11_PARSE(app, argc, argv);
   MPI_Init(&argc, &argv);
-  const int exit_status = run(options);
+  const int exit_status = status_of_output(run(options));
   MPI_Finalize();
   return exit_status;
 }

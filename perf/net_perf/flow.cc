@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "common/console.h"
 #include "net_perf/plugin.h"
 
 namespace railweave::perf::net_perf {
@@ -104,7 +105,7 @@ Status RecvFlow::finish(std::span<std::byte> message, std::uint64_t sequence, in
     ++context_.verified.messages;
     context_.verified.bytes += message.size();
     const auto error = context_.pattern->error(message, id_, sequence);
-    if (error && context_.verified.errors++ < kErrorsShown) fmt::print(stderr, "verify: {}\n", *error);
+    if (error && context_.verified.errors++ < kErrorsShown) say(stderr, "verify: {}\n", *error);
   }
   context_.totals.received_bytes += message.size();
   ++context_.totals.received_messages;

@@ -1,7 +1,7 @@
 // net_perf: drives any NCCL net plugin between two ranks by its C tables, as NCCL's proxy does, and measures.
-#include <fmt/core.h>
 
 #include "base/error.h"
+#include "common/console.h"
 #include "common/machine.h"
 #include "common/program.h"
 #include "common/report.h"
@@ -15,9 +15,9 @@ namespace {
 using nlohmann::json;
 
 void print_file(const json& file) {
-  fmt::print("{}: {} bytes\n  sent     {}\n  received {}  {}\n", file["path"].get<std::string>(),
-             file["bytes"].get<std::uint64_t>(), file["sha256_sent"].get<std::string>(),
-             file["sha256_received"].get<std::string>(), file["match"].get<bool>() ? "the same" : "DIFFERENT");
+  say("{}: {} bytes\n  sent     {}\n  received {}  {}\n", file["path"].get<std::string>(),
+      file["bytes"].get<std::uint64_t>(), file["sha256_sent"].get<std::string>(),
+      file["sha256_received"].get<std::string>(), file["match"].get<bool>() ? "the same" : "DIFFERENT");
 }
 
 Status run_ping_pong(const RankRun& run, json& document) {

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "common/console.h"
 
 namespace railweave::perf::net_perf {
 namespace {
@@ -35,7 +36,7 @@ __attribute__((format(printf, 5, 6))) void log_to_stderr(abi::LogLevel level, un
   va_start(arguments, format);
   std::vsnprintf(line, sizeof line, format, arguments);
   va_end(arguments);
-  fmt::print(stderr, "{} {}\n", level <= abi::kLogWarn ? "WARN" : level == abi::kLogInfo ? "INFO" : "TRACE", line);
+  say(stderr, "{} {}\n", level <= abi::kLogWarn ? "WARN" : level == abi::kLogInfo ? "INFO" : "TRACE", line);
 }
 
 const char* name_of(abi::ReturnCode code) {

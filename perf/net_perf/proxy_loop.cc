@@ -1,11 +1,10 @@
 #include "net_perf/proxy_loop.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "common/console.h"
 #include "common/idle.h"
 #include "net_perf/stop_agreement.h"
 
@@ -58,8 +57,8 @@ void ProxyLoop::show_progress(const TimedBlock& block, TimePoint t) {
   if (!options_.progress || !block.began() || t < next_progress_) return;
   if (next_progress_ != TimePoint{}) {
     const Totals moved = flows_.totals - shown_;
-    fmt::print(stderr, "{:6.1f} s   out {:8.3f} Gb/s   in {:8.3f} Gb/s\n", double((t - block.began_at()).count()) / 1e9,
-               double(moved.sent_bytes) * 8e-9, double(moved.received_bytes) * 8e-9);
+    say(stderr, "{:6.1f} s   out {:8.3f} Gb/s   in {:8.3f} Gb/s\n", double((t - block.began_at()).count()) / 1e9,
+        double(moved.sent_bytes) * 8e-9, double(moved.received_bytes) * 8e-9);
   }
   shown_ = flows_.totals;
   next_progress_ = t + kProgressEvery;

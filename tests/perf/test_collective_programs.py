@@ -157,6 +157,18 @@ class Programs(unittest.TestCase):
         done = run(["reduce_perf"], RANK="2", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1")
         self.assertEqual(done.returncode, 1)
         self.assertIn("RANK 2", done.stderr)
+        done = run(["reduce_perf"], RANK="0")  # not a rank alone: its launcher forgot something
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("WORLD_SIZE 0", done.stderr)
+
+    def test_output_that_cannot_be_written_is_no_success_and_no_crash(self):
+        command = [str(ARGS.bin / "all_reduce_perf"), "-b", "8", "-e", "8", "-n", "1"]
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=clean_environment(), check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("standard output", done.stderr)
+            refused = [*command, "-d", "none"]
+            self.assertEqual(subprocess.run(refused, stderr=full, timeout=60, env=clean_environment(), check=False).returncode, 2)
 
     def test_processes_meet_by_the_environment(self):
         with socket.socket() as probe:
