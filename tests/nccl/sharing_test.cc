@@ -20,7 +20,8 @@ int sockets_of_this_process() {
   DIR* const descriptors = opendir("/proc/self/fd");
   while (const dirent* entry = readdir(descriptors)) {
     struct stat what {};
-    count += fstat(std::atoi(entry->d_name), &what) == 0 && S_ISSOCK(what.st_mode);
+    // Not fstat(): a thread sanitizer takes it for a use of a descriptor that the engine may be closing.
+    count += fstatat(dirfd(descriptors), entry->d_name, &what, 0) == 0 && S_ISSOCK(what.st_mode);
   }
   closedir(descriptors);
   return count;
