@@ -77,17 +77,21 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
   Message& m = at(h.message);
   if (m.size_known && m.size != h.b)
     return contradiction(id_, h, "size " + std::to_string(h.b) + ", before it was " + std::to_string(m.size));
-  if (!m.size_known) {
-    m.size_known = true;
-    m.size = h.b;
-    credit_.announce(m.size);
-  }
-  if (m.placed + h.length > m.size) return contradiction(id_, h, "more bytes than it has");
+  if (m.placed + h.length > h.b) return contradiction(id_, h, "more bytes than it has");
   if (h.flags & kFlagEager) return on_eager(h, m, out);
   if (!m.posted) return contradiction(id_, h, "it was not granted");
-  if (m.size > m.capacity) return contradiction(id_, h, std::to_string(m.size) + " bytes, granted " + std::to_string(m.capacity));
+  if (h.b > m.capacity) return contradiction(id_, h, std::to_string(h.b) + " bytes, granted " + std::to_string(m.capacity));
+  learn_size(m, h.b);
   m.placed += h.length;
   return std::span(m.data + h.a, h.length);
+}
+
+// From a header that contradicts nothing: a refused one must not charge the pool.
+void RecvStream::learn_size(Message& m, std::uint64_t bytes) {
+  if (m.size_known) return;
+  m.size_known = true;
+  m.size = bytes;
+  credit_.announce(bytes);
 }
 
 Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message& m, Completions& out) {
@@ -95,6 +99,7 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
   if (h.a != 0 || h.length != h.b || h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || m.eager)
     return contradiction(id_, h, "eager segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") of " +
                                      std::to_string(h.b) + " bytes in slot " + std::to_string(h.aux));
+  learn_size(m, h.b);
   m.placed += h.length;
   m.eager = true;
   m.eager_slot = std::uint8_t(h.aux);

@@ -83,7 +83,7 @@ class RecvStream {
   FifoHook<RecvStream> lazy_hook;     // Session: streams with a lazy ack
   FifoHook<RecvStream> leave_hook;    // Session: streams waiting for leave
   std::uint32_t ledger_frames = 0;    // frames in lane ledgers that name this stream
-  std::uint32_t landing = 0;          // lanes whose arriving payload may go to the eager slots
+  std::uint32_t landing = 0;          // lanes on which a payload of it is arriving
   bool open_seen = false;             // Session: the peer's OPEN arrived (it may be overtaken by that of a later stream)
 
  private:
@@ -111,6 +111,7 @@ class RecvStream {
   std::span<std::byte> slot(std::uint8_t index, std::size_t bytes) const {
     return {eager_slots_.get() + index * eager_slot_bytes_, bytes};
   }
+  void learn_size(Message& m, std::uint64_t bytes);
   Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
   bool fits(std::uint64_t message, Completions& out);
   std::uint64_t leave_for(std::uint64_t message) const;

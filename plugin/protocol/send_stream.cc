@@ -184,8 +184,9 @@ void SendStream::make_eager(Message& m) {
 
 SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
   Range& r = requeued_.front();
-  const bool eager = at(r.message).eager;
-  const std::uint64_t length = eager ? r.length : std::min<std::uint64_t>(r.length, bytes_max);
+  Message& m = at(r.message);
+  if (m.eager) m.unwritten = 0;  // its one segment may have been taken and never written: nobody will say so any more
+  const std::uint64_t length = m.eager ? r.length : std::min<std::uint64_t>(r.length, bytes_max);
   Segment s = segment_of(r.message, r.offset, length);
   r.offset += length;
   r.length -= length;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "protocol/frame.h"
+
 namespace railweave::protocol {
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t kSegmentBytesMin = 16 * 1024;
-constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;

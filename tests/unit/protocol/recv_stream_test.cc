@@ -368,7 +368,9 @@ TEST_F(Receiving, on_segment__contradictions) {
 TEST_F(Receiving, on_segment__larger_than_its_grant) {
   post(2000);
   control();
-  EXPECT_FALSE(stream_.on_segment(segment(0, 0, 128, 2001), done_).ok());
+  EXPECT_FALSE(stream_.on_segment(segment(0, 0, 128, 1ull << 40), done_).ok());
+  EXPECT_EQ(credit_.charged_bytes(), 0u);
+  EXPECT_TRUE(stream_.on_segment(segment(0, 0, 128, 2000), done_).ok()) << "what was refused is forgotten";
 }
 
 TEST_F(Receiving, on_segment__two_lanes_bring_the_same_bytes) {

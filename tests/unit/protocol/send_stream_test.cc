@@ -335,6 +335,16 @@ TEST_F(Sending, requeue__goes_first_in_pieces_of_any_size_and_keeps_its_eager_sl
   EXPECT_EQ(done_.size(), 2u);
 }
 
+TEST_F(Sending, requeue__an_eager_segment_that_its_lane_took_and_never_wrote_is_done_once_another_wrote_it) {
+  post(64);
+  const FrameHeader lost = stream_.cut(64 * KiB).header;
+  stream_.on_released(lost, done_);  // as losing the lane does
+  stream_.requeue(lost);
+  EXPECT_EQ(done_.size(), 0u);
+  send();
+  EXPECT_EQ(done_.size(), 1u);
+}
+
 TEST_F(Sending, requeue__what_was_acknowledged_meanwhile_is_not_sent_again) {
   post(64);
   const FrameHeader eager = send().header;
