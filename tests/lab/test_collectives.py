@@ -48,6 +48,17 @@ class Rails(CollectiveTest):
         self.assertTrue(0.35 <= share <= 0.65, (share, sent, str(outcome)))
 
 
+class Hosts(CollectiveTest):
+    def test_two_level_sends_between_hosts_what_one_rank_of_each_would(self) -> None:
+        outcome = in_lab(_RAILS, ["env", "RAILWEAVE_ALGO=two_level", *_command("all_reduce_perf", 8), "-t", "2"])
+        self.assert_right(outcome, "all_reduce_perf", 4)
+        operations = 2 * (_ITERATIONS + 1) + 4  # out of place and in place, warm-up, and the checked ones
+        for host in (0, 1):
+            sent = sum(outcome.carried(host)[nic][0] for nic in ("eth0", "eth1"))
+            self.assertGreater(sent, 2 * _ITERATIONS * 8 * _MIB, str(outcome))
+            self.assertLess(sent, 1.2 * operations * 8 * _MIB, str(outcome))  # a ring of all four: 1.5
+
+
 class Launched(CollectiveTest):
     @unittest.skipUnless(shutil.which("mpirun") and (kBin.parent / "lib" / "railweave-mpi.so").exists(),
                          "no Open MPI here (tools/setup packages)")
