@@ -6,54 +6,12 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "forked.h"
-#include "two_engines.h"
+#include "dialling_peer.h"
 
 namespace railweave::engine_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-// A peer process that connects to our handle, then does what `then` says with its end.
-int dial_and(Wire& wire, const std::function<int(Wire&, std::shared_ptr<Engine>&, std::unique_ptr<SendStream>&)>& then) {
-  const auto handle = wire.hear<Handle>();
-  if (!handle) return 90;
-  auto engine = Engine::start(loopback());
-  if (!engine.ok()) return 91;
-  auto connector = (*engine)->connect(0, *handle);
-  if (!connector.ok()) return 92;
-  std::unique_ptr<SendStream> send;
-  Status failed;
-  eventually([&] {
-    auto polled = (*connector)->poll();
-    if (!polled.ok()) failed = polled.status();
-    if (polled.ok()) send = std::move(*polled);
-    return send || !failed.ok();
-  });
-  if (!send) return 93;
-  connector->reset();
-  return then(wire, *engine, send);
-}
-
-// Our side of it.
-struct Host {
-  std::shared_ptr<Engine> engine = start_engine();
-  std::unique_ptr<Listener> listener;
-  std::unique_ptr<RecvStream> recv;
-
-  bool welcome(Forked& peer) {
-    Handle handle;
-    auto made = engine->listen(0, handle);
-    if (!made.ok()) return false;
-    listener = std::move(*made);
-    if (!peer.wire().say(handle)) return false;
-    return eventually([&] {
-      auto accepted = listener->accept();
-      if (accepted.ok()) recv = std::move(*accepted);
-      return bool(recv);
-    });
-  }
-};
 
 TEST(Ending, AStreamClosedInPeaceIsForgottenAtBothEnds) {
   const auto a = start_engine(), b = start_engine();
@@ -151,11 +109,10 @@ TEST(Ending, WithdrawnMemoryIsTouchedNoMore) {
     if (round % 2) {
       EXPECT_EQ(std::count(place.begin(), place.end(), std::byte{0x77}), std::ptrdiff_t(place.size()));
     }
-    const Status at_sender = finish(*ends.send, send).status();
-    if (received) continue;
-    const Status at_receiver = finish(*ends.recv, receive).status();
-    if (round < 2) {
-      EXPECT_EQ(at_sender.ok(), at_receiver.ok()) << at_sender.message() << " / " << at_receiver.message();
+    // Each ends, well or not: one end may have been through with it when the other's was taken back.
+    EXPECT_NE(finish(*ends.send, send).status().code(), Code::timed_out);
+    if (!received) {
+      EXPECT_NE(finish(*ends.recv, receive).status().code(), Code::timed_out);
     }
   }
   Ends after = join(*a, *b);
@@ -202,8 +159,8 @@ TEST(Ending, AnEngineThatOwesNothingLeavesWithoutAWarningAnywhere) {
     back = {};
     const TimePoint begin = now();
     leaves.reset();
-    EXPECT_LT(now() - begin, deadline(900ms));
-    EXPECT_TRUE(eventually([&] { return stays->stats().sessions.empty(); }, deadline(2s)));
+    EXPECT_LT(now() - begin, sooner_than_waiting(900ms));
+    EXPECT_TRUE(eventually([&] { return stays->stats().sessions.empty(); }, sooner_than_waiting(2s)));
   }
   EXPECT_EQ(log.warnings(), std::vector<std::string>()) << log.all();
 }
@@ -232,9 +189,9 @@ TEST(Ending, LastMessagesArriveThoughTheSenderLeavesAtOnce) {
 
 TEST(Ending, APeerThatIsKilledEndsEveryRequestWithinASecond) {
   Forked peer([](Wire& wire) {
-    return dial_and(wire, [](Wire& w, auto&, auto& send) {
-      (void)w.say(char{1});
-      for (;;) (void)send->post(nullptr, 0), pause();
+    return dial_and(wire, loopback(), [&](Engine&, SendStream& send) {
+      (void)wire.say(char{1});
+      for (;;) (void)send.post(nullptr, 0), pause();
       return 0;
     });
   });
@@ -251,7 +208,7 @@ TEST(Ending, APeerThatIsKilledEndsEveryRequestWithinASecond) {
   EXPECT_EQ(heard.code(), Code::remote) << heard.message();
   EXPECT_LT(now() - begin, deadline(1s));
   EXPECT_FALSE(log.warnings().empty());
-  EXPECT_NE(log.all().find("lo"), std::string::npos) << log.all();
+  EXPECT_NE(log.all().find("rail lo: "), std::string::npos) << log.all();
 }
 
 // Both ends' requests were done: the peer may leave without a word.
@@ -259,10 +216,10 @@ TEST(Ending, APeerThatExitsRightBehindItsLastTestCausesNoError) {
   for (unsigned round = 0; round < 40; ++round) {
     const std::size_t bytes = round % 2 ? 64 : 100'000;
     Forked peer([bytes, round](Wire& wire) {
-      return dial_and(wire, [bytes, round](Wire&, auto&, auto& send) {
+      return dial_and(wire, loopback(), [bytes, round](Engine&, SendStream& send) {
         const auto data = pattern(bytes, round);
-        Request* const request = post_send(*send, data);
-        const bool ok = finish(*send, request).ok();
+        Request* const request = post_send(send, data);
+        const bool ok = finish(send, request).ok();
         _exit(ok ? 0 : 94);
         return 0;
       });

@@ -60,7 +60,9 @@ void break_all_but_one(void (*break_connection)(int fd)) {
     std::vector<Request*> receives, sends;
     for (auto& place : places) receives.push_back(post_recv(*ends.recv, place));
     for (std::size_t i = 0; i < kMessages; ++i) sends.push_back(post_send(*ends.send, data));
-    (void)ends.send->test(sends.back());  // each lane has its first frames
+    Result<Progress> last = ends.send->test(sends.back());  // each lane has its first frames
+    ASSERT_TRUE(last.ok()) << last.status().message();
+    if (last->done) sends.pop_back();
     if (left > 1) {
       std::set<int> lanes = connections();
       for (int fd : others) lanes.erase(fd);
@@ -71,8 +73,8 @@ void break_all_but_one(void (*break_connection)(int fd)) {
       const Result<std::size_t> received = finish(*ends.recv, receives[i]);
       ASSERT_TRUE(received.ok()) << received.status().message();
       ASSERT_TRUE(places[i] == data);
-      ASSERT_TRUE(finish(*ends.send, sends[i]).ok());
     }
+    for (Request* send : sends) ASSERT_TRUE(finish(*ends.send, send).ok());
   }
   EXPECT_EQ(a->stats().sessions.size(), 1u);
 }

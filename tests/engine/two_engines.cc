@@ -30,6 +30,7 @@ Config loopback() {
   Config config;
   config.interfaces = "=lo";
   config.stats_dir.clear();
+  if (kSanitized) config.connect_timeout *= 4;
   return config;
 }
 

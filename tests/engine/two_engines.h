@@ -11,16 +11,19 @@
 
 namespace railweave::engine_test {
 
-Config loopback();
+Config loopback();  // under a sanitizer with a longer patience for connections that come by the hundred
 // On rail "lo". Null after a test failure.
 std::shared_ptr<Engine> start_engine(const Config& config = loopback());
 
-// A deadline of the product's, on this build: sanitizers make everything slower, and the machine is shared.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr Nanos deadline(Nanos promised) { return 4 * promised; }
+constexpr bool kSanitized = true;
 #else
-constexpr Nanos deadline(Nanos promised) { return promised; }
+constexpr bool kSanitized = false;
 #endif
+// A deadline of the product's, on this build: sanitizers make everything slower, and the machine is shared.
+constexpr Nanos deadline(Nanos promised) { return (kSanitized ? 4 : 3) * promised; }
+// A time that says: nobody waited for what takes a little more. Nothing is added to it where the build is a fast one.
+constexpr Nanos sooner_than_waiting(Nanos limit) { return (kSanitized ? 4 : 1) * limit; }
 
 // Polls `done` until it is true, with short sleeps; false after `patience`.
 bool eventually(const std::function<bool()>& done, Nanos patience = std::chrono::seconds(20));
