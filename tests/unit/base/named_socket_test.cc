@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -31,15 +32,17 @@ TEST(NamedSocket, connect_to__reaches_a_listener_by_name_and_by_address) {
 TEST(NamedSocket, connect_to__waits_for_who_comes_later) {
   std::uint16_t port = 0;
   { ASSERT_TRUE(listen_at("127.0.0.1", 0, port).ok()); }  // the port is free again
+  std::promise<void> tried;
   std::thread later([&] {
     std::this_thread::sleep_for(100ms);
     std::uint16_t served = 0;
     const auto listener = listen_at("127.0.0.1", port, served);
     EXPECT_TRUE(listener.ok()) << listener.status().message();
     EXPECT_EQ(served, port);
-    std::this_thread::sleep_for(300ms);
+    tried.get_future().wait();
   });
   EXPECT_TRUE(connect_to("127.0.0.1", port, 5s).ok());
+  tried.set_value();
   later.join();
 }
 
