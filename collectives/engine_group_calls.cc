@@ -125,8 +125,8 @@ Status check_message(const Message& m, const char* what, int ranks) {
 
 }  // namespace
 
-WorkPtr EngineGroup::send(const void* data, std::size_t bytes, int to, std::uint32_t tag, Hints) {
-  const Message message{true, to, tag, data, nullptr, bytes};
+WorkPtr EngineGroup::send(const void* data, std::size_t bytes, int to, std::uint32_t tag, Hints hints) {
+  const Message message{true, to, tag, data, nullptr, bytes, hints.priority};
   return submit(message, check_message(message, "send", options_.size));
 }
 

@@ -71,6 +71,7 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
 
 Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
+  if (flow.in != nullptr && !flow.in->stream && !flow.in->gone.ok()) return flow.in->gone;
   if (flow.next == steps.size() || flow.stream() == nullptr || !flow.turns().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));

@@ -6,6 +6,7 @@
 // allows it (see schedule/problem.h); any other overlap is refused.
 // Errors: a refused argument ends that Work alone (invalid_argument; the other ranks then wait for an operation that does not
 // come, as with every such library). Anything else ends the group: its first error sticks and names the rank that was lost.
+// A rank that is done and leaves is lost only to who still wants something from it.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +23,11 @@
 
 namespace railweave::collectives {
 
-// What a caller may tell of an operation. `priority` goes with its bytes into the sessions.
+// What a caller may tell of an operation. `priority` goes with its bytes into the sessions; of a message the sender's counts,
+// and up to 8 KiB ride with the envelopes, which are of the normal class.
 struct Hints {
-  Class priority = Class::normal;          // the same on every rank: it chooses the channel
+  Class priority = Class::normal;          // of operations the same on every rank: it chooses the channel
+  // For the scheduler (admission.h); nothing reads these two yet.
   TimePoint deadline = TimePoint::max();   // when the result will be missed
   std::uint64_t tag = 0;                   // the caller's name for it, in traces
 };
@@ -85,7 +88,7 @@ class Group {
   virtual WorkPtr barrier(Hints hints = {}) = 0;
 
   // Messages between two ranks match by tag, in the order they were sent. A receive may be larger than its message.
-  // kAnySource takes the message of that tag which came first.
+  // kAnySource takes the message of that tag which came first; it fails when nobody is left who could send one, or one died.
   virtual WorkPtr send(const void* data, std::size_t bytes, int to, std::uint32_t tag = 0, Hints hints = {}) = 0;
   virtual WorkPtr recv(void* data, std::size_t capacity_bytes, int from, std::uint32_t tag = 0, Hints hints = {}) = 0;
 

@@ -10,7 +10,9 @@ namespace railweave::collectives {
 namespace {
 
 // More than an engine sends before its receive is posted, and nobody posts that.
-const std::byte kNeverTaken[64 * KiB + 1] = {};
+const std::byte kNeverTaken[kEagerLimitMaxBytes + 1] = {};
+
+Status only_of_its_stream(const Status& why) { return Status(why.code(), Scope::stream, why.message(), why.system_errno()); }
 
 }  // namespace
 
@@ -29,6 +31,7 @@ Outgoing& Links::to(int peer, int channel, Class priority) {
   Dialling& d = dialling_.emplace_back();
   d.peer = peer;
   d.channel = channel;
+  d.priority = priority;
   d.hello = {kMagic, std::uint32_t(rank_), std::uint32_t(channel), 0};
   auto connector = engine_->connect(0, handles_[std::size_t(peer)], -1, priority);
   if (connector.ok()) d.connector = std::move(*connector);  // else advance() tries again and tells why not
@@ -44,49 +47,56 @@ Incoming& Links::from(int peer, int channel) {
 Status Links::advance() {
   for (auto d = dialling_.begin(); d != dialling_.end();) {
     auto joined = advance(*d);
+    if (!joined.ok() && d->channel == kWatchChannel) {
+      // Whoever cannot be dialled may have left in peace.
+      watches_[d->peer].gone = d->stream ? joined.status() : only_of_its_stream(joined.status());
+      d = dialling_.erase(d);
+      continue;
+    }
     if (!joined.ok()) return lost(d->peer, joined.status());
     if (*joined) outgoing_.at({d->peer, d->channel}).stream = std::move(d->stream);
     d = *joined ? dialling_.erase(d) : std::next(d);
   }
   if (awaited_ == 0) return {};
   RW_TRY(accept());
-  return look_for_awaited();
+  look_for_awaited();
+  return {};
 }
 
 // Who owes us the first message of a stream may be gone, and nothing else between us that would tell.
-Status Links::look_for_awaited() {
+void Links::look_for_awaited() {
   if (awaited_ == 0) {
     looked_ = TimePoint{};
-    return {};
+    return;
   }
   const TimePoint t = now();
   if (looked_ == TimePoint{}) looked_ = t;
-  if (t - looked_ < kLookEvery) return {};
+  if (t - looked_ < kLookEvery) return;
   looked_ = t;
-  for (const auto& [whose, incoming] : incoming_)
-    if (!incoming.stream && whose.first != rank_) RW_TRY(watch(whose.first));
-  return {};
+  for (auto& [whose, incoming] : incoming_)
+    if (!incoming.stream && whose.first != rank_) incoming.gone = watch(whose.first);
 }
 
 // A peer that is gone fails the dial, or the message that waits for it.
 Status Links::watch(int peer) {
+  Watch& watch = watches_[peer];
+  if (!watch.gone.ok()) return watch.gone;
   SendStream* stream = to(peer, kWatchChannel, Class::normal).stream.get();
   if (stream == nullptr) return {};
-  Request*& request = watches_[peer];
-  if (request == nullptr) {
+  if (watch.request == nullptr) {
     auto posted = stream->post(kNeverTaken, sizeof kNeverTaken);
-    if (!posted.ok()) return lost(peer, posted.status());
-    request = *posted;
+    if (!posted.ok()) return watch.gone = posted.status();
+    watch.request = *posted;
     return {};
   }
-  const auto waits = stream->test(request);
-  return waits.ok() ? Status() : lost(peer, waits.status());
+  const auto waits = stream->test(watch.request);
+  return waits.ok() ? Status() : watch.gone = waits.status();
 }
 
 Result<bool> Links::advance(Dialling& d) {
   if (!d.stream) {
     if (!d.connector) {
-      RW_ASSIGN_OR_RETURN(d.connector, engine_->connect(0, handles_[std::size_t(d.peer)], -1));
+      RW_ASSIGN_OR_RETURN(d.connector, engine_->connect(0, handles_[std::size_t(d.peer)], -1, d.priority));
     }
     RW_ASSIGN_OR_RETURN(d.stream, d.connector->poll());
     if (!d.stream) return false;
@@ -131,6 +141,7 @@ Result<bool> Links::advance(Arrival& a) {
   if (it->second.stream) return Status(Code::remote, Scope::stream, "a second stream of one channel");
   if (!fresh) --awaited_;
   it->second.stream = std::move(a.stream);
+  it->second.gone = {};
   return true;
 }
 

@@ -39,6 +39,7 @@ struct Outgoing {
 struct Incoming {
   std::unique_ptr<RecvStream> stream;      // null until the peer's hello came
   Turns turns;
+  Status gone;                             // why nothing more comes: of a peer that left in peace its scope is the stream
 };
 
 class Links {
@@ -51,7 +52,9 @@ class Links {
   Outgoing& to(int peer, int channel, Class priority);
   Incoming& from(int peer, int channel);
   // Goes on with what is being connected; next to nothing when nothing is.
+  // A peer that is awaited and gone is no error here: Incoming::gone tells who wants something from it.
   Status advance();
+  int rank() const { return rank_; }
   // The status with the rank's name in front of it.
   static Status lost(int peer, const Status& why);
 
@@ -61,10 +64,15 @@ class Links {
   };
   struct Dialling {
     int peer = 0, channel = 0;
+    Class priority = Class::normal;
     std::unique_ptr<Connector> connector;
     std::unique_ptr<SendStream> stream;    // its hello is on the way
     Request* request = nullptr;
     Hello hello;
+  };
+  struct Watch {
+    Request* request = nullptr;            // ends when the peer does
+    Status gone;
   };
   struct Arrival {
     std::unique_ptr<RecvStream> stream;
@@ -72,7 +80,7 @@ class Links {
     Hello hello;
   };
 
-  Status look_for_awaited();
+  void look_for_awaited();
   Status watch(int peer);
   Result<bool> advance(Dialling& dialling);
   Result<bool> advance(Arrival& arrival);
@@ -87,7 +95,7 @@ class Links {
   const std::unique_ptr<Listener> listener_;
   std::map<std::pair<int, int>, Outgoing> outgoing_;   // peer, channel
   std::map<std::pair<int, int>, Incoming> incoming_;
-  std::map<int, Request*> watches_;        // by peer: ends when the peer does
+  std::map<int, Watch> watches_;           // by peer
   std::list<Dialling> dialling_;           // a list: requests point into them
   std::deque<std::unique_ptr<Arrival>> arrivals_;
   int awaited_ = 0;                        // incoming without a stream

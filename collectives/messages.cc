@@ -29,13 +29,13 @@ void Messages::add(std::shared_ptr<Ticket> ticket, const Message& message) {
   ++unfinished_;
   if (!message.sends) {
     for (int r = 0; r < int(peers_.size()); ++r)
-      if (message.peer == kAnySource || message.peer == r) peers_[std::size_t(r)].listens = true;
+      if (message.peer == kAnySource || message.peer == r) listen_to(r);
     wanted_.push_back({std::move(ticket), message, 0});
     return;
   }
   Peer& peer = peers_[std::size_t(message.peer)];
-  peer.listens = true;  // for its clears
-  Envelope offer{Envelope::offer, message.tag, peer.next_id++, message.bytes, message.bytes <= kInlineMax, 0};
+  listen_to(message.peer);  // for its clears
+  Envelope offer{Envelope::offer, message.tag, peer.next_id++, message.bytes, message.bytes <= kInlineMax, std::uint32_t(message.priority)};
   if (offer.has_body) return put(message.peer, offer, message.source, std::move(ticket));
   put(message.peer, offer, nullptr, nullptr);
   peer.offered.emplace(offer.id, Parcel{std::move(ticket), message, offer.id});
@@ -52,7 +52,31 @@ Result<bool> Messages::advance() {
     }
     moved |= match(r, peer);
   }
+  RW_TRY(look_for_missed());
   return moved;
+}
+
+// Its own error, not the group's, until something is wanted from a peer that is gone.
+Status Messages::look_for_missed() const {
+  const bool from_anyone = std::ranges::any_of(wanted_, [](const Parcel& p) { return p.message.peer == kAnySource; });
+  bool somebody_left = false;
+  int gone = -1;
+  for (int r = 0; r < int(peers_.size()); ++r) {
+    const Peer& peer = peers_[std::size_t(r)];
+    if (peer.in == nullptr || peer.in->gone.ok()) {
+      somebody_left |= r != links_.rank() || peer.next_id > 0;  // we ourselves, if we ever do
+      continue;
+    }
+    gone = r;
+    const bool died = peer.in->gone.scope() != Scope::stream;
+    if (wants(r, peer) || (from_anyone && died)) return Links::lost(r, peer.in->gone);
+  }
+  if (from_anyone && gone >= 0 && !somebody_left) return Links::lost(gone, peers_[std::size_t(gone)].in->gone);
+  return {};
+}
+
+bool Messages::wants(int rank, const Peer& peer) const {
+  return !peer.offered.empty() || std::ranges::any_of(wanted_, [&](const Parcel& p) { return p.message.peer == rank; });
 }
 
 Result<bool> Messages::write(int rank, Peer& peer) {
@@ -76,18 +100,27 @@ Result<bool> Messages::write(int rank, Peer& peer) {
   return moved;
 }
 
+void Messages::listen_to(int rank) {
+  Incoming*& in = peers_[std::size_t(rank)].in;
+  if (in == nullptr) in = &links_.from(rank, control_channel_);
+}
+
 Result<bool> Messages::listen(int rank, Peer& peer) {
-  if (!peer.listens || peer.offers.size() >= kUnclaimedMax) return false;
-  RecvStream* stream = links_.from(rank, control_channel_).stream.get();
+  if (peer.in == nullptr || !peer.in->gone.ok() || peer.offers.size() >= kUnclaimedMax) return false;
+  RecvStream* stream = peer.in->stream.get();
   if (stream == nullptr) return false;
   bool moved = false;
   for (;;) {
     if (peer.inbox_request == nullptr) {
       peer.inbox.resize(sizeof(Envelope) + kInlineMax);
-      RW_ASSIGN_OR_RETURN(peer.inbox_request, stream->post(peer.inbox.data(), peer.inbox.size()));
+      auto posted = stream->post(peer.inbox.data(), peer.inbox.size());
+      if (!posted.ok()) return peer.in->gone = posted.status(), moved;
+      peer.inbox_request = *posted;
       if (peer.inbox_request == nullptr) return moved;
     }
-    RW_ASSIGN_OR_RETURN(const Progress progress, stream->test(peer.inbox_request));
+    auto tested = stream->test(peer.inbox_request);
+    if (!tested.ok()) return peer.in->gone = tested.status(), moved;
+    const Progress progress = *tested;
     if (!progress.done) return moved;
     peer.inbox_request = nullptr;
     if (progress.bytes < sizeof(Envelope)) return Status(Code::remote, Scope::session, "an envelope that is cut short");
@@ -103,6 +136,7 @@ Status Messages::heard(int rank, Peer& peer, std::span<const std::byte> data) {
   if (envelope.kind == Envelope::offer) {
     if (envelope.has_body && envelope.bytes != data.size() - sizeof envelope)
       return Status(Code::remote, Scope::session, "an envelope whose body is not as long as it says");
+    if (envelope.priority >= std::uint32_t(kClasses)) return Status(Code::remote, Scope::session, "an envelope of no class");
     peer.offers.push_back({envelope, {data.begin() + sizeof envelope, data.end()}});
     match(rank, peer);
     return {};
@@ -115,7 +149,8 @@ Status Messages::heard(int rank, Peer& peer, std::span<const std::byte> data) {
     end(*parcel.ticket, {});
     return {};
   }
-  peer.bodies_out.push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
+  const auto priority = std::size_t(parcel.message.priority);
+  peer.bodies_out[priority].push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
   return {};
 }
 
@@ -149,10 +184,21 @@ void Messages::claim(int rank, Peer& peer, Offer& offer, Parcel& wanted) {
     if (envelope.bytes > 0) std::memcpy(wanted.message.target, offer.body.data(), envelope.bytes);
     return end(*wanted.ticket, {}, rank, envelope.bytes);
   }
-  peer.bodies_in.push_back({std::move(wanted.ticket), wanted.message, envelope.bytes, nullptr});
+  peer.bodies_in[envelope.priority].push_back({std::move(wanted.ticket), wanted.message, envelope.bytes, nullptr});
 }
 
 Result<bool> Messages::move_bodies(int rank, Peer& peer) {
+  bool moved = false;
+  for (int priority = 0; priority < kClasses; ++priority) {
+    RW_ASSIGN_OR_RETURN(const bool did, move_bodies(rank, peer, priority));
+    moved |= did;
+  }
+  return moved;
+}
+
+Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
+  auto &out = peer.bodies_out[std::size_t(priority)], &in = peer.bodies_in[std::size_t(priority)];
+  const int channel = body_channel_ + priority;
   bool moved = false;
   const auto move = [&](std::deque<Body>& bodies, auto& stream, auto post) -> Result<bool> {
     for (Body& body : bodies) {
@@ -170,13 +216,15 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer) {
     }
     return moved;
   };
-  if (!peer.bodies_out.empty()) {
-    if (SendStream* stream = links_.to(rank, body_channel_, Class::normal).stream.get())
-      RW_TRY(move(peer.bodies_out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes); }));
+  if (!out.empty()) {
+    if (SendStream* stream = links_.to(rank, channel, Class(priority)).stream.get())
+      RW_TRY(move(out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes); }));
   }
-  if (!peer.bodies_in.empty()) {
-    if (RecvStream* stream = links_.from(rank, body_channel_).stream.get())
-      RW_TRY(move(peer.bodies_in, *stream, [&](Body& b) { return stream->post(b.message.target, b.message.bytes); }));
+  if (!in.empty()) {
+    Incoming& from = links_.from(rank, channel);
+    if (!from.stream && !from.gone.ok()) return from.gone;
+    if (RecvStream* stream = from.stream.get())
+      RW_TRY(move(in, *stream, [&](Body& b) { return stream->post(b.message.target, b.message.bytes); }));
   }
   return moved;
 }
@@ -188,8 +236,9 @@ std::vector<std::shared_ptr<Ticket>> Messages::abandon() {
     for (auto& outbox : peer.outboxes)
       if (outbox->ends) left.push_back(std::move(outbox->ends));
     for (auto& [id, parcel] : peer.offered) left.push_back(std::move(parcel.ticket));
-    for (auto* bodies : {&peer.bodies_out, &peer.bodies_in})
-      for (Body& b : *bodies) left.push_back(std::move(b.ticket));
+    for (auto* classes : {&peer.bodies_out, &peer.bodies_in})
+      for (auto& bodies : *classes)
+        for (Body& b : bodies) left.push_back(std::move(b.ticket));
   }
   unfinished_ = 0;
   return left;

@@ -2,7 +2,9 @@
 //
 // Between two ranks, each way, a control channel carries Envelopes and a payload channel carries the bodies of messages that
 // are too long to ride in one. A sender offers; the receiver, once somebody wants the message, clears it; bodies come in the
-// order they were cleared. So a message that nobody wants holds up none behind it.
+// order they were cleared. So a message that nobody wants holds up none behind it. Bodies have a channel for each class, the
+// sender's; envelopes have one for all, so that messages match in the order they were sent.
+// A peer that leaves is an error only to who wants something from it.
 // Threads: under the runner's lock. Memory: a receive's is untouched once it is over, or the group's Links are gone.
 #pragma once
 
@@ -28,11 +30,12 @@ struct Message {
   const void* source = nullptr;
   void* target = nullptr;
   std::size_t bytes = 0;                   // of a receive: its room
+  Class priority = Class::normal;          // of a send
 };
 
 class Messages {
  public:
-  // `done(ticket, status, source, bytes)` ends a message's ticket.
+  // `done(ticket, status, source, bytes)` ends a message's ticket. Uses channels from `first_channel` on.
   using Done = std::function<void(Ticket&, Status, int, std::size_t)>;
   Messages(Links& links, int ranks, int first_channel, Done done);
 
@@ -51,7 +54,8 @@ class Messages {
     enum Kind : std::uint32_t { offer = 1, clear = 2 };
     std::uint32_t kind = 0, tag = 0;
     std::uint64_t id = 0, bytes = 0;
-    std::uint32_t has_body = 0, reserved = 0;            // offer: the message itself follows
+    std::uint32_t has_body = 0;                          // offer: the message itself follows
+    std::uint32_t priority = 0;                          // offer: the body's Class
   };
   struct Parcel {
     std::shared_ptr<Ticket> ticket;
@@ -77,17 +81,21 @@ class Messages {
     std::uint64_t next_id = 0;
     std::deque<std::unique_ptr<Outbox>> outboxes;        // envelopes to it, in order
     std::map<std::uint64_t, Parcel> offered;             // sends that it has not cleared
-    std::deque<Body> bodies_out, bodies_in;
+    std::array<std::deque<Body>, kClasses> bodies_out, bodies_in;
+    Incoming* in = nullptr;                              // its envelopes, once they are listened to
     std::vector<std::byte> inbox;                        // an envelope from it is due here
     Request* inbox_request = nullptr;
     std::deque<Offer> offers;                            // that nobody wanted so far
-    bool listens = false;
   };
 
   void put(int to, const Envelope& envelope, const void* body, std::shared_ptr<Ticket> ends);
   Result<bool> write(int rank, Peer& peer);
+  void listen_to(int rank);
   Result<bool> listen(int rank, Peer& peer);
   Result<bool> move_bodies(int rank, Peer& peer);
+  Result<bool> move_bodies(int rank, Peer& peer, int priority);
+  Status look_for_missed() const;
+  bool wants(int rank, const Peer& peer) const;
   Status heard(int rank, Peer& peer, std::span<const std::byte> data);
   bool match(int rank, Peer& peer);
   void claim(int rank, Peer& peer, Offer& offer, Parcel& wanted);

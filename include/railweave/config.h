@@ -14,6 +14,9 @@
 
 namespace railweave {
 
+// RAILWEAVE_EAGER_LIMIT goes no further: no engine sends a longer message before its receive is posted.
+inline constexpr std::size_t kEagerLimitMaxBytes = 64 * KiB;
+
 enum class DeviceModel { aggregate, rails };         // one device of all rails; one device per rail
 enum class AddressFamily { any, v4, v6 };
 

@@ -149,7 +149,7 @@ constexpr Setting kSettings[] = {
      .default_meaning = "",
      .help = "Messages up to this size may be sent before their receive is posted. 0: never.",
      .min = 0,
-     .max = 64 * KiB,
+     .max = kEagerLimitMaxBytes,
      .set_number = [](std::int64_t n, Config& c) { c.eager_limit_bytes = static_cast<std::size_t>(n); },
      .number_of = [](const Config& c) { return static_cast<std::int64_t>(c.eager_limit_bytes); }},
     {.name = "RAILWEAVE_ZEROCOPY_THRESHOLD",

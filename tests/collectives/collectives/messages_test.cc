@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "collectives/group.h"
 #include "ranks.h"
@@ -10,7 +12,9 @@
 namespace railweave::collectives_test {
 namespace {
 
+using namespace std::chrono_literals;
 using collectives::Group;
+using collectives::Hints;
 using collectives::kAnySource;
 using collectives::WorkPtr;
 
@@ -74,6 +78,75 @@ TEST(Messages, recv__too_small_is_an_error_and_no_more) {
     EXPECT_EQ(outcome(work).find("16 bytes") != std::string::npos, rank == 1);
     EXPECT_EQ(outcome(group.barrier()), "ok");
   });
+}
+
+TEST(Messages, send__classes_differ_and_match_in_the_order_they_were_sent) {
+  Ranks ranks(2);
+  ranks.run([&](int rank, Group& group) {
+    constexpr int kSends = 30;
+    std::vector<std::vector<int>> data;
+    std::vector<WorkPtr> works;
+    for (int k = 0; k < kSends; ++k) {
+      const std::size_t count = k % 4 == 0 ? 3 : 50'000;
+      data.push_back(rank == 0 ? numbers(count, k) : std::vector<int>(count));
+      Hints hints;
+      hints.priority = Class(rank == 0 ? k % kClasses : 0);
+      works.push_back(rank == 0 ? group.send(data.back().data(), count * sizeof(int), 1, 0, hints)
+                                : group.recv(data.back().data(), count * sizeof(int), 0, 0, hints));
+    }
+    for (const WorkPtr& work : works) EXPECT_EQ(outcome(work), "ok");
+    for (int k = 0; k < kSends; ++k) EXPECT_EQ(data[std::size_t(k)], numbers(data[std::size_t(k)].size(), k));
+  });
+}
+
+// Rank 1 has spoken before, rank 3 never did; what rank 0 waits for comes from rank 2.
+TEST(Messages, ranks_that_leave_in_peace__are_missed_only_by_who_wants_something_from_them) {
+  Ranks ranks(4);
+  std::atomic<bool> go{false}, sent{false};
+  const auto wait_for = [](const std::atomic<bool>& what) {
+    for (int i = 0; i < 6000 && !what; ++i) std::this_thread::sleep_for(10ms);
+  };
+  ranks.run([&](int rank, Group& group) {
+    int value = rank;
+    if (rank == 1) {
+      EXPECT_EQ(outcome(group.send(&value, sizeof value, 0)), "ok");
+      sent = true;
+    }
+    if (rank == 2) {
+      wait_for(go);
+      EXPECT_EQ(outcome(group.send(&value, sizeof value, 0, 7)), "ok");
+      EXPECT_EQ(outcome(group.send(&value, sizeof value, 0, 8)), "ok");
+    }
+    if (rank != 0) return;
+    EXPECT_EQ(outcome(group.recv(&value, sizeof value, 1)), "ok");
+    int of_two = 0, of_anyone = 0;
+    const WorkPtr from_two = group.recv(&of_two, sizeof of_two, 2, 7), from_anyone = group.recv(&of_anyone, sizeof of_anyone, kAnySource, 8);
+    EXPECT_EQ(from_two->wait(1s).code(), Code::timed_out);
+    wait_for(sent);
+    ranks.leave(1);
+    ranks.leave(3);
+    EXPECT_EQ(from_two->wait(2s).code(), Code::timed_out);
+    EXPECT_EQ(from_anyone->wait(0s).code(), Code::timed_out);
+    go = true;
+    EXPECT_EQ(outcome(from_two), "ok");
+    EXPECT_EQ(outcome(from_anyone), "ok");
+    EXPECT_EQ(of_two, 2);
+    EXPECT_EQ(from_anyone->source(), 2);
+    const std::string said = outcome(group.recv(&value, sizeof value, 1));
+    EXPECT_NE(said.find("rank 1 is lost"), std::string::npos) << said;
+  });
+}
+
+TEST(Messages, recv__from_anyone_fails_when_nobody_is_left) {
+  Ranks ranks(3);
+  int value = 0;
+  const WorkPtr work = ranks.group(0).recv(&value, sizeof value, kAnySource);
+  EXPECT_EQ(work->wait(1s).code(), Code::timed_out);
+  ranks.leave(1);
+  EXPECT_EQ(work->wait(1s).code(), Code::timed_out);
+  ranks.leave(2);
+  const std::string said = outcome(work);
+  EXPECT_NE(said.find("is lost"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -1,0 +1,84 @@
+#include "collectives/links.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "collectives/group.h"
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using collectives::Group;
+using collectives::Hints;
+using collectives::Links;
+
+// Remembers the class of every stream that is connected; refuses the first so many at once.
+class RememberingEngine final : public Engine {
+ public:
+  explicit RememberingEngine(int refused) : refused_(refused) {
+    Config config;
+    config.interfaces = "=lo";
+    config.stats_dir.clear();
+    engine_ = *Engine::start(config);
+  }
+  const std::vector<Rail>& rails() const override { return engine_->rails(); }
+  const std::vector<Device>& devices() const override { return engine_->devices(); }
+  Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override { return engine_->listen(device, handle); }
+  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Class priority) override {
+    const std::lock_guard lock(mutex_);
+    classes_.push_back(priority);
+    if (refused_-- > 0) return Status(Code::exhausted, Scope::engine, "not now");
+    return engine_->connect(device, handle, traffic_class, priority);
+  }
+  EngineStats stats() const override { return engine_->stats(); }
+  std::vector<Class> classes() const {
+    const std::lock_guard lock(mutex_);
+    return classes_;
+  }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  mutable std::mutex mutex_;
+  std::vector<Class> classes_;             // guarded by mutex_
+  int refused_;                            // guarded by mutex_
+};
+
+TEST(Links, connect__keeps_its_class_when_it_is_tried_again) {
+  auto engine = std::make_shared<RememberingEngine>(1);
+  Handle own;
+  auto listener = engine->listen(0, own);
+  ASSERT_TRUE(listener.ok());
+  Links links(engine, 0, {own, own}, std::move(*listener));
+  links.to(1, 0, Class::urgent);
+  EXPECT_TRUE(links.advance().ok());
+  EXPECT_EQ(engine->classes(), (std::vector{Class::urgent, Class::urgent}));
+}
+
+TEST(Links, a_long_message__goes_by_its_senders_class) {
+  Folder folder;
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+  const auto sender = std::make_shared<RememberingEngine>(0);
+  std::thread other([&] {
+    auto group = Group::create(std::make_shared<RememberingEngine>(0), store, {"classes", 1, 2, std::chrono::seconds(20)});
+    ASSERT_TRUE(group.ok()) << group.status().message();
+    std::vector<char> data(100'000);
+    EXPECT_EQ(outcome((*group)->recv(data.data(), data.size(), 0)), "ok");
+  });
+  auto group = Group::create(sender, store, {"classes", 0, 2, std::chrono::seconds(20)});
+  if (group.ok()) {
+    std::vector<char> data(100'000);
+    Hints hints;
+    hints.priority = Class::urgent;
+    EXPECT_EQ(outcome((*group)->send(data.data(), data.size(), 1, 0, hints)), "ok");
+  }
+  other.join();
+  ASSERT_TRUE(group.ok()) << group.status().message();
+  EXPECT_EQ(std::ranges::count(sender->classes(), Class::urgent), 1);
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test
