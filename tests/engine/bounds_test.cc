@@ -46,18 +46,31 @@ TEST(Bounds, StreamsThatComeAndGoLeaveNothing) {
   ASSERT_TRUE(a && b);
   Ends kept = join(*a, *b);
   ASSERT_TRUE(kept);
+  // Sent before their receives: each fills an eager slot of 64 KiB at both ends, so that one kept slot a stream shows.
+  const auto data = pattern(60'000, 1);
   const auto round = [&](unsigned rounds) {
     for (unsigned i = 0; i < rounds; ++i) {
       Ends ends = join(*a, *b);
-      if (!ends || !transfer(ends, 200, i)) return false;
+      if (!ends) return false;
+      std::vector<Request*> sends;
+      for (int k = 0; k < 8; ++k) sends.push_back(post_send(*ends.send, data));
+      for (Request* send : sends)
+        if (!finish(*ends.send, send).ok()) return false;
+      std::vector<std::byte> place(data.size());
+      for (int k = 0; k < 8; ++k)
+        if (!finish(*ends.recv, post_recv(*ends.recv, place)).ok() || place != data) return false;
     }
     return true;
   };
   ASSERT_TRUE(round(50));
   const std::size_t before = resident_bytes();
   const int descriptors = open_descriptors();
-  ASSERT_TRUE(round(300));  // 300 x 128 KiB of eager copies would show
+  ASSERT_TRUE(round(300));
+#ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
   EXPECT_LT(resident_bytes(), before + 12 * MiB);
+#else
+  (void)before;
+#endif
   EXPECT_EQ(open_descriptors(), descriptors);
 }
 

@@ -43,9 +43,9 @@ class Rails(CollectiveTest):
         sent = [[outcome.carried(host)[nic][0] for nic in ("eth0", "eth1")] for host in (0, 1)]
         for one in sent:
             self.assertGreater(sum(one), 2 * _ITERATIONS * sum(programs.values()) * _MIB, (sent, str(outcome)))
-            self.assertGreater(min(one), 0.15 * sum(one), (sent, str(outcome)))  # one way, on a machine that is busy
+            self.assertGreater(min(one), 0.1 * sum(one), (sent, str(outcome)))  # one way, on a machine that is busy
         share = sum(one[0] for one in sent) / sum(map(sum, sent))
-        self.assertTrue(0.35 <= share <= 0.65, (share, sent, str(outcome)))
+        self.assertTrue(0.25 <= share <= 0.75, (share, sent, str(outcome)))
 
 
 class Hosts(CollectiveTest):

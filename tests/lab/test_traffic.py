@@ -41,13 +41,15 @@ class Rates(unittest.TestCase):
 
     def test_unshaped_is_faster(self) -> None:
         done = lab("run", "--favour", "--nics", "1", *_SEND, "1", "0")
-        self.assertGreater(_rates(done.stdout, "total")[0][0], 2000)
+        self.assertGreater(_rates(done.stdout, "total")[0][0], 1000)
 
 
 class MidRun(unittest.TestCase):
     def change(self, change: str, shape: str) -> list[list[float]]:
-        """Both NICs at 200 Mb/s for 4 s; rank 0 applies `change` after 1.5 s."""
-        script = f"[ $RANK = 0 ] && (sleep 1.5; $RWLAB_PROGRAM set {change}) & exec {sys.executable} {kTraffic} 4 0 1"
+        """Both NICs at 200 Mb/s for 4 s; rank 0 applies `change` when it has told of two intervals."""
+        traffic = f"{sys.executable} {kTraffic} 4 0 1"
+        told = f'while read -r line; do echo "$line"; n=$((n + 1)); [ $n != 2 ] || $RWLAB_PROGRAM set {change}; done'
+        script = f"if [ $RANK = 0 ]; then {traffic} | {{ n=0; {told}; }}; else exec {traffic}; fi"
         done = lab("run", "--favour", "--rate", "200mbit", "--shape", shape, "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         rates = _rates(done.stdout, "interval")

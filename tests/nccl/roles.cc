@@ -3,9 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <thread>
-
 #include "tests/nccl/describe.h"
 #include "tests/nccl/failure.h"
 #include "tests/nccl/log_capture.h"
@@ -29,8 +26,8 @@ int rank_one(Channel& to_test, const std::string& scenario_text) {
   return 0;
 }
 
-// Posts a window on every comm, sleeps 5 s without a call, then takes its completions.
-int post_and_sleep(Channel& to_test, const std::string& scenario_text) {
+// Posts a window on every comm, makes no call until it is told to, then takes its completions.
+int post_and_wait(Channel& to_test, const std::string& scenario_text) {
   const Scenario scenario = Scenario::parse(scenario_text);
   const Library library(options().plugin);
   const auto net = library.net(scenario.version);
@@ -39,7 +36,7 @@ int post_and_sleep(Channel& to_test, const std::string& scenario_text) {
   for (auto& flow : rank.receives()) flow->post_window();
   for (auto& flow : rank.sends()) flow->post_window();
   to_test.send("posted");
-  std::this_thread::sleep_for(std::chrono::seconds(5));
+  to_test.receive();
   rank.run();
   to_test.barrier();
   rank.close();
@@ -121,7 +118,7 @@ int init_without_descriptors(Channel& to_test, const std::string&) {
 const std::map<std::string, Role>& roles() {
   static const std::map<std::string, Role> kRoles{
       {"rank_one", rank_one},
-      {"post_and_sleep", post_and_sleep},
+      {"post_and_wait", post_and_wait},
       {"stay", stay},
       {"leave_after_receiving", leave_after_receiving},
       {"leave_after_sending", leave_after_sending},

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/named_socket.h"
 
 namespace railweave::perf {
 namespace {
@@ -105,14 +106,9 @@ TEST(Meeting, ranks_with_different_ports_give_up_in_time_and_say_what_they_waite
 TEST(Meeting, two_of_the_same_rank_are_told_apart) {
   const std::uint16_t port = free_port();
   std::thread stranger([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    OwnedFd fd(::socket(AF_INET, SOCK_STREAM, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    Rendezvous same(0, std::move(fd));
+    auto connected = connect_to("127.0.0.1", port, std::chrono::seconds(20));
+    ASSERT_TRUE(connected.ok()) << connected.status().message();
+    Rendezvous same(0, std::move(*connected));
     EXPECT_TRUE(same.send("rank 0 of perf_tests").ok());
     (void)same.receive();
   });
