@@ -63,26 +63,26 @@ Result<Costs> measure(Group& group) {
 }
 
 std::mutex known_mutex;
-std::map<int, Costs> known;  // by number of ranks; guarded by known_mutex
+std::map<std::vector<int>, Costs> known;  // by the host of each rank; guarded by known_mutex
 
-std::optional<Costs> known_for(int ranks) {
+std::optional<Costs> known_for(const std::vector<int>& host_of) {
   const std::lock_guard lock(known_mutex);
-  const auto it = known.find(ranks);
+  const auto it = known.find(host_of);
   return it == known.end() ? std::nullopt : std::optional(it->second);
 }
 
 }  // namespace
 
-Result<Costs> agree_on_costs(Group& group, MeetingPlace& place) {
+Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vector<int>& host_of) {
   if (group.size() == 1) return Costs{};
-  const std::optional<Costs> cached = group.rank() == 0 ? known_for(group.size()) : std::nullopt;
+  const std::optional<Costs> cached = group.rank() == 0 ? known_for(host_of) : std::nullopt;
   RW_ASSIGN_OR_RETURN(const std::string told, place.agree("costs-known", cached ? to_text(*cached) : "measure"));
   if (told != "measure") return costs_from_text(told);
   RW_ASSIGN_OR_RETURN(const Costs measured, measure(group));
   RW_ASSIGN_OR_RETURN(const std::string text, place.agree("costs", to_text(measured)));
   RW_ASSIGN_OR_RETURN(const Costs costs, costs_from_text(text));
   const std::lock_guard lock(known_mutex);
-  known[group.size()] = costs;
+  known[host_of] = costs;
   return costs;
 }
 

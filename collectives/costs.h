@@ -1,8 +1,9 @@
 // What messages and reductions cost here, measured by rank 0 of a process's first group with the group's own operations, and
-// told to all: every rank plans by the same numbers. Cached for later groups of as many ranks.
+// told to all: every rank plans by the same numbers. Cached for later groups whose ranks lie on hosts in the same way.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "collectives/group.h"
 #include "collectives/meeting.h"
@@ -10,8 +11,8 @@
 
 namespace railweave::collectives {
 
-// Every rank calls it; takes tens of milliseconds the first time. Errors: of the group or the store.
-Result<Costs> agree_on_costs(Group& group, MeetingPlace& place);
+// Every rank calls it; takes tens of milliseconds the first time. `host_of`: see Problem::host_of. Errors: of the group or the store.
+Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vector<int>& host_of);
 
 std::string to_text(const Costs& costs);
 Result<Costs> costs_from_text(const std::string& text);

@@ -7,15 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/log.h"
 
 namespace railweave::collectives {
-
-EngineGroup::~EngineGroup() {
-  runner_->remove(*this);
-  fail(Status(Code::cancelled, Scope::engine, fmt::format("group '{}' was closed", options_.name)));
-  for (auto& callback : take_callbacks()) callback();
-}
 
 void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
   links_ = std::move(links);
@@ -41,7 +34,7 @@ std::shared_ptr<Ticket> EngineGroup::new_ticket() {
 
 WorkPtr EngineGroup::submit(Call call) {
   auto ticket = new_ticket();
-  if (const Status refused = check(call); !refused.ok()) {
+  if (const Status refused = runner_->forked() ? Runner::dead_after_fork() : check(call); !refused.ok()) {
     (void)ticket->finish(refused);  // nobody can have asked for a callback yet
     return ticket;
   }
@@ -54,8 +47,9 @@ WorkPtr EngineGroup::submit(Call call) {
   return ticket;
 }
 
-WorkPtr EngineGroup::submit(Message message, const Status& refused) {
+WorkPtr EngineGroup::submit(Message message, Status refused) {
   auto ticket = new_ticket();
+  if (runner_->forked()) refused = Runner::dead_after_fork();
   if (!refused.ok()) {
     (void)ticket->finish(refused);
     return ticket;
@@ -74,9 +68,12 @@ void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t 
   for (auto& callback : ticket.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
 }
 
-bool EngineGroup::busy() const { return !running_.empty() || !admission_.empty() || (messages_ && messages_->busy()); }
+bool EngineGroup::busy() const {
+  return !running_.empty() || !admission_.empty() || (messages_ && messages_->busy()) || !failing_.ok();
+}
 
 bool EngineGroup::advance() {
+  if (!failing_.ok()) return end_if_told();
   take_submissions();
   if (!failed_.ok()) return false;
   Status failure;
@@ -147,62 +144,6 @@ bool EngineGroup::run(Status& failed) {
   auto did = messages_->advance();
   if (!did.ok()) return failed = did.status(), moved;
   return moved || *did;
-}
-
-// A rank that was lost to another may owe us nothing just now: then only the store tells.
-Status EngineGroup::hear_of_losses(bool moved) {
-  if (!heard_.empty()) return Status(Code::remote, Scope::session, heard_);
-  if (moved || !busy()) {
-    quiet_since_ = TimePoint{};
-    return {};
-  }
-  const TimePoint t = now();
-  if (quiet_since_ == TimePoint{}) quiet_since_ = t;
-  if (asking_ || t - quiet_since_ < kAskEvery) return {};
-  quiet_since_ = t;
-  asking_ = true;
-  callbacks_.push_back([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->ask_for_losses();
-  });
-  return {};
-}
-
-// The store may take its time; only who asks waits for it.
-void EngineGroup::ask_for_losses() {
-  std::string why = place_.blamed();
-  const auto held = runner_->lock();
-  heard_ = std::move(why);
-  asking_ = false;
-}
-
-// Streams go first: after that nothing touches the callers' memory, and they may be told.
-void EngineGroup::fail(Status why) {
-  take_submissions();
-  if (!failed_.ok()) return;
-  if (why.code() != Code::cancelled || busy()) {
-    const std::string blamed = place_.blamed();
-    if (blamed.empty()) place_.blame(why.message());
-    if (!blamed.empty() && blamed != why.message()) why = Status(why.code(), why.scope(), blamed, why.system_errno());
-  }
-  failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, why.message()),
-                   why.system_errno());
-  if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
-  links_.reset();
-  for (Running& r : running_) finish(*r.ticket, failed_);
-  running_.clear();
-  if (messages_)
-    for (const auto& ticket : messages_->abandon()) finish(*ticket, failed_);
-  while (auto waiting = admission_.next()) finish(*waiting->ticket, failed_);
-}
-
-void EngineGroup::abort(const std::string& why) {
-  std::vector<std::function<void()>> callbacks;
-  {
-    const auto held = runner_->lock();
-    fail(Status(Code::cancelled, Scope::engine, why));
-    callbacks = take_callbacks();
-  }
-  for (auto& callback : callbacks) callback();
 }
 
 }  // namespace railweave::collectives

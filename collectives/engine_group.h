@@ -7,6 +7,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <future>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -64,6 +65,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
   static constexpr std::size_t kPromptBytes = 64 * KiB;
   static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
+  static constexpr Nanos kTellMost = std::chrono::seconds(2);         // then it ends though the store did not answer
 
   struct Submitted {
     std::shared_ptr<Ticket> ticket;
@@ -79,14 +81,17 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
 
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
-  WorkPtr submit(Message message, const Status& refused);
+  WorkPtr submit(Message message, Status refused);
   std::shared_ptr<Ticket> new_ticket();
   void take_submissions();
   Status start(Submitted submitted);
   bool run(Status& failed);
   Status hear_of_losses(bool moved);
-  void ask_for_losses();                   // without the lock
-  void fail(Status why);
+  void fail(Status why);                   // the first counts; ends once the others have been told
+  bool end_if_told();
+  void end(Status why);
+  std::shared_future<std::string> ask(std::function<std::string()> question);
+  bool is_answered() const;
   void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
 
   const std::shared_ptr<Runner> runner_;
@@ -106,9 +111,10 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::list<Running> running_;
   std::uint64_t issued_[kClasses] = {};
   Status failed_;                          // the first error sticks
+  Status failing_;                         // what it will be: the others are being told
+  TimePoint give_up_telling_{};
   TimePoint quiet_since_{};                // when something moved last, or the store was asked
-  bool asking_ = false;                    // somebody waits for the store's answer
-  std::string heard_;                      // its answer: who was lost
+  std::shared_future<std::string> answer_; // of the store: who was lost
   std::vector<std::function<void()>> callbacks_;
 };
 

@@ -41,34 +41,40 @@ Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
   return all;
 }
 
-}  // namespace
-
-Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options) {
-  if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
-    return Status(Code::invalid_argument, Scope::engine,
-                  fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
+Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, MeetingPlace& place, const Group::Options& options) {
   RW_ASSIGN_OR_RETURN(std::shared_ptr<Runner> runner, Runner::shared());
   Handle own;
   RW_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, engine->listen(0, own));
-  MeetingPlace place(store, options);
   RW_ASSIGN_OR_RETURN(Neighbours all, meet(place, options.rank, own));
   RW_TRY(place.begin());
   // Rank 0's environment and measurements decide for all.
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   RW_TRY(check_algorithm_choice(config.algorithms));
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
-  auto group = std::make_shared<EngineGroup>(std::move(runner), place, options, std::move(all.host_of));
+  auto group = std::make_shared<EngineGroup>(std::move(runner), place, options, all.host_of);
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.
   if (const Status met = group->barrier({})->wait(options.timeout); !met.ok())
-    return Status(met.code(), met.scope(), fmt::format("group '{}': the ranks found but did not reach each other: {}", options.name, met.message()),
+    return Status(met.code(), met.scope(),
+                  fmt::format("group '{}': the ranks found but did not reach each other: {}", options.name, met.message()),
                   met.system_errno());
-  RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place));
+  RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
-  place.tidy_up();
   return std::shared_ptr<Group>(std::move(group));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options) {
+  if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
+    return Status(Code::invalid_argument, Scope::engine,
+                  fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
+  MeetingPlace place(std::move(store), options);
+  auto group = come_together(std::move(engine), place, options);
+  place.tidy_up();  // after a failure too: whoever tries again must not find our listener that was
+  return group;
 }
 
 }  // namespace railweave::collectives

@@ -2,6 +2,7 @@
 //
 // Threads: a Group may be used from any thread; calls from several threads at once are taken in some order, which must be
 // the same on every rank. Operations return at once; they match in issue order and finish in any.
+// Fork: a group is dead in a child forked since, its calls and Works say so; the child may create groups on engines of its own.
 // Memory: input and output belong to the operation until its Work is done. Equal addresses are in place where the operation
 // allows it (see schedule/problem.h); any other overlap is refused.
 // Errors: a refused argument ends that Work alone (invalid_argument; the other ranks then wait for an operation that does not
@@ -63,7 +64,9 @@ class Group {
   };
   // Every rank calls it. Errors: timed_out (names the ranks that did not come), what the engine or the store said.
   static Result<std::shared_ptr<Group>> create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options);
-  virtual ~Group() = default;              // unfinished operations end as cancelled; waits for nobody
+  // Unfinished operations end as cancelled. Waits for no other rank; the last group of a process waits until the store has
+  // heard what its groups had to tell.
+  virtual ~Group() = default;
 
   virtual int rank() const = 0;
   virtual int size() const = 0;
@@ -92,7 +95,7 @@ class Group {
   virtual WorkPtr send(const void* data, std::size_t bytes, int to, std::uint32_t tag = 0, Hints hints = {}) = 0;
   virtual WorkPtr recv(void* data, std::size_t capacity_bytes, int from, std::uint32_t tag = 0, Hints hints = {}) = 0;
 
-  // Ends every unfinished operation as cancelled; the other ranks are told. Any thread.
+  // Ends every unfinished operation as cancelled; the other ranks are told: waits for the store, two seconds at most. Any thread.
   virtual void abort(const std::string& why) = 0;
 };
 

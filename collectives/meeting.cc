@@ -60,8 +60,11 @@ void MeetingPlace::tidy_up() {
   told_.clear();
 }
 
-void MeetingPlace::blame(const std::string& why) {
-  if (blamed().empty()) (void)store_->set(key("lost"), life_ + why);
+std::string MeetingPlace::blame(const std::string& why) const {
+  const std::string before = blamed();
+  if (!before.empty()) return before;
+  (void)store_->set(key("lost"), life_ + why);
+  return why;
 }
 
 std::string MeetingPlace::blamed() const {

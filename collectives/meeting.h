@@ -20,12 +20,12 @@ class MeetingPlace {
   Result<std::string> agree(const std::string& key, const std::string& value);
   // Draws what tells this group from others of its name, and takes away what they left.
   Status begin();
-  // All are through with exchange() and agree(): what we told is taken out of the store.
+  // All are through with exchange() and agree(), or we gave up: what we told is taken out of the store.
   void tidy_up();
 
-  // The first of the group to notice a loss tells the others who is to blame. The key, NAME/lost, outlives the group: nobody can
+  // The first of the group to notice a loss tells the others who is to blame; answers what the first said. Any thread. The key, NAME/lost, outlives the group: nobody can
   // know that all the others have asked. There is one of a name at most, and the next group of that name takes it away.
-  void blame(const std::string& why);
+  std::string blame(const std::string& why) const;
   // What somebody said, or empty. One question to the store, without waiting for somebody to say something. Any thread.
   std::string blamed() const;
 

@@ -1,12 +1,12 @@
 #include "collectives/runner.h"
 
 #include <sched.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <system_error>
 
 #include "base/clock.h"
+#include "base/error.h"
+#include "collectives/quiet_thread.h"
 
 namespace railweave::collectives {
 namespace {
@@ -38,26 +38,40 @@ class Patience {
 
 }  // namespace
 
-Result<std::shared_ptr<Runner>> Runner::shared() {
-  static std::mutex mutex;
-  static std::weak_ptr<Runner> known;
-  const std::lock_guard lock(mutex);
-  if (auto runner = known.lock()) return runner;
-  std::shared_ptr<Runner> runner(new Runner());
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the application's threads
-  Status status;
-  try {
-    runner->thread_ = std::thread(&Runner::loop, runner->bell_, std::weak_ptr(runner));
-    pthread_setname_np(runner->thread_.native_handle(), "railweave-coll");
-  } catch (const std::system_error& e) {
-    status = Status(Code::exhausted, Scope::engine, std::string("cannot start a thread: ") + e.what(), e.code().value());
+// Of one process: a forked child has its own, since fork may have caught the parent's threads inside this mutex, too.
+struct Runner::Known {
+  const Birthplace birthplace;
+  std::mutex mutex;
+  std::weak_ptr<Runner> runner;            // guarded by mutex
+  Known* parents = nullptr;                // of no use any more, and never destroyed
+};
+
+Runner::Known& Runner::known() {
+  static std::atomic<Known*> latest{nullptr};
+  Known* there = latest.load(std::memory_order_acquire);
+  while (there == nullptr || there->birthplace.left()) {
+    auto fresh = std::make_unique<Known>();
+    fresh->parents = there;
+    if (latest.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!status.ok()) return status;
-  known = runner;
+  return *there;
+}
+
+Result<std::shared_ptr<Runner>> Runner::shared() {
+  Known& place = known();
+  const std::lock_guard lock(place.mutex);
+  if (auto runner = place.runner.lock()) return runner;
+  std::shared_ptr<Runner> runner(new Runner(), [](Runner* r) {
+    if (!r->forked()) delete r;  // its threads live in the parent only
+  });
+  RW_TRY(runner->errands_.start());
+  RW_TRY(start_quietly(runner->thread_, "railweave-coll", [bell = runner->bell_, weak = std::weak_ptr(runner)] { loop(bell, weak); }));
+  place.runner = runner;
   return runner;
+}
+
+Status Runner::dead_after_fork() {
+  return Status(Code::internal, Scope::engine, "this process was forked: the groups it was forked with live in the parent only");
 }
 
 Runner::~Runner() {
@@ -93,7 +107,7 @@ void Runner::submitted(bool promptly) {
   bell_->rung.notify_one();
 }
 
-Runner::Pass Runner::pass() {
+Runner::Pass Runner::pass(bool waits) {
   std::vector<std::function<void()>> callbacks;
   bool moved = false, busy = false;
   {
@@ -107,21 +121,28 @@ Runner::Pass Runner::pass() {
     }
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
   }
+  if (callbacks.empty()) return moved ? Pass::moved : Pass::idle;
+  // Whoever is in a callback drives nobody: meanwhile the thread does.
+  if (waits) bell_->waiters.fetch_sub(1, std::memory_order_relaxed);
   for (auto& callback : callbacks) callback();
+  if (waits) bell_->waiters.fetch_add(1, std::memory_order_relaxed);
   return moved ? Pass::moved : Pass::idle;
 }
 
-void Runner::drive_once() { (void)pass(); }
+void Runner::drive_once() {
+  if (!forked()) (void)pass(false);
+}
 
 bool Runner::drive_until(const std::function<bool()>& over, TimePoint deadline) {
   if (over()) return true;
+  if (forked()) return false;
   bell_->waiters.fetch_add(1, std::memory_order_relaxed);
   const Nanos submitted_at(bell_->submitted_at_ns.load(std::memory_order_relaxed));
   bell_->waits_soon.store(now().time_since_epoch() - submitted_at < kSoon, std::memory_order_relaxed);
   Patience patience;
   bool done = false;
   for (int turns = 1; !done; ++turns) {
-    const Pass p = pass();
+    const Pass p = pass(true);
     done = over();
     if (done || (turns % 16 == 0 && now() >= deadline)) break;
     p == Pass::moved ? patience.moved() : patience.idle();
@@ -135,7 +156,7 @@ void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
   while (bell->wait()) {
     const std::shared_ptr<Runner> runner = weak.lock();
     if (!runner) return;
-    runner->pass() == Pass::moved ? patience.moved() : patience.idle();
+    runner->pass(false) == Pass::moved ? patience.moved() : patience.idle();
   }
 }
 

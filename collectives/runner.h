@@ -1,7 +1,9 @@
 // Drives every group of the process: whoever waits does, one at a time, and one thread when nobody waits.
 //
-// Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network under it.
+// Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network or a store under it.
 // The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group.
+// Errands: on a thread of their own, which lives as long; they may wait, and hold up nothing but each other.
+// Fork: the parent's runner is dead in a child, where shared() makes another.
 #pragma once
 
 #include <atomic>
@@ -13,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/birthplace.h"
+#include "collectives/errands.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 
@@ -47,6 +51,11 @@ class Runner {
   void submitted(bool promptly);
   // Drives until `over` or the deadline: what it said last. Must not be called from a callback.
   bool drive_until(const std::function<bool()>& over, TimePoint deadline);
+  // For what may take its time. All are done before the last holder of the runner is gone.
+  void send_on_errand(std::function<void()> errand) { errands_.add(std::move(errand)); }
+  // True in a child forked since: driving does nothing there, and nothing else may be called.
+  bool forked() const { return birthplace_.left(); }
+  static Status dead_after_fork();         // what calls answer there
   // One pass, unless somebody else is at it.
   void drive_once();
   // For what must not meet a pass.
@@ -70,9 +79,13 @@ class Runner {
 
   Runner() : bell_(std::make_shared<Bell>()) {}
   enum class Pass { moved, idle, elsewhere };
-  Pass pass();
+  struct Known;
+  static Known& known();
+  Pass pass(bool waits);                     // `waits`: counted in Bell::waiters
   static void loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> runner);
 
+  const Birthplace birthplace_;
+  Errands errands_;
   std::mutex driving_;
   std::vector<Driven*> driven_;              // guarded by driving_
   const std::shared_ptr<Bell> bell_;

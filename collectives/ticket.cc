@@ -8,13 +8,19 @@ namespace railweave::collectives {
 
 bool Ticket::test() {
   if (!over()) runner_->drive_once();
-  return over();
+  return over() || runner_->forked();
+}
+
+Status Ticket::status() const {
+  if (over()) return status_;
+  return runner_->forked() ? Runner::dead_after_fork() : Status();
 }
 
 Status Ticket::wait(Nanos timeout) {
   const TimePoint start = now();
   const TimePoint deadline = timeout > TimePoint::max() - start ? TimePoint::max() : start + timeout;
   if (runner_->drive_until([this] { return over(); }, deadline)) return status_;
+  if (runner_->forked()) return Runner::dead_after_fork();
   return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
 }
 
@@ -23,6 +29,7 @@ void Ticket::abort() {
 }
 
 void Ticket::when_over(std::function<void(const Status&)> callback) {
+  if (runner_->forked()) return callback(status());
   {
     const std::lock_guard lock(mutex_);
     if (!over()) return callbacks_.push_back(std::move(callback));

@@ -23,7 +23,7 @@ class Ticket final : public Work {
   Status wait(Nanos timeout) override;
   void abort() override;
   void when_over(std::function<void(const Status&)> callback) override;
-  Status status() const override { return over() ? status_ : Status(); }
+  Status status() const override;
   int source() const override { return over() ? source_ : -1; }
   std::size_t bytes() const override { return over() ? bytes_ : 0; }
 

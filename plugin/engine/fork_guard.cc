@@ -12,14 +12,12 @@ namespace {
 
 constexpr int kDescriptors = 65536;
 std::atomic<std::uint64_t> guarded[kDescriptors / 64];
-std::atomic<std::uint32_t> generation{0};
 
 void close_all_in_child() {
   for (int word = 0; word < kDescriptors / 64; ++word) {
     std::uint64_t bits = guarded[word].exchange(0, std::memory_order_relaxed);
     for (; bits != 0; bits &= bits - 1) close(word * 64 + __builtin_ctzll(bits));
   }
-  generation.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::once_flag installed;
@@ -34,8 +32,6 @@ void guard_descriptor(int fd) {
 void release_descriptor(int fd) {
   if (fd >= 0 && fd < kDescriptors) guarded[fd / 64].fetch_and(~(std::uint64_t{1} << (fd % 64)), std::memory_order_relaxed);
 }
-
-std::uint32_t fork_generation() { return generation.load(std::memory_order_relaxed); }
 
 Status dead_after_fork() {
   return Status(Code::internal, Scope::engine, "this process was forked: the engine it was forked with lives in the parent only");

@@ -5,8 +5,7 @@
 // Threads: any.
 #pragma once
 
-#include <cstdint>
-
+#include "base/birthplace.h"
 #include "railweave/status.h"
 
 namespace railweave::engine {
@@ -15,18 +14,6 @@ namespace railweave::engine {
 void guard_descriptor(int fd);
 // Call before closing it.
 void release_descriptor(int fd);
-
-// Grows by one in each forked child.
-std::uint32_t fork_generation();
-
-// Remembers which process it was made in.
-class Birthplace {
- public:
-  bool left() const { return fork_generation() != generation_; }  // true in a child forked since
-
- private:
-  const std::uint32_t generation_ = fork_generation();
-};
 
 // What a dead engine's calls answer.
 Status dead_after_fork();

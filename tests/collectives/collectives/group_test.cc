@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <thread>
 
 #include "ranks.h"
@@ -78,6 +79,23 @@ TEST(Group, create__names_the_ranks_that_do_not_come) {
   auto group = Group::create(*engine, store, {"lonely", 1, 4, 100ms});
   ASSERT_FALSE(group.ok());
   EXPECT_NE(group.status().message().find("rank 0, 2, 3 did not come"), std::string::npos) << group.status().message();
+}
+
+TEST(Group, create__leaves_nothing_behind_when_it_fails) {
+  Folder folder;
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+  Config config;
+  config.interfaces = "=lo";
+  config.stats_dir.clear();
+  auto engine = Engine::start(config);
+  ASSERT_TRUE(engine.ok());
+  for (const int rank : {1, 0, 1}) {
+    auto group = Group::create(*engine, store, {"lonely", rank, 2, 100ms});
+    ASSERT_FALSE(group.ok());
+    const std::string expected = "rank " + std::to_string(1 - rank) + " did not come";
+    EXPECT_NE(group.status().message().find(expected), std::string::npos) << group.status().message();
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  }
 }
 
 TEST(Group, rank_that_leaves__is_named_everywhere_soon) {

@@ -1,12 +1,14 @@
 // What ranks tell each other about losses by way of the store.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
 #include "collectives/group.h"
 #include "ranks.h"
 
@@ -74,6 +76,51 @@ TEST(Losses, a_store_that_hangs__holds_up_no_other_group) {
   store->let_go();
   alone->abort();
   EXPECT_NE(outcome(alone), "ok");
+}
+
+TEST(Losses, a_store_that_hangs__holds_up_nobody_who_waits_for_another_group) {
+  Ranks ranks(2);
+  const auto store = std::make_shared<HangingStore>(ranks.store_folder());
+  auto stuck = ranks.another("stuck", store);
+  ASSERT_TRUE(stuck[0] && stuck[1]);
+  std::atomic<bool> over{false};
+  std::thread rescuer([&] {
+    for (int i = 0; i < 2000 && !over; ++i) std::this_thread::sleep_for(10ms);
+    store->let_go();
+  });
+  store->hang();
+  const auto alone = stuck[0]->barrier();
+  const auto other = ranks.group(0).barrier();
+  const TimePoint start = now();
+  EXPECT_EQ(other->wait(2s).code(), Code::timed_out);  // while it drives, the store is asked for the other group
+  EXPECT_LT(now() - start, Nanos(15s));
+  over = true;
+  rescuer.join();
+  alone->abort();
+  other->abort();
+}
+
+TEST(Losses, a_store_that_hangs_while_a_group_fails__holds_up_neither_it_nor_another) {
+  Ranks ranks(2);
+  const auto store = std::make_shared<HangingStore>(ranks.store_folder());
+  auto failing = ranks.another("failing", store);
+  ASSERT_TRUE(failing[0] && failing[1]);
+  const auto alone = failing[0]->barrier();
+  store->hang();
+  failing[1].reset();
+  EXPECT_TRUE(store->wait_until_asked());
+  ranks.run([&](int, Group& group) {
+    for (int k = 0; k < 20; ++k) ASSERT_EQ(sum_ones(group), "ok");
+  });
+  EXPECT_NE(outcome(alone, 20s).find("rank 1 is lost"), std::string::npos) << outcome(alone, 0s);
+  store->let_go();
+}
+
+TEST(Losses, a_rank_that_aborts_while_nothing_is_under_way__tells_the_others) {
+  Ranks ranks(2);
+  ranks.group(0).abort("enough of this");
+  const std::string said = outcome(ranks.group(1).barrier());
+  EXPECT_NE(said.find("enough of this"), std::string::npos) << said;
 }
 
 TEST(Losses, what_a_failed_group_leaves__the_next_of_its_name_takes_away) {

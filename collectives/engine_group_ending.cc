@@ -1,0 +1,107 @@
+// How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked by
+// errands: here nobody waits for it but abort(), for a while and without the lock.
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collectives/engine_group.h"
+
+namespace railweave::collectives {
+
+EngineGroup::~EngineGroup() {
+  if (runner_->forked()) return;
+  runner_->remove(*this);
+  take_submissions();
+  if (failed_.ok()) {
+    const Status closed(Code::cancelled, Scope::engine, fmt::format("group '{}' was closed", options_.name));
+    if (failing_.ok() && busy()) (void)ask([place = place_, said = closed.message()] { return place.blame(said); });
+    end(failing_.ok() ? closed : failing_);
+  }
+  for (auto& callback : take_callbacks()) callback();
+}
+
+std::shared_future<std::string> EngineGroup::ask(std::function<std::string()> question) {
+  auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(question));
+  std::shared_future<std::string> answer(task->get_future());
+  runner_->send_on_errand([task] { (*task)(); });
+  return answer;
+}
+
+bool EngineGroup::is_answered() const {
+  return answer_.valid() && answer_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+// ------------------------------------------------------------------------------------------------- under the runner's lock
+
+// A rank that was lost to another may owe us nothing just now: then only the store tells.
+Status EngineGroup::hear_of_losses(bool moved) {
+  if (is_answered()) {
+    const std::string heard = std::exchange(answer_, {}).get();
+    if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
+  }
+  if (moved || !busy()) {
+    quiet_since_ = TimePoint{};
+    return {};
+  }
+  const TimePoint t = now();
+  if (quiet_since_ == TimePoint{}) quiet_since_ = t;
+  if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
+  quiet_since_ = t;
+  answer_ = ask([place = place_] { return place.blamed(); });
+  return {};
+}
+
+// From here on the group stands still. The others are told before our streams end, or they would only learn that we are gone.
+void EngineGroup::fail(Status why) {
+  if (!failed_.ok() || !failing_.ok()) return;
+  failing_ = std::move(why);
+  give_up_telling_ = now() + kTellMost;
+  answer_ = ask([place = place_, said = failing_.message()] { return place.blame(said); });
+}
+
+bool EngineGroup::end_if_told() {
+  if (!is_answered() && now() < give_up_telling_) return false;
+  end(std::exchange(failing_, {}));
+  return true;
+}
+
+// Streams go first: after that nothing touches the callers' memory, and they may be told.
+void EngineGroup::end(Status why) {
+  take_submissions();
+  const std::string began = is_answered() ? answer_.get() : "";
+  const std::string& said = began.empty() ? why.message() : began;
+  failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, said), why.system_errno());
+  failing_ = {};
+  if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
+  links_.reset();
+  for (Running& r : running_) finish(*r.ticket, failed_);
+  running_.clear();
+  if (messages_)
+    for (const auto& ticket : messages_->abandon()) finish(*ticket, failed_);
+  while (auto waiting = admission_.next()) finish(*waiting->ticket, failed_);
+}
+
+// ------------------------------------------------------------------------------------------------------------- any thread
+
+void EngineGroup::abort(const std::string& why) {
+  if (runner_->forked()) return;
+  std::shared_future<std::string> told;
+  {
+    const auto held = runner_->lock();
+    fail(Status(Code::cancelled, Scope::engine, why));
+    if (failing_.ok()) return;
+    told = answer_;
+  }
+  told.wait_for(kTellMost);
+  std::vector<std::function<void()>> callbacks;
+  {
+    const auto held = runner_->lock();
+    if (!failing_.ok()) end(std::exchange(failing_, {}));
+    callbacks = take_callbacks();
+  }
+  for (auto& callback : callbacks) callback();
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,31 @@
+#include "collectives/costs.h"
+
+#include <gtest/gtest.h>
+
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using collectives::Group;
+using collectives::MeetingPlace;
+
+TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
+  Ranks ranks(3);
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(ranks.store_folder()));
+  // What rank 0 says to `layout`: costs that are known, or that they are to be measured.
+  const auto told = [&](const std::string& name, const std::vector<int>& layout) {
+    ranks.run([&](int rank, Group& group) {
+      MeetingPlace place(store, {name, rank, group.size(), std::chrono::seconds(20)});
+      const auto costs = collectives::agree_on_costs(group, place, layout);
+      EXPECT_TRUE(costs.ok()) << costs.status().message();
+    });
+    return *store->get(name + "/costs-known", Nanos(0));
+  };
+  EXPECT_EQ(told("first", {0, 1, 1}), "measure");
+  EXPECT_EQ(told("other", {0, 0, 1}), "measure");
+  EXPECT_NE(told("again", {0, 1, 1}), "measure");
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test
