@@ -126,7 +126,15 @@ def check_generated(root, page, program):
         yield f"{page}:1: differs from what its program prints; run: {Path(program).name} > {page}"
 
 
-CHECKS = {"layers": check_layers, "patterns": check_patterns, "names": check_names, "sizes": check_sizes}
+def check_mutants(root):
+    for patch in sorted((root / "tests" / "mutants").glob("*.patch")):
+        tried = subprocess.run(["git", "apply", "--check", str(patch)], cwd=root, capture_output=True, text=True)
+        if tried.returncode != 0:
+            yield f"{patch.relative_to(root)}:1: applies no more ({tried.stderr.splitlines()[0]}); make it again"
+
+
+CHECKS = {"layers": check_layers, "patterns": check_patterns, "names": check_names, "sizes": check_sizes,
+          "mutants": check_mutants}
 
 
 def main():

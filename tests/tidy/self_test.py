@@ -89,6 +89,11 @@ class TidyTest(unittest.TestCase):
         self.expect("names", {"plugin/helpers/a.h": ""}, "plugin/helpers/a.h:1")
         self.expect("names", {"plugin/base/OwnedFd.h": ""}, "plugin/base/OwnedFd.h:1: C++ files are named")
 
+    def test_mutants_apply(self):
+        patch = "Pitfall: none\n\n--- a/x.cc\n+++ b/x.cc\n@@ -1 +1 @@\n-int a;\n+int b;\n"
+        self.expect("mutants", {"x.cc": "int a;\n", "tests/mutants/1.patch": patch})
+        self.expect("mutants", {"x.cc": "int c;\n", "tests/mutants/1.patch": patch}, "tests/mutants/1.patch:1: applies no more")
+
     def test_sizes(self):
         body = "  step();\n" * (rules.FUNCTION_LINES_MAX - 1)
         self.expect("sizes", {"a.cc": "void f() {\n" + body + "}\n"}, "a.cc:1: f has 76 lines")
