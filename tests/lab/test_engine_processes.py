@@ -44,10 +44,12 @@ class Sharing(EngineTest):
     def test_sixty_four_comms_use_the_sockets_of_one(self) -> None:
         sockets = []
         for comms in ("1", "64"):
-            outcome = self.assert_works(net_perf(_TWO, "--comms", comms, "--size", "64K", "--bytes", "256K"))
+            # Long enough that the other dials of the beginning have ended.
+            outcome = self.assert_works(net_perf(_TWO, "--comms", comms, "--size", "64K", "--duration", "1"))
             self.assertEqual(_ALIGNED, outcome.pairs(), str(outcome))
             sockets.append([rank["sockets"] for rank in outcome.result["ranks"]])
-        self.assertEqual(sockets[0], sockets[1])
+        for one, many in zip(*sockets):
+            self.assertLessEqual(many, one, sockets)
 
     def test_a_sleeping_child_holds_no_connection(self) -> None:
         """Rank 0 forks a child that outlives it, then is killed: with the child holding its sockets, rank 1 would never
