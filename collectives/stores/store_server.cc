@@ -3,18 +3,17 @@
 #include <errno.h>
 #include <fmt/core.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/named_socket.h"
+#include "collectives/quiet_thread.h"
 
 namespace railweave::collectives {
 
@@ -24,17 +23,7 @@ Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host,
   OwnedFd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop) return system_error(Scope::engine, "eventfd");
   std::unique_ptr<StoreServer> server(new StoreServer(std::move(listener), std::move(stop), served));
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the application's threads
-  Status status;
-  try {
-    server->thread_ = std::thread([s = server.get()] { s->loop(); });
-  } catch (const std::system_error& e) {
-    status = Status(Code::exhausted, Scope::engine, std::string("cannot start the store's thread: ") + e.what());
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!status.ok()) return status;
+  RW_TRY(start_quietly(server->thread_, "railweave-store", [s = server.get()] { s->loop(); }));
   return server;
 }
 

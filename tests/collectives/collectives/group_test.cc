@@ -68,13 +68,17 @@ TEST(Group, when_over__called_once_also_without_anyone_who_waits) {
   EXPECT_EQ(called, 22);
 }
 
-TEST(Group, create__names_the_ranks_that_do_not_come) {
-  Folder folder;
-  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+Result<std::shared_ptr<Engine>> engine_on_loopback() {
   Config config;
   config.interfaces = "=lo";
   config.stats_dir.clear();
-  auto engine = Engine::start(config);
+  return Engine::start(config);
+}
+
+TEST(Group, create__names_the_ranks_that_do_not_come) {
+  Folder folder;
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+  auto engine = engine_on_loopback();
   ASSERT_TRUE(engine.ok());
   auto group = Group::create(*engine, store, {"lonely", 1, 4, 100ms});
   ASSERT_FALSE(group.ok());
@@ -84,10 +88,7 @@ TEST(Group, create__names_the_ranks_that_do_not_come) {
 TEST(Group, create__leaves_nothing_behind_when_it_fails) {
   Folder folder;
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
-  Config config;
-  config.interfaces = "=lo";
-  config.stats_dir.clear();
-  auto engine = Engine::start(config);
+  auto engine = engine_on_loopback();
   ASSERT_TRUE(engine.ok());
   for (const int rank : {1, 0, 1}) {
     auto group = Group::create(*engine, store, {"lonely", rank, 2, 100ms});
