@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <thread>
 
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/pair.h"
@@ -27,6 +28,18 @@ int sockets_of_this_process() {
   return count;
 }
 
+/// Sockets when the dials of the beginning, which go on beside the first messages, are over.
+int settled_sockets() {
+  int count = sockets_of_this_process();
+  for (int unchanged = 0, looks = 0; unchanged < 20 && looks < 500; ++looks) {
+    std::this_thread::sleep_for(10ms);
+    const int now = sockets_of_this_process();
+    unchanged = now == count ? unchanged + 1 : 0;
+    count = now;
+  }
+  return count;
+}
+
 std::size_t resident_bytes() {
   std::size_t total_pages = 0, resident_pages = 0;
   std::ifstream("/proc/self/statm") >> total_pages >> resident_pages;
@@ -46,7 +59,7 @@ int sockets_with(int version, int comms) {
   Rank rank(*net, scenario, 0);
   rank.connect(peer.channel());
   rank.run();
-  const int sockets = sockets_of_this_process();
+  const int sockets = settled_sockets();
   peer.channel().barrier();
   rank.close();
   peer.expect_exit();
