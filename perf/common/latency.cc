@@ -1,5 +1,7 @@
 #include "common/latency.h"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>

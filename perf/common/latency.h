@@ -1,7 +1,7 @@
 // Round-trip times: every sample is kept, so percentiles are exact.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "railweave/units.h"

@@ -1,6 +1,7 @@
 #include "common/load_options.h"
 
 #include <fmt/core.h>
+#include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "common/sizes.h"

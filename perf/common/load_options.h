@@ -1,13 +1,16 @@
 // The part of the command line that both programs have: which load, how long, how it is measured.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "common/rank_pair.h"
 #include "common/timed_block.h"
 #include "railweave/status.h"
+
+namespace CLI {
+class App;
+}
 
 namespace railweave::perf {
 

@@ -1,6 +1,8 @@
 // main() of a program of two ranks.
 #pragma once
 
+#include <CLI/CLI.hpp>
+
 #include <errno.h>
 
 #include <exception>

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <CLI/CLI.hpp>
 
 #include "base/error.h"
 #include "common/console.h"

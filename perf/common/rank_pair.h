@@ -2,12 +2,15 @@
 // environment, or forked here.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "common/rendezvous.h"
+
+namespace CLI {
+class App;
+}
 
 namespace railweave::perf {
 

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdio>
 #include <ctime>

@@ -1,7 +1,7 @@
 // From two ranks' own figures to one result, one document, one table (docs/perf.md has the schema).
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

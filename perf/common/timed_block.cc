@@ -1,5 +1,7 @@
 #include "common/timed_block.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cassert>
 
 namespace railweave::perf {

@@ -1,6 +1,7 @@
 // copy_bound: how fast two processes of a machine can each copy the same number of bytes at once. What collectives
 // among ranks of one host may be held against: every byte is copied at least once.
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <cstring>
 

@@ -1,6 +1,7 @@
 #include "info/host_report.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/config_table.h"
 #include "discovery/address_choice.h"

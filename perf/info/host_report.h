@@ -1,7 +1,7 @@
 // What discovery makes of this host under the present environment.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

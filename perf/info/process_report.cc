@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/stats/stats_json.h"
 #include "info/text_table.h"
@@ -24,9 +25,10 @@ std::string rails_text(const EngineStats& stats) {
 std::string lanes_text(const SessionStats& session) {
   TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT"});
   for (const LaneStats& lane : session.lanes) {
-    table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.local_address, lane.remote_address, size_text(double(lane.bytes_sent)),
-               size_text(double(lane.bytes_received)), size_text(double(lane.outstanding_bytes)),
-               std::to_string(lane.retransmits), lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",
+    table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.local_address, lane.remote_address,
+               size_text(double(lane.bytes_sent)), size_text(double(lane.bytes_received)),
+               size_text(double(lane.outstanding_bytes)), std::to_string(lane.retransmits),
+               lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",
                lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-"});
   }
   return table.text();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <time.h>
+#include <nlohmann/json.hpp>
+
 #include <cstdio>
 #include <map>
 

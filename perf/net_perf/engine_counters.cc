@@ -1,6 +1,7 @@
 #include "net_perf/engine_counters.h"
 
 #include <unistd.h>
+#include <nlohmann/json.hpp>
 
 #include "engine/stats/stats_client.h"
 #include "engine/stats/stats_socket.h"

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <nlohmann/json.hpp>
 
 #include <fstream>
 

@@ -1,7 +1,7 @@
 // A file, from rank 0 to rank 1 over one comm, checked by SHA-256.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "net_perf/rank_run.h"
 

@@ -1,6 +1,8 @@
 // net_perf: drives any NCCL net plugin between two ranks by its C tables, as NCCL's proxy does, and measures.
 
 #include "base/error.h"
+
+#include <nlohmann/json.hpp>
 #include "common/console.h"
 #include "common/machine.h"
 #include "common/program.h"

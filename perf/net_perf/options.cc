@@ -1,5 +1,7 @@
 #include "net_perf/options.h"
 
+#include <CLI/CLI.hpp>
+
 #include <filesystem>
 
 #include "base/error.h"

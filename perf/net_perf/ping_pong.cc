@@ -1,5 +1,7 @@
 #include "net_perf/ping_pong.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "common/idle.h"

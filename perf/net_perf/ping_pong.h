@@ -1,7 +1,7 @@
 // Round-trip times: one comm each way, receives posted ahead as NCCL does, one thread per process.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "net_perf/rank_run.h"
 

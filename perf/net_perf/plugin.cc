@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <strings.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdarg>
 #include <cstdio>

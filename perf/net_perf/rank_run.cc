@@ -1,5 +1,7 @@
 #include "net_perf/rank_run.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "common/machine.h"
 #include "common/report.h"

@@ -1,7 +1,7 @@
 // What every kind of run shares: the rank's entry in the report, and joining both ranks' entries into a RESULT.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "common/rendezvous.h"
 #include "net_perf/engine_counters.h"

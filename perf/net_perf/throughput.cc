@@ -1,5 +1,7 @@
 #include "net_perf/throughput.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "common/report.h"
 

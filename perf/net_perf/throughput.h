@@ -1,7 +1,7 @@
 // Throughput over comms: for a duration, or with an equal number of bytes for each.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "net_perf/rank_run.h"
 

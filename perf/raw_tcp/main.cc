@@ -1,5 +1,7 @@
 // raw_tcp: what plain TCP sockets can do here, polled and never blocked on: the yardstick for net_perf.
 #include "base/error.h"
+
+#include <nlohmann/json.hpp>
 #include "common/machine.h"
 #include "common/program.h"
 #include "common/report.h"

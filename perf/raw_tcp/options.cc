@@ -1,5 +1,7 @@
 #include "raw_tcp/options.h"
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.h"
 #include "common/sizes.h"
 

@@ -1,6 +1,7 @@
 #include "raw_tcp/ping_pong.h"
 
 #include <sys/socket.h>
+#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 // Round-trip times over one socket, one spinning thread per process.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "common/rail_list.h"
 #include "common/rendezvous.h"

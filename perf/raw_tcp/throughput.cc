@@ -1,6 +1,7 @@
 #include "raw_tcp/throughput.h"
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

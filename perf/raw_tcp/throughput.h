@@ -1,7 +1,7 @@
 // Throughput over a set of rails: one socket each way and rail, all polled by one thread per process.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "common/rail_list.h"

@@ -1,6 +1,7 @@
 #include "common/latency.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace railweave::perf {
 namespace {

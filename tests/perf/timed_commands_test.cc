@@ -1,6 +1,7 @@
 #include "common/timed_commands.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace railweave::perf {
 namespace {

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "engine/stats/stats_client.h"
 #include "engine/stats/stats_server.h"
