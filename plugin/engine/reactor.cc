@@ -1,7 +1,6 @@
 #include "engine/reactor.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/signals_blocked.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
@@ -23,22 +23,6 @@ namespace {
 
 constexpr int kEventsPerTurn = 64;
 constexpr int kIdleMsMax = 60'000;
-
-// Signals belong to the program's own threads: one that starts under this has them all blocked.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // What finds no memory is told and given up: nothing may leave the thread, it is in somebody else's program.
 template <class Callback>
