@@ -15,8 +15,8 @@ EngineGroup::~EngineGroup() {
   runner_->remove(*this);
   take_submissions();
   if (failed_.ok()) {
-    const Status closed(Code::cancelled, Scope::engine, fmt::format("group '{}' was closed", options_.name));
-    if (failing_.ok() && busy()) (void)ask([place = place_, said = closed.message()] { return place.blame(said); });
+    const Status closed(Code::cancelled, Scope::engine, fmt::format("rank {} closed its group '{}'", options_.rank, options_.name));
+    if (failing_.ok() && busy()) (void)ask([place = place_, closed] { return place.blame(closed); });
     end(failing_.ok() ? closed : failing_);
   }
   for (auto& callback : take_callbacks()) callback();
@@ -58,7 +58,7 @@ void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
   failing_ = std::move(why);
   give_up_telling_ = now() + kTellMost;
-  answer_ = ask([place = place_, said = failing_.message()] { return place.blame(said); });
+  answer_ = ask([place = place_, failing = failing_] { return place.blame(failing); });
 }
 
 bool EngineGroup::end_if_told() {
@@ -90,7 +90,7 @@ void EngineGroup::abort(const std::string& why) {
   std::shared_future<std::string> told;
   {
     const auto held = runner_->lock();
-    fail(Status(Code::cancelled, Scope::engine, why));
+    fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}", options_.rank, why)));
     if (failing_.ok()) return;
     told = answer_;
   }

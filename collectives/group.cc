@@ -20,8 +20,11 @@ struct Neighbours {
   std::vector<int> host_of;                // see Problem::host_of
 };
 
+constexpr std::string_view kKeeps = " keeps the store";
+
 // Every rank's listener, and the lowest rank of its host.
 Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
+  RW_TRY(place.arrive());
   RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
   RW_ASSIGN_OR_RETURN(const std::vector<std::string> told,
                       place.exchange("rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
@@ -34,9 +37,12 @@ Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
     std::memcpy(all.handles.emplace_back().data(), theirs.data(), kHandleBytes);
     if (r < lowest && HostProof::open(theirs.substr(kHandleBytes))) lowest = r;
   }
-  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_told, place.exchange("host", std::to_string(lowest)));
+  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_told, place.exchange("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
   std::vector<int> lowest_of;
-  for (const std::string& text : lowest_told) lowest_of.push_back(std::atoi(text.c_str()));
+  for (const std::string& text : lowest_told) {
+    if (text.ends_with(kKeeps)) place.store_kept_by(int(lowest_of.size()));
+    lowest_of.push_back(std::atoi(text.c_str()));
+  }
   all.host_of = number_hosts(lowest_of);
   return all;
 }

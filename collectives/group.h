@@ -39,7 +39,8 @@ class Work {
   virtual ~Work() = default;
   // Drives a little; true once over, well or badly.
   virtual bool test() = 0;
-  // Drives until over. timed_out: it goes on and may be waited for again.
+  // Drives until over. timed_out: it goes on and may be waited for again. Without a timeout a rank that is stopped (SIGSTOP),
+  // but not dead, is waited for without limit.
   virtual Status wait(Nanos timeout = Nanos::max()) = 0;
   // Ends it as cancelled, and with it its group: the other ranks cannot go on without this one. Any thread; every waiter returns.
   virtual void abort() = 0;

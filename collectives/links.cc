@@ -22,7 +22,8 @@ Links::Links(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handl
 Links::~Links() = default;
 
 Status Links::lost(int peer, const Status& why) {
-  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
+  const Scope scope = why.scope() == Scope::stream ? Scope::stream : Scope::session;
+  return Status(why.code(), scope, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
 }
 
 Outgoing& Links::to(int peer, int channel, Class priority) {

@@ -55,7 +55,7 @@ class Links {
   // A peer that is awaited and gone is no error here: Incoming::gone tells who wants something from it.
   Status advance();
   int rank() const { return rank_; }
-  // The status with the rank's name in front of it.
+  // The status with the rank's name in front of it; of the session, unless the rank left in peace.
   static Status lost(int peer, const Status& why);
 
  private:

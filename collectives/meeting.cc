@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -11,6 +13,8 @@
 namespace railweave::collectives {
 namespace {
 
+constexpr Nanos kRound = std::chrono::milliseconds(250);  // between two looks whether somebody gave up
+
 std::string listed(const std::vector<int>& ranks) {
   constexpr std::size_t kShown = 8;
   std::string text;
@@ -18,38 +22,82 @@ std::string listed(const std::vector<int>& ranks) {
   return ranks.size() > kShown ? text + fmt::format(" and {} more", ranks.size() - kShown) : text;
 }
 
+constexpr std::size_t kIdChars = 32;
+
+std::string drawn_id() {
+  std::string drawn;
+  for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
+  return drawn;
+}
+
 }  // namespace
+
+Status MeetingPlace::arrive() {
+  if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_verdict_ = *before;
+  const Status seat = store_->claim(key(fmt::format("seat/{}", options_.rank)));
+  if (seat.code() != Code::exhausted) return seat;
+  const Status twice(Code::exhausted, Scope::engine,
+                     fmt::format("group '{}': rank {} is there already, of another job at the same address and port? ({})", options_.name,
+                                 options_.rank, seat.message()));
+  condemn(twice);
+  return twice;
+}
+
+void MeetingPlace::condemn(const Status& why) {
+  (void)store_->tell(key("verdict"), drawn_id() + (why.code() == Code::timed_out ? 't' : 'e') + why.message());
+}
+
+Status MeetingPlace::verdict() const {
+  auto told = store_->get(key("verdict"), Nanos(0));
+  if (!told.ok() || *told == old_verdict_ || told->size() <= kIdChars) return {};
+  return Status((*told)[kIdChars] == 't' ? Code::timed_out : Code::exhausted, Scope::engine, told->substr(kIdChars + 1));
+}
 
 Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what, const std::string& own) {
   const TimePoint give_up = now() + options_.timeout;
   const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
   told_.push_back(key_of(options_.rank));
   RW_TRY(store_->set(told_.back(), own));
-  std::vector<std::string> values;
-  std::vector<int> missing;
-  for (int r = 0; r < options_.size; ++r) {
-    // Once the time is up the rest are asked for without waiting: the message names all that are missing.
-    auto value = store_->get(key_of(r), std::max<Nanos>(give_up - now(), Nanos(0)));
-    if (!value.ok() && value.status().code() != Code::timed_out) return value.status();
-    if (!value.ok()) missing.push_back(r);
-    values.push_back(value.ok() ? *value : "");
+  std::vector<std::string> values(std::size_t(options_.size));
+  std::vector<int> missing(std::size_t(options_.size));
+  std::iota(missing.begin(), missing.end(), 0);
+  for (;;) {
+    const bool last = now() >= give_up;
+    // In each round one is waited for and all are looked for: who gives up before us takes back what it told.
+    Nanos patience = std::clamp<Nanos>(give_up - now(), Nanos(0), kRound);
+    Status failed;
+    std::erase_if(missing, [&](int r) {
+      if (!failed.ok()) return false;
+      auto value = store_->get(key_of(r), patience);
+      if (!value.ok()) patience = Nanos(0);
+      if (!value.ok() && value.status().code() != Code::timed_out) failed = value.status();
+      if (value.ok()) values[std::size_t(r)] = std::move(*value);
+      return value.ok();
+    });
+    if (missing.empty()) return values;
+    RW_TRY(verdict());
+    RW_TRY(failed);
+    if (last) break;
   }
-  if (missing.empty()) return values;
-  return Status(Code::timed_out, Scope::engine,
-                fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name, options_.size, listed(missing),
-                            double(options_.timeout.count()) / 1e9));
+  const Status late(Code::timed_out, Scope::engine,
+                    fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name, options_.size, listed(missing),
+                                double(options_.timeout.count()) / 1e9));
+  if (keeps_store()) condemn(late);
+  return late;
 }
 
 Status MeetingPlace::begin() {
-  std::string drawn;
-  for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
   if (options_.rank == 0) RW_TRY(store_->remove(key("lost")));  // nobody of this group knows its life yet
-  RW_ASSIGN_OR_RETURN(life_, agree("life", drawn));
+  RW_ASSIGN_OR_RETURN(life_, agree("life", drawn_id()));
   return {};
 }
 
 Result<std::string> MeetingPlace::agree(const std::string& what, const std::string& value) {
-  if (options_.rank != 0) return store_->get(key(what), options_.timeout);
+  if (options_.rank != 0) {
+    auto told = store_->get(key(what), options_.timeout);
+    if (!told.ok()) RW_TRY(verdict());
+    return told;
+  }
   told_.push_back(key(what));
   RW_TRY(store_->set(told_.back(), value));
   return value;
@@ -60,11 +108,15 @@ void MeetingPlace::tidy_up() {
   told_.clear();
 }
 
-std::string MeetingPlace::blame(const std::string& why) const {
-  const std::string before = blamed();
-  if (!before.empty()) return before;
-  (void)store_->set(key("lost"), life_ + why);
-  return why;
+std::string MeetingPlace::blame(const Status& why) const {
+  if (const std::string before = blamed(); !before.empty()) return before;
+  const Status told = store_->tell(key("lost"), life_ + why.message());
+  if (told.ok()) return why.message();
+  if (const std::string before = blamed(); !before.empty()) return before;  // said while the store ended
+  // Nobody could tell us why the one that we lost had left: by all we know, for the loss of the rank that kept the store.
+  const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.scope() == Scope::stream;
+  if (keeper_ < 0 || keeper_ == options_.rank || !(died || left)) return why.message();
+  return fmt::format("rank {} is lost: {}", keeper_, told.message());
 }
 
 std::string MeetingPlace::blamed() const {

@@ -15,16 +15,27 @@ class Store {
   virtual ~Store() = default;
   // Values are any bytes, up to 64 KiB; setting again replaces.
   virtual Status set(const std::string& key, const std::string& value) = 0;
-  // Waits until the key is there. Errors: timed_out (the message names the key), system, remote (the store is gone).
+  // Waits until the key is there. Errors: timed_out (the message names the key), system, remote (the store is gone:
+  // who kept it died), cancelled (who kept it left in order).
   virtual Result<std::string> get(const std::string& key, Nanos timeout) = 0;
   // A key that is not there is no error.
   virtual Status remove(const std::string& key) = 0;
+
+  // --- what not every store can do
+  // set(), and sent to all who are connected: they can get() it though the store be gone by then. Else just set().
+  virtual Status tell(const std::string& key, const std::string& value) { return set(key, value); }
+  // Ours as long as this Store lives; again is fine. Errors: exhausted, somebody else who is there holds it.
+  // Where it cannot be known who is there: OK.
+  virtual Status claim(const std::string&) { return {}; }
+  // Keys and values are in this process, and end with it.
+  virtual bool kept_here() const { return false; }
 };
 
 // A folder that all ranks see; made if missing, and left to the caller.
 Result<std::unique_ptr<Store>> file_store(const std::string& folder);
 
 // Rank 0 serves at host:port until its store is destroyed; the others connect, waiting up to `timeout` for it.
+// Keys that were told are there for the others for good.
 // port 0 at rank 0: any; `served_port` (may be null) tells which.
 Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t port, bool serve, Nanos timeout,
                                          std::uint16_t* served_port = nullptr);

@@ -32,6 +32,24 @@ std::string encode(const StoreRequest& request) {
 
 std::string encode_answer(bool found, std::string_view value) { return framed(char(found) + std::string(value)); }
 
+std::string encode(const StoreNews& news) {
+  std::string body(1, char(news.kind));
+  put(body, std::uint32_t(news.key.size()));
+  return framed(body + news.key + news.value);
+}
+
+std::optional<StoreNews> decode_news(const std::string& frame) {
+  if (frame.size() < 5) return std::nullopt;
+  StoreNews news;
+  news.kind = StoreNews::Kind(frame[0]);
+  if (news.kind < StoreNews::Kind::told || news.kind > StoreNews::Kind::ended) return std::nullopt;
+  const std::size_t key_bytes = take_u32(frame, 1);
+  if (key_bytes > frame.size() - 5) return std::nullopt;
+  news.key = frame.substr(5, key_bytes);
+  news.value = frame.substr(5 + key_bytes);
+  return news;
+}
+
 bool impossible(const std::string& inbox) {
   if (inbox.size() < 4) return false;
   const std::uint32_t length = take_u32(inbox, 0);
@@ -51,7 +69,7 @@ std::optional<StoreRequest> decode(const std::string& frame) {
   if (frame.size() < 9) return std::nullopt;
   StoreRequest request;
   request.kind = StoreRequest::Kind(frame[0]);
-  if (request.kind < StoreRequest::Kind::set || request.kind > StoreRequest::Kind::remove) return std::nullopt;
+  if (request.kind < StoreRequest::Kind::set || request.kind > StoreRequest::Kind::claim) return std::nullopt;
   request.timeout_ms = take_u32(frame, 1);
   const std::size_t key_bytes = take_u32(frame, 5);
   if (key_bytes > frame.size() - 9) return std::nullopt;

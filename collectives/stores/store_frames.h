@@ -2,6 +2,7 @@
 // of little-endian machines.
 //   request:  u32 length, u8 kind, u32 timeout_ms, u32 key length, key, value
 //   answer:   u32 length, u8 found (1) or not (0), value
+//   news:     u32 length, u8 kind, u32 key length, key, value; unasked for, between answers
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace railweave::collectives {
 inline constexpr std::size_t kFrameBytesMax = 128 * 1024;
 
 struct StoreRequest {
-  enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3 };
+  // tell: set, and news to all. claim: answered not found when another client holds the key; free once its client is gone.
+  enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3, tell = 4, claim = 5 };
   Kind kind = Kind::get;
   std::uint32_t timeout_ms = 0;
   std::string key, value;
@@ -22,6 +24,16 @@ struct StoreRequest {
 
 std::string encode(const StoreRequest& request);
 std::string encode_answer(bool found, std::string_view value);
+
+struct StoreNews {
+  enum class Kind : std::uint8_t { told = 2, untold = 3, ended = 4 };  // ended: the server leaves in order, and says no more
+  Kind kind = Kind::ended;
+  std::string key, value;
+};
+
+std::string encode(const StoreNews& news);
+// Nothing: it is an answer.
+std::optional<StoreNews> decode_news(const std::string& frame);
 
 // The first whole frame of `inbox`, without its length; taken out of it. Nothing: more bytes are needed.
 std::optional<std::string> take_frame(std::string& inbox);

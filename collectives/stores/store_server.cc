@@ -42,7 +42,7 @@ void StoreServer::loop() {
     std::vector<pollfd> watched{{stop_.get(), POLLIN, 0}, {listener_.get(), short(clients_.size() < kClientsMax ? POLLIN : 0), 0}};
     for (const Client& c : clients_) watched.push_back({c.fd.get(), short(POLLIN | (c.outbox.empty() ? 0 : POLLOUT)), 0});
     if (::poll(watched.data(), watched.size(), timeout_ms()) < 0 && errno != EINTR) return;
-    if (watched[0].revents != 0) return;
+    if (watched[0].revents != 0) return send_news({StoreNews::Kind::ended, "", ""});
     auto seen = watched.begin() + 2;
     for (Client& c : clients_) {
       if (seen->revents & POLLOUT) write_out(c);
@@ -51,6 +51,7 @@ void StoreServer::loop() {
     }
     if (watched[1].revents != 0) accept_clients();
     give_up_late_gets();
+    std::erase_if(claims_, [](const auto& claim) { return claim.second->closed; });
     clients_.remove_if([](const Client& c) { return c.closed; });
   }
 }
@@ -81,20 +82,40 @@ void StoreServer::hear(Client& client) {
 
 void StoreServer::serve(Client& client, const StoreRequest& request) {
   switch (request.kind) {
-    case StoreRequest::Kind::set:
-      values_[request.key] = request.value;
-      answer(client, true, "");
-      for (Client& c : clients_)
-        if (c.waiting && c.waits_for == request.key) answer(c, true, request.value);
-      return;
+    case StoreRequest::Kind::set: set(request); return answer(client, true, "");
+    case StoreRequest::Kind::tell:
+      set(request);
+      told_.insert(request.key);
+      send_news({StoreNews::Kind::told, request.key, request.value});  // before the teller goes on, and perhaps ends
+      return answer(client, true, "");
+    case StoreRequest::Kind::claim: {
+      const Client*& holder = claims_[request.key];
+      const bool free = holder == nullptr || holder == &client || holder->closed;
+      if (free) holder = &client;
+      return answer(client, free, "");
+    }
     case StoreRequest::Kind::remove:
       values_.erase(request.key);
+      if (told_.erase(request.key) > 0) send_news({StoreNews::Kind::untold, request.key, ""});
       return answer(client, true, "");
     case StoreRequest::Kind::get:
       if (const auto it = values_.find(request.key); it != values_.end()) return answer(client, true, it->second);
       client.waits_for = request.key;
       client.gives_up = now() + std::chrono::milliseconds(request.timeout_ms);
       client.waiting = true;
+  }
+}
+
+void StoreServer::set(const StoreRequest& request) {
+  values_[request.key] = request.value;
+  for (Client& c : clients_)
+    if (c.waiting && c.waits_for == request.key) answer(c, true, request.value);
+}
+
+void StoreServer::send_news(const StoreNews& news) {
+  for (Client& c : clients_) {
+    c.outbox += encode(news);
+    write_out(c);
   }
 }
 

@@ -1,11 +1,12 @@
 // The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
-// Life: the destructor stops the thread and closes every client. Clients that speak nonsense are closed, silent ones kept.
+// Life: the destructor stops the thread, tells every client that it ends, and closes them. Clients that speak nonsense are closed, silent ones kept.
 #pragma once
 
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -39,6 +40,8 @@ class StoreServer {
   void accept_clients();
   void hear(Client& client);
   void serve(Client& client, const StoreRequest& request);
+  void set(const StoreRequest& request);
+  void send_news(const StoreNews& news);
   void answer(Client& client, bool found, const std::string& value);
   void write_out(Client& client);
   void give_up_late_gets();
@@ -48,6 +51,8 @@ class StoreServer {
   const std::uint16_t port_;
   std::list<Client> clients_;
   std::map<std::string, std::string> values_;
+  std::set<std::string> told_;           // keys of values_ that were news
+  std::map<std::string, const Client*> claims_;
   std::thread thread_;
 };
 
