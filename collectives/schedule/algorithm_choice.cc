@@ -71,6 +71,8 @@ std::string_view chosen_name(std::string_view named, Operation operation) {
 }
 
 Status check_algorithm_choice(std::string_view named) {
+  if (named.ends_with(','))
+    return Status(Code::invalid_config, Scope::engine, "no algorithm after the last comma; there are " + all_choices());
   while (!named.empty()) {
     const Entry entry = next_entry(named);
     const auto all = algorithms();

@@ -128,7 +128,7 @@ TEST(AlgorithmChoice, check__names_what_there_is) {
   EXPECT_TRUE(check_algorithm_choice("").ok());
   EXPECT_TRUE(check_algorithm_choice("ring").ok());
   EXPECT_TRUE(check_algorithm_choice("all_reduce=two_level,broadcast=chain,direct").ok());
-  for (const std::string_view bad : {"rings", "all_reduce=chain", "allreduce=ring", "=ring", "=ring=", "all_reduce=", ","}) {
+  for (const std::string_view bad : {"rings", "all_reduce=chain", "allreduce=ring", "=ring", "=ring=", "all_reduce=", ",", "ring,"}) {
     const Status status = check_algorithm_choice(bad);
     ASSERT_FALSE(status.ok()) << bad;
     EXPECT_EQ(status.code(), Code::invalid_config);
