@@ -6,9 +6,14 @@
 int main(int argc, char** argv) {
   constexpr char kUsage[] =
       "usage: railweave-config-doc > docs/configuration.md\nPrints what every environment variable does.\n";
-  if (argc == 1) return std::fputs(railweave::config_markdown().c_str(), stdout) < 0 ? 1 : 0;
-  const std::string_view option = argv[1];
+  const std::string_view option = argc > 1 ? argv[1] : "";
   const bool help = option == "--help" || option == "-h";
-  std::fputs(kUsage, help ? stdout : stderr);
-  return help ? 0 : 2;
+  if (argc > 1 && !help) {
+    std::fputs(kUsage, stderr);
+    return 2;
+  }
+  std::fputs(help ? kUsage : railweave::config_markdown().c_str(), stdout);
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return 0;
+  std::perror("railweave-config-doc: standard output");
+  return 1;
 }
