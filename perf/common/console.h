@@ -3,6 +3,7 @@
 #pragma once
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 
 #include <cstdio>
@@ -20,6 +21,14 @@ void say(std::FILE* where, fmt::format_string<Args...> format, Args&&... args) {
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
   say(stdout, format, std::forward<Args>(args)...);
+}
+
+// The first thing main() does: takes those of descriptors 0 to 2 that are closed, or a pipe of the program's own would
+// be its stdout. Opened the wrong way round: printing to what was closed stays an error.
+inline void occupy_standard_streams() {
+  for (const int fd : {0, 1, 2}) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+  }
 }
 
 // The last thing main() does: `status`, or 1 where it is 0 and not all of stdout was written.

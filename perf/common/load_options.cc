@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "common/command_line.h"
 #include "common/sizes.h"
+#include "common/timed_commands.h"
+#include "common/validators.h"
 
 namespace railweave::perf {
 namespace {
@@ -19,32 +22,41 @@ void add_load(CLI::App& app, LoadOptions& o) {
   app.add_option("--size", o.size_text, "bytes per message")->capture_default_str()->group(group);
   app.add_option("--sizes", o.sizes_text, "pingpong: message sizes")->capture_default_str()->group(group);
   app.add_option("--iterations", o.iterations, "pingpong: timed round trips per size")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000'000'000))
       ->capture_default_str()
       ->group(group);
   app.add_option("--sleep-us", o.sleep_us, "sleep when a pass moved nothing; 0: only yield")
+      ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str()
       ->group(group);
 }
 
 void add_measuring(CLI::App& app, LoadOptions& o) {
   const std::string group = "Measuring";
-  app.add_option("--duration", o.duration_s, "seconds of the timed block")->capture_default_str()->group(group);
-  app.add_option("--warmup", o.warmup_s, "seconds before it")->capture_default_str()->group(group);
+  app.add_option("--duration", o.duration_s, "seconds of the timed block")
+      ->check(number_between(1e-3, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  app.add_option("--warmup", o.warmup_s, "seconds before it")
+      ->check(number_between(0, 1e6))
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--bytes", o.bytes_text, "timed block of so many bytes per connection instead of a duration")
       ->group(group);
   app.add_option("--interval-ms", o.interval_ms, "bin of the time series")
-      ->check(CLI::PositiveNumber)
+      ->check(number_between(0.01, 1e6))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--baseline", o.baseline_s, "seconds to sleep first, to measure the machine's own load")->group(group);
+  app.add_option("--baseline", o.baseline_s, "seconds to sleep first, to measure the machine's own load")
+      ->check(number_between(0, 1e6))
+      ->group(group);
   app.add_option("--at", o.at, "SECONDS:COMMAND, run by rank 0 that long after the timed block began")
       ->take_all()
       ->type_size(1)
       ->allow_extra_args(false)
       ->group(group);
   app.add_flag("--progress", o.progress, "a line per second on stderr")->group(group);
-  app.add_option("--json", o.json_path, "write the results there (rank 0)")->group(group);
+  app.add_option("--json", o.json_path, "write the results there (rank 0)")->check(not_empty())->group(group);
 }
 
 }  // namespace
@@ -55,27 +67,14 @@ void add_load_options(CLI::App& app, LoadOptions& options) {
   add_rank_options(app, options.ranks);
 }
 
-namespace {
-
-// Written so that what is no number fails, too.
-Status check_range(const char* option, double value, double least, double most) {
-  if (value >= least && value <= most) return {};
-  return Status(Code::invalid_argument, Scope::request,
-                fmt::format("{}: {} is outside {} to {}", option, value, least, most));
-}
-
-}  // namespace
-
 Status LoadOptions::resolve_load() {
-  RW_TRY(check_range("--duration", duration_s, 1e-3, 1e6));
-  RW_TRY(check_range("--warmup", warmup_s, 0, 1e6));
-  RW_TRY(check_range("--baseline", baseline_s, 0, 1e6));
-  RW_TRY(check_range("--interval-ms", interval_ms, 0.01, 1e6));
-  RW_TRY(check_range("--sleep-us", sleep_us, 0, 1e6));
-  RW_ASSIGN_OR_RETURN(size, parse_size(size_text));
-  RW_ASSIGN_OR_RETURN(bytes, parse_size(bytes_text));
-  RW_ASSIGN_OR_RETURN(sizes, parse_sizes(sizes_text));
-  return {};
+  RW_TRY(take("--size", parse_size(size_text), size));
+  RW_TRY(take("--sizes", parse_sizes(sizes_text), sizes));
+  RW_TRY(TimedCommands::parse(at));
+  if (bytes_text.empty()) return {};
+  RW_TRY(take("--bytes", parse_size(bytes_text), bytes));
+  if (bytes > 0) return {};
+  return Status(Code::invalid_argument, Scope::request, "--bytes: found '" + bytes_text + "', expected at least 1");
 }
 
 BlockPlan LoadOptions::block_plan() const {

@@ -18,7 +18,7 @@ struct LoadOptions {
   RankOptions ranks;
   std::string mode = "throughput";
   bool both = false, progress = false;
-  std::string size_text = "1M", sizes_text = "8,4K,64K", bytes_text = "0";
+  std::string size_text = "1M", sizes_text = "8,4K,64K", bytes_text;
   double duration_s = 5, warmup_s = 0.5, baseline_s = 0, interval_ms = 50;
   int inflight = 4, iterations = 10000, sleep_us = 0;
   std::vector<std::string> at;

@@ -6,28 +6,38 @@
 #include <errno.h>
 
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "common/command_line.h"
 #include "common/console.h"
+#include "common/output_file.h"
 #include "common/rank_pair.h"
 
 namespace railweave::perf {
 
-// `Options` are LoadOptions with a resolve(). `run` gets the control connection and the command line. Returns the exit
-// status, 2 for a bad command line; what is wrong is on stderr.
+// What the command line asks for cannot be had. Rank 0 writes the results.
+template <class Options>
+Status check_request(Options& options, int argc, const char* const* argv) {
+  RW_TRY(check_rank_words(std::span(argv, std::size_t(argc))));
+  RW_TRY(options.resolve());
+  const bool writes = !options.json_path.empty() && (options.ranks.local || options.ranks.rank == 0);
+  return writes ? check_output_file(options.json_path) : Status();
+}
+
+// `Options` have ranks, json_path and a resolve(). `run` gets the control connection and the command line. Returns the
+// exit status, 2 for a bad command line; what is wrong is on stderr.
 template <class Options>
 int run_program(int argc, char** argv, const std::string& about, void (*add_options)(CLI::App&, Options&),
                 Status (*run)(Rendezvous&, const Options&, const std::vector<std::string>& command)) {
+  occupy_standard_streams();
   CLI::App app{about, ::program_invocation_short_name};
   Options options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
-  if (const Status status = options.resolve(); !status.ok()) {
+  if (const auto exit_status = parse_command_line(app, argc, argv)) return *exit_status;
+  if (const Status status = check_request(options, argc, argv); !status.ok()) {
     say(stderr, "{}\n", status.message());
     return 2;
   }

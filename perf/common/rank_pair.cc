@@ -8,7 +8,9 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "common/command_line.h"
 #include "common/console.h"
+#include "common/validators.h"
 
 namespace railweave::perf {
 namespace {
@@ -65,17 +67,25 @@ Status check(const RankOptions& options) {
 void add_rank_options(CLI::App& app, RankOptions& options) {
   const std::string group = "Ranks";
   app.add_flag("--local", options.local, "fork both ranks on this machine")->group(group);
-  app.add_option("--rank", options.rank, "0 or 1")->envname("RANK")->group(group);
-  app.add_option("--world-size", options.world_size, "must be 2")->envname("WORLD_SIZE")->group(group);
+  app.add_option("--rank", options.rank, "0 or 1")->envname("RANK")->check(CLI::Range(0, 1 << 20))->group(group);
+  app.add_option("--world-size", options.world_size, "must be 2")
+      ->envname("WORLD_SIZE")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group(group);
   app.add_option("--master-addr", options.master_address, "where rank 0 listens")->envname("MASTER_ADDR")->group(group);
   app.add_option("--master-port", options.master_port, "its port")
       ->envname("MASTER_PORT")
       ->check(CLI::Range(1, 65535))
       ->group(group);
   app.add_option("--patience", options.patience_s, "seconds to wait for the other rank")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_between(0, 3600))
       ->capture_default_str()
       ->group(group);
+}
+
+Status check_rank_words(std::span<const char* const> words) {
+  static constexpr std::string_view kTold[] = {"--rank", "--world-size", "--master-addr", "--master-port"};
+  return check_not_beside("--local", kTold, words);
 }
 
 int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {

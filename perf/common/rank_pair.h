@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "common/rendezvous.h"
@@ -26,6 +27,9 @@ struct RankOptions {
 // --local, --patience, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR,
 // MASTER_PORT.
 void add_rank_options(CLI::App& app, RankOptions& options);
+
+// Errors: --local among the words of a command line, and what says which rank this is.
+Status check_rank_words(std::span<const char* const> words);
 
 // Meets the other rank and runs `body` with the control connection; with `local` forks rank 1 first (no thread may run
 // yet) and waits for it. Returns the process's exit status: 1 when a rank failed, its reason on stderr.

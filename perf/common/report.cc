@@ -4,13 +4,11 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <cstdio>
 #include <ctime>
-#include <fstream>
 
-#include "base/error.h"
 #include "common/console.h"
 #include "common/machine.h"
+#include "common/output_file.h"
 #include "common/sizes.h"
 
 namespace railweave::perf {
@@ -106,15 +104,7 @@ std::string json_text(const json& document, int indent) {
 }
 
 Status write_document(const std::string& path, const json& document) {
-  const std::string beside = path + ".part";
-  {
-    std::ofstream file(beside);
-    file << json_text(document, 1) << '\n';
-    file.close();
-    if (!file) return system_error(Scope::engine, "write " + beside);
-  }
-  if (std::rename(beside.c_str(), path.c_str()) != 0) return system_error(Scope::engine, "rename to " + path);
-  return {};
+  return write_output_file(path, json_text(document, 1) + '\n');
 }
 
 void print_throughput(const json& result) {

@@ -23,7 +23,7 @@ nlohmann::json merge_ranks(nlohmann::json rank0, nlohmann::json rank1, double ba
 // What is no UTF-8 (names of files, words of the command line) is replaced.
 std::string json_text(const nlohmann::json& document, int indent = -1);
 
-// Writes beside the file first, then renames: no reader sees half of it.
+// See output_file.h.
 Status write_document(const std::string& path, const nlohmann::json& document);
 
 // Tables for people, on stdout.

@@ -1,5 +1,6 @@
 #include "common/timed_commands.h"
 
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,11 @@
 #include <charconv>
 
 namespace railweave::perf {
+namespace {
+
+constexpr double kLatestSeconds = 1e6;
+
+}  // namespace
 
 Result<TimedCommands> TimedCommands::parse(const std::vector<std::string>& texts) {
   TimedCommands result;
@@ -17,8 +23,11 @@ Result<TimedCommands> TimedCommands::parse(const std::vector<std::string>& texts
     const auto colon = text.find(':');
     const char* end = text.data() + std::min(colon, text.size());
     const auto [rest, error] = std::from_chars(text.data(), end, at_s);
-    if (colon == std::string::npos || error != std::errc() || rest != end || at_s < 0) {
-      return Status(Code::invalid_argument, Scope::request, "--at '" + text + "': expected SECONDS:COMMAND");
+    const bool is_time = error == std::errc() && rest == end && at_s >= 0 && at_s <= kLatestSeconds;
+    if (colon >= text.size() - 1 || !is_time) {
+      return Status(
+          Code::invalid_argument, Scope::request,
+          fmt::format("--at: found '{}', expected SECONDS:COMMAND with 0 to {} seconds", text, kLatestSeconds));
     }
     result.commands_.push_back(Command{Nanos(std::int64_t(at_s * 1e9)), text.substr(colon + 1)});
   }

@@ -12,6 +12,7 @@
 #include "common/program.h"
 #include "common/report.h"
 #include "common/sizes.h"
+#include "common/validators.h"
 
 namespace railweave::perf {
 namespace {
@@ -34,9 +35,9 @@ struct Options {
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--range", o.range_text, "bytes; every power of two times the smallest")->capture_default_str();
   app.add_option("--block", o.block_s, "seconds of copying, about, at each size")
-      ->check(CLI::Range(0.001, 60.0))
+      ->check(number_between(0.001, 60))
       ->capture_default_str();
-  app.add_option("--json", o.json_path, "write what was measured there");
+  app.add_option("--json", o.json_path, "write what was measured there")->check(not_empty());
   add_rank_options(app, o.ranks);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "common/console.h"
+#include "common/validators.h"
 #include "engine/stats/stats_client.h"
 #include "info/host_report.h"
 #include "info/process_report.h"
@@ -60,6 +61,7 @@ Status run(Options options) {
 
 int main(int argc, char** argv) {
   using namespace railweave;
+  perf::occupy_standard_streams();
   info::Options options;
   CLI::App app(
       "Shows which network interfaces Railweave would use on this host and why, the devices made of them and the\n"
@@ -74,13 +76,13 @@ int main(int argc, char** argv) {
   app.add_option("--watch", options.watch_seconds, "with --pid: repeat every so many seconds, until Ctrl-C")
       ->type_name("SECONDS")
       ->needs(pid)
-      ->check(CLI::Range(info::kWatchSecondsMin, info::kWatchSecondsMax));
+      ->check(perf::number_between(info::kWatchSecondsMin, info::kWatchSecondsMax));
   app.add_option("--stats-dir", options.stats_dir,
                  "where processes keep their sockets (default: RAILWEAVE_STATS_DIR or /tmp)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return perf::status_of_output(app.exit(error) == 0 ? 0 : 2);
   }
   const Status status = info::run(options);
   if (status.ok()) return perf::status_of_output(0);

@@ -3,12 +3,13 @@
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/clock.h"
+#include "common/command_line.h"
 #include "common/console.h"
+#include "common/output_file.h"
 #include "common/sizes.h"
 
 namespace railweave::perf {
@@ -96,10 +97,9 @@ int run(const Options& options) {
     }
   }
   if (job.rank != 0 || options.json_path.empty()) return 0;
-  std::ofstream file(options.json_path);
-  file << document.dump(1) << '\n';
-  file.close();
-  return file ? 0 : 1;
+  const Status written = write_output_file(options.json_path, document.dump(1) + '\n');
+  if (!written.ok()) say(stderr, "{}\n", written.message());
+  return written.ok() ? 0 : 1;
 }
 
 }  // namespace
@@ -107,6 +107,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace railweave::perf;
+  occupy_standard_streams();
   CLI::App app{"Times an MPI library's collectives on float32, as perf/collective times ours. Started by mpirun.",
                "mpi_perf"};
   Options options;
@@ -123,7 +124,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   app.add_option("--json", options.json_path, "write what was measured there");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto exit_status = parse_command_line(app, argc, argv)) return *exit_status;
   MPI_Init(&argc, &argv);
   const int exit_status = status_of_output(run(options));
   MPI_Finalize();

@@ -5,6 +5,8 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "common/command_line.h"
+#include "common/validators.h"
 #include "nccl/abi.h"
 
 namespace railweave::perf::net_perf {
@@ -15,7 +17,10 @@ void add_plugin_options(CLI::App& app, Options& o) {
   app.add_option("--plugin", o.plugin_path, "library; default: ../lib/libnccl-net-railweave.so beside this program")
       ->group(group);
   app.add_option("--api", o.api, "version of the net API, v6 to v12, or newest")->capture_default_str()->group(group);
-  app.add_option("--device", o.device, "the plugin's device")->capture_default_str()->group(group);
+  app.add_option("--device", o.device, "the plugin's device")
+      ->check(CLI::Range(0, 1 << 20))
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--log", o.log_level, "what of the plugin's log to show")
       ->envname("NCCL_DEBUG")
       ->check(CLI::IsMember({"NONE", "VERSION", "WARN", "INFO", "TRACE"}, CLI::ignore_case))
@@ -27,7 +32,10 @@ void add_message_options(CLI::App& app, Options& o) {
   const std::string group = "Messages";
   app.add_option("--random-sizes", o.random_text, "sizes drawn from a range, as 0..8M, instead of --size")
       ->group(group);
-  app.add_option("--seed", o.seed, "of random sizes and patterns")->capture_default_str()->group(group);
+  app.add_option("--seed", o.seed, "of random sizes and patterns")
+      ->check(whole_number())
+      ->capture_default_str()
+      ->group(group);
   app.add_option("--inflight", o.inflight, "messages in flight per comm")
       ->check(CLI::Range(1, nccl::abi::kMaxRequests))
       ->capture_default_str()
@@ -71,7 +79,7 @@ Status Options::resolve() {
   RW_ASSIGN_OR_RETURN(api_version, parse_api(api));
   range = SizeRange{size, size};
   if (random_sizes()) {
-    RW_ASSIGN_OR_RETURN(range, parse_size_range(random_text));
+    RW_TRY(take("--random-sizes", parse_size_range(random_text), range));
   }
   if (range.largest > nccl::abi::kMaxMessageBytesInt) {
     return Status(Code::invalid_argument, Scope::request, "messages of more than 1 GiB: NCCL never sends such");

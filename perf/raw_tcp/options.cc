@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
+#include "common/command_line.h"
 #include "common/sizes.h"
 
 namespace railweave::perf::raw_tcp {
@@ -19,9 +20,13 @@ void add_socket_options(CLI::App& app, Options& o) {
   app.add_option("--cc", o.congestion_control, "TCP_CONGESTION; empty: the kernel's default")
       ->envname("RAILWEAVE_TCP_CONGESTION")
       ->capture_default_str();
-  app.add_option("--nodelay", o.nodelay, "TCP_NODELAY")->capture_default_str();
-  app.add_option("--sndbuf", o.send_buffer, "SO_SNDBUF in bytes; 0: the kernel tunes it")->capture_default_str();
-  app.add_option("--rcvbuf", o.receive_buffer, "SO_RCVBUF in bytes; 0: the kernel tunes it")->capture_default_str();
+  app.add_option("--nodelay", o.nodelay, "TCP_NODELAY")->check(CLI::Range(0, 1))->capture_default_str();
+  app.add_option("--sndbuf", o.send_buffer, "SO_SNDBUF in bytes; 0: the kernel tunes it")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  app.add_option("--rcvbuf", o.receive_buffer, "SO_RCVBUF in bytes; 0: the kernel tunes it")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
   app.add_option("--recv-size", o.recv_size_text, "most bytes per recv(); 0: the rest of the message")
       ->capture_default_str();
 }
@@ -35,7 +40,7 @@ void add_options(CLI::App& app, Options& o) {
 
 Status Options::resolve() {
   RW_TRY(resolve_load());
-  RW_ASSIGN_OR_RETURN(recv_size, parse_size(recv_size_text));
+  RW_TRY(take("--recv-size", parse_size(recv_size_text), recv_size));
   for (const std::size_t s : sizes) {
     if (s == 0) return Status(Code::invalid_argument, Scope::request, "--sizes: TCP has no empty messages");
   }

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,16 @@ def run(program, *options, local=True, environment=None):
                               env={**clean, **(environment or {})})
         document = json.loads(path.read_text()) if path.exists() else None
         return done.returncode, document, done.stderr
+
+
+def full_device(folder):
+    """A disk that is full, as /dev/full is. One of our own where we could harm that."""
+    path = Path(folder) / "full"
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 7))
+    except PermissionError:
+        return Path("/dev/full")
+    return path
 
 
 def net_perf(*options, **more):
@@ -68,10 +79,75 @@ class RawTcp(unittest.TestCase):
         for options in (["--no-such-option"], ["--duration", "soon"], ["--duration", "-1"], ["--size", "0"]):
             self.assertEqual(run("raw_tcp", *options)[0], 2, options)
 
+    def test_a_refusal_is_one_line_that_names_option_value_and_form(self):
+        for options, words in [(["--at", "nan:true"], ("--at", "nan:true", "SECONDS:COMMAND")),
+                               (["--patience", "nan"], ("--patience", "'nan'", "0 to 3600")),
+                               (["--duration", "nan"], ("--duration", "'nan'", "0.001 to")),
+                               (["--bytes", "0"], ("--bytes", "'0'", "at least 1")),
+                               (["--size", "1Q"], ("--size", "'1Q'", "digits")),
+                               (["--rank", "1"], ("--rank", "--local", "one of the two")),
+                               (["--json", ""], ("--json", "''", "a name"))]:
+            for program in ("raw_tcp", "net_perf"):
+                status, _, errors = run(program, *options)
+                self.assertEqual(status, 2, options)
+                self.assertEqual(errors.count("\n"), 1, errors)
+                for word in words:
+                    self.assertIn(word, errors)
+
+    def test_launchers_may_have_set_what_local_tells_itself(self):
+        status, _, errors = run("raw_tcp", *QUICK, environment={"RANK": "1", "WORLD_SIZE": "2"})
+        self.assertEqual(status, 0, errors)
+
     def test_its_congestion_control_is_the_plugins(self):
         for more in ([], ["--cc", "cubic"]):
             _, document, _ = run("raw_tcp", *QUICK, *more, environment={"RAILWEAVE_TCP_CONGESTION": "reno"})
             self.assertEqual(document["congestion_control"], "cubic" if more else "reno")
+
+
+class Output(unittest.TestCase):
+    def raw_tcp(self, *options, **streams):
+        command = [str(ARGS.bin / "raw_tcp"), "--local", *QUICK, *options]
+        return subprocess.run(command, text=True, stderr=subprocess.PIPE, timeout=60, check=False, **{"stdout": subprocess.DEVNULL, **streams})
+
+    def test_json_that_cannot_be_written_is_found_before_measuring(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in (folder, f"{folder}/nowhere/r.json"):
+                done = self.raw_tcp("--json", path)
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(path, done.stderr)
+            self.assertEqual(os.listdir(folder), [])
+            self.assertFalse(os.path.exists(folder + ".part"))
+
+    def test_json_to_a_device_leaves_it_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            device = full_device(folder)
+            done = self.raw_tcp("--json", str(device))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(str(device), done.stderr)
+            self.assertTrue(device.is_char_device())
+            self.assertLessEqual(len(os.listdir(folder)), 1)
+
+    def test_json_to_stdout_comes_behind_the_table(self):
+        done = self.raw_tcp("--json", "/proc/self/fd/1", stdout=subprocess.PIPE)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout[done.stdout.index("{"):])["program"], "raw_tcp")
+
+    def test_help_on_a_full_disk_is_no_success(self):
+        programs = ["raw_tcp", "net_perf", "copy_bound", "railweave-info", "railweave-config-doc", "mpi_perf"]
+        for words in [[program, "--help"] for program in programs] + [["railweave-config-doc"]]:
+            if not (ARGS.bin / words[0]).exists():
+                continue
+            with self.subTest(words), open("/dev/full", "w") as full:
+                done = subprocess.run([str(ARGS.bin / words[0]), *words[1:]], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60, check=False)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("standard output", done.stderr)
+
+    def test_closed_streams_are_no_reason_to_die(self):
+        command = f"exec {ARGS.bin / 'raw_tcp'} --local {' '.join(QUICK)} <&- >&-"
+        done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("standard output", done.stderr)
 
 
 class NetPerf(unittest.TestCase):
@@ -155,7 +231,8 @@ class NetPerf(unittest.TestCase):
 
     def test_refusals_say_why(self):
         for options, word in [(["--api", "v8"], "ncclNetPlugin_v8"), (["--api", "5"], "v6 to v12"),
-                              (["--device", "3"], "1 device"), (["--random-sizes", "9..1"], "9..1")]:
+                              (["--device", "3"], "1 device"), (["--random-sizes", "9..1"], "--random-sizes"),
+                              (["--seed", "-1"], "--seed: found '-1'")]:
             status, _, errors = net_perf(*QUICK, *options)
             self.assertNotEqual(status, 0)
             self.assertIn(word, errors)

@@ -22,7 +22,8 @@ TEST(TimedCommands, run_when_due_and_report_their_exit) {
 }
 
 TEST(TimedCommands, ill_formed_ones_are_refused) {
-  for (const char* text : {"true", ":true", "x:true", "-1:true", "1s:true"}) {
+  for (const char* text :
+       {"true", ":true", "x:true", "-1:true", "1s:true", "nan:true", "inf:true", "1e300:true", "1:", ""}) {
     EXPECT_FALSE(TimedCommands::parse({text}).ok()) << text;
   }
 }
