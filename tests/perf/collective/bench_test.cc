@@ -83,5 +83,23 @@ TEST(Bench, AnOperationThatFailsEndsTheRun) {
   EXPECT_NE(summary.status().message().find("no such operation"), std::string::npos);
 }
 
+TEST(Bench, ATimeoutIsTheOneThatWasAskedFor) {
+  FakeWorld world(1);
+  Options options = quick();
+  options.timeout_s = 7;
+  const auto run = [&](Group& group) { return run_rows(all_reduce(), options, group, nullptr); };
+  world.instead = work_stuck();
+  const auto stuck = on_each<Result<Summary>>(world, run);
+  ASSERT_FALSE(stuck.ok());
+  EXPECT_EQ(stuck.status().message(), "Test timeout (7s)");
+  EXPECT_TRUE(world.instead->test()) << "it must not go on in memory that goes away";
+
+  options.timeout_s = 0;
+  world.instead = work_over(Status(Code::timed_out, Scope::session, "rank 1 was silent for 30 s"));
+  const auto lost = on_each<Result<Summary>>(world, run);
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.status().message(), "rank 1 was silent for 30 s");
+}
+
 }  // namespace
 }  // namespace railweave::perf::collective

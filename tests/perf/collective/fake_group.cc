@@ -1,5 +1,6 @@
 #include "fake_group.h"
 
+#include <atomic>
 #include <cstring>
 
 namespace railweave::perf::collective {
@@ -20,6 +21,17 @@ class OverWork : public Work {
 
  private:
   Status status_;
+};
+
+class StuckWork : public OverWork {
+ public:
+  StuckWork() : OverWork(Status(Code::cancelled, Scope::request, "aborted")) {}
+  bool test() override { return aborted_; }
+  Status wait(Nanos) override { return aborted_ ? status() : Status(Code::timed_out, Scope::request, "not over"); }
+  void abort() override { aborted_ = true; }
+
+ private:
+  std::atomic<bool> aborted_{false};
 };
 
 class FakeGroup : public Group {
@@ -51,7 +63,7 @@ class FakeGroup : public Group {
       ++world_.spoilt;
       for (int i = 0; i < world_.spoilt; ++i) static_cast<float*>(parts[1].output)[2 * i] += 1;
     });
-    return over({});
+    return world_.instead ? world_.instead : over({});
   }
 
   WorkPtr barrier(Hints) override {
@@ -79,7 +91,7 @@ class FakeGroup : public Group {
   void abort(const std::string&) override {}
 
  private:
-  static WorkPtr over(Status status) { return std::make_shared<OverWork>(std::move(status)); }
+  static WorkPtr over(Status status) { return work_over(std::move(status)); }
   static WorkPtr no() { return over(Status(Code::internal, Scope::request, "the fake has no such operation")); }
 
   FakeWorld& world_;
@@ -87,6 +99,9 @@ class FakeGroup : public Group {
 };
 
 }  // namespace
+
+WorkPtr work_over(Status status) { return std::make_shared<OverWork>(std::move(status)); }
+WorkPtr work_stuck() { return std::make_shared<StuckWork>(); }
 
 void FakeWorld::meet(int rank, Part part, const std::function<void(const std::vector<Part>&)>& act) {
   std::unique_lock lock(mutex_);

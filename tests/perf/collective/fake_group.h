@@ -25,6 +25,7 @@ class FakeWorld {
 
   bool spoils = false;  // all-reduce: rank 1 gets one wrong element more each time
   int spoilt = 0;
+  collectives::WorkPtr instead;  // what all_reduce returns; null: that it is done
 
  private:
   std::mutex mutex_;
@@ -33,6 +34,10 @@ class FakeWorld {
   int here_ = 0;
   std::uint64_t round_ = 0;
 };
+
+collectives::WorkPtr work_over(Status status);
+// Not over, whatever is waited; abort() ends it.
+collectives::WorkPtr work_stuck();
 
 // all_gather, all_reduce (sums of float32) and barrier; the others are refused.
 std::unique_ptr<collectives::Group> fake_group(FakeWorld& world, int rank);
