@@ -1,103 +1,107 @@
 #include "collective/forked.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
+#include <algorithm>
 #include <cstring>
-#include <filesystem>
+#include <thread>
 #include <vector>
 
-#include "base/fd.h"
-#include "common/console.h"
+#include "base/clock.h"
+#include "collective/meeting_folder.h"
+#include "collective/open_row.h"
 
 namespace railweave::perf::collective {
 namespace {
 
-std::string make_folder() {
-  std::error_code error;
-  std::string path = (std::filesystem::temp_directory_path(error) / "railweave-perf-XXXXXX").string();
-  return ::mkdtemp(path.data()) != nullptr ? path : std::string();
-}
+constexpr Nanos kFarewell = std::chrono::seconds(1);  // for the others to say what they know of a failure
+constexpr Nanos kLook = std::chrono::milliseconds(10);
+constexpr pid_t kEnded = -1;
 
-// Whether all of them ended well.
-bool wait_for(const std::vector<pid_t>& children) {
-  bool good = true;
-  for (std::size_t i = 0; i < children.size(); ++i) {
-    int status = 0;
-    ::waitpid(children[i], &status, 0);
-    if (WIFSIGNALED(status)) say(stderr, "process {}: killed by signal {}\n", i + 1, WTERMSIG(status));
-    good = good && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+// What runs, by number of the process.
+using Children = std::vector<pid_t>;
+
+void end_all(const Children& children) {
+  for (const pid_t child : children) {
+    if (child != kEnded) ::kill(child, SIGKILL);
   }
-  return good;
 }
 
-void remove(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::remove_all(folder, error);
+// The exit status that it makes for this process. Says what no process could say itself.
+int judge(std::size_t process, int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  say_error(fmt::format("process {}: killed by signal {}", process, WTERMSIG(status)));
+  return 1;
 }
 
-// A process that outlives the ranks, however they end, and takes the folder along.
-struct Cleaner {
-  OwnedFd lifeline = OwnedFd();  // open in every rank
-  pid_t process = -1;
-};
-
-Cleaner start_cleaner(const std::string& folder) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return {};
-  OwnedFd watched(ends[0]);
-  Cleaner cleaner{OwnedFd(ends[1]), ::fork()};
-  if (cleaner.process != 0) return cleaner;
-  ::setsid();  // Ctrl-C is for the ranks
-  cleaner.lifeline.reset();
-  char byte;
-  while (::read(watched.get(), &byte, 1) < 0 && errno == EINTR) continue;
-  remove(folder);
-  ::_exit(0);
-}
-
-// REQUIRES: all ranks but this one have ended.
-void finish(Cleaner cleaner, const std::string& folder) {
-  cleaner.lifeline.reset();
-  if (cleaner.process < 0) return remove(folder);
-  ::waitpid(cleaner.process, nullptr, 0);
+// Until all have ended. What fails ends the others, which might wait for it for long.
+int wait_for(Children children) {
+  int first_failure = 0;
+  TimePoint patience_ends = TimePoint::max();
+  bool ended_by_us = false;
+  for (std::size_t left = children.size(); left > 0;) {
+    int status = 0;
+    const bool hurried = first_failure != 0 && !ended_by_us;
+    const pid_t ended = ::waitpid(-1, &status, hurried ? WNOHANG : 0);
+    if (ended < 0 && errno != EINTR) break;
+    if (ended == 0 && now() < patience_ends) {
+      std::this_thread::sleep_for(kLook);
+    } else if (ended == 0) {
+      end_all(children);
+      ended_by_us = true;
+    }
+    const auto found = ended > 0 ? std::find(children.begin(), children.end(), ended) : children.end();
+    if (found == children.end()) continue;
+    *found = kEnded;
+    --left;
+    if (ended_by_us) continue;
+    const int exit_status = judge(std::size_t(found - children.begin()), status);
+    if (exit_status == 0 || first_failure != 0) continue;
+    first_failure = exit_status;
+    patience_ends = now() + kFarewell;
+  }
+  return first_failure;
 }
 
 }  // namespace
 
 int run_forked(int processes, const std::function<int(int process, const std::string& folder)>& body) {
-  const std::string folder = make_folder();
-  if (folder.empty()) {
-    say(stderr, "no temporary folder could be made for the ranks to meet in\n");
+  share_open_row();
+  auto folder = MeetingFolder::make();
+  if (!folder.ok()) {
+    say_error(folder.status().message());
     return 1;
   }
-  std::fflush(nullptr);
-  Cleaner cleaner = start_cleaner(folder);
-  std::vector<pid_t> children;
-  bool all_forked = true;
-  for (int process = 1; process < processes && all_forked; ++process) {
+  if (processes == 1) {
+    const int exit_status = body(0, folder->path());
+    folder->remove();
+    return exit_status;
+  }
+  const pid_t parent = ::getpid();
+  Children children;
+  for (int process = 0; process < processes; ++process) {
     const pid_t child = ::fork();
     if (child == 0) {
-      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // without process 0 it would wait for nothing
-      return body(process, folder);
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody would wait for it any more
+      return ::getppid() == parent ? body(process, folder->path()) : 1;
     }
-    all_forked = child > 0;
-    if (all_forked) children.push_back(child);
-    if (!all_forked) say(stderr, "process {} of {}: fork: {}\n", process, processes, std::strerror(errno));
+    if (child < 0) {
+      say_error(fmt::format("process {} of {}: fork: {}", process, processes, std::strerror(errno)));
+      end_all(children);
+      for (const pid_t made : children) ::waitpid(made, nullptr, 0);
+      folder->remove();
+      return 1;
+    }
+    children.push_back(child);
   }
-  if (!all_forked) {
-    for (const pid_t child : children) ::kill(child, SIGKILL);
-  }
-  const int mine = all_forked ? body(0, folder) : 1;
-  const bool others_good = wait_for(children);
-  finish(std::move(cleaner), folder);
-  return mine == 0 && !others_good ? 1 : mine;
+  const int exit_status = wait_for(std::move(children));
+  folder->remove();
+  return exit_status;
 }
 
 }  // namespace railweave::perf::collective

@@ -5,14 +5,14 @@
 #include "base/error.h"
 #include "collective/forked.h"
 #include "collective/mpi_world.h"
-#include "common/console.h"
+#include "collective/open_row.h"
 #include "common/load_options.h"
 
 namespace railweave::perf::collective {
 namespace {
 
 int report(const Status& status) {
-  say(stderr, "{}\n", status.message());
+  say_error(status.message());
   return 1;
 }
 
@@ -53,16 +53,20 @@ Result<std::shared_ptr<collectives::Store>> Place::open_store(int rank) const {
   return std::shared_ptr<collectives::Store>(std::move(*opened));
 }
 
+int processes_here(const LaunchOptions& options) {
+  if (options.local > 0) return options.local;
+  return options.world_size == 0 && options.rank < 0 && !MpiWorld::launched() ? 1 : 0;
+}
+
 int run_launched(const LaunchOptions& options, const std::function<int(const Place&)>& body) {
-  if (options.local > 0 || (options.world_size == 0 && options.rank < 0 && !MpiWorld::launched())) {
+  if (const int processes = processes_here(options); processes > 0) {
     const auto run = [&](int process, const std::string& folder) {
-      const int processes = std::max(options.local, 1);
       Place place{process, processes, process, true, {}};
       place.meeting.folder = folder;
       place.meeting.patience = nanos(options.patience_s);
       return body(place);
     };
-    return run_forked(std::max(options.local, 1), run);
+    return run_forked(processes, run);
   }
   if (MpiWorld::launched()) return run_by_mpi(options, body);
   auto place = place_by_variables(options);

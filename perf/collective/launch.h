@@ -31,6 +31,9 @@ struct Place {
   Result<std::shared_ptr<collectives::Store>> open_store(int rank) const;
 };
 
+// How many processes run_launched() makes of this one; 0: a launcher started all of them.
+int processes_here(const LaunchOptions& options);
+
 // Runs `body` in every process of the run (with --local, forks; no thread may run yet). Returns the exit status of this
 // process: that of its body, or 1, its reason on stderr, if the ranks cannot meet or a forked process failed.
 int run_launched(const LaunchOptions& options, const std::function<int(const Place&)>& body);

@@ -9,7 +9,9 @@
 
 #include "base/error.h"
 #include "collective/byte_count.h"
+#include "common/command_line.h"
 #include "common/console.h"
+#include "common/validators.h"
 
 namespace railweave::perf::collective {
 namespace {
@@ -22,6 +24,8 @@ How ranks find each other (each process has -t times -g ranks):
   PROGRAM ...                  alone
 With --local, and alone, the loopback interface is used unless NCCL_SOCKET_IFNAME or RAILWEAVE_RAILS says otherwise.
 Exit status: 0; 1 when results were wrong, bandwidth was under NCCL_TESTS_MIN_BW, or a rank failed; 2 for a bad command line.)";
+
+constexpr int kRanksMax = 1 << 20;
 
 // As they come from the command line.
 struct Texts {
@@ -73,34 +77,50 @@ void add_reporting(CLI::App& app, Options& o) {
       ->check(CLI::Range(0, 3))
       ->capture_default_str()
       ->group(group);
-  app.add_option("-C,--report_cputime", o.cpu_time, "1: time of issuing alone")->group(group);
-  app.add_option("-S,--report_timestamps", o.timestamps, "1: when each row was done")->group(group);
+  app.add_option("-C,--report_cputime", o.cpu_time, "1: time of issuing alone")->check(CLI::Range(0, 1))->group(group);
+  app.add_option("-S,--report_timestamps", o.timestamps, "1: when each row was done")
+      ->check(CLI::Range(0, 1))
+      ->group(group);
   app.add_option("-I,--per_iter_timing", o.per_iteration, "1: least, greatest, 99th percentile of iterations")
+      ->check(CLI::Range(0, 1))
       ->group(group);
   app.add_option("-K,--per_iter_skip", o.skipped, "iterations left out of that")
       ->check(CLI::Range(0, 1 << 30))
       ->group(group);
-  app.add_option("-J,--output_file,--json", o.json_path, "results as JSON")->group(group);
+  app.add_option("-J,--output_file,--json", o.json_path, "results as JSON")->check(not_empty())->group(group);
   app.add_option("--min-bandwidth", o.min_bandwidth, "fail below 0.9 times this, GB/s")
+      ->check(number_between(-1, 1e9))
       ->envname("NCCL_TESTS_MIN_BW")
       ->group(group);
 }
+
+constexpr std::string_view kToldByLaunchers[] = {"--rank",        "--world-size",  "--local-rank",
+                                                 "--master-addr", "--master-port", "--agent-store"};
 
 void add_launching(CLI::App& app, LaunchOptions& o) {
   const std::string group = "Ranks";
   app.add_option("--local", o.local, "fork as many processes on this machine")
       ->check(CLI::Range(1, 1024))
       ->group(group);
-  app.add_option("--rank", o.rank, "of this process")->envname("RANK")->group(group);
-  app.add_option("--world-size", o.world_size, "number of processes")->envname("WORLD_SIZE")->group(group);
-  app.add_option("--local-rank", o.local_rank, "of this process on its host")->envname("LOCAL_RANK")->group(group);
+  app.add_option("--rank", o.rank, "of this process")->envname("RANK")->check(CLI::Range(0, kRanksMax))->group(group);
+  app.add_option("--world-size", o.world_size, "number of processes")
+      ->envname("WORLD_SIZE")
+      ->check(CLI::Range(1, kRanksMax))
+      ->group(group);
+  app.add_option("--local-rank", o.local_rank, "of this process on its host")
+      ->envname("LOCAL_RANK")
+      ->check(CLI::Range(0, kRanksMax))
+      ->group(group);
   app.add_option("--master-addr", o.master_address, "where rank 0 listens")->envname("MASTER_ADDR")->group(group);
-  app.add_option("--master-port", o.master_port, "its port")->envname("MASTER_PORT")->check(CLI::Range(1, 65535))->group(group);
+  app.add_option("--master-port", o.master_port, "its port")
+      ->envname("MASTER_PORT")
+      ->check(CLI::Range(1, 65535))
+      ->group(group);
   app.add_option("--agent-store", o.agent_store, "the launcher keeps that port for itself: the next one is taken")
       ->envname("TORCHELASTIC_USE_AGENT_STORE")
       ->group(group);
   app.add_option("--patience", o.patience_s, "seconds to wait for the other ranks")
-      ->check(CLI::Range(0.0, 3600.0))
+      ->check(number_between(0, 3600))
       ->capture_default_str()
       ->group(group);
 }
@@ -123,14 +143,6 @@ std::vector<Meaningless> meaningless() {
 
 Status refuse(std::string_view option, const std::string& why) {
   return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", option, why));
-}
-
-// The error of `result`, said of `option`; its value otherwise.
-template <class Value>
-Status take(std::string_view option, Result<Value> result, Value& into) {
-  if (!result.ok()) return refuse(option, result.status().message());
-  into = std::move(*result);
-  return {};
 }
 
 Status parse_root(const std::string& text, int& root) {
@@ -181,16 +193,12 @@ std::optional<Options> parse_options(int argc, char** argv, std::string_view abo
   add_reporting(app, options);
   add_launching(app, options.launch);
   add_meaningless(app, fixed);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& done) {
-    exit_status = app.exit(done);
-    return std::nullopt;
-  } catch (const CLI::ParseError& error) {
-    exit_status = refused(Status(Code::invalid_argument, Scope::request, error.what()));
+  if (const auto ended = parse_command_line(app, argc, argv)) {
+    exit_status = *ended;
     return std::nullopt;
   }
-  Status status = finish(options, texts);
+  Status status = check_not_beside("--local", kToldByLaunchers, std::span<const char* const>(argv, std::size_t(argc)));
+  if (status.ok()) status = finish(options, texts);
   for (const auto& entry : fixed) {
     if (status.ok() && entry.value != entry.standard) {
       status = refuse(entry.names, fmt::format("{} has no meaning on host memory; only {} does nothing", entry.value,

@@ -1,13 +1,23 @@
 #include "collective/own_engine.h"
 
 #include "base/error.h"
+#include "collectives/schedule/algorithm_choice.h"
 
 namespace railweave::perf::collective {
 
-Result<std::shared_ptr<Engine>> start_engine(bool one_machine) {
+Result<Config> own_config(bool one_machine) {
   RW_ASSIGN_OR_RETURN(Config config, Config::from_environment());
+  if (const Status status = collectives::check_algorithm_choice(config.algorithms); !status.ok()) {
+    return Status(Code::invalid_config, Scope::engine,
+                  "RAILWEAVE_ALGO: found '" + config.algorithms + "': " + status.message());
+  }
   if (one_machine && config.interfaces.empty() && config.rails.empty()) config.interfaces = "=lo";
   if (!config.shm) config.shm = true;
+  return config;
+}
+
+Result<std::shared_ptr<Engine>> start_engine(bool one_machine) {
+  RW_ASSIGN_OR_RETURN(const Config config, own_config(one_machine));
   return Engine::start(config);
 }
 

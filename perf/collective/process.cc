@@ -2,11 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <cstdio>
 #include <thread>
 
+#include "base/error.h"
+#include "collective/open_row.h"
+#include "collective/own_engine.h"
 #include "collective/rank.h"
+#include "collective/reporter.h"
 #include "common/console.h"
+#include "railweave/log.h"
 
 namespace railweave::perf::collective {
 namespace {
@@ -15,7 +19,7 @@ namespace {
 int run_process(const Operation& operation, const Options& options, const Place& place,
                 const std::vector<std::string>& command) {
   if (const Status status = check_request(operation, options, place.processes * options.ranks_here()); !status.ok()) {
-    if (place.process == 0) say(stderr, "{}\n", status.message());
+    if (place.process == 0) say_error(status.message());
     return 2;
   }
   std::vector<int> exit_statuses(std::size_t(options.ranks_here()), 1);
@@ -26,8 +30,7 @@ int run_process(const Operation& operation, const Options& options, const Place&
       return;
     }
     const int rank = place.process * options.ranks_here() + thread;
-    std::fflush(stdout);
-    say(stderr, "rank {}: {}\n", rank, summary.status().message());
+    say_error(fmt::format("rank {}: {}", rank, summary.status().message()));
   };
   std::vector<std::thread> threads;
   for (int thread = 1; thread < options.ranks_here(); ++thread) threads.emplace_back(run, thread);
@@ -38,20 +41,35 @@ int run_process(const Operation& operation, const Options& options, const Place&
   return worst;
 }
 
+// What every process can tell by itself.
+Status check_alone(const Operation& operation, const Options& options) {
+  RW_TRY(own_config(true));
+  const int processes = processes_here(options.launch);
+  if (processes > 0 || options.launch.rank == 0) RW_TRY(check_json_path(options.json_path));
+  return processes > 0 ? check_request(operation, options, processes * options.ranks_here()) : Status();
+}
+
 }  // namespace
 
 int run_program(const Operation& operation, int argc, char** argv) {
+  occupy_standard_streams();
+  set_log_sink(show_warnings);
   int exit_status = 0;
   const std::string about = fmt::format(
       "Times {} on memory of the host, over Railweave, with nccl-tests' options and output.", operation.name);
   const auto options = parse_options(argc, argv, about, exit_status);
   if (!options) return exit_status;
   const std::vector<std::string> command(argv, argv + argc);
+  // Before the ranks meet: where one fails, the others would wait for it.
+  if (const Status status = check_alone(operation, *options); !status.ok()) {
+    say_error(status.message());
+    return status.code() == Code::invalid_config ? 1 : 2;
+  }
   try {
     const auto body = [&](const Place& place) { return run_process(operation, *options, place, command); };
     return status_of_output(run_launched(options->launch, body));
   } catch (const std::exception& e) {  // out of memory, mostly
-    say(stderr, "ended by {}\n", e.what());
+    say_error(fmt::format("ended by {}", e.what()));
     return 1;
   }
 }

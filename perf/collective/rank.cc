@@ -107,17 +107,18 @@ Result<Summary> run_rank(const Operation& operation, const Options& options, con
                          const std::vector<std::string>& command) {
   const int rank = place.process * options.ranks_here() + thread;
   const int ranks = place.processes * options.ranks_here();
+  std::optional<Reporter> reporter;
+  if (rank == 0) {
+    reporter.emplace(operation, options, command);
+    RW_TRY(reporter->claim_json_file());
+  }
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Engine> engine, start_engine(place.one_machine));
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<collectives::Store> store, place.open_store(rank));
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Group> group,
                       Group::create(engine, store, {"perf", rank, ranks, place.meeting.patience}));
   Exchange exchange(*group);
   RW_ASSIGN_OR_RETURN(const auto entries, all_entries(exchange, own_entry(options, place, rank, thread, *engine)));
-  std::optional<Reporter> reporter;
-  if (rank == 0) {
-    reporter.emplace(operation, options, command);
-    reporter->begin(entries);
-  }
+  if (reporter) reporter->begin(entries);
   RW_ASSIGN_OR_RETURN(const Summary summary, run_rows(operation, options, *group, reporter ? &*reporter : nullptr));
   if (reporter) RW_TRY(reporter->end(summary));
   RW_TRY(exchange.barrier());  // nobody leaves a rank that still needs it

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "collective/open_row.h"
+#include "common/output_file.h"
 
 namespace railweave::perf::collective {
 namespace {
@@ -20,6 +22,11 @@ constexpr int kSchema = 3;  // nccl-tests' own number of its form
 void show(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
+}
+
+bool is_there(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error);
 }
 
 // nccl-tests writes truth as words.
@@ -63,9 +70,12 @@ ordered_json iterations_of(const IterationTimes& it) {
 
 }  // namespace
 
+Status check_json_path(const std::string& path) {
+  return path.empty() || is_there(path) ? Status() : check_output_file(path);
+}
+
 Reporter::Reporter(const Operation& operation, const Options& options, std::vector<std::string> command)
     : operation_(operation), options_(options) {
-  if (!options.json_path.empty()) claim_json_file();
   document_ = {{"version", kSchema},
                {"start_time", time_text()},
                {"args", std::move(command)},
@@ -76,19 +86,25 @@ Reporter::Reporter(const Operation& operation, const Options& options, std::vect
   }
 }
 
+Reporter::~Reporter() {
+  if (claimed_) ::unlink(json_path_.c_str());
+}
+
 // Never overwrites: the next free of FILE, FILE.0, FILE.1, ...
-void Reporter::claim_json_file() {
-  std::string path = options_.json_path;
-  for (int attempt = 0;; ++attempt) {
-    if (const OwnedFd made(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)); made) break;
-    if (errno != EEXIST) {
-      show(fmt::format("# skipping json output; {} not accessible\n", path));
-      return;
-    }
-    path = fmt::format("{}.{}", options_.json_path, attempt);
+Status Reporter::claim_json_file() {
+  const std::string& asked = options_.json_path;
+  if (asked.empty()) return {};
+  RW_TRY(check_json_path(asked));
+  std::string path = asked;
+  for (int attempt = 0; !claimed_ && !is_stream(asked); ++attempt) {
+    claimed_ = bool(OwnedFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)));
+    if (claimed_) break;
+    if (errno != EEXIST) return system_error(Scope::request, "cannot write " + path);
+    path = fmt::format("{}.{}", asked, attempt);
   }
-  show(fmt::format("# Writing JSON output to {}\n", path));
   json_path_ = path;
+  show(fmt::format("# Writing JSON output to {}\n", path));
+  return {};
 }
 
 void Reporter::begin(const std::vector<DeviceEntry>& devices) {
@@ -104,6 +120,7 @@ void Reporter::begin(const std::vector<DeviceEntry>& devices) {
 }
 
 void Reporter::row(const Row& row) {
+  set_row_open(true);
   show(row_text(row));
   document_["results"].push_back({{"size", row.bytes},
                                   {"count", row.count},
@@ -113,6 +130,7 @@ void Reporter::row(const Row& row) {
 }
 
 void Reporter::measured(const Measured& m, bool in_place) {
+  set_row_open(true);  // a warning may have ended it
   show(measured_text(m));
   ordered_json& result = document_["results"].back();
   const std::string name = in_place ? "in_place" : "out_of_place";
@@ -125,6 +143,7 @@ void Reporter::measured(const Measured& m, bool in_place) {
 
 void Reporter::row_end() {
   show(row_end_text(options_, time_text()));
+  set_row_open(false);
   ordered_json& result = document_["results"].back();
   result["actual_iterations"] = options_.iterations;
   result["experiment_name"] = operation_.name;
@@ -137,10 +156,9 @@ Status Reporter::end(const Summary& s) {
   document_["average_bus_bandwidth"] = {{"bandwidth", s.mean_busbw},
                                         {"okay", s.min_bandwidth == -1 ? "unchecked" : word(!s.slow())}};
   document_["end_time"] = time_text();
-  std::ofstream file(json_path_);
-  file << document_.dump(-1, ' ', false, ordered_json::error_handler_t::replace) << '\n';
-  file.close();
-  if (!file) return system_error(Scope::engine, "write " + json_path_);
+  const std::string text = document_.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + '\n';
+  RW_TRY(write_output_file(json_path_, text));
+  claimed_ = false;
   return {};
 }
 

@@ -10,11 +10,19 @@
 
 namespace railweave::perf::collective {
 
+// Whether results as JSON could go to `path`; for before the ranks meet. Errors name it.
+Status check_json_path(const std::string& path);
+
 // Threads: one.
 class Reporter {
  public:
   Reporter(const Operation& operation, const Options& options, std::vector<std::string> command);
+  Reporter(Reporter&&) = delete;
+  // A claimed file that nothing was written to goes.
+  ~Reporter();
 
+  // Errors: the JSON that was asked for cannot be written; better known before anything is measured.
+  Status claim_json_file();
   void begin(const std::vector<DeviceEntry>& devices);
   void row(const Row& row);
   void measured(const Measured& measured, bool in_place);
@@ -23,11 +31,10 @@ class Reporter {
   Status end(const Summary& summary);
 
  private:
-  void claim_json_file();
-
   const Operation& operation_;
   const Options& options_;
   std::string json_path_;  // empty: none
+  bool claimed_ = false;   // a file of that name is ours, and empty
   nlohmann::ordered_json document_;
 };
 

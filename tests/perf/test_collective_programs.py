@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -169,6 +170,78 @@ class Programs(unittest.TestCase):
             self.assertIn("standard output", done.stderr)
             refused = [*command, "-d", "none"]
             self.assertEqual(subprocess.run(refused, stderr=full, timeout=60, env=clean_environment(), check=False).returncode, 2)
+
+    def test_help_and_a_closed_stdout(self):
+        program = ARGS.bin / "all_reduce_perf"
+        for words, code in [("--help >/dev/full", 1), ("--local 2 -b 8 -e 8 -n 1 >&-", 1), ("-b 8 -e 8 -n 1 <&- >&- 2>&-", 1)]:
+            done = subprocess.run(["sh", "-c", f"exec {program} {words}"], stderr=subprocess.PIPE, text=True, timeout=60,
+                                  env=clean_environment(), check=False)
+            self.assertEqual(done.returncode, code, words)
+            if "2>&-" not in words:
+                self.assertIn("standard output", done.stderr)
+
+    def test_json_that_cannot_be_written_is_found_before_measuring(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for path in (folder, f"{folder}/nowhere/r.json"):
+                done = run(["all_reduce_perf", "--local", "2", "-N", "0", "-J", path])
+                self.assertEqual(done.returncode, 2)
+                self.assertIn(path, done.stderr)
+                self.assertEqual(done.stdout, "")
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_json_to_a_pipe_leaves_it_one(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = Path(folder) / "pipe"
+            os.mkfifo(pipe)
+            argv = [str(ARGS.bin / "all_reduce_perf"), "--local", "2", "-b", "8", "-e", "8", "-n", "1", "-J", str(pipe)]
+            with subprocess.Popen(argv, env=clean_environment(), stdout=subprocess.DEVNULL) as running:
+                end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+                running.wait(timeout=60)
+                document = json.loads(os.read(end, 1 << 16))
+                os.close(end)
+            self.assertEqual(running.returncode, 0)
+            self.assertEqual(document["results"][0]["size"], 8)
+            self.assertEqual(os.listdir(folder), ["pipe"])
+
+    def test_nothing_is_left_of_json_that_was_not_to_be(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = run(["all_reduce_perf", "-J", f"{folder}/r.json"], NCCL_SOCKET_IFNAME="=nope0")
+            self.assertEqual(done.returncode, 1)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_an_error_begins_a_line_of_its_own(self):
+        argv = [str(ARGS.bin / "all_reduce_perf"), "--local", "2", "-b", "1K", "-e", "1K", "-N", "0", "-n", "1000000000"]
+        with subprocess.Popen(argv, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+            said = b""
+            while not re.search(rb"\n +1024 .*-1$", said):  # the row has begun
+                said += os.read(running.stdout.fileno(), 4096)
+            pid = re.search(rb"Rank  1 Group  0 Pid +(\d+)", said).group(1)
+            os.kill(int(pid), signal.SIGKILL)
+            rest = running.stdout.read()
+        self.assertEqual(running.returncode, 1)
+        self.assertTrue(rest.startswith(b"\n"), rest)
+        self.assertIn(b"\nprocess 1: killed by signal 9\n", rest)
+
+    def test_a_bad_variable_ends_all_ranks_soon(self):
+        for name, value in [("RAILWEAVE_ALGO", "ring,"), ("RAILWEAVE_ALGO", "rings"), ("RAILWEAVE_PORTS", "9-8")]:
+            done = run(["all_reduce_perf", "--local", "3", "--patience", "3000"], **{name: value})
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(name, done.stderr)
+            self.assertIn(value, done.stderr)
+            self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+
+    def test_a_rank_that_fails_ends_the_others_soon(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        done = run(["all_reduce_perf", "--local", "3", "--patience", "3000"], RAILWEAVE_PORTS=f"{port}-{port}")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"^rank \d: .*{port}")
+
+    def test_statistics_that_cannot_be_are_told(self):
+        done = run(["all_reduce_perf", "-b", "8", "-e", "8", "-n", "1"], RAILWEAVE_STATS_DIR="/nowhere/at/all")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"WARN.*RAILWEAVE_STATS_DIR.*/nowhere/at/all")
 
     def test_processes_meet_by_the_environment(self):
         with socket.socket() as probe:

@@ -79,7 +79,15 @@ TEST(Options, NonsenseEndsWithOneLineNamingIt) {
                                                                     {{"-b", "1", "-e", "2", "-i", "0"}, "--stepbytes"},
                                                                     {{"-r", "x"}, "--root"},
                                                                     {{"--nope"}, "--nope"},
-                                                                    {{"-n", "0"}, "iters"}};
+                                                                    {{"-n", "0"}, "iters"},
+                                                                    {{"--patience", "nan"}, "--patience: found 'nan'"},
+                                                                    {{"--patience", "-1"}, "from 0 to 3600"},
+                                                                    {{"--min-bandwidth", "nan"}, "--min-bandwidth"},
+                                                                    {{"-J", ""}, "--output_file"},
+                                                                    {{"-C", "2"}, "--report_cputime"},
+                                                                    {{"--rank", "-3"}, "--rank"},
+                                                                    {{"--local", "2", "--rank", "1"}, "--rank"},
+                                                                    {{"--local=2", "--rank=1"}, "--local"}};
   for (const auto& [words, named] : cases) {
     const auto parsed = parse(words);
     EXPECT_FALSE(parsed.options);
