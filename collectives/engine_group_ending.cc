@@ -1,5 +1,5 @@
-// How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked by
-// errands: here nobody waits for it but abort(), for a while and without the lock.
+// How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked
+// by errands: here nobody waits for it but abort(), for a while and without the lock.
 #include <fmt/core.h>
 
 #include <utility>
@@ -15,7 +15,8 @@ EngineGroup::~EngineGroup() {
   runner_->remove(*this);
   take_submissions();
   if (failed_.ok()) {
-    const Status closed(Code::cancelled, Scope::engine, fmt::format("rank {} closed its group '{}'", options_.rank, options_.name));
+    const Status closed(Code::cancelled, Scope::engine,
+                        fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
     if (failing_.ok() && busy()) (void)ask([place = place_, closed] { return place.blame(closed); });
     end(failing_.ok() ? closed : failing_);
   }
@@ -33,7 +34,7 @@ bool EngineGroup::is_answered() const {
   return answer_.valid() && answer_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
 }
 
-// ------------------------------------------------------------------------------------------------- under the runner's lock
+// ---------------------------------------------------------------------------------------- under the runner's lock
 
 // A rank that was lost to another may owe us nothing just now: then only the store tells.
 Status EngineGroup::hear_of_losses(bool moved) {
@@ -53,7 +54,8 @@ Status EngineGroup::hear_of_losses(bool moved) {
   return {};
 }
 
-// From here on the group stands still. The others are told before our streams end, or they would only learn that we are gone.
+// From here on the group stands still. The others are told before our streams end, or they would only learn that we
+// are gone.
 void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
   failing_ = std::move(why);
@@ -72,7 +74,8 @@ void EngineGroup::end(Status why) {
   take_submissions();
   const std::string began = is_answered() ? answer_.get() : "";
   const std::string& said = began.empty() ? why.message() : began;
-  failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, said), why.system_errno());
+  failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, said),
+                   why.system_errno());
   failing_ = {};
   if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
   links_.reset();
@@ -83,7 +86,7 @@ void EngineGroup::end(Status why) {
   while (auto waiting = admission_.next()) finish(*waiting->ticket, failed_);
 }
 
-// ------------------------------------------------------------------------------------------------------------- any thread
+// ------------------------------------------------------------------------------------------------------ any thread
 
 void EngineGroup::abort(const std::string& why) {
   if (runner_->forked()) return;

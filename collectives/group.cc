@@ -16,8 +16,8 @@ namespace railweave::collectives {
 namespace {
 
 struct Neighbours {
-  std::vector<Handle> handles;             // by rank
-  std::vector<int> host_of;                // see Problem::host_of
+  std::vector<Handle> handles;  // by rank
+  std::vector<int> host_of;     // see Problem::host_of
 };
 
 constexpr std::string_view kKeeps = " keeps the store";
@@ -26,18 +26,21 @@ constexpr std::string_view kKeeps = " keeps the store";
 Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
   RW_TRY(place.arrive());
   RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
-  RW_ASSIGN_OR_RETURN(const std::vector<std::string> told,
-                      place.exchange("rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
+  RW_ASSIGN_OR_RETURN(
+      const std::vector<std::string> told,
+      place.exchange("rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
   Neighbours all;
   int lowest = rank;
   for (int r = 0; r < int(told.size()); ++r) {
     const std::string& theirs = told[std::size_t(r)];
     if (theirs.size() < kHandleBytes)
-      return Status(Code::remote, Scope::engine, fmt::format("rank {} told {} bytes, not {} and a name", r, theirs.size(), kHandleBytes));
+      return Status(Code::remote, Scope::engine,
+                    fmt::format("rank {} told {} bytes, not {} and a name", r, theirs.size(), kHandleBytes));
     std::memcpy(all.handles.emplace_back().data(), theirs.data(), kHandleBytes);
     if (r < lowest && HostProof::open(theirs.substr(kHandleBytes))) lowest = r;
   }
-  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_told, place.exchange("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
+  RW_ASSIGN_OR_RETURN(const std::vector<std::string> lowest_told,
+                      place.exchange("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
   std::vector<int> lowest_of;
   for (const std::string& text : lowest_told) {
     if (text.ends_with(kKeeps)) place.store_kept_by(int(lowest_of.size()));
@@ -47,7 +50,8 @@ Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
   return all;
 }
 
-Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, MeetingPlace& place, const Group::Options& options) {
+Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, MeetingPlace& place,
+                                             const Group::Options& options) {
   RW_ASSIGN_OR_RETURN(std::shared_ptr<Runner> runner, Runner::shared());
   Handle own;
   RW_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, engine->listen(0, own));
@@ -62,9 +66,10 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.
   if (const Status met = group->barrier({})->wait(options.timeout); !met.ok())
-    return Status(met.code(), met.scope(),
-                  fmt::format("group '{}': the ranks found but did not reach each other: {}", options.name, met.message()),
-                  met.system_errno());
+    return Status(
+        met.code(), met.scope(),
+        fmt::format("group '{}': the ranks found but did not reach each other: {}", options.name, met.message()),
+        met.system_errno());
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
@@ -73,7 +78,8 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
 
 }  // namespace
 
-Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options) {
+Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store,
+                                             const Options& options) {
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
     return Status(Code::invalid_argument, Scope::engine,
                   fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));

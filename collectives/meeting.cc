@@ -36,9 +36,10 @@ Status MeetingPlace::arrive() {
   if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_verdict_ = *before;
   const Status seat = store_->claim(key(fmt::format("seat/{}", options_.rank)));
   if (seat.code() != Code::exhausted) return seat;
-  const Status twice(Code::exhausted, Scope::engine,
-                     fmt::format("group '{}': rank {} is there already, of another job at the same address and port? ({})", options_.name,
-                                 options_.rank, seat.message()));
+  const Status twice(
+      Code::exhausted, Scope::engine,
+      fmt::format("group '{}': rank {} is there already, of another job at the same address and port? ({})",
+                  options_.name, options_.rank, seat.message()));
   condemn(twice);
   return twice;
 }
@@ -50,7 +51,8 @@ void MeetingPlace::condemn(const Status& why) {
 Status MeetingPlace::verdict() const {
   auto told = store_->get(key("verdict"), Nanos(0));
   if (!told.ok() || *told == old_verdict_ || told->size() <= kIdChars) return {};
-  return Status((*told)[kIdChars] == 't' ? Code::timed_out : Code::exhausted, Scope::engine, told->substr(kIdChars + 1));
+  return Status((*told)[kIdChars] == 't' ? Code::timed_out : Code::exhausted, Scope::engine,
+                told->substr(kIdChars + 1));
 }
 
 Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what, const std::string& own) {
@@ -80,8 +82,8 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
     if (last) break;
   }
   const Status late(Code::timed_out, Scope::engine,
-                    fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name, options_.size, listed(missing),
-                                double(options_.timeout.count()) / 1e9));
+                    fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name,
+                                options_.size, listed(missing), double(options_.timeout.count()) / 1e9));
   if (keeps_store()) condemn(late);
   return late;
 }
@@ -113,7 +115,7 @@ std::string MeetingPlace::blame(const Status& why) const {
   const Status told = store_->tell(key("lost"), life_ + why.message());
   if (told.ok()) return why.message();
   if (const std::string before = blamed(); !before.empty()) return before;  // said while the store ended
-  // Nobody could tell us why the one that we lost had left: by all we know, for the loss of the rank that kept the store.
+  // Nobody could tell us why the one that we lost had left: as far as we know, for the loss of who kept the store.
   const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.scope() == Scope::stream;
   if (keeper_ < 0 || keeper_ == options_.rank || !(died || left)) return why.message();
   return fmt::format("rank {} is lost: {}", keeper_, told.message());

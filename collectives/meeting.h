@@ -12,12 +12,13 @@ namespace railweave::collectives {
 // Keys of one group in its store, all under its name.
 class MeetingPlace {
  public:
-  MeetingPlace(std::shared_ptr<Store> store, Group::Options options) : store_(std::move(store)), options_(std::move(options)) {}
+  MeetingPlace(std::shared_ptr<Store> store, Group::Options options)
+      : store_(std::move(store)), options_(std::move(options)) {}
 
-  // Before anything else. Errors: exhausted, this rank is there already: another job's, and whoever is still meeting is told.
+  // Before anything else. Errors: exhausted, this rank is there already, of another job: whoever still meets is told.
   Status arrive();
-  // Tells ours and waits for all; by rank. Errors: timed_out, naming the ranks that did not come. Who keeps the store tells the
-  // others, for it may be gone with the store before their time is up.
+  // Tells ours and waits for all; by rank. Errors: timed_out, naming the ranks that did not come. Who keeps the store
+  // tells the others, for it may be gone with the store before their time is up.
   Result<std::vector<std::string>> exchange(const std::string& what, const std::string& own);
   // One value for all: rank 0's.
   Result<std::string> agree(const std::string& key, const std::string& value);
@@ -30,24 +31,24 @@ class MeetingPlace {
   void tidy_up();
 
   // The first of the group to notice a loss tells the others who is to blame; answers what the first said. Any thread.
-  // The key, NAME/lost, outlives the group: nobody can know that all the others have asked. There is one of a name at most,
-  // and the next group of that name takes it away.
-  // REQUIRES: nobody hears of our end before it is back, so that a loss which is due to ours finds what we said.
+  // The key, NAME/lost, outlives the group: nobody can know that all the others have asked. There is one of a name at
+  // most, and the next group of that name takes it away. REQUIRES: nobody hears of our end before it is back, so that a
+  // loss which is due to ours finds what we said.
   std::string blame(const Status& why) const;
   // What somebody said, or empty. One question to the store, without waiting for somebody to say something. Any thread.
   std::string blamed() const;
 
  private:
   void condemn(const Status& why);
-  Status verdict() const;                  // why no group of this name comes about
+  Status verdict() const;  // why no group of this name comes about
   std::string key(const std::string& what) const { return options_.name + "/" + what; }
 
   const std::shared_ptr<Store> store_;
   const Group::Options options_;
   std::vector<std::string> told_;
-  std::string old_verdict_;                // of those who met here before us
+  std::string old_verdict_;  // of those who met here before us
   int keeper_ = -1;
-  std::string life_;                       // drawn by rank 0: a later group of this name is another
+  std::string life_;  // drawn by rank 0: a later group of this name is another
 };
 
 }  // namespace railweave::collectives

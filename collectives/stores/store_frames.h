@@ -1,5 +1,5 @@
-// What goes between a TcpStore's client and its server: length-prefixed frames of at most kFrameBytesMax, in the byte order
-// of little-endian machines.
+// What goes between a TcpStore's client and its server: length-prefixed frames of at most kFrameBytesMax, in the byte
+// order of little-endian machines.
 //   request:  u32 length, u8 kind, u32 timeout_ms, u32 key length, key, value
 //   answer:   u32 length, u8 found (1) or not (0), value
 //   news:     u32 length, u8 kind, u32 key length, key, value; unasked for, between answers
@@ -15,7 +15,7 @@ namespace railweave::collectives {
 inline constexpr std::size_t kFrameBytesMax = 128 * 1024;
 
 struct StoreRequest {
-  // tell: set, and news to all. claim: answered not found when another client holds the key; free once its client is gone.
+  // tell: set, and news to all. claim: not found when another client holds the key; free again once that one is gone.
   enum class Kind : std::uint8_t { set = 1, get = 2, remove = 3, tell = 4, claim = 5 };
   Kind kind = Kind::get;
   std::uint32_t timeout_ms = 0;
@@ -26,7 +26,8 @@ std::string encode(const StoreRequest& request);
 std::string encode_answer(bool found, std::string_view value);
 
 struct StoreNews {
-  enum class Kind : std::uint8_t { told = 2, untold = 3, ended = 4 };  // ended: the server leaves in order, and says no more
+  // ended: the server leaves in order, and says no more.
+  enum class Kind : std::uint8_t { told = 2, untold = 3, ended = 4 };
   Kind kind = Kind::ended;
   std::string key, value;
 };

@@ -19,10 +19,15 @@ namespace railweave::collectives {
 
 Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, std::uint16_t port) {
   std::uint16_t served = 0;
-  RW_ASSIGN_OR_RETURN(OwnedFd listener, listen_at(host, port, served));
+  auto listening = listen_at(host, port, served);
+  if (!listening.ok()) {
+    const Status why = listening.status();
+    const char* const hint = why.system_errno() == EADDRINUSE ? " (is another job at the same address and port?)" : "";
+    return Status(why.code(), why.scope(), "the store that rank 0 keeps: " + why.message() + hint, why.system_errno());
+  }
   OwnedFd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop) return system_error(Scope::engine, "eventfd");
-  std::unique_ptr<StoreServer> server(new StoreServer(std::move(listener), std::move(stop), served));
+  std::unique_ptr<StoreServer> server(new StoreServer(std::move(*listening), std::move(stop), served));
   RW_TRY(start_quietly(server->thread_, "railweave-store", [s = server.get()] { s->loop(); }));
   return server;
 }
@@ -39,8 +44,10 @@ StoreServer::~StoreServer() {
 
 void StoreServer::loop() {
   for (;;) {
-    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0}, {listener_.get(), short(clients_.size() < kClientsMax ? POLLIN : 0), 0}};
-    for (const Client& c : clients_) watched.push_back({c.fd.get(), short(POLLIN | (c.outbox.empty() ? 0 : POLLOUT)), 0});
+    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
+                                {listener_.get(), short(clients_.size() < kClientsMax ? POLLIN : 0), 0}};
+    for (const Client& c : clients_)
+      watched.push_back({c.fd.get(), short(POLLIN | (c.outbox.empty() ? 0 : POLLOUT)), 0});
     if (::poll(watched.data(), watched.size(), timeout_ms()) < 0 && errno != EINTR) return;
     if (watched[0].revents != 0) return send_news({StoreNews::Kind::ended, "", ""});
     auto seen = watched.begin() + 2;
@@ -82,7 +89,9 @@ void StoreServer::hear(Client& client) {
 
 void StoreServer::serve(Client& client, const StoreRequest& request) {
   switch (request.kind) {
-    case StoreRequest::Kind::set: set(request); return answer(client, true, "");
+    case StoreRequest::Kind::set:
+      set(request);
+      return answer(client, true, "");
     case StoreRequest::Kind::tell:
       set(request);
       told_.insert(request.key);

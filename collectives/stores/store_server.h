@@ -1,5 +1,6 @@
 // The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
-// Life: the destructor stops the thread, tells every client that it ends, and closes them. Clients that speak nonsense are closed, silent ones kept.
+// Life: the destructor stops the thread, tells every client that it ends, and closes them. Clients that speak nonsense
+// are closed, silent ones kept.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ class StoreServer {
   struct Client {
     OwnedFd fd;
     std::string inbox, outbox;
-    std::string waits_for;               // key of an unanswered get
+    std::string waits_for;  // key of an unanswered get
     TimePoint gives_up = TimePoint::max();
     bool waiting = false, closed = false;
   };
@@ -51,7 +52,7 @@ class StoreServer {
   const std::uint16_t port_;
   std::list<Client> clients_;
   std::map<std::string, std::string> values_;
-  std::set<std::string> told_;           // keys of values_ that were news
+  std::set<std::string> told_;  // keys of values_ that were news
   std::map<std::string, const Client*> claims_;
   std::thread thread_;
 };

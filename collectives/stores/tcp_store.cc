@@ -31,12 +31,14 @@ class TcpStore final : public Store {
   }
 
   Result<std::string> get(const std::string& key, Nanos timeout) override {
-    const auto ms = std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count(), 0, 0x7fffffff);
+    const auto ms =
+        std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count(), 0, 0x7fffffff);
     auto answer = ask({StoreRequest::Kind::get, std::uint32_t(ms), key, ""});
     if (!answer.ok()) return answer.status();
     if (answer->front() != 1)
-      return Status(Code::timed_out, Scope::engine,
-                    fmt::format("nobody set '{}' in the store at {} within {:g} s", key, place_, double(timeout.count()) / 1e9));
+      return Status(
+          Code::timed_out, Scope::engine,
+          fmt::format("nobody set '{}' in the store at {} within {:g} s", key, place_, double(timeout.count()) / 1e9));
     return answer->substr(1);
   }
 
@@ -47,7 +49,8 @@ class TcpStore final : public Store {
   Status claim(const std::string& key) override {
     RW_ASSIGN_OR_RETURN(const std::string answer, ask({StoreRequest::Kind::claim, 0, key, ""}));
     if (answer.front() == 1) return {};
-    return Status(Code::exhausted, Scope::engine, fmt::format("somebody else holds '{}' in the store at {}", key, place_));
+    return Status(Code::exhausted, Scope::engine,
+                  fmt::format("somebody else holds '{}' in the store at {}", key, place_));
   }
   bool kept_here() const override { return server_ != nullptr; }
 
@@ -55,8 +58,9 @@ class TcpStore final : public Store {
   // One question at a time; a get that waits holds up the others of this rank.
   Result<std::string> ask(const StoreRequest& request) {
     if (request.key.size() + request.value.size() > kFrameBytesMax - 64)
-      return Status(Code::invalid_argument, Scope::request, fmt::format("'{}' has a value of {} bytes, more than {}", request.key,
-                                                                        request.value.size(), kFrameBytesMax / 2));
+      return Status(Code::invalid_argument, Scope::request,
+                    fmt::format("'{}' has a value of {} bytes, more than {}", request.key, request.value.size(),
+                                kFrameBytesMax / 2));
     const std::lock_guard lock(mutex_);
     const bool gets = request.kind == StoreRequest::Kind::get;
     hear_news();
@@ -119,9 +123,12 @@ class TcpStore final : public Store {
       return true;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
-    if (n < 0 && errno != ECONNRESET && errno != EPIPE) return system_error(Scope::engine, "recv from the store at " + place_);
+    if (n < 0 && errno != ECONNRESET && errno != EPIPE)
+      return system_error(Scope::engine, "recv from the store at " + place_);
     (void)next_answer();  // it may have said that it ends
-    if (ended_) return Status(Code::cancelled, Scope::engine, "the store at " + place_ + " has ended: rank 0, which kept it, has left");
+    if (ended_)
+      return Status(Code::cancelled, Scope::engine,
+                    "the store at " + place_ + " has ended: rank 0, which kept it, has left");
     return Status(Code::remote, Scope::engine, "the store at " + place_ + " is gone, and rank 0, which kept it");
   }
 
@@ -138,10 +145,10 @@ class TcpStore final : public Store {
   const std::unique_ptr<StoreServer> server_;  // at the root only
   std::mutex mutex_;
   const OwnedFd fd_;
-  std::string inbox_;                          // guarded by mutex_
-  std::map<std::string, std::string> told_;    // guarded by mutex_: what was sent to all, by key
-  bool ended_ = false;                         // guarded by mutex_: the server left in order
-  Status broken_;                              // guarded by mutex_: the first failure sticks
+  std::string inbox_;                        // guarded by mutex_
+  std::map<std::string, std::string> told_;  // guarded by mutex_: what was sent to all, by key
+  bool ended_ = false;                       // guarded by mutex_: the server left in order
+  Status broken_;                            // guarded by mutex_: the first failure sticks
 };
 
 }  // namespace
@@ -160,7 +167,8 @@ Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t 
     return Status(why.code(), why.scope(), "the store that rank 0 keeps: " + why.message(), why.system_errno());
   }
   OwnedFd fd = std::move(*connected);
-  return std::unique_ptr<Store>(std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server)));
+  return std::unique_ptr<Store>(
+      std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server)));
 }
 
 }  // namespace railweave::collectives

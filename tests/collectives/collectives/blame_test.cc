@@ -118,6 +118,8 @@ TEST_F(TwoJobs, a_second_rank_of_a_number__is_refused_and_harms_nobody) {
   std::thread other([&] { EXPECT_EQ(join(1, 2, store(false)), "ok"); });
   EXPECT_EQ(join(0, 2, first), "ok");
   other.join();
+  EXPECT_NE(collectives::tcp_store("127.0.0.1", port_, true, 20s).status().message().find("another job"),
+            std::string::npos);
   const auto late = join(1, 2, store(false));
   EXPECT_NE(late.find(kTwice), std::string::npos) << late;
   const auto theirs = groups_[1]->barrier();
