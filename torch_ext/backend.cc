@@ -1,0 +1,168 @@
+#include "torch_ext/backend.h"
+
+#include <c10/util/StringUtil.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "torch_ext/errors.h"
+#include "torch_ext/gil.h"
+#include "torch_ext/process_engine.h"
+#include "torch_ext/torch_store.h"
+#include "torch_ext/work_of_all.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kEndless = std::chrono::hours(24 * 365);
+
+TimePoint deadline_after(std::chrono::milliseconds timeout) {
+  return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : now() + Nanos(timeout);
+}
+
+c10d::ErrorType kind_of(Code code) {
+  switch (code) {
+    case Code::ok:
+      return c10d::ErrorType::SUCCESS;
+    case Code::timed_out:
+      return c10d::ErrorType::TIMEOUT;
+    case Code::remote:
+      return c10d::ErrorType::REMOTE_ERROR;
+    default:
+      return c10d::ErrorType::COMM_ERROR;
+  }
+}
+
+std::shared_ptr<collectives::Group> meet(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                                         std::chrono::milliseconds timeout) {
+  const std::string what = c10::str("railweave: rank ", rank, " of ", size);
+  auto engine = process_engine();
+  check_ok(engine.status(), what);
+  const Nanos patience = timeout > kEndless ? Nanos(kEndless) : Nanos(timeout);
+  auto group = collectives::Group::create(*engine, store_of(store), {"railweave", rank, size, patience});
+  check_ok(group.status(), what);
+  return *group;
+}
+
+}  // namespace
+
+RailweaveBackend::RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size,
+                                   c10::intrusive_ptr<Options> options)
+    : c10d::Backend(rank, size),
+      store_(std::move(store)),
+      options_(std::move(options)),
+      group_(meet(store_, rank, size, options_->timeout)) {
+  init();
+}
+
+RailweaveBackend::~RailweaveBackend() { shutdown(); }
+
+std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
+  const std::lock_guard lock(group_mutex_);
+  if (!group_) check_ok(Status(Code::cancelled, Scope::engine, "it was shut down"), "railweave process group");
+  return group_;
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
+                                                   bool counted) {
+  const auto group = this->group();
+  const TimePoint deadline = deadline_after(timeout == c10d::kUnsetTimeout ? options_->timeout : timeout);
+  c10::intrusive_ptr<RailweaveWork> work;
+  {
+    const std::lock_guard lock(order_);
+    if (counted) ++sequence_;
+    Outline& outline = submission.outline();
+    outline.rank = rank_;
+    outline.sequence = sequence_;
+    outline.deadline = deadline;
+    auto calls = submission.take_calls();
+    work = c10::make_intrusive<RailweaveWork>(std::move(outline));
+    std::vector<collectives::WorkPtr> parts;
+    for (auto& call : calls) parts.push_back(call(*group));
+    const auto place = unfinished_->add(work);
+    work->start(std::move(parts), [place, unfinished = unfinished_, error = error_](const Status& status) {
+      auto none = c10d::ErrorType::SUCCESS;
+      if (!status.ok()) error->compare_exchange_strong(none, kind_of(status.code()));
+      unfinished->remove(place);
+    });
+  }
+  if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.title());
+  const std::lock_guard lock(coalescing_mutex_);
+  if (coalescing_) coalesced_.push_back(work);
+  return work;
+}
+
+TimePoint RailweaveBackend::end_what_is_late() {
+  TimePoint next = TimePoint::max();
+  for (const auto& work : unfinished_->all()) {
+    if (work->deadline() <= now()) {
+      auto none = c10d::ErrorType::SUCCESS;
+      error_->compare_exchange_strong(none, c10d::ErrorType::TIMEOUT);
+      std::shared_ptr<collectives::Group> group;
+      {
+        const std::lock_guard lock(group_mutex_);
+        group = group_;
+      }
+      if (group) group->abort(work->description() + " timed out");
+      return TimePoint::max();
+    }
+    next = std::min(next, work->deadline());
+  }
+  return next;
+}
+
+void RailweaveBackend::check_root(std::int64_t root, const char* operation) const {
+  TORCH_CHECK(root >= 0 && root < size_, operation, ": invalid root rank: ", root, " of ", size_, " ranks");
+}
+
+void RailweaveBackend::startCoalescing() {
+  const std::lock_guard lock(coalescing_mutex_);
+  coalescing_ = true;
+  coalesced_.clear();
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::endCoalescing() {
+  const std::lock_guard lock(coalescing_mutex_);
+  coalescing_ = false;
+  return c10::make_intrusive<WorkOfAll>(rank_, std::exchange(coalesced_, {}));
+}
+
+void RailweaveBackend::waitForPendingWorks() {
+  for (const auto& work : unfinished_->all()) work->wait(kNoTimeout);
+}
+
+c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_ptr<c10d::Store>& store,
+                                                          const std::vector<int>& ranks,
+                                                          const c10::intrusive_ptr<c10d::Backend::Options>& options) {
+  const auto mine = std::ranges::find(ranks, rank_);
+  if (mine == ranks.end()) return nullptr;
+  const auto timeout = options ? options->timeout : options_->timeout;
+  auto own = c10::make_intrusive<Options>(timeout, options_->backend);
+  if (options) {
+    own->group_name = options->group_name;
+    own->group_desc = options->group_desc;
+    own->global_ranks_in_group = options->global_ranks_in_group;
+  }
+  return c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
+}
+
+void RailweaveBackend::abort() {
+  const WithoutGil released;
+  std::shared_ptr<collectives::Group> group;
+  {
+    const std::lock_guard lock(group_mutex_);
+    group = std::exchange(group_, nullptr);
+  }
+  if (group) group->abort(c10::str("rank ", rank_, " aborted its process group"));
+}
+
+void RailweaveBackend::shutdown() {
+  const WithoutGil released;
+  std::shared_ptr<collectives::Group> last;  // dropped without the lock
+  const std::lock_guard lock(group_mutex_);
+  last = std::exchange(group_, nullptr);
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,74 @@
+// Barriers. The monitored one goes by the store: a rank that does not come must not end the group.
+#include <c10/util/StringUtil.h>
+
+#include "base/clock.h"
+#include "torch_ext/backend.h"
+#include "torch_ext/errors.h"
+#include "torch_ext/torch_store.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kMonitored = "railweave:monitored_barrier";
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return c10::str(ranks.size() == 1 ? "Rank " : "Ranks ", c10::Join(", ", ranks));
+}
+
+// At rank 0: who did not come in time. All of them, or the first.
+std::vector<int> missing(collectives::Store& store, const std::string& prefix, int ranks, Nanos patience, bool all) {
+  std::vector<int> late;
+  const TimePoint end = now() + patience;
+  for (int rank = 1; rank < ranks; ++rank) {
+    const std::string key = c10::str(prefix, "here/", rank);
+    if (!store.get(key, std::max(Nanos{0}, end - now())).ok()) {
+      late.push_back(rank);
+      if (!all) break;
+    }
+    static_cast<void>(store.remove(key));
+  }
+  return late;
+}
+
+}  // namespace
+
+// Over when the barrier is and every operation that was called before it on this rank.
+RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& options) {
+  Submission submission(c10d::OpType::BARRIER, "railweave:barrier");
+  std::vector<WorkPtr> earlier;
+  for (const auto& work : unfinished_->all())
+    if (!c10d::isP2POp(work->retrieveOpType())) earlier.push_back(work);
+  submission.after(std::move(earlier));
+  submission.call([](collectives::Group& group) { return group.barrier(); });
+  return submit(std::move(submission), options.timeout);
+}
+
+void RailweaveBackend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all) {
+  const auto timeout = options.timeout == c10d::kUnsetTimeout ? options_->timeout : options.timeout;
+  const auto store = store_of(store_);
+  const std::string prefix = c10::str("railweave/monitored/", monitored_++, "/");
+  if (rank_ != 0) {
+    check_ok(store->set(c10::str(prefix, "here/", rank_), ""), kMonitored);
+    const auto verdict = store->get(prefix + "verdict", Nanos(timeout) + Nanos(1s));
+    static_cast<void>(store->set(c10::str(prefix, "read/", rank_), ""));
+    TORCH_CHECK(verdict.ok() && verdict.value().empty(), "Rank ", rank_,
+                " successfully reached monitoredBarrier, but received errors "
+                "while waiting for send/recv from rank 0. Please check rank 0 logs for faulty rank. ",
+                verdict.ok() ? verdict.value() : verdict.status().message());
+    return;
+  }
+  const auto late = missing(*store, prefix, size_, Nanos(timeout), wait_all);
+  const std::string verdict =
+      late.empty() ? "" : c10::str(ranks_text(late), " failed to pass monitoredBarrier in ", timeout.count(), " ms");
+  check_ok(store->set(prefix + "verdict", verdict), kMonitored);
+  TORCH_CHECK(late.empty(), "[Rank 0]: ", verdict);
+  for (int rank = 1; rank < size_; ++rank) {
+    const std::string key = c10::str(prefix, "read/", rank);
+    if (store->get(key, 10s).ok()) static_cast<void>(store->remove(key));
+  }
+  static_cast<void>(store->remove(prefix + "verdict"));
+}
+
+}  // namespace railweave::torch_ext

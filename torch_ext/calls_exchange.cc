@@ -1,0 +1,120 @@
+// Operations between each two ranks: of any dtype, as bytes.
+#include "torch_ext/backend.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+using c10d::OpType;
+using collectives::DataType;
+using collectives::Group;
+
+// Bytes for each rank: of `splits` rows of the tensor, or equal parts where there are none.
+std::vector<std::size_t> parts_of(const at::Tensor& tensor, const std::vector<int64_t>& splits, int ranks,
+                                  const char* operation) {
+  const std::int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
+  if (splits.empty()) {
+    TORCH_CHECK(rows % ranks == 0, operation, ": Tensor's dim 0 does not divide equally across group size: ", rows,
+                " rows for ", ranks);
+    return std::vector<std::size_t>(std::size_t(ranks), tensor.nbytes() / std::size_t(ranks));
+  }
+  TORCH_CHECK(std::int64_t(splits.size()) == ranks, operation,
+              ": Number of tensor splits not equal to group size: ", splits.size(), ", ", ranks);
+  std::vector<std::size_t> bytes;
+  std::int64_t sum = 0;
+  for (const std::int64_t split : splits) {
+    TORCH_CHECK(split >= 0, operation, ": a split is negative: ", split);
+    sum += split;
+    bytes.push_back(rows == 0 ? 0 : tensor.nbytes() / std::size_t(rows) * std::size_t(split));
+  }
+  TORCH_CHECK(sum == rows, operation, ": Split sizes doesn't match total dim 0 size: ", sum, " and ", rows);
+  return bytes;
+}
+
+std::uint32_t tag_of(int tag, const char* operation) {
+  TORCH_CHECK(tag >= 0, operation, ": Tag must be nonnegative, found ", tag);
+  return std::uint32_t(tag);
+}
+
+}  // namespace
+
+RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
+                                                          std::vector<int64_t>& output_splits,
+                                                          std::vector<int64_t>& input_splits,
+                                                          const c10d::AllToAllOptions& options) {
+  Submission submission(OpType::ALLTOALL_BASE, "railweave:all_to_all");
+  check_tensor(output, submission.title());
+  check_tensor(input, submission.title());
+  check_same_dtype(output, input, submission.title());
+  const auto sent = parts_of(input, input_splits, size_, submission.title());
+  const auto received = parts_of(output, output_splits, size_, submission.title());
+  const void* const from = submission.read(input);
+  void* const to = submission.write(output);
+  submission.input(input);
+  submission.result(output);
+  const bool equal = input_splits.empty() && output_splits.empty();
+  if (equal) {
+    TORCH_CHECK(output.numel() == input.numel(), submission.title(), ": the output has ", output.numel(),
+                " elements, the input ", input.numel());
+    submission.call(
+        [=, bytes = sent.front()](Group& group) { return group.all_to_all(from, to, bytes, DataType::uint8); });
+  } else {
+    submission.call([=](Group& group) { return group.all_to_all_v(from, to, sent, received, DataType::uint8); });
+  }
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& inputs,
+                                                     const c10d::AllToAllOptions& options) {
+  Submission submission(OpType::ALLTOALL, "railweave:all_to_all");
+  TORCH_CHECK(std::int64_t(inputs.size()) == size_ && std::int64_t(outputs.size()) == size_, submission.title(),
+              ": expected ", size_, " tensors each way, found ", inputs.size(), " inputs and ", outputs.size(),
+              " outputs");
+  check_tensors(inputs, submission.title());
+  check_tensors(outputs, submission.title());
+  check_same_dtype(inputs.front(), outputs.front(), submission.title());
+  const void* const from = submission.read(at::TensorList(inputs));
+  void* const to = submission.write(at::TensorList(outputs));
+  submission.inputs(inputs);
+  submission.results(outputs);
+  submission.call([=, sent = bytes_of(inputs), received = bytes_of(outputs)](Group& group) {
+    return group.all_to_all_v(from, to, sent, received, DataType::uint8);
+  });
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::send(Tensors& tensors, int to, int tag) {
+  Submission submission(OpType::SEND, "railweave:send");
+  const at::Tensor& tensor = only(tensors, submission.title());
+  check_root(to, submission.title());
+  const void* const data = submission.read(tensor);
+  submission.input(tensor);
+  submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, submission.title())](Group& group) {
+    return group.send(data, bytes, to, label);
+  });
+  return submit(std::move(submission), c10d::kUnsetTimeout, false);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::receive(Tensors& tensors, int from, int tag, const char* title,
+                                                    OpType type) {
+  Submission submission(type, title);
+  const at::Tensor& tensor = only(tensors, title);
+  void* const data = submission.write(tensor);
+  submission.input(tensor);
+  submission.result(tensor);
+  submission.message(tensor.nbytes());
+  submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, title)](Group& group) {
+    return group.recv(data, bytes, from, label);
+  });
+  return submit(std::move(submission), c10d::kUnsetTimeout, false);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::recv(Tensors& tensors, int from, int tag) {
+  check_root(from, "railweave:recv");
+  return receive(tensors, from, tag, "railweave:recv", OpType::RECV);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::recvAnysource(Tensors& tensors, int tag) {
+  return receive(tensors, collectives::kAnySource, tag, "railweave:recv_anysource", OpType::RECVANYSOURCE);
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,157 @@
+// Operations that move elements from or to one rank, or to all: of any dtype, as bytes.
+#include "torch_ext/backend.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+using c10d::OpType;
+using collectives::DataType;
+using collectives::Group;
+
+void add_all_gather(Submission& submission, const at::Tensor& output, const at::Tensor& input, int ranks) {
+  check_tensor(output, submission.title());
+  check_tensor(input, submission.title());
+  check_same_dtype(output, input, submission.title());
+  TORCH_CHECK(output.numel() == input.numel() * ranks, submission.title(),
+              ": output tensor size must be equal to world_size times "
+              "input tensor size: ",
+              output.numel(), " elements for ", ranks, " inputs of ", input.numel());
+  const void* const from = submission.read(input);
+  void* const to = submission.write(output);
+  submission.input(input);
+  submission.result(output);
+  submission.call(
+      [=, bytes = input.nbytes()](Group& group) { return group.all_gather(from, to, bytes, DataType::uint8); });
+}
+
+void add_all_gather(Submission& submission, const Tensors& outputs, const at::Tensor& input, int rank, int ranks) {
+  check_tensor(input, submission.title());
+  TORCH_CHECK(std::int64_t(outputs.size()) == ranks, submission.title(),
+              ": invalid output tensor list: ", outputs.size(), " tensors for ", ranks, " ranks");
+  check_tensors(outputs, submission.title());
+  check_same_dtype(input, outputs.front(), submission.title());
+  TORCH_CHECK(outputs[std::size_t(rank)].numel() == input.numel(), submission.title(), ": invalid tensor size: output ",
+              rank, " has ", outputs[std::size_t(rank)].numel(), " elements, and the input ", input.numel());
+  const void* const from = submission.read(input);
+  void* const to = submission.write(at::TensorList(outputs));
+  submission.input(input);
+  submission.results(outputs);
+  submission.call(
+      [=, bytes = bytes_of(outputs)](Group& group) { return group.all_gather_v(from, to, bytes, DataType::uint8); });
+}
+
+void check_alike(const Tensors& tensors, const at::Tensor& one, const char* operation) {
+  check_tensors(tensors, operation);
+  check_same_dtype(one, tensors.front(), operation);
+  for (const at::Tensor& tensor : tensors) {
+    TORCH_CHECK(tensor.numel() == one.numel(), operation, ": invalid tensor size: ", tensor.numel(),
+                " elements beside ", one.numel());
+  }
+}
+
+}  // namespace
+
+RailweaveBackend::WorkPtr RailweaveBackend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
+  Submission submission(OpType::BROADCAST, "railweave:broadcast");
+  const at::Tensor& tensor = only(tensors, submission.title());
+  check_root(options.rootRank, submission.title());
+  void* const data = submission.change(tensor);
+  submission.input(tensor);
+  submission.result(tensor);
+  submission.call([=, bytes = tensor.nbytes(), root = int(options.rootRank)](Group& group) {
+    return group.broadcast(data, data, bytes, DataType::uint8, root);
+  });
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::allgather(Lists& outputs, Tensors& inputs,
+                                                      const c10d::AllgatherOptions& options) {
+  Submission submission(OpType::ALLGATHER, "railweave:all_gather");
+  const at::Tensor& input = only(inputs, submission.title());
+  TORCH_CHECK(outputs.size() == 1, submission.title(), ": requires a single output tensor list, found ",
+              outputs.size());
+  add_all_gather(submission, outputs.front(), input, rank_, size_);
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
+                                                            const c10d::AllgatherOptions& options) {
+  Submission submission(OpType::_ALLGATHER_BASE, "railweave:_all_gather_base");
+  add_all_gather(submission, output, input, size_);
+  return submit(std::move(submission), options.timeout);
+}
+
+// outputs[rank][i] is rank's inputs[i].
+RailweaveBackend::WorkPtr RailweaveBackend::allgather_coalesced(Lists& outputs, Tensors& inputs,
+                                                                const c10d::AllgatherOptions& options) {
+  Submission submission(OpType::ALLGATHER_COALESCED, "railweave:all_gather_coalesced");
+  TORCH_CHECK(std::int64_t(outputs.size()) == size_, submission.title(), ": output lists should be as many as ranks, ",
+              size_);
+  for (const Tensors& list : outputs) {
+    TORCH_CHECK(list.size() == inputs.size(), submission.title(), ": invalid output size: (expected length ",
+                inputs.size(), ", got ", list.size(), ")");
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Tensors of_ranks;
+    for (const Tensors& list : outputs) of_ranks.push_back(list[i]);
+    add_all_gather(submission, of_ranks, inputs[i], rank_, size_);
+  }
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                                            const c10d::AllgatherOptions& options) {
+  Submission submission(OpType::COALESCED, "railweave:all_gather_into_tensor_coalesced");
+  TORCH_CHECK(outputs.size() == inputs.size(), submission.title(), ": ", outputs.size(), " outputs for ", inputs.size(),
+              " inputs");
+  for (std::size_t i = 0; i < outputs.size(); ++i) add_all_gather(submission, outputs[i], inputs[i], size_);
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::gather(Lists& outputs, Tensors& inputs,
+                                                   const c10d::GatherOptions& options) {
+  Submission submission(OpType::GATHER, "railweave:gather");
+  const at::Tensor& input = only(inputs, submission.title());
+  check_root(options.rootRank, submission.title());
+  const void* const from = submission.read(input);
+  void* to = nullptr;
+  submission.input(input);
+  if (options.rootRank == rank_) {
+    TORCH_CHECK(outputs.size() == 1 && std::int64_t(outputs.front().size()) == size_, submission.title(),
+                ": requires a single-element output list containing a list with ", size_, " tensors.");
+    check_alike(outputs.front(), input, submission.title());
+    to = submission.write(at::TensorList(outputs.front()));
+    submission.results(outputs.front());
+  } else {
+    TORCH_CHECK(outputs.empty(), submission.title(), ": requires empty output on non-root");
+  }
+  submission.call([=, bytes = input.nbytes(), root = int(options.rootRank)](Group& group) {
+    return group.gather(from, to, bytes, DataType::uint8, root);
+  });
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::scatter(Tensors& outputs, Lists& inputs,
+                                                    const c10d::ScatterOptions& options) {
+  Submission submission(OpType::SCATTER, "railweave:scatter");
+  const at::Tensor& output = only(outputs, submission.title());
+  check_root(options.rootRank, submission.title());
+  const void* from = nullptr;
+  if (options.rootRank == rank_) {
+    TORCH_CHECK(inputs.size() == 1 && std::int64_t(inputs.front().size()) == size_, submission.title(),
+                ": requires a single-element input list containing a list with ", size_, " tensors.");
+    check_alike(inputs.front(), output, submission.title());
+    from = submission.read(at::TensorList(inputs.front()));
+    submission.inputs(inputs.front());
+  } else {
+    TORCH_CHECK(inputs.empty(), submission.title(), ": requires empty input on non-root");
+  }
+  void* const to = submission.write(output);
+  submission.result(output);
+  submission.call([=, bytes = output.nbytes(), root = int(options.rootRank)](Group& group) {
+    return group.scatter(from, to, bytes, DataType::uint8, root);
+  });
+  return submit(std::move(submission), options.timeout);
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,112 @@
+// Operations that reduce. See collectives/schedule/problem.h for who has which memory.
+
+#include "torch_ext/backend.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+using c10d::OpType;
+using collectives::Group;
+
+// Adds one all_reduce of `tensor` in place.
+void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  const TensorReduction how = reduction_of(op, tensor, submission.title());
+  void* const data = submission.change(tensor);
+  submission.input(tensor);
+  submission.result(tensor);
+  submission.call([=, count = std::size_t(tensor.numel())](Group& group) {
+    return group.all_reduce(data, data, count, how.type, how.reduction, {}, how.factor);
+  });
+}
+
+void add_reduce_scatter(Submission& submission, const at::Tensor& output, const at::Tensor& input,
+                        const c10d::ReduceOp& op, int ranks) {
+  check_tensor(output, submission.title());
+  check_tensor(input, submission.title());
+  check_same_dtype(output, input, submission.title());
+  TORCH_CHECK(input.numel() == output.numel() * ranks, submission.title(), ": input tensor must have ", ranks,
+              " times the elements of the output, ", output.numel(), "; it has ", input.numel());
+  const TensorReduction how = reduction_of(op, input, submission.title());
+  const void* const from = submission.read(input);
+  void* const to = submission.write(output);
+  submission.input(input);
+  submission.result(output);
+  submission.call([=, count = std::size_t(output.numel())](Group& group) {
+    return group.reduce_scatter(from, to, count, how.type, how.reduction, {}, how.factor);
+  });
+}
+
+}  // namespace
+
+RailweaveBackend::WorkPtr RailweaveBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
+  if (tensors.size() == 1 && tensors.front().is_sparse()) return allreduce_sparse(tensors, options);
+  Submission submission(OpType::ALLREDUCE, "railweave:all_reduce");
+  add_all_reduce(submission, only(tensors, submission.title()), options.reduceOp);
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::allreduce_coalesced(Tensors& tensors,
+                                                                const c10d::AllreduceCoalescedOptions& options) {
+  Submission submission(OpType::ALLREDUCE_COALESCED, "railweave:all_reduce_coalesced");
+  check_tensors(tensors, submission.title());
+  for (const at::Tensor& tensor : tensors) add_all_reduce(submission, tensor, options.reduceOp);
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
+  Submission submission(OpType::REDUCE, "railweave:reduce");
+  const at::Tensor& tensor = only(tensors, submission.title());
+  check_root(options.rootRank, submission.title());
+  const TensorReduction how = reduction_of(options.reduceOp, tensor, submission.title());
+  const bool is_root = options.rootRank == rank_;
+  void* const to = is_root ? submission.change(tensor) : nullptr;
+  const void* const from = is_root ? to : submission.read(tensor);
+  submission.input(tensor);
+  submission.result(tensor);
+  submission.call([=, count = std::size_t(tensor.numel()), root = int(options.rootRank)](Group& group) {
+    return group.reduce(from, to, count, how.type, how.reduction, root, {}, how.factor);
+  });
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lists& inputs,
+                                                           const c10d::ReduceScatterOptions& options) {
+  Submission submission(OpType::REDUCE_SCATTER, "railweave:reduce_scatter");
+  const at::Tensor& output = only(outputs, submission.title());
+  TORCH_CHECK(inputs.size() == 1 && std::int64_t(inputs.front().size()) == size_, submission.title(),
+              ": expected one list of ", size_, " input tensors");
+  const Tensors& list = inputs.front();
+  check_tensors(list, submission.title());
+  check_same_dtype(output, list.front(), submission.title());
+  TORCH_CHECK(list[std::size_t(rank_)].numel() == output.numel(), submission.title(), ": the output has ",
+              output.numel(), " elements, and input ", rank_, " has ", list[std::size_t(rank_)].numel());
+  const TensorReduction how = reduction_of(options.reduceOp, output, submission.title());
+  std::vector<std::size_t> counts;
+  for (const at::Tensor& input : list) counts.push_back(std::size_t(input.numel()));
+  const void* const from = submission.read(at::TensorList(list));
+  void* const to = submission.write(output);
+  submission.inputs(list);
+  submission.result(output);
+  submission.call(
+      [=](Group& group) { return group.reduce_scatter_v(from, to, counts, how.type, how.reduction, {}, how.factor); });
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                                                                 const c10d::ReduceScatterOptions& options) {
+  Submission submission(OpType::_REDUCE_SCATTER_BASE, "railweave:_reduce_scatter_base");
+  add_reduce_scatter(submission, output, input, options.reduceOp, size_);
+  return submit(std::move(submission), options.timeout);
+}
+
+RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                                            const c10d::ReduceScatterOptions& options) {
+  Submission submission(OpType::REDUCE_SCATTER_TENSOR_COALESCED, "railweave:reduce_scatter_tensor_coalesced");
+  TORCH_CHECK(outputs.size() == inputs.size(), submission.title(), ": ", outputs.size(), " outputs for ", inputs.size(),
+              " inputs");
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    add_reduce_scatter(submission, outputs[i], inputs[i], options.reduceOp, size_);
+  return submit(std::move(submission), options.timeout);
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,52 @@
+#include "torch_ext/deadlines.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collectives/quiet_thread.h"
+
+namespace railweave::torch_ext {
+
+Deadlines::~Deadlines() {
+  if (birthplace_.left())
+    return;  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  {
+    const std::lock_guard lock(clock_->mutex);
+    clock_->over = true;
+  }
+  clock_->changed.notify_all();
+  if (clock_->thread.joinable()) clock_->thread.join();
+  delete clock_;
+}
+
+Status Deadlines::expect(TimePoint deadline) {
+  const std::lock_guard lock(clock_->mutex);
+  if (deadline >= clock_->next) return {};
+  clock_->next = deadline;
+  if (!clock_->started) {
+    RW_TRY(collectives::start_quietly(clock_->thread, "railweave-late", [clock = clock_] { clock->run(); }));
+    clock_->started = true;
+  }
+  clock_->changed.notify_all();
+  return {};
+}
+
+void Deadlines::Clock::run() {
+  std::unique_lock lock(mutex);
+  while (!over) {
+    const Nanos left = next == TimePoint::max() ? Nanos(std::chrono::hours(1)) : next - now();
+    if (left > Nanos{0}) {
+      changed.wait_for(lock, left);
+      continue;
+    }
+    next = TimePoint::max();  // what comes meanwhile is noted beside
+    lock.unlock();
+    const TimePoint after = look();
+    lock.lock();
+    next = std::min(next, after);
+  }
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,42 @@
+// Ends operations whose time is over, though nobody waits for them.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/birthplace.h"
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::torch_ext {
+
+// A thread of one backend (railweave-late) that sleeps until the earliest deadline.
+class Deadlines {
+ public:
+  // `look`: ends what is late and answers the next deadline. Called on the thread, without a lock held.
+  explicit Deadlines(std::function<TimePoint()> look) : clock_(new Clock(std::move(look))) {}
+  // Joins the thread. Not from `look`.
+  ~Deadlines();
+  Deadlines(const Deadlines&) = delete;
+  // There is something that ends at `deadline`. Any thread. Errors: exhausted (no thread).
+  Status expect(TimePoint deadline);
+
+ private:
+  struct Clock {
+    explicit Clock(std::function<TimePoint()> given) : look(std::move(given)) {}
+    std::function<TimePoint()> look;
+    std::mutex mutex;
+    std::condition_variable changed;
+    TimePoint next = TimePoint::max();  // guarded by mutex, as are
+    bool over = false;
+    bool started = false;
+    std::thread thread;
+    void run();
+  };
+  const Birthplace birthplace_;
+  Clock* const clock_;
+};
+
+}  // namespace railweave::torch_ext

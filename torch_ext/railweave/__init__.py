@@ -1,0 +1,50 @@
+"""Railweave: plain Ethernet, all of it, for torch.distributed and NCCL.
+
+Importing this registers the process group backend ``"railweave"``::
+
+    import railweave
+    torch.distributed.init_process_group("railweave")
+
+It serves CPU tensors of every dtype, over all NICs of a host and over shared memory within one. Its variables
+(``RAILWEAVE_*``) are those of the NCCL plugin.
+"""
+
+import atexit
+import weakref
+
+import torch
+import torch.distributed as dist
+
+from railweave._version import check_torch
+
+check_torch(torch.__version__)
+
+from railweave._C import Options, ProcessGroupRailweave  # noqa: E402
+
+__all__ = ["Options", "ProcessGroupRailweave", "register"]
+
+_backends = weakref.WeakSet()
+
+
+def _create(options, backend_options):
+    """A backend as torch asks for it: `options` is its `_DistributedBackendOptions`, `backend_options` the user's."""
+    timeout = getattr(backend_options, "timeout", None) or options.timeout
+    backend = ProcessGroupRailweave(options.store, options.group_rank, options.group_size, timeout)
+    _backends.add(backend)
+    return backend
+
+
+def register():
+    """Registers the backend ``"railweave"`` for CPU tensors. Importing this package did; again does no harm."""
+    if "RAILWEAVE" not in dist.Backend._plugins:
+        dist.Backend.register_backend("railweave", _create, extended_api=True, devices=["cpu"])
+
+
+def _leave():
+    for backend in list(_backends):
+        backend.shutdown()
+
+
+register()
+# Before the interpreter goes: its callbacks cannot run later.
+atexit.register(_leave)

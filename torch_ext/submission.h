@@ -1,0 +1,48 @@
+// An operation of torch's on its way into the group: which memory the group sees of which tensor, and what is copied
+// when. Threads: the caller's.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "torch_ext/work.h"
+
+namespace railweave::torch_ext {
+
+class Submission {
+ public:
+  Submission(c10d::OpType type, const char* title) { outline_.type = type, outline_.title = title; }
+
+  // Memory for the group, valid until the operation is over. A tensor whose elements do not lie one after the other is
+  // copied: before, where it is read; after, where it is written.
+  const void* read(const at::Tensor& tensor);
+  void* write(const at::Tensor& tensor);
+  void* change(const at::Tensor& tensor);
+  // The same for all of a list as one piece, in order.
+  const void* read(at::TensorList tensors);
+  void* write(at::TensorList tensors);
+
+  void input(const at::Tensor& tensor) { outline_.inputs.push_back(tensor); }
+  void inputs(at::TensorList tensors) { outline_.inputs.insert(outline_.inputs.end(), tensors.begin(), tensors.end()); }
+  void result(const at::Tensor& tensor) { outline_.results.push_back(tensor); }
+  void results(at::TensorList tensors) {
+    outline_.results.insert(outline_.results.end(), tensors.begin(), tensors.end());
+  }
+  void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
+  void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
+
+  // What is to be asked of the group, in order. Called once the Work is made, never when it is not.
+  void call(std::function<collectives::WorkPtr(collectives::Group&)> call) { calls_.push_back(std::move(call)); }
+
+  Outline& outline() { return outline_; }
+  const char* title() const { return outline_.title; }
+  std::vector<std::function<collectives::WorkPtr(collectives::Group&)>> take_calls() { return std::move(calls_); }
+
+ private:
+  void* kept(const at::Tensor& tensor);
+
+  Outline outline_;
+  std::vector<std::function<collectives::WorkPtr(collectives::Group&)>> calls_;
+};
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,140 @@
+#include "torch_ext/tensors.h"
+
+#include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
+
+namespace railweave::torch_ext {
+namespace {
+
+using collectives::DataType;
+using collectives::Reduction;
+
+std::optional<DataType> data_type_of(at::ScalarType type) {
+  switch (type) {
+    case at::kChar:
+      return DataType::int8;
+    case at::kByte:
+      return DataType::uint8;
+    case at::kShort:
+      return DataType::int16;
+    case at::kUInt16:
+      return DataType::uint16;
+    case at::kInt:
+      return DataType::int32;
+    case at::kUInt32:
+      return DataType::uint32;
+    case at::kLong:
+      return DataType::int64;
+    case at::kUInt64:
+      return DataType::uint64;
+    case at::kHalf:
+      return DataType::float16;
+    case at::kBFloat16:
+      return DataType::bfloat16;
+    case at::kFloat:
+      return DataType::float32;
+    case at::kDouble:
+      return DataType::float64;
+    case at::kComplexFloat:
+      return DataType::complex64;
+    case at::kComplexDouble:
+      return DataType::complex128;
+    case at::kFloat8_e4m3fn:
+      return DataType::float8_e4m3;
+    case at::kFloat8_e5m2:
+      return DataType::float8_e5m2;
+    case at::kBool:
+      return DataType::boolean;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Reduction> reduction_of(c10d::ReduceOp::RedOpType op) {
+  switch (op) {
+    case c10d::ReduceOp::SUM:
+      return Reduction::sum;
+    case c10d::ReduceOp::AVG:
+      return Reduction::avg;
+    case c10d::ReduceOp::PRODUCT:
+      return Reduction::prod;
+    case c10d::ReduceOp::MIN:
+      return Reduction::min;
+    case c10d::ReduceOp::MAX:
+      return Reduction::max;
+    case c10d::ReduceOp::BAND:
+      return Reduction::band;
+    case c10d::ReduceOp::BOR:
+      return Reduction::bor;
+    case c10d::ReduceOp::BXOR:
+      return Reduction::bxor;
+    case c10d::ReduceOp::PREMUL_SUM:
+      return Reduction::premul_sum;
+    default:
+      return std::nullopt;
+  }
+}
+
+double factor_of(const c10d::ReduceOp& op) {
+  const auto* supplement = dynamic_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
+  if (supplement == nullptr) return 1;
+  return supplement->tensor_factor.defined() ? supplement->tensor_factor.item().toDouble() : supplement->double_factor;
+}
+
+}  // namespace
+
+TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const char* operation) {
+  const auto type = data_type_of(tensor.scalar_type());
+  TORCH_CHECK(type, operation, ": Invalid scalar type: ", tensor.scalar_type(), " cannot be reduced");
+  const auto reduction = reduction_of(op.op_);
+  TORCH_CHECK(reduction, operation, ": unknown reduction ", int(op.op_));
+  TORCH_CHECK(collectives::supports(*type, *reduction), operation, ": ", collectives::name(*reduction),
+              " is not of elements of ", tensor.scalar_type());
+  return {*type, *reduction, factor_of(op)};
+}
+
+void check_tensor(const at::Tensor& tensor, const char* operation) {
+  TORCH_CHECK(tensor.defined(), operation, ": a tensor is not defined");
+  TORCH_CHECK(tensor.layout() == at::kStrided, operation, ": expected a dense tensor, found layout ", tensor.layout());
+  TORCH_CHECK(tensor.device().is_cpu(), operation, ": expected a tensor on the CPU, found one on ", tensor.device());
+}
+
+void check_tensors(at::TensorList tensors, const char* operation) {
+  TORCH_CHECK(!tensors.empty(), operation, ": requires a non-empty list of tensors");
+  for (const at::Tensor& tensor : tensors) {
+    check_tensor(tensor, operation);
+    check_same_dtype(tensors.front(), tensor, operation);
+  }
+}
+
+at::Tensor& only(Tensors& tensors, const char* operation) {
+  TORCH_CHECK(tensors.size() == 1, operation, ": requires a single-element tensor list, found ", tensors.size());
+  check_tensor(tensors.front(), operation);
+  return tensors.front();
+}
+
+void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const char* operation) {
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(), operation, ": invalid tensor type: expected ", a.scalar_type(),
+              ", found ", b.scalar_type());
+}
+
+std::optional<at::Tensor> joined(at::TensorList tensors) {
+  const at::Tensor& first = tensors.front();
+  std::int64_t elements = 0;
+  for (const at::Tensor& tensor : tensors) {
+    const bool follows = tensor.is_contiguous() && tensor.is_alias_of(first) &&
+                         tensor.scalar_type() == first.scalar_type() &&
+                         tensor.storage_offset() == first.storage_offset() + elements;
+    if (!follows) return std::nullopt;
+    elements += tensor.numel();
+  }
+  return first.as_strided({elements}, {1});
+}
+
+std::vector<std::size_t> bytes_of(at::TensorList tensors) {
+  std::vector<std::size_t> bytes;
+  for (const at::Tensor& tensor : tensors) bytes.push_back(tensor.nbytes());
+  return bytes;
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,43 @@
+// What torch's tensors are to the group: addresses, counts, types.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "collectives/group.h"
+
+namespace railweave::torch_ext {
+
+using Tensors = std::vector<at::Tensor>;
+
+// How elements of a tensor reduce. `factor` is premul_sum's.
+struct TensorReduction {
+  collectives::DataType type;
+  collectives::Reduction reduction;
+  double factor = 1;
+};
+
+// Throws c10::Error for what cannot be reduced so; `operation` is named.
+TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const char* operation);
+
+// Throws unless the tensor is defined, dense and on the CPU.
+void check_tensor(const at::Tensor& tensor, const char* operation);
+// Each of them, and that all have one dtype; an empty list is refused.
+void check_tensors(at::TensorList tensors, const char* operation);
+// Throws unless there is just one; answers it.
+at::Tensor& only(Tensors& tensors, const char* operation);
+// Throws unless both have one dtype.
+void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const char* operation);
+
+// One tensor over the memory of all, where they are chunks of one storage that follow one another (FSDP1 on the CPU).
+std::optional<at::Tensor> joined(at::TensorList tensors);
+
+// Bytes of each.
+std::vector<std::size_t> bytes_of(at::TensorList tensors);
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,70 @@
+#include "torch_ext/torch_store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos kFirstPause = 200us, kLongestPause = 20ms;
+
+Status store_failed(const std::string& what, const std::string& key, const char* why) {
+  return Status(Code::remote, Scope::engine, "the store failed to " + what + " " + key + ": " + why);
+}
+
+class TorchStore final : public collectives::Store {
+ public:
+  explicit TorchStore(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
+
+  Status set(const std::string& key, const std::string& value) override {
+    try {
+      store_->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
+      return {};
+    } catch (const std::exception& error) {
+      return store_failed("set", key, error.what());
+    }
+  }
+
+  Result<std::string> get(const std::string& key, Nanos timeout) override {
+    const TimePoint began = now();
+    Nanos pause = kFirstPause;
+    try {
+      while (!store_->check({key})) {
+        if (now() - began >= timeout) {
+          return Status(Code::timed_out, Scope::engine, "nobody set " + key + " in the store");
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, kLongestPause);
+      }
+      const std::vector<std::uint8_t> value = store_->get(key);
+      return std::string(value.begin(), value.end());
+    } catch (const std::exception& error) {
+      return store_failed("get", key, error.what());
+    }
+  }
+
+  Status remove(const std::string& key) override {
+    try {
+      store_->deleteKey(key);
+      return {};
+    } catch (const std::exception& error) {
+      return store_failed("remove", key, error.what());
+    }
+  }
+
+ private:
+  const c10::intrusive_ptr<c10d::Store> store_;
+};
+
+}  // namespace
+
+std::shared_ptr<collectives::Store> store_of(c10::intrusive_ptr<c10d::Store> store) {
+  return std::make_shared<TorchStore>(std::move(store));
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,124 @@
+#include "torch_ext/work.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/core/jit_type.h>
+#include <c10/util/StringUtil.h>
+
+#include "base/clock.h"
+#include "torch_ext/errors.h"
+#include "torch_ext/gil.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+c10::intrusive_ptr<c10::ivalue::Future> new_future() {
+  return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+}
+
+Nanos as_nanos(std::chrono::milliseconds timeout) {
+  const bool none = timeout <= std::chrono::milliseconds::zero() || timeout > std::chrono::hours(24 * 365);
+  return none ? Nanos::max() : Nanos(timeout);
+}
+
+}  // namespace
+
+RailweaveWork::RailweaveWork(Outline outline)
+    : c10d::Work(outline.rank, outline.type, outline.title, outline.inputs),
+      outline_(std::move(outline)),
+      future_(new_future()) {
+  for (const at::Tensor& tensor : outline_.inputs) input_bytes_ += tensor.nbytes();
+  if (!outline_.inputs.empty()) input_type_ = c10::str(" of ", outline_.inputs.front().dtype().name());
+  outline_.inputs.clear();
+}
+
+RailweaveWork::~RailweaveWork() {
+  const WithoutGil released;
+  parts_.clear();
+}
+
+void RailweaveWork::start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over) {
+  over_ = std::move(over);
+  parts_ = std::move(parts);
+  unfinished_ = int(parts_.size()) + int(outline_.after.size()) + 1;
+  const auto self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this);
+  for (const auto& part : parts_) part->when_over([self](const Status&) { self->part_over(); });
+  for (const auto& earlier : outline_.after)
+    earlier->getFuture()->addCallback([self](c10::ivalue::Future&) { self->part_over(); });
+  part_over();
+}
+
+void RailweaveWork::part_over() {
+  if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) conclude();
+}
+
+Status RailweaveWork::outcome() const {
+  for (const auto& part : parts_)
+    if (!part->status().ok()) return part->status();
+  if (outline_.is_receive && parts_.front()->bytes() != outline_.message_bytes) {
+    return Status(Code::invalid_argument, Scope::request,
+                  c10::str("rank ", parts_.front()->source(), " sent ", parts_.front()->bytes(), " bytes, and ",
+                           outline_.message_bytes, " were expected"));
+  }
+  return {};
+}
+
+void RailweaveWork::conclude() {
+  std::exception_ptr failed;
+  const Status status = outcome();
+  if (!status.ok()) {
+    failed = exception_of(status, description());
+  } else {
+    try {
+      const at::NoGradGuard no_grad;
+      for (auto& [to, from] : outline_.copies) to.copy_(from);
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  }
+  outline_.memory.clear();
+  outline_.copies.clear();
+  outline_.after.clear();
+  finish(failed);
+  std::exchange(over_, nullptr)(status);
+  if (failed) {
+    future_->setError(failed);
+  } else {
+    future_->markCompleted(c10::IValue(outline_.results));
+  }
+}
+
+bool RailweaveWork::isCompleted() {
+  for (const auto& part : parts_) part->test();
+  return c10d::Work::isCompleted();
+}
+
+bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
+  const Nanos most = as_nanos(timeout);
+  const TimePoint began = now();
+  const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
+  for (const auto& part : parts_) static_cast<void>(part->wait(left()));
+  std::unique_lock lock(mutex_);
+  const auto over = [this] { return completed_; };
+  if (most == Nanos::max()) {
+    cv_.wait(lock, over);
+  } else if (!cv_.wait_for(lock, left(), over)) {
+    lock.unlock();
+    check_ok(Status(Code::timed_out, Scope::request, c10::str("not over after ", timeout.count(), " ms of waiting")),
+             description());
+  }
+  if (exception_) std::rethrow_exception(exception_);
+  return true;
+}
+
+void RailweaveWork::abort() {
+  for (const auto& part : parts_) part->abort();
+}
+
+int RailweaveWork::sourceRank() const { return parts_.empty() ? -1 : parts_.front()->source(); }
+
+std::string RailweaveWork::description() const {
+  return c10::str(outline_.title, " number ", outline_.sequence, " at rank ", rank_, " (", input_bytes_, " bytes",
+                  input_type_, ")");
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,71 @@
+// One operation of torch's: one or several of the group's, copies when they are over, and its Future.
+//
+// Threads: any. It is over on the thread that drove the last of the group's Works; there results are copied out, then
+// the Future is completed and the backend told.
+#pragma once
+
+#include <ATen/core/ivalue.h>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+
+#include <atomic>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "collectives/group.h"
+#include "torch_ext/tensors.h"
+
+namespace railweave::torch_ext {
+
+// What a Work is told of its operation, before it starts.
+struct Outline {
+  c10d::OpType type = c10d::OpType::UNKNOWN;
+  const char* title = "";  // "railweave:all_reduce", in profiles and errors
+  int rank = 0;
+  std::uint64_t sequence = 0;
+  TimePoint deadline = TimePoint::max();                  // then it ends, and its group with it
+  Tensors inputs;                                         // as the caller gave them: for profiles
+  Tensors results;                                        // the Future's value
+  Tensors memory;                                         // kept until it is over
+  std::vector<std::pair<at::Tensor, at::Tensor>> copies;  // to, from: when it is over well
+  std::size_t message_bytes = 0;                          // of a receive: what must have come
+  bool is_receive = false;
+  std::vector<c10::intrusive_ptr<c10d::Work>> after;  // over only when these are, well or badly
+};
+
+class RailweaveWork final : public c10d::Work {
+ public:
+  explicit RailweaveWork(Outline outline);
+  ~RailweaveWork() override;
+  // Once. `over`: called when it is over, on the thread that drove it.
+  void start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over);
+
+  bool isCompleted() override;
+  // Throws what the operation ended with; a DistBackendError too when `timeout` passes: then the operation goes on.
+  bool wait(std::chrono::milliseconds timeout) override;
+  void synchronize() override { wait(kNoTimeout); }
+  void abort() override;
+  int sourceRank() const override;
+  std::vector<at::Tensor> result() override { return outline_.results; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+  uint64_t getSequencenumber() const override { return outline_.sequence; }
+
+  TimePoint deadline() const { return outline_.deadline; }
+  // "railweave:all_reduce number 4 at rank 1 (1024 bytes of float)".
+  std::string description() const;
+
+ private:
+  void part_over();
+  void conclude();
+  Status outcome() const;
+
+  Outline outline_;
+  std::size_t input_bytes_ = 0;
+  std::string input_type_;
+  std::vector<collectives::WorkPtr> parts_;
+  std::atomic<int> unfinished_{0};
+  std::function<void(const Status&)> over_;
+  const c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+}  // namespace railweave::torch_ext

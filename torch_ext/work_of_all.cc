@@ -1,0 +1,51 @@
+#include "torch_ext/work_of_all.h"
+
+#include <algorithm>
+
+namespace railweave::torch_ext {
+
+WorkOfAll::WorkOfAll(int rank, std::vector<c10::intrusive_ptr<c10d::Work>> works)
+    : c10d::Work(rank, c10d::OpType::COALESCED), works_(std::move(works)) {}
+
+bool WorkOfAll::isCompleted() {
+  return std::ranges::all_of(works_, [](const auto& work) { return work->isCompleted(); });
+}
+
+bool WorkOfAll::isSuccess() const {
+  return std::ranges::all_of(works_, [](const auto& work) { return work->isSuccess(); });
+}
+
+std::exception_ptr WorkOfAll::exception() const {
+  for (const auto& work : works_)
+    if (auto failed = work->exception()) return failed;
+  return nullptr;
+}
+
+bool WorkOfAll::wait(std::chrono::milliseconds timeout) {
+  for (const auto& work : works_) work->wait(timeout);
+  return true;
+}
+
+void WorkOfAll::abort() {
+  for (const auto& work : works_) work->abort();
+}
+
+std::vector<at::Tensor> WorkOfAll::result() {
+  std::vector<at::Tensor> all;
+  for (const auto& work : works_)
+    for (auto& tensor : work->result()) all.push_back(std::move(tensor));
+  return all;
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> WorkOfAll::getFuture() {
+  c10::List<c10::intrusive_ptr<c10::ivalue::Future>> futures(c10::FutureType::create(c10::ListType::ofTensors()));
+  for (const auto& work : works_) futures.push_back(work->getFuture());
+  return c10::collectAll(futures)->then(
+      [all = result()](c10::ivalue::Future& done) {
+        if (done.hasError()) std::rethrow_exception(done.exception_ptr());
+        return c10::IValue(all);
+      },
+      c10::ListType::ofTensors());
+}
+
+}  // namespace railweave::torch_ext
