@@ -52,6 +52,12 @@ void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   begin(now, progress);
 }
 
+// Whoever looks late finds all of it through: it was busy none the less.
+void RateEstimator::handed(std::uint64_t bytes) {
+  handed_ += bytes;
+  busy_ = handed_ - acknowledged_ >= kTeachingBytes;
+}
+
 // It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no slower.
 // A shaper's bucket or an empty queue takes a short one at any speed: that says nothing of what follows.
 void RateEstimator::burst(Rate seen, Nanos over) {

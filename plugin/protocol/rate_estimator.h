@@ -16,6 +16,8 @@ class RateEstimator {
  public:
   // `acknowledged_bytes` ever, `outstanding_bytes` now. Call before each scheduling decision; cheap.
   void observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes);
+  // So many more were given to the lane since then.
+  void handed(std::uint64_t bytes);
 
   bool known() const { return known_; }
   Rate rate() const { return rate_; }
@@ -34,7 +36,7 @@ class RateEstimator {
   bool known_ = false;
   bool busy_ = false;
   std::uint64_t acknowledged_ = 0;         // when it was observed last
-  std::uint64_t handed_ = 0;               // acknowledged or outstanding when it was observed last
+  std::uint64_t handed_ = 0;               // ever
   Rate rate_;
   Rate fastest_;                           // that the estimate ever was by samples: aging and bursts stop there
   Rate before_silence_;                    // the same, before the first sample, when silence lowered it

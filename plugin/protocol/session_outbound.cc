@@ -42,7 +42,9 @@ bool Session::carries_control(const Lane& lane) const {
 
 void Session::take(Lane& lane, OutgoingFrame& frame) {
   lane.ledger.take(frame.header);
-  lane.view.outstanding_bytes += kFrameHeaderBytes + frame.header.length;
+  const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
+  lane.view.outstanding_bytes += bytes;
+  lane.estimator.handed(bytes);
 }
 
 bool Session::next_session_control(FrameHeader& header) {

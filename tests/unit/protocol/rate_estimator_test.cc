@@ -114,6 +114,33 @@ TEST(RateEstimator, observe__a_lane_that_looked_slow_proves_itself_within_a_few_
   EXPECT_GT(lane.estimator.rate().megabits(), 800);
 }
 
+// A busy machine: at each look most of what the lane had is through, and it is filled again.
+TEST(RateEstimator, handed__a_lane_that_looked_slow_proves_itself_though_it_is_looked_at_late) {
+  Carrier lane;
+  lane.busy(Rate::from_megabits(400), 100ms);
+  constexpr std::uint64_t kLeft = 100 * KiB;
+  const auto carried = std::uint64_t(kGigabit.bytes_in(4ms));
+  for (int i = 0; i < 20; ++i) {
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), kLeft);
+    lane.estimator.handed(carried);
+    lane.now += 4ms;
+    lane.acknowledged += double(carried);
+  }
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 1000, 50);
+}
+
+TEST(RateEstimator, handed__what_came_and_went_between_two_looks_says_how_fast_the_lane_is_at_least) {
+  Carrier lane;
+  for (int i = 0; i < 20; ++i) {
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+    lane.estimator.handed(128 * KiB);
+    lane.now += 2ms;
+    lane.acknowledged += 128 * KiB;
+  }
+  ASSERT_TRUE(lane.estimator.known());
+  EXPECT_NEAR(lane.estimator.rate().bytes_per_s, 128.0 * KiB / 0.002, 1e6);
+}
+
 TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
