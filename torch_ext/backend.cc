@@ -22,6 +22,13 @@ TimePoint deadline_after(std::chrono::milliseconds timeout) {
   return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : now() + Nanos(timeout);
 }
 
+// Profiles name the backend as its user registered it: null where that is our own name.
+std::shared_ptr<const std::string> profile_title(const std::string& backend, std::string_view title) {
+  const auto colon = title.find(':');
+  if (title.compare(0, colon, backend) == 0) return nullptr;
+  return std::make_shared<const std::string>(c10::str(backend, title.substr(colon)));
+}
+
 c10d::ErrorType kind_of(Code code) {
   switch (code) {
     case Code::ok:
@@ -68,7 +75,8 @@ std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
                                                    bool counted) {
   const auto group = this->group();
-  const TimePoint deadline = deadline_after(timeout == c10d::kUnsetTimeout ? options_->timeout : timeout);
+  const auto patience = timeout == c10d::kUnsetTimeout ? options_->timeout : timeout;
+  const TimePoint deadline = deadline_after(patience);
   c10::intrusive_ptr<RailweaveWork> work;
   {
     const std::lock_guard lock(order_);
@@ -76,7 +84,9 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     Outline& outline = submission.outline();
     outline.rank = rank_;
     outline.sequence = sequence_;
+    outline.timeout = patience;
     outline.deadline = deadline;
+    outline.profile_title = profile_title(options_->backend, outline.title);
     auto calls = submission.take_calls();
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
     std::vector<collectives::WorkPtr> parts;
@@ -105,7 +115,7 @@ TimePoint RailweaveBackend::end_what_is_late() {
         const std::lock_guard lock(group_mutex_);
         group = group_;
       }
-      if (group) group->abort(work->description() + " timed out");
+      if (group) group->abort(c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description()));
       return TimePoint::max();
     }
     next = std::min(next, work->deadline());

@@ -32,6 +32,14 @@ std::vector<int> missing(collectives::Store& store, const std::string& prefix, i
   return late;
 }
 
+// At rank 0: what went wrong, if anything. The words are those that users of Gloo's barrier look for.
+std::string wait_for_all(collectives::Store& store, const std::string& prefix, int ranks,
+                         std::chrono::milliseconds timeout, bool all) {
+  if (timeout <= 0ms) return c10::str("Rank 0 timed out in monitoredBarrier after ", timeout.count(), " ms");
+  const auto late = missing(store, prefix, ranks, Nanos(timeout), all);
+  return late.empty() ? "" : c10::str(ranks_text(late), " failed to pass monitoredBarrier in ", timeout.count(), " ms");
+}
+
 }  // namespace
 
 // Over when the barrier is and every operation that was called before it on this rank.
@@ -59,11 +67,9 @@ void RailweaveBackend::monitoredBarrier(const c10d::BarrierOptions& options, boo
                 verdict.ok() ? verdict.value() : verdict.status().message());
     return;
   }
-  const auto late = missing(*store, prefix, size_, Nanos(timeout), wait_all);
-  const std::string verdict =
-      late.empty() ? "" : c10::str(ranks_text(late), " failed to pass monitoredBarrier in ", timeout.count(), " ms");
+  const std::string verdict = wait_for_all(*store, prefix, size_, timeout, wait_all);
   check_ok(store->set(prefix + "verdict", verdict), kMonitored);
-  TORCH_CHECK(late.empty(), "[Rank 0]: ", verdict);
+  TORCH_CHECK(verdict.empty(), "[Rank 0]: ", verdict);
   for (int rank = 1; rank < size_; ++rank) {
     const std::string key = c10::str(prefix, "read/", rank);
     if (store->get(key, 10s).ok()) static_cast<void>(store->remove(key));

@@ -114,7 +114,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::recv(Tensors& tensors, int from, int
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::recvAnysource(Tensors& tensors, int tag) {
-  return receive(tensors, collectives::kAnySource, tag, "railweave:recv_anysource", OpType::RECVANYSOURCE);
+  return receive(tensors, collectives::kAnySource, tag, "railweave:recvAnySource", OpType::RECVANYSOURCE);
 }
 
 }  // namespace railweave::torch_ext

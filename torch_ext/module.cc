@@ -33,5 +33,6 @@ PYBIND11_MODULE(_C, module) {
              return c10::make_intrusive<RailweaveBackend>(store, rank, size, std::move(options));
            }),
            py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout") = kBackendDefaultTimeout,
-           py::arg("name") = "railweave", NoGil());
+           py::arg("name") = "railweave", NoGil())
+      .def_property_readonly("options", [](RailweaveBackend& backend) { return backend.getBackendOptions(); });
 }

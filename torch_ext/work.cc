@@ -23,7 +23,8 @@ Nanos as_nanos(std::chrono::milliseconds timeout) {
 }  // namespace
 
 RailweaveWork::RailweaveWork(Outline outline)
-    : c10d::Work(outline.rank, outline.type, outline.title, outline.inputs),
+    : c10d::Work(outline.rank, outline.type, outline.profile_title ? outline.profile_title->c_str() : outline.title,
+                 outline.inputs),
       outline_(std::move(outline)),
       future_(new_future()) {
   for (const at::Tensor& tensor : outline_.inputs) input_bytes_ += tensor.nbytes();

@@ -9,6 +9,8 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,9 +22,11 @@ namespace railweave::torch_ext {
 // What a Work is told of its operation, before it starts.
 struct Outline {
   c10d::OpType type = c10d::OpType::UNKNOWN;
-  const char* title = "";  // "railweave:all_reduce", in profiles and errors
+  const char* title = "";                            // "railweave:all_reduce", in profiles and errors
+  std::shared_ptr<const std::string> profile_title;  // instead, in profiles; null: the same
   int rank = 0;
   std::uint64_t sequence = 0;
+  std::chrono::milliseconds timeout{};                    // of the whole operation
   TimePoint deadline = TimePoint::max();                  // then it ends, and its group with it
   Tensors inputs;                                         // as the caller gave them: for profiles
   Tensors results;                                        // the Future's value
@@ -51,6 +55,7 @@ class RailweaveWork final : public c10d::Work {
   uint64_t getSequencenumber() const override { return outline_.sequence; }
 
   TimePoint deadline() const { return outline_.deadline; }
+  std::chrono::milliseconds timeout() const { return outline_.timeout; }
   // "railweave:all_reduce number 4 at rank 1 (1024 bytes of float)".
   std::string description() const;
 
