@@ -1,33 +1,46 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup build demo the_file test bench mutants soak clean
+.PHONY: help setup tools build demo the_file test bench conformance compat mutants soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
 
-setup:  ## install Debian packages (as root, only when missing) and make .venv
+setup:  ## install Debian packages (as root, only when missing), make .venv with torch, build the Python package into it
+	@tools/setup packages python torch package
+
+tools:
 	@tools/setup
 
 build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo: the_file setup  ## one transfer over two rails, with figures; FILE=... names the file
+demo: the_file tools  ## one transfer over two rails, with figures; FILE=... names the file
 	@tools/build release railweave_net net_perf raw_tcp railweave-info
 	@perf/demo $(if $(FILE),--file "$(FILE)")
 
 the_file:  # told of before the build, which takes minutes
 	@test -z "$(FILE)" || test -s "$(FILE)" || { echo "demo: $(FILE): expected a file that is not empty" >&2; exit 1; }
 
-test: setup  ## every test; SUITES="unit tidy" runs some (tests/run --list)
+test:  ## every test; SUITES="unit tidy" runs some (tests/run --list)
+	@tools/setup packages python torch
 	@tests/run $(SUITES)
 
-bench: setup build  ## measure the acceptance figures; ID=A1 runs one
+bench: build  ## measure the acceptance figures; ID=A1 runs one
+	@tools/setup packages python torch
 	@perf/bench $(ID)
 
-mutants: setup  ## remove each cure of a known pitfall and see its test fail
+conformance:  ## torch's own tests over the backend, beside Gloo's record; an hour
+	@tools/setup packages python torch
+	@tools/build torch
+	@tests/torch/conformance
+
+compat: tools  ## compile the torch backend against other torch versions; writes docs/compat.md
+	@.venv/bin/python tools/compat
+
+mutants: tools  ## remove each cure of a known pitfall and see its test fail
 	@tests/mutants/run
 
-soak: setup  ## a quarter of an hour of new seeds and fuzzing; writes tests/soak_result.txt
+soak: tools  ## a quarter of an hour of new seeds and fuzzing; writes tests/soak_result.txt
 	@tests/run --record tests/soak_result.txt worlds fuzz
 
 clean:  ## remove all that was built

@@ -7,6 +7,11 @@
 namespace railweave::torch_ext {
 namespace {
 
+// Its elements lie one after the other, and are what they are.
+bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(); }
+
+at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
+
 at::Tensor room_like(const at::Tensor& tensor) { return at::empty_like(tensor, at::MemoryFormat::Contiguous); }
 
 }  // namespace
@@ -16,18 +21,18 @@ void* Submission::kept(const at::Tensor& tensor) {
   return tensor.data_ptr();
 }
 
-const void* Submission::read(const at::Tensor& tensor) { return kept(tensor.contiguous()); }
+const void* Submission::read(const at::Tensor& tensor) { return kept(made_plain(tensor)); }
 
 void* Submission::write(const at::Tensor& tensor) {
-  if (tensor.is_contiguous()) return kept(tensor);
+  if (plain(tensor)) return kept(tensor);
   const at::Tensor room = room_like(tensor);
   outline_.copies.emplace_back(tensor, room);
   return kept(room);
 }
 
 void* Submission::change(const at::Tensor& tensor) {
-  if (tensor.is_contiguous()) return kept(tensor);
-  const at::Tensor copy = tensor.contiguous();
+  if (plain(tensor)) return kept(tensor);
+  const at::Tensor copy = made_plain(tensor);
   outline_.copies.emplace_back(tensor, copy);
   return kept(copy);
 }
@@ -35,7 +40,7 @@ void* Submission::change(const at::Tensor& tensor) {
 const void* Submission::read(at::TensorList tensors) {
   if (const auto one = joined(tensors)) return kept(*one);
   Tensors flat;
-  for (const at::Tensor& tensor : tensors) flat.push_back(tensor.reshape({-1}));
+  for (const at::Tensor& tensor : tensors) flat.push_back(made_plain(tensor).view({-1}));
   return kept(at::cat(flat));
 }
 

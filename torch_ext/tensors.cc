@@ -122,7 +122,7 @@ std::optional<at::Tensor> joined(at::TensorList tensors) {
   const at::Tensor& first = tensors.front();
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) {
-    const bool follows = tensor.is_contiguous() && tensor.is_alias_of(first) &&
+    const bool follows = tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg() && tensor.is_alias_of(first) &&
                          tensor.scalar_type() == first.scalar_type() &&
                          tensor.storage_offset() == first.storage_offset() + elements;
     if (!follows) return std::nullopt;

@@ -8,7 +8,8 @@ from pathlib import Path
 
 _PERF = Path(__file__).resolve().parent.parent
 _VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
-_GLOO, _MPI_STEP = _PERF / "comparekit" / "gloo_perf.py", _PERF / "comparekit" / "mpi_step.py"
+_TORCH_PERF, _MPI_STEP = _PERF / "comparekit" / "torch_perf.py", _PERF / "comparekit" / "mpi_step.py"
+_BACKENDS = {"gloo_perf": "gloo", "torch_perf": "railweave"}  # of torch
 
 
 def command(argv: list[str], programs: Path) -> list[str]:
@@ -16,11 +17,16 @@ def command(argv: list[str], programs: Path) -> list[str]:
     name, rest = argv[0], argv[1:]
     if name == "iperf3":
         return argv
-    if name == "gloo_perf":
-        return [str(_VENV_PYTHON), "-B", str(_GLOO), *rest]
+    if name in _BACKENDS:
+        return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_TORCH_PERF), "--backend", _BACKENDS[name], *rest]
     if name == "mpi_perf":
         return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
     return [str(programs / name), *rest]
+
+
+def _package(programs: Path) -> Path:
+    """Where the preset torch leaves the Python package, beside the build of `programs`."""
+    return programs.parent.parent / "torch" / "python"
 
 
 def _has_torch() -> bool:
@@ -31,8 +37,12 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
     """Why it cannot be run, and what would help; None if it can."""
     if name == "iperf3":
         return None if shutil.which("iperf3") else "iperf3 is not there"
-    if name == "gloo_perf":
-        return None if _has_torch() else "torch is not in .venv (tools/setup torch)"
+    if name in _BACKENDS and not _has_torch():
+        return "torch is not in .venv (tools/setup torch)"
+    if name == "torch_perf" and not any(_package(programs).glob("railweave/_C.*.so")):
+        return "the torch backend is not built (tools/build torch)"
+    if name in _BACKENDS:
+        return None
     if name == "mpi_perf" and not shutil.which("mpirun"):
         return "mpirun is not there (tools/setup packages)"
     if os.access(programs / name, os.X_OK):

@@ -13,6 +13,7 @@ LAYERS = {
     "engine": ["protocol", "wire", "discovery", "base", "railweave"],
     "nccl": ["engine", "base", "railweave"],
     "collectives": ["base", "railweave", "hwy"],
+    "torch_ext": ["collectives", "base", "railweave"],
 }
 
 FILE_LINES_MAX = 450
@@ -35,7 +36,7 @@ class Pattern:
     in_comments: bool = False  # also look at comments and strings
 
 
-SOURCES = r"(plugin|include|collectives)/.*\.(h|cc)$"
+SOURCES = r"(plugin|include|collectives|torch_ext)/.*\.(h|cc)$"
 PROTOCOL = r"(plugin/protocol|collectives/schedule)/"
 # Programs that people run may speak to them.
 PROGRAMS = r".*(_main\.cc$|/main\.cc$)"

@@ -20,8 +20,9 @@ from railweave._version import check_torch
 check_torch(torch.__version__)
 
 from railweave._C import Options, ProcessGroupRailweave  # noqa: E402
+from railweave._nccl import enable_nccl_plugin  # noqa: E402
 
-__all__ = ["Options", "ProcessGroupRailweave", "register"]
+__all__ = ["Options", "ProcessGroupRailweave", "enable_nccl_plugin", "register"]
 
 _backends = weakref.WeakSet()
 

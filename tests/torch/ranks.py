@@ -1,0 +1,106 @@
+"""Ranks of a process group as forked processes of a test. Nothing of torch may have computed in the test's own process."""
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import tempfile
+import time
+import traceback
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+
+import railweave  # noqa: F401  registers the backend
+
+_PATIENCE_S = 120
+
+
+class RankFailed(AssertionError):
+    """A rank raised, died or did not end in time; the message says which and how."""
+
+
+def in_group(body: Callable[..., Any], backend: str = "railweave", timeout_s: float = 60, **init: Any) -> Callable[..., Any]:
+    """`body(rank, size, ...)` within an initialised default group."""
+
+    def run(rank: int, size: int, store: str, *args: Any) -> Any:
+        dist.init_process_group(backend, init_method=f"file://{store}", rank=rank, world_size=size,
+                                timeout=timedelta(seconds=timeout_s), **init)
+        try:
+            return body(rank, size, *args)
+        finally:
+            dist.destroy_process_group()
+
+    return run
+
+
+def _child(write: int, body: Callable[..., Any], rank: int, args: tuple[Any, ...]) -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    try:
+        answer = (True, body(rank, *args))
+    except BaseException:  # noqa: BLE001  the test's process shall say it
+        answer = (False, traceback.format_exc())
+    with os.fdopen(write, "wb") as out:
+        pickle.dump(answer, out)
+    os._exit(0)
+
+
+def start(body: Callable[..., Any], size: int, *args: Any) -> list[tuple[int, int]]:
+    """Forks `body(rank, size, store, *args)`; (pid, descriptor of its answer) by rank. `store`: a path of their own."""
+    store = str(Path(tempfile.mkdtemp(prefix="railweave-test-")) / "store")
+    started = []
+    for rank in range(size):
+        read, write = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(read)
+            _child(write, body, rank, (size, store, *args))
+        os.close(write)
+        started.append((pid, read))
+    return started
+
+
+def _read_all(read: int, until: float) -> bytes | None:
+    os.set_blocking(read, False)
+    data = b""
+    while time.monotonic() < until:
+        try:
+            chunk = os.read(read, 1 << 20)
+        except BlockingIOError:
+            time.sleep(0.01)
+            continue
+        if not chunk:
+            return data
+        data += chunk
+    return None
+
+
+def outcomes(started: list[tuple[int, int]], patience_s: float = _PATIENCE_S) -> list[tuple[bool, Any] | None]:
+    """By rank: (True, what it returned), (False, its traceback), or None: it died or was late, and is ended."""
+    until = time.monotonic() + patience_s
+    answers: list[tuple[bool, Any] | None] = []
+    for pid, read in started:
+        data = _read_all(read, until)
+        os.close(read)
+        if data is None:
+            os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        answers.append(pickle.loads(data) if data else None)
+    return answers
+
+
+def run(body: Callable[..., Any], size: int, *args: Any, backend: str = "railweave", patience_s: float = _PATIENCE_S,
+        **init: Any) -> list[Any]:
+    """`body(rank, size, *args)` in a group of `size` ranks; what each returned, by rank."""
+    answers = outcomes(start(in_group(body, backend, **init), size, *args), patience_s)
+    for rank, answer in enumerate(answers):
+        if answer is None:
+            raise RankFailed(f"rank {rank} of {size} died or took longer than {patience_s} s")
+    wrong = [f"rank {rank}:\n{answer[1]}" for rank, answer in enumerate(answers) if answer and not answer[0]]
+    if wrong:
+        raise RankFailed("\n".join(wrong))
+    return [answer[1] for answer in answers if answer]

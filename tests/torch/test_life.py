@@ -1,0 +1,225 @@
+"""How groups come and go: killed ranks, timeouts, forks, exits without goodbye, many of them."""
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+import unittest
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+import ranks
+
+_TORCHRUN = Path(sys.executable).with_name("torchrun")
+
+
+def _entries(folder: str) -> int:
+    return len(os.listdir(folder))
+
+
+def _summed(value: float, group: Any = None) -> float:
+    tensor = torch.full((5,), value)
+    dist.all_reduce(tensor, group=group)
+    return tensor[0].item()
+
+
+def _hundred_times(rank: int, size: int, store: str) -> tuple[int, int, int, int]:
+    def once(number: int) -> None:
+        dist.init_process_group("railweave", init_method=f"file://{store}{number}", rank=rank, world_size=size)
+        assert _summed(1.0) == size
+        dist.destroy_process_group()
+
+    for number in range(10):
+        once(number)
+    before = (_entries("/proc/self/fd"), _entries("/proc/self/task"))
+    for number in range(10, 100):
+        once(number)
+    until = time.monotonic() + 20
+    while (_entries("/proc/self/fd"), _entries("/proc/self/task")) > before and time.monotonic() < until:
+        time.sleep(0.05)  # the last closing is still going on
+    return (*before, _entries("/proc/self/fd"), _entries("/proc/self/task"))
+
+
+def _killed(rank: int, size: int, store: str) -> tuple[str, str, float]:
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    _summed(1.0)
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    began = time.monotonic()
+    try:
+        while True:
+            _summed(1.0)
+    except dist.DistBackendError as error:
+        return type(error).__name__, str(error), time.monotonic() - began
+
+
+def _late(rank: int, size: int) -> tuple[str, str]:
+    del size
+    if rank == 1:
+        time.sleep(4)
+    try:
+        group = dist.group.WORLD
+        work = dist.all_reduce(torch.ones(3), group=group, async_op=True) if rank == 0 else None
+        future = work.get_future() if work else None
+        if future:
+            future.wait()  # nobody drives, nobody else looks at the clock
+        return "", ""
+    except Exception as error:  # noqa: BLE001
+        return type(error).__name__, str(error)
+
+
+def _impatient(rank: int, size: int) -> float:
+    """wait(timeout) gives up; the operation goes on."""
+    tensor = torch.full((3,), 1.0)
+    if rank == 1:
+        time.sleep(1.5)
+        dist.all_reduce(tensor)
+    else:
+        work = dist.all_reduce(tensor, async_op=True)
+        try:
+            work.wait(timedelta(milliseconds=200))
+            raise AssertionError("wait() came back")
+        except dist.DistBackendError as error:
+            assert "200 ms" in str(error), error
+        work.wait()
+    assert tensor[0].item() == size
+    return tensor[0].item()
+
+
+def _two_threads(rank: int, size: int) -> None:
+    groups = [dist.new_group(list(range(size))) for _ in range(2)]
+    wrong: list[str] = []
+
+    def drive(number: int) -> None:
+        for step in range(100):
+            found = _summed(float(rank + step + number), groups[number])
+            expected = size * (step + number) + size * (size - 1) / 2
+            if found != expected:
+                wrong.append(f"group {number}, step {step}: {found} instead of {expected}")
+
+    threads = [threading.Thread(target=drive, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong, wrong
+
+
+def _forked(rank: int, size: int) -> int:
+    """A child, as a DataLoader's worker, lives and ends beside the group."""
+    assert _summed(float(rank)) == size * (size - 1) / 2
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if torch.ones(3).sum().item() == 3 else 1)
+    _, status = os.waitpid(child, 0)
+    assert _summed(1.0) == size
+    return status
+
+
+def _mismatched(rank: int, size: int, store: str, level: dist.DebugLevel) -> str:
+    dist.set_debug_level(level)
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=30))
+    try:
+        dist.all_reduce(torch.ones(3 if rank == 0 else 4))
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
+class LifeTest(unittest.TestCase):
+    def test_a_hundred_groups__nothing_grows(self) -> None:
+        for rank, answer in enumerate(ranks.outcomes(ranks.start(_hundred_times, 2))):
+            self.assertIsNotNone(answer, f"rank {rank}")
+            self.assertTrue(answer[0], answer[1])
+            descriptors, threads, descriptors_after, threads_after = answer[1]
+            self.assertLessEqual(descriptors_after, descriptors)
+            self.assertLessEqual(threads_after, threads)
+
+    def test_a_killed_rank_is_named_by_the_others(self) -> None:
+        answers = ranks.outcomes(ranks.start(_killed, 3))
+        self.assertIsNone(answers[1])
+        for rank in (0, 2):
+            self.assertTrue(answers[rank] and answers[rank][0], answers[rank])
+            _, said, seconds = answers[rank][1]
+            self.assertIn("rank 1", said)
+            self.assertIn("railweave:all_reduce", said)
+            self.assertLess(seconds, 30)
+
+    def test_an_operation_ends_at_its_timeout_though_nobody_waits(self) -> None:
+        kind, said = ranks.run(_late, 2, timeout_s=2)[0]
+        self.assertEqual("DistBackendError", kind, said)
+        self.assertIn("timed out", said)
+        self.assertIn("railweave:all_reduce", said)
+
+    def test_a_wait_that_gives_up_ends_nothing(self) -> None:
+        ranks.run(_impatient, 2)
+
+    def test_two_groups_from_two_threads(self) -> None:
+        ranks.run(_two_threads, 2)
+
+    def test_fork_beside_a_group(self) -> None:
+        self.assertEqual([0, 0], ranks.run(_forked, 2))
+
+    def assert_mismatch(self, level: dist.DebugLevel, *expected: str) -> None:
+        for answer in ranks.outcomes(ranks.start(_mismatched, 2, level)):
+            self.assertTrue(answer and answer[0], answer)
+            for text in expected:
+                self.assertIn(text, answer[1])
+
+    def test_counts_that_differ_are_an_error_with_both_sizes(self) -> None:
+        self.assert_mismatch(dist.DebugLevel.OFF, "12", "16")
+
+    def test_counts_that_differ_are_named_with_shapes_under_debug_detail(self) -> None:
+        self.assert_mismatch(dist.DebugLevel.DETAIL, "TensorShape=[3]", "TensorShape=[4]")
+
+    def script(self, folder: str, text: str) -> str:
+        path = Path(folder) / "script.py"
+        path.write_text(textwrap.dedent(text))
+        return str(path)
+
+    def torchrun(self, *args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([str(_TORCHRUN), "--standalone", "--nproc-per-node", "2", *args], capture_output=True, text=True,
+                              timeout=110, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
+
+    def test_torchrun_and_an_exit_without_destroy(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.torchrun(self.script(folder, """
+                import torch, torch.distributed as dist, railweave
+                dist.init_process_group("railweave")
+                tensor = torch.ones(3)
+                dist.all_reduce(tensor)
+                print("sum " + str(tensor[0].item()) + "\\n", end="")
+            """))
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertEqual(2, done.stdout.count("sum 2.0"), done.stdout)
+
+    def test_the_elastic_agent_restarts_after_a_killed_rank(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.torchrun("--max-restarts", "1", self.script(folder, f"""
+                import os, signal, torch, torch.distributed as dist, railweave
+                dist.init_process_group("railweave")
+                marker = {folder + "/died"!r}
+                for step in range(5):
+                    tensor = torch.ones(3)
+                    if step == 2 and dist.get_rank() == 1 and not os.path.exists(marker):
+                        open(marker, "w").close()
+                        os.kill(os.getpid(), signal.SIGKILL)
+                    dist.all_reduce(tensor)
+                print("trained " + str(tensor[0].item()) + "\\n", end="")
+                dist.destroy_process_group()
+            """))
+            self.assertEqual(0, done.returncode, done.stderr)
+            self.assertEqual(2, done.stdout.count("trained 2.0"), done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

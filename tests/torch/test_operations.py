@@ -1,0 +1,221 @@
+"""Every operation of the backend, with tensors that are odd in some way, against what torch computes in one process."""
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+import ranks
+
+_TYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+_MOVED = [*_TYPES, torch.bool, torch.complex64, torch.float8_e4m3fn]
+_SHAPES = [(0,), (1,), (7, 3), (1000,)]
+
+
+def _of(rank: int, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """What `rank` has: small numbers, exact in every dtype."""
+    count = int(torch.tensor(shape).prod())
+    return ((torch.arange(count) + rank) % 5).to(torch.float32).to(dtype).reshape(shape)
+
+
+def _same(found: torch.Tensor, expected: torch.Tensor, what: str) -> None:
+    assert found.shape == expected.shape, f"{what}: {found.shape} instead of {expected.shape}"
+    assert torch.equal(found.to(torch.complex64), expected.to(torch.complex64)), f"{what}: {found} instead of {expected}"
+
+
+def _reductions(rank: int, size: int) -> None:
+    for dtype in _TYPES:
+        for shape in _SHAPES:
+            all_inputs = torch.stack([_of(r, shape, dtype).to(torch.float64) for r in range(size)])
+            expected = {dist.ReduceOp.SUM: all_inputs.sum(0), dist.ReduceOp.MAX: all_inputs.amax(0), dist.ReduceOp.MIN: all_inputs.amin(0)}
+            for op, result in expected.items():
+                what = f"{dtype} {shape} {op}"
+                tensor = _of(rank, shape, dtype)
+                dist.all_reduce(tensor, op)
+                _same(tensor, result.to(dtype), f"all_reduce {what}")
+                tensor = _of(rank, shape, dtype)
+                dist.reduce(tensor, size - 1, op)
+                if rank == size - 1:
+                    _same(tensor, result.to(dtype), f"reduce {what}")
+    flags = torch.tensor([rank == 0, True, False])
+    dist.all_reduce(flags, dist.ReduceOp.MAX)
+    _same(flags, torch.tensor([True, True, False]), "all_reduce of bool")
+    mean = torch.full((3,), float(rank))
+    dist.all_reduce(mean, dist.ReduceOp.AVG)
+    _same(mean, torch.full((3,), (size - 1) / 2), "average")
+    bits = torch.tensor([1 << rank])
+    dist.all_reduce(bits, dist.ReduceOp.BOR)
+    _same(bits, torch.tensor([(1 << size) - 1]), "bitwise or")
+    turn = torch.full((2,), 1j * (rank + 1), dtype=torch.complex64)
+    dist.all_reduce(turn)
+    _same(turn, torch.full((2,), 1j * size * (size + 1) / 2), "complex sum")
+    scaled = torch.ones(3)
+    dist.all_reduce(scaled, dist._make_nccl_premul_sum(0.5))
+    _same(scaled, torch.full((3,), size / 2), "premultiplied sum")
+
+
+def _scattered_sums(rank: int, size: int) -> None:
+    for dtype in (torch.float32, torch.bfloat16, torch.int64):
+        inputs = [_of(rank + piece, (5,), dtype) for piece in range(size)]
+        expected = torch.stack([_of(r + rank, (5,), dtype).to(torch.float64) for r in range(size)]).sum(0).to(dtype)
+        output = torch.empty(5, dtype=dtype)
+        dist.reduce_scatter(output, inputs)
+        _same(output, expected, f"reduce_scatter {dtype}")
+        output = torch.empty(5, dtype=dtype)
+        dist.reduce_scatter_tensor(output, torch.cat(inputs))
+        _same(output, expected, f"reduce_scatter_tensor {dtype}")
+
+
+def _moved(rank: int, size: int) -> None:
+    for dtype in _MOVED:
+        for shape in _SHAPES:
+            what, mine = f"{dtype} {shape}", _of(rank, shape, dtype)
+            apart = [torch.empty(shape, dtype=dtype) for _ in range(size)]
+            dist.all_gather(apart, mine)
+            for r in range(size):
+                _same(apart[r], _of(r, shape, dtype), f"all_gather {what}")
+            together = torch.empty((size, *shape), dtype=dtype)
+            dist.all_gather(list(together), mine)
+            for r in range(size):
+                _same(together[r], _of(r, shape, dtype), f"all_gather into chunks {what}")
+            tensor = _of(rank, shape, dtype)
+            dist.broadcast(tensor, size - 1)
+            _same(tensor, _of(size - 1, shape, dtype), f"broadcast {what}")
+            gathered = [torch.empty(shape, dtype=dtype) for _ in range(size)] if rank == 0 else None
+            dist.gather(mine, gathered, dst=0)
+            for r, found in enumerate(gathered or []):
+                _same(found, _of(r, shape, dtype), f"gather {what}")
+            output = torch.empty(shape, dtype=dtype)
+            dist.scatter(output, [_of(r, shape, dtype) for r in range(size)] if rank == 0 else None, src=0)
+            _same(output, _of(rank, shape, dtype), f"scatter {what}")
+
+
+def _exchanged(rank: int, size: int) -> None:
+    output = torch.empty(2 * size)
+    dist.all_to_all_single(output, torch.arange(2.0 * size) + 100 * rank)
+    _same(output, torch.cat([torch.arange(2.0) + 2 * rank + 100 * r for r in range(size)]), "all_to_all_single")
+    counts = [piece + 1 for piece in range(size)]  # to each rank as many as its number, and one
+    output = torch.empty((rank + 1) * size, 2)
+    dist.all_to_all_single(output, torch.full((sum(counts), 2), float(rank)), [rank + 1] * size, counts)
+    _same(output, torch.cat([torch.full((rank + 1, 2), float(r)) for r in range(size)]), "all_to_all_single with splits")
+    outputs = [torch.empty(r + 1) for r in range(size)]
+    dist.all_to_all(outputs, [torch.full((rank + 1,), float(10 * rank + r)) for r in range(size)])
+    for r, found in enumerate(outputs):
+        _same(found, torch.full((r + 1,), float(10 * r + rank)), "all_to_all")
+
+
+def _strided(rank: int, size: int) -> None:
+    base = torch.zeros(6, 4)
+    column = base[:, 1]
+    column.fill_(rank + 1.0)
+    dist.all_reduce(column)
+    _same(base[:, 1], torch.full((6,), size * (size + 1) / 2), "all_reduce of a column")
+    _same(base[:, 0], torch.zeros(6), "its neighbour")
+    base.zero_()
+    base[:, 2] = float(rank)
+    dist.broadcast(base[:, 2], size - 1)
+    _same(base[:, 2], torch.full((6,), size - 1.0), "broadcast of a column")
+
+
+def _messages(rank: int, size: int) -> None:
+    following, before = (rank + 1) % size, (rank - 1) % size
+    sent = [dist.isend(torch.full((3,), float(10 * rank + tag)), following, tag=tag) for tag in (2, 1)]
+    for tag in (1, 2):
+        found = torch.empty(3)
+        assert dist.recv(found, before, tag=tag) == before
+        _same(found, torch.full((3,), float(10 * before + tag)), f"message of tag {tag}")
+    for work in sent:
+        work.wait()
+    if rank == 0:
+        seen = set()
+        for _ in range(size - 1):
+            found = torch.empty(1)
+            source = dist.recv(found)
+            _same(found, torch.tensor([float(source)]), "from whoever sent")
+            seen.add(source)
+        assert seen == set(range(1, size)), seen
+    else:
+        dist.send(torch.tensor([float(rank)]), 0)
+
+
+def _coalesced(rank: int, size: int) -> None:
+    tensors = [torch.full((n,), float(rank)) for n in (3, 5)]
+    with dist._coalescing_manager(async_ops=True) as manager:
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    manager.wait()
+    for tensor in tensors:
+        _same(tensor, torch.full_like(tensor, size * (size - 1) / 2), "coalesced all_reduce")
+    found = torch.empty(4)
+    exchange = [dist.P2POp(dist.isend, torch.full((4,), float(rank)), (rank + 1) % size),
+                dist.P2POp(dist.irecv, found, (rank - 1) % size)]
+    for work in dist.batch_isend_irecv(exchange):
+        work.wait()
+    _same(found, torch.full((4,), float((rank - 1) % size)), "batch of messages")
+
+
+def _later(rank: int, size: int) -> None:
+    tensors = [torch.full((100,), float(rank)) for _ in range(20)]
+    works = [dist.all_reduce(tensor, async_op=True) for tensor in tensors]
+    value = works[7].get_future().then(lambda future: future.value()[0][0].item()).wait()
+    assert value == size * (size - 1) / 2, value
+    for work in reversed(works):
+        work.wait()
+        assert work.is_completed()
+    for tensor in tensors:
+        _same(tensor, torch.full((100,), size * (size - 1) / 2), "all_reduce, waited for later")
+    dist.barrier()
+
+
+def _sparse(rank: int, size: int) -> None:
+    tensor = torch.sparse_coo_tensor([[0, rank]], [1.0, 2.0], (size,), check_invariants=True)
+    dist.all_reduce(tensor)
+    expected = torch.full((size,), 2.0)
+    expected[0] += size
+    _same(tensor.to_dense(), expected, "sum of sparse tensors")
+
+
+def _refused(rank: int, size: int) -> list[str]:
+    del rank
+    calls: list[Any] = [
+        lambda: dist.all_reduce(torch.ones(2), dist.ReduceOp.BAND),
+        lambda: dist.all_reduce(torch.ones(2).to(torch.float8_e4m3fn)),
+        lambda: dist.broadcast(torch.ones(2), size + 3),
+        lambda: dist.all_gather([torch.ones(2)], torch.ones(2)),
+        lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
+        lambda: dist.all_to_all_single(torch.ones(size), torch.ones(size), [1] * size, [2] * size),
+        lambda: dist.send(torch.ones(1), 1, tag=-2),
+    ]
+    said = []
+    for call in calls:
+        try:
+            call()
+            said.append("")
+        except (RuntimeError, ValueError) as error:
+            said.append(str(error))
+    dist.barrier()  # none of them harmed the group
+    return said
+
+
+class OperationsTest(unittest.TestCase):
+    def test_among_1_to_4_ranks(self) -> None:
+        for size in (1, 2, 3, 4):
+            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _sparse):
+                with self.subTest(body=body.__name__, ranks=size):
+                    ranks.run(body, size)
+
+    def test_messages(self) -> None:
+        for size in (2, 3):
+            with self.subTest(ranks=size):
+                ranks.run(_messages, size)
+
+    def test_what_cannot_be_is_refused(self) -> None:
+        for rank, said in enumerate(ranks.run(_refused, 2)):
+            for number, text in enumerate(said):
+                self.assertNotEqual("", text, f"call {number} at rank {rank} raised nothing")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,12 @@
+from datetime import timedelta
+
+from torch.distributed import Backend, Store
+
+built_for_torch: str
+
+class Options:
+    timeout: timedelta
+    def __init__(self, timeout: timedelta = ...) -> None: ...
+
+class ProcessGroupRailweave(Backend):
+    def __init__(self, store: Store, rank: int, size: int, timeout: timedelta = ..., name: str = "railweave") -> None: ...
