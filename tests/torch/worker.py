@@ -23,10 +23,10 @@ BAD_END = re.compile(r"Expected 0 but got (-?\d+)\.")
 
 
 def what_was_raised(text):
-    """Of tracebacks, the last exception's line; else the last line."""
+    """Of tracebacks, the last exception with the line after it, where assertions have their values; else the last line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    raised = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b: ", line)]
-    return (raised or lines or [""])[-1]
+    raised = [i for i, line in enumerate(lines) if re.match(r"[\w.]*(Error|Exception)\b: ", line)]
+    return " ".join(lines[raised[-1] : raised[-1] + 2] if raised else lines[-1:])
 
 
 def why_failed(text, log):
