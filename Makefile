@@ -29,7 +29,7 @@ bench: build  ## measure the acceptance figures; ID=A1 runs one
 	@tools/setup packages python torch
 	@perf/bench $(ID)
 
-conformance:  ## torch's own tests over the backend, beside Gloo's record; an hour
+conformance:  ## torch's own tests over the backend, beside Gloo's record; five minutes
 	@tools/setup packages python torch
 	@tools/build torch
 	@tests/torch/conformance
