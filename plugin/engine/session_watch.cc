@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -25,8 +26,12 @@ SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> sessio
 
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
-  for (const int fd : registered_)
-    if (fd >= 0) reactor_.remove(fd, *this);
+  let_go();
+}
+
+void SessionWatch::let_go() {
+  for (int& fd : registered_)
+    if (const int held = std::exchange(fd, -1); held >= 0) reactor_.remove(held, *this);
 }
 
 void SessionWatch::look_again_in(Nanos delay) {
