@@ -300,7 +300,6 @@ SessionWatch* HostEngine::watch_of(const LiveSession& session) {
 
 void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
   session->fail(Status(Code::cancelled, Scope::session, "the session was replaced"));
-  if (SessionWatch* watch = watch_of(*session)) watch->let_go();
   session->close_lanes();
   {
     const std::lock_guard lock(table_mutex_);

@@ -110,10 +110,14 @@ void Reactor::arm(int fd, Pollable& pollable, std::uint32_t events) {
 }
 
 void Reactor::remove(int fd, const Pollable& pollable) {
+  if (forget(fd, pollable)) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
+bool Reactor::forget(int fd, const Pollable& pollable) {
   const auto it = polled_.find(fd);
-  if (it == polled_.end() || it->second != &pollable) return;
+  if (it == polled_.end() || it->second != &pollable) return false;
   polled_.erase(it);
-  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  return true;
 }
 
 Reactor::TimerId Reactor::at(TimePoint when, std::function<void()> task) {

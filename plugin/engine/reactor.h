@@ -47,6 +47,8 @@ class Reactor {
   void arm(int fd, Pollable& pollable, std::uint32_t events);
   // No effect when another pollable has taken the number over.
   void remove(int fd, const Pollable& pollable);
+  // The same for a descriptor that somebody may have closed: the kernel forgets those by itself. False: it was not his.
+  bool forget(int fd, const Pollable& pollable);
 
   using TimerId = std::uint64_t;
   TimerId at(TimePoint when, std::function<void()> task);

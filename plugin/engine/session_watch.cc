@@ -3,7 +3,6 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/clock.h"
 
@@ -26,12 +25,9 @@ SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> sessio
 
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
-  let_go();
-}
-
-void SessionWatch::let_go() {
-  for (int& fd : registered_)
-    if (const int held = std::exchange(fd, -1); held >= 0) reactor_.remove(held, *this);
+  // Whoever saw the end of a lane closed its descriptor: the number may be another's by now.
+  for (const int fd : registered_)
+    if (fd >= 0) reactor_.forget(fd, *this);
 }
 
 void SessionWatch::look_again_in(Nanos delay) {

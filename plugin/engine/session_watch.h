@@ -22,8 +22,6 @@ class SessionWatch final : public Pollable {
   const std::shared_ptr<LiveSession>& session() const { return session_; }
   // Also sees lanes that were added since.
   void look();
-  // Before the session's lanes are closed: a descriptor's number is another's as soon as it is free.
-  void let_go();
 
  private:
   void on_ready(std::uint32_t) override { look(); }
