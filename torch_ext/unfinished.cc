@@ -19,9 +19,4 @@ std::vector<c10::intrusive_ptr<RailweaveWork>> Unfinished::all() const {
   return {works_.begin(), works_.end()};
 }
 
-bool Unfinished::none() const {
-  const std::lock_guard lock(mutex_);
-  return works_.empty();
-}
-
 }  // namespace railweave::torch_ext

@@ -18,7 +18,6 @@ class Unfinished {
   void remove(Place place);
   // In the order they were added.
   std::vector<c10::intrusive_ptr<RailweaveWork>> all() const;
-  bool none() const;
 
  private:
   mutable std::mutex mutex_;
