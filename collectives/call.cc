@@ -83,7 +83,7 @@ std::size_t Call::output_bytes() const {
 
 Status check(Call& call) {
   Problem& p = call.problem;
-  if (p.root < 0 || p.root >= p.ranks) return refused(call, fmt::format("root {} of {} ranks", p.root, p.ranks));
+  if (p.root < 0 || p.root >= p.ranks) return refused(call, fmt::format("root {}, expected 0 to {}", p.root, p.ranks - 1));
   const std::size_t counts = p.operation == Operation::all_gather || p.operation == Operation::reduce_scatter ||
                                      p.operation == Operation::gather || p.operation == Operation::scatter ||
                                      p.operation == Operation::all_to_all

@@ -96,7 +96,7 @@ Result<Costs> costs_from_text(const std::string& text) {
   std::int64_t between = 0, within = 0, overhead = 0;
   Costs c;
   if (!(in >> between >> within >> overhead >> c.rate_between.bytes_per_s >> c.rate_within.bytes_per_s >> c.reduction.bytes_per_s))
-    return Status(Code::remote, Scope::engine, "'" + text + "' are no costs");
+    return Status(Code::remote, Scope::engine, "what messages cost: found '" + text + "', expected six numbers");
   c.latency_between = Nanos(between);
   c.latency_within = Nanos(within);
   c.step_overhead = Nanos(overhead);

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
 #include <functional>
 #include <future>
@@ -29,8 +28,9 @@ namespace railweave::collectives {
 
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
-  EngineGroup(std::shared_ptr<Runner> runner, MeetingPlace place, const Options& options, std::vector<int> host_of)
-      : runner_(std::move(runner)), place_(std::move(place)), options_(options), host_of_(std::move(host_of)),
+  EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
+              std::vector<int> host_of)
+      : engine_(std::move(engine)), runner_(std::move(runner)), place_(std::move(place)), options_(options), host_of_(std::move(host_of)),
         one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })) {}
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
@@ -94,6 +94,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   bool is_answered() const;
   void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
 
+  const std::shared_ptr<Engine> engine_;   // its end takes time, so it is not left to Links, which end under the lock
   const std::shared_ptr<Runner> runner_;
   MeetingPlace place_;
   const Options options_;

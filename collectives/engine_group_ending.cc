@@ -17,14 +17,23 @@ EngineGroup::~EngineGroup() {
   if (failed_.ok()) {
     const Status closed(Code::cancelled, Scope::engine,
                         fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
-    if (failing_.ok() && busy()) (void)ask([place = place_, closed] { return place.blame(closed); });
+    const bool missed = busy();
+    if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.blame(closed); });
+    if (missed) answer_.wait_for(kTellMost);
     end(failing_.ok() ? closed : failing_);
   }
   for (auto& callback : take_callbacks()) callback();
 }
 
 std::shared_future<std::string> EngineGroup::ask(std::function<std::string()> question) {
-  auto task = std::make_shared<std::packaged_task<std::string()>>(std::move(question));
+  auto task = std::make_shared<std::packaged_task<std::string()>>([question = std::move(question)]() -> std::string {
+    try {
+      return question();
+    } catch (const std::exception& e) {  // of the application's Store: as if it had no answer
+      RW_WARN(net, "the store: {}", e.what());
+      return "";
+    }
+  });
   std::shared_future<std::string> answer(task->get_future());
   runner_->send_on_errand([task] { (*task)(); });
   return answer;

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 
 #include "base/error.h"
@@ -43,8 +43,12 @@ Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
                       place.exchange("host", fmt::format("{}{}", lowest, place.keeps_store() ? kKeeps : "")));
   std::vector<int> lowest_of;
   for (const std::string& text : lowest_told) {
-    if (text.ends_with(kKeeps)) place.store_kept_by(int(lowest_of.size()));
-    lowest_of.push_back(std::atoi(text.c_str()));
+    const int r = int(lowest_of.size());
+    if (text.ends_with(kKeeps)) place.store_kept_by(r);
+    int& first = lowest_of.emplace_back(-1);
+    std::from_chars(text.data(), text.data() + text.size(), first);
+    if (first < 0 || first > r)
+      return Status(Code::remote, Scope::engine, fmt::format("rank {} told '{}', not the lowest rank of its host (0 to {})", r, text, r));
   }
   all.host_of = number_hosts(lowest_of);
   return all;
@@ -61,7 +65,7 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   RW_TRY(check_algorithm_choice(config.algorithms));
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
-  auto group = std::make_shared<EngineGroup>(std::move(runner), place, options, all.host_of);
+  auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of);
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.

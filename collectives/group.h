@@ -44,7 +44,7 @@ class Work {
   virtual Status wait(Nanos timeout = Nanos::max()) = 0;
   // Ends it as cancelled, and with it its group: the other ranks cannot go on without this one. Any thread; every waiter returns.
   virtual void abort() = 0;
-  // Called once, when over, on the thread that drove it (or at once if it is over); must not wait for operations.
+  // Called once, when over, on the thread that drove it (or at once if it is over); must neither throw nor wait for operations.
   virtual void when_over(std::function<void(const Status&)> callback) = 0;
   // --- valid once over
   virtual Status status() const = 0;
@@ -65,8 +65,8 @@ class Group {
   };
   // Every rank calls it. Errors: timed_out (names the ranks that did not come), what the engine or the store said.
   static Result<std::shared_ptr<Group>> create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options);
-  // Unfinished operations end as cancelled. Waits for no other rank; the last group of a process waits until the store has
-  // heard what its groups had to tell.
+  // Unfinished operations end as cancelled: then it waits until the store has heard so, two seconds at most. Waits for no
+  // other rank.
   virtual ~Group() = default;
 
   virtual int rank() const = 0;

@@ -137,7 +137,10 @@ Result<bool> Links::advance(Arrival& a) {
   RW_ASSIGN_OR_RETURN(const Progress got, a.stream->test(a.request));
   if (!got.done) return false;
   if (got.bytes != sizeof a.hello || a.hello.magic != kMagic || a.hello.rank >= handles_.size())
-    return Status(Code::remote, Scope::stream, "a stream without a hello of ours");
+    return Status(Code::remote, Scope::stream,
+                  "a stream's hello: found " + std::to_string(got.bytes) + " bytes, magic " + std::to_string(a.hello.magic) + ", rank " +
+                      std::to_string(a.hello.rank) + ", expected " + std::to_string(sizeof a.hello) + " bytes, magic " +
+                      std::to_string(kMagic) + ", a rank below " + std::to_string(handles_.size()));
   const auto [it, fresh] = incoming_.try_emplace({int(a.hello.rank), int(a.hello.channel)});
   if (it->second.stream) return Status(Code::remote, Scope::stream, "a second stream of one channel");
   if (!fresh) --awaited_;

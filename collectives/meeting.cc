@@ -56,7 +56,7 @@ Status MeetingPlace::verdict() const {
 }
 
 Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what, const std::string& own) {
-  const TimePoint give_up = now() + options_.timeout;
+  const TimePoint give_up = deadline_after(options_.timeout);
   const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
   told_.push_back(key_of(options_.rank));
   RW_TRY(store_->set(told_.back(), own));
@@ -89,7 +89,10 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
 }
 
 Status MeetingPlace::begin() {
-  if (options_.rank == 0) RW_TRY(store_->remove(key("lost")));  // nobody of this group knows its life yet
+  if (options_.rank == 0) {  // nobody of this group knows its life yet
+    RW_TRY(store_->remove(key("lost")));
+    RW_TRY(store_->remove(key("verdict")));
+  }
   RW_ASSIGN_OR_RETURN(life_, agree("life", drawn_id()));
   return {};
 }

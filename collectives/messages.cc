@@ -1,15 +1,18 @@
 #include "collectives/messages.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "collectives/group.h"
 
 namespace railweave::collectives {
 
 Messages::Messages(Links& links, int ranks, int first_channel, Done done)
-    : links_(links), control_channel_(first_channel), body_channel_(first_channel + 1), done_(std::move(done)), peers_(std::size_t(ranks)) {}
+    : links_(links), first_channel_(first_channel), done_(std::move(done)), peers_(std::size_t(ranks)) {}
 
 void Messages::end(Ticket& ticket, Status status, int source, std::size_t bytes) {
   --unfinished_;
@@ -22,21 +25,28 @@ void Messages::put(int to, const Envelope& envelope, const void* body, std::shar
   std::memcpy(outbox->data.data(), &envelope, sizeof envelope);
   if (envelope.has_body && envelope.bytes > 0) std::memcpy(outbox->data.data() + sizeof envelope, body, envelope.bytes);
   outbox->ends = std::move(ends);
-  peers_[std::size_t(to)].outboxes.push_back(std::move(outbox));
+  peers_[std::size_t(to)].outboxes[envelope.kind == Envelope::offer ? kOffers : kClears].push_back(std::move(outbox));
+  ++envelopes_;
 }
 
 void Messages::add(std::shared_ptr<Ticket> ticket, const Message& message) {
   ++unfinished_;
   if (!message.sends) {
     for (int r = 0; r < int(peers_.size()); ++r)
-      if (message.peer == kAnySource || message.peer == r) listen_to(r);
-    wanted_.push_back({std::move(ticket), message, 0});
+      if (message.peer == kAnySource || message.peer == r) listen_to(r, kOffers);
+    Parcel wanted{std::move(ticket), message, 0};
+    if (!claim_old_offer(wanted)) wanted_.push_back(std::move(wanted));
     return;
   }
   Peer& peer = peers_[std::size_t(message.peer)];
-  listen_to(message.peer);  // for its clears
-  Envelope offer{Envelope::offer, message.tag, peer.next_id++, message.bytes, message.bytes <= kInlineMax, std::uint32_t(message.priority)};
+  Envelope offer{Envelope::offer,
+                 message.tag,
+                 peer.next_id++,
+                 message.bytes,
+                 message.bytes <= kInlineMax,
+                 std::uint32_t(message.priority)};
   if (offer.has_body) return put(message.peer, offer, message.source, std::move(ticket));
+  listen_to(message.peer, kClears);
   put(message.peer, offer, nullptr, nullptr);
   peer.offered.emplace(offer.id, Parcel{std::move(ticket), message, offer.id});
 }
@@ -45,15 +55,22 @@ Result<bool> Messages::advance() {
   bool moved = false;
   for (int r = 0; r < int(peers_.size()); ++r) {
     Peer& peer = peers_[std::size_t(r)];
-    for (const auto step : {&Messages::write, &Messages::listen, &Messages::move_bodies}) {
+    using Step = Result<bool> (Messages::*)(int, Peer&);
+    for (const Step step : {Step(&Messages::write), Step(&Messages::listen), Step(&Messages::move_bodies)}) {
       auto did = (this->*step)(r, peer);
       if (!did.ok()) return Links::lost(r, did.status());
       moved |= *did;
     }
-    moved |= match(r, peer);
+    RW_TRY(look_for_overfull(r, peer));
   }
   RW_TRY(look_for_missed());
   return moved;
+}
+
+const Status* Messages::Peer::gone() const {
+  for (const Ear& ear : ears)
+    if (ear.in != nullptr && !ear.in->gone.ok()) return &ear.in->gone;
+  return nullptr;
 }
 
 // Its own error, not the group's, until something is wanted from a peer that is gone.
@@ -63,15 +80,16 @@ Status Messages::look_for_missed() const {
   int gone = -1;
   for (int r = 0; r < int(peers_.size()); ++r) {
     const Peer& peer = peers_[std::size_t(r)];
-    if (peer.in == nullptr || peer.in->gone.ok()) {
+    const Status* why = peer.gone();
+    if (why == nullptr) {
       somebody_left |= r != links_.rank() || peer.next_id > 0;  // we ourselves, if we ever do
       continue;
     }
     gone = r;
-    const bool died = peer.in->gone.scope() != Scope::stream;
-    if (wants(r, peer) || (from_anyone && died)) return Links::lost(r, peer.in->gone);
+    const bool died = why->scope() != Scope::stream;
+    if (wants(r, peer) || (from_anyone && died)) return Links::lost(r, *why);
   }
-  if (from_anyone && gone >= 0 && !somebody_left) return Links::lost(gone, peers_[std::size_t(gone)].in->gone);
+  if (from_anyone && gone >= 0 && !somebody_left) return Links::lost(gone, *peers_[std::size_t(gone)].gone());
   return {};
 }
 
@@ -79,70 +97,117 @@ bool Messages::wants(int rank, const Peer& peer) const {
   return !peer.offered.empty() || std::ranges::any_of(wanted_, [&](const Parcel& p) { return p.message.peer == rank; });
 }
 
+// The receive may be followed by others that take the messages before its own: so it has some time.
+Status Messages::look_for_overfull(int rank, Peer& peer) {
+  const auto waits = [&](const Parcel& p) { return p.message.peer == rank; };
+  const auto wanted = peer.full() ? std::ranges::find_if(wanted_, waits) : wanted_.end();
+  if (wanted == wanted_.end()) {
+    peer.full_since = TimePoint{};
+    return {};
+  }
+  const TimePoint t = now();
+  if (peer.full_since == TimePoint{}) peer.full_since = t;
+  if (t - peer.full_since < kFullMost) return {};
+  return Status(
+      Code::exhausted, Scope::session,
+      fmt::format(
+          "rank {} sent {} messages that nobody receives ({} KiB, the most that are kept), none of them with tag {}, "
+          "which is waited for",
+          rank, peer.offers.size(), kUnclaimedBytesMax / KiB, wanted->message.tag));
+}
+
+// ---------------------------------------------------------------------------------------------------------- envelopes
+
 Result<bool> Messages::write(int rank, Peer& peer) {
-  bool moved = false;
-  if (peer.outboxes.empty()) return false;
-  SendStream* stream = links_.to(rank, control_channel_, Class::normal).stream.get();
+  RW_ASSIGN_OR_RETURN(const bool offers, write(rank, peer, kOffers));
+  RW_ASSIGN_OR_RETURN(const bool clears, write(rank, peer, kClears));
+  return offers || clears;
+}
+
+Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
+  auto& outboxes = peer.outboxes[channel];
+  if (outboxes.empty()) return false;
+  SendStream* stream = links_.to(rank, first_channel_ + channel, Class::normal).stream.get();
   if (stream == nullptr) return false;
-  for (auto& outbox : peer.outboxes) {
+  bool moved = false;
+  for (auto& outbox : outboxes) {
     if (outbox->request != nullptr) continue;
     RW_ASSIGN_OR_RETURN(outbox->request, stream->post(outbox->data.data(), outbox->data.size()));
     if (outbox->request == nullptr) break;
     moved = true;
   }
-  while (!peer.outboxes.empty() && peer.outboxes.front()->request != nullptr) {
-    RW_ASSIGN_OR_RETURN(const Progress progress, stream->test(peer.outboxes.front()->request));
+  while (!outboxes.empty() && outboxes.front()->request != nullptr) {
+    RW_ASSIGN_OR_RETURN(const Progress progress, stream->test(outboxes.front()->request));
     if (!progress.done) break;
-    if (peer.outboxes.front()->ends) end(*peer.outboxes.front()->ends, {});
-    peer.outboxes.pop_front();
+    if (outboxes.front()->ends) end(*outboxes.front()->ends, {});
+    outboxes.pop_front();
+    --envelopes_;
     moved = true;
   }
   return moved;
 }
 
-void Messages::listen_to(int rank) {
-  Incoming*& in = peers_[std::size_t(rank)].in;
-  if (in == nullptr) in = &links_.from(rank, control_channel_);
+void Messages::listen_to(int rank, Channel channel) {
+  Incoming*& in = peers_[std::size_t(rank)].ears[channel].in;
+  if (in == nullptr) in = &links_.from(rank, first_channel_ + channel);
 }
 
 Result<bool> Messages::listen(int rank, Peer& peer) {
-  if (peer.in == nullptr || !peer.in->gone.ok() || peer.offers.size() >= kUnclaimedMax) return false;
-  RecvStream* stream = peer.in->stream.get();
-  if (stream == nullptr) return false;
-  bool moved = false;
-  for (;;) {
-    if (peer.inbox_request == nullptr) {
-      peer.inbox.resize(sizeof(Envelope) + kInlineMax);
-      auto posted = stream->post(peer.inbox.data(), peer.inbox.size());
-      if (!posted.ok()) return peer.in->gone = posted.status(), moved;
-      peer.inbox_request = *posted;
-      if (peer.inbox_request == nullptr) return moved;
-    }
-    auto tested = stream->test(peer.inbox_request);
-    if (!tested.ok()) return peer.in->gone = tested.status(), moved;
-    const Progress progress = *tested;
-    if (!progress.done) return moved;
-    peer.inbox_request = nullptr;
-    if (progress.bytes < sizeof(Envelope)) return Status(Code::remote, Scope::session, "an envelope that is cut short");
-    RW_TRY(heard(rank, peer, std::span(peer.inbox).first(progress.bytes)));
-    moved = true;
-    if (peer.offers.size() >= kUnclaimedMax) return moved;
-  }
+  RW_ASSIGN_OR_RETURN(const bool offers, listen(rank, peer, kOffers));
+  RW_ASSIGN_OR_RETURN(const bool clears, listen(rank, peer, kClears));
+  return offers || clears;
 }
 
-Status Messages::heard(int rank, Peer& peer, std::span<const std::byte> data) {
-  Envelope envelope;
-  std::memcpy(&envelope, data.data(), sizeof envelope);
-  if (envelope.kind == Envelope::offer) {
-    if (envelope.has_body && envelope.bytes != data.size() - sizeof envelope)
-      return Status(Code::remote, Scope::session, "an envelope whose body is not as long as it says");
-    if (envelope.priority >= std::uint32_t(kClasses)) return Status(Code::remote, Scope::session, "an envelope of no class");
-    peer.offers.push_back({envelope, {data.begin() + sizeof envelope, data.end()}});
-    match(rank, peer);
-    return {};
+Result<bool> Messages::listen(int rank, Peer& peer, Channel channel) {
+  Ear& ear = peer.ears[channel];
+  if (ear.in == nullptr || !ear.in->gone.ok() || !ear.in->stream) return false;
+  RecvStream& stream = *ear.in->stream;
+  bool moved = false;
+  while (channel != kOffers || !peer.full()) {
+    if (ear.request == nullptr) {
+      ear.inbox.resize(sizeof(Envelope) + (channel == kOffers ? kInlineMax : 0));
+      auto posted = stream.post(ear.inbox.data(), ear.inbox.size());
+      if (!posted.ok()) return ear.in->gone = posted.status(), moved;
+      ear.request = *posted;
+      if (ear.request == nullptr) return moved;
+    }
+    auto tested = stream.test(ear.request);
+    if (!tested.ok()) return ear.in->gone = tested.status(), moved;
+    const Progress progress = *tested;
+    if (!progress.done) return moved;
+    ear.request = nullptr;
+    RW_TRY(heard(rank, peer, channel, std::span(ear.inbox).first(progress.bytes)));
+    moved = true;
   }
+  return moved;
+}
+
+Status Messages::heard(int rank, Peer& peer, Channel channel, std::span<const std::byte> data) {
+  const auto malformed = [](const char* what, std::uint64_t found, const std::string& expected) {
+    return Status(Code::remote, Scope::session,
+                  fmt::format("malformed envelope: {} {}, expected {}", what, found, expected));
+  };
+  Envelope envelope;
+  if (data.size() < sizeof envelope) return malformed("bytes", data.size(), fmt::format("{} or more", sizeof envelope));
+  std::memcpy(&envelope, data.data(), sizeof envelope);
+  const std::uint32_t kind = channel == kOffers ? Envelope::offer : Envelope::clear;
+  if (envelope.kind != kind) return malformed("kind", envelope.kind, std::to_string(kind));
+  const std::span<const std::byte> body = data.subspan(sizeof envelope);
+  if (envelope.has_body && envelope.bytes != body.size())
+    return malformed("length of its body", body.size(), std::to_string(envelope.bytes));
+  if (channel == kClears) return heard_clear(peer, envelope);
+  if (envelope.priority >= std::uint32_t(kClasses))
+    return malformed("class", envelope.priority, fmt::format("less than {}", kClasses));
+  heard_offer(rank, peer, {envelope, {body.begin(), body.end()}});
+  return {};
+}
+
+Status Messages::heard_clear(Peer& peer, const Envelope& envelope) {
   const auto sent = peer.offered.find(envelope.id);
-  if (sent == peer.offered.end()) return Status(Code::remote, Scope::session, "a message is asked for that was not offered");
+  if (sent == peer.offered.end())
+    return Status(Code::remote, Scope::session,
+                  fmt::format("message {} is asked for, which is not one of the {} that are offered", envelope.id,
+                              peer.offered.size()));
   Parcel parcel = std::move(sent->second);
   peer.offered.erase(sent);
   if (envelope.bytes == 0) {  // it has no room, and tells its caller
@@ -154,38 +219,57 @@ Status Messages::heard(int rank, Peer& peer, std::span<const std::byte> data) {
   return {};
 }
 
-bool Messages::match(int rank, Peer& peer) {
-  bool moved = false;
-  for (auto offer = peer.offers.begin(); offer != peer.offers.end();) {
-    const auto wanted = std::ranges::find_if(wanted_, [&](const Parcel& p) {
-      return p.message.tag == offer->envelope.tag && (p.message.peer == rank || p.message.peer == kAnySource);
-    });
-    if (wanted == wanted_.end()) {
-      ++offer;
-      continue;
-    }
-    claim(rank, peer, *offer, *wanted);
+// ----------------------------------------------------------------------------------------------------------- matching
+// An offer that is kept was wanted by none of the receives there were; a receive that waits found none of the offers.
+
+void Messages::heard_offer(int rank, Peer& peer, Offer offer) {
+  const auto wanted = std::ranges::find_if(wanted_, [&](const Parcel& p) {
+    return p.message.tag == offer.envelope.tag && (p.message.peer == rank || p.message.peer == kAnySource);
+  });
+  if (wanted != wanted_.end()) {
+    Parcel parcel = std::move(*wanted);
     wanted_.erase(wanted);
-    offer = peer.offers.erase(offer);
-    moved = true;
+    return claim(rank, peer, offer, parcel);
   }
-  return moved;
+  peer.unclaimed_bytes += offer.held_bytes();
+  peer.offers.push_back(std::move(offer));
 }
 
-void Messages::claim(int rank, Peer& peer, Offer& offer, Parcel& wanted) {
+bool Messages::claim_old_offer(Parcel& wanted) {
+  for (int r = 0; r < int(peers_.size()); ++r) {
+    if (wanted.message.peer != kAnySource && wanted.message.peer != r) continue;
+    Peer& peer = peers_[std::size_t(r)];
+    const auto found =
+        std::ranges::find(peer.offers, wanted.message.tag, [](const Offer& o) { return o.envelope.tag; });
+    if (found == peer.offers.end()) continue;
+    const Offer offer = std::move(*found);
+    peer.unclaimed_bytes -= offer.held_bytes();
+    peer.offers.erase(found);
+    claim(r, peer, offer, wanted);
+    return true;
+  }
+  return false;
+}
+
+void Messages::claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted) {
   const Envelope& envelope = offer.envelope;
   const bool fits = envelope.bytes <= wanted.message.bytes;
-  if (!envelope.has_body) put(rank, {Envelope::clear, envelope.tag, envelope.id, fits ? envelope.bytes : 0, 0, 0}, nullptr, nullptr);
+  if (!envelope.has_body)
+    put(rank, {Envelope::clear, envelope.tag, envelope.id, fits ? envelope.bytes : 0, 0, 0}, nullptr, nullptr);
   if (!fits)
-    return end(*wanted.ticket, Status(Code::truncated, Scope::request,
-                                      "a message of " + std::to_string(envelope.bytes) + " bytes from rank " + std::to_string(rank) +
-                                          " where there is room for " + std::to_string(wanted.message.bytes)), rank, envelope.bytes);
+    return end(*wanted.ticket,
+               Status(Code::truncated, Scope::request,
+                      "a message of " + std::to_string(envelope.bytes) + " bytes from rank " + std::to_string(rank) +
+                          " where there is room for " + std::to_string(wanted.message.bytes)),
+               rank, envelope.bytes);
   if (envelope.has_body) {
     if (envelope.bytes > 0) std::memcpy(wanted.message.target, offer.body.data(), envelope.bytes);
     return end(*wanted.ticket, {}, rank, envelope.bytes);
   }
   peer.bodies_in[envelope.priority].push_back({std::move(wanted.ticket), wanted.message, envelope.bytes, nullptr});
 }
+
+// ------------------------------------------------------------------------------------------------------------- bodies
 
 Result<bool> Messages::move_bodies(int rank, Peer& peer) {
   bool moved = false;
@@ -198,7 +282,7 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer) {
 
 Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
   auto &out = peer.bodies_out[std::size_t(priority)], &in = peer.bodies_in[std::size_t(priority)];
-  const int channel = body_channel_ + priority;
+  const int channel = first_channel_ + kBodies + priority;
   bool moved = false;
   const auto move = [&](std::deque<Body>& bodies, auto& stream, auto post) -> Result<bool> {
     for (Body& body : bodies) {
@@ -233,14 +317,14 @@ std::vector<std::shared_ptr<Ticket>> Messages::abandon() {
   std::vector<std::shared_ptr<Ticket>> left;
   for (Parcel& p : wanted_) left.push_back(std::move(p.ticket));
   for (Peer& peer : peers_) {
-    for (auto& outbox : peer.outboxes)
+    for (auto& outbox : peer.outboxes[kOffers])
       if (outbox->ends) left.push_back(std::move(outbox->ends));
     for (auto& [id, parcel] : peer.offered) left.push_back(std::move(parcel.ticket));
     for (auto* classes : {&peer.bodies_out, &peer.bodies_in})
       for (auto& bodies : *classes)
         for (Body& b : bodies) left.push_back(std::move(b.ticket));
   }
-  unfinished_ = 0;
+  unfinished_ = envelopes_ = 0;
   return left;
 }
 

@@ -99,12 +99,7 @@ void Runner::submitted(bool promptly) {
   const bool unattended = bell_->waiters.load(std::memory_order_relaxed) == 0;
   if (promptly) bell_->submitted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
   const bool ring = promptly && unattended && !bell_->waits_soon.load(std::memory_order_relaxed);
-  if (!bell_->deep.load(std::memory_order_seq_cst) && !ring) return;
-  {
-    const std::lock_guard lock(bell_->mutex);
-    bell_->asked = true;
-  }
-  bell_->rung.notify_one();
+  if (bell_->deep.load(std::memory_order_seq_cst) || ring) bell_->ring();
 }
 
 Runner::Pass Runner::pass(bool waits) {
@@ -120,6 +115,8 @@ Runner::Pass Runner::pass(bool waits) {
       for (auto& callback : driven->take_callbacks()) callbacks.push_back(std::move(callback));
     }
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
+    // Whoever polls need not come back, and the thread may have gone to sleep while this pass hid what is unfinished.
+    if (busy && bell_->deep.load(std::memory_order_seq_cst)) bell_->ring();
   }
   if (callbacks.empty()) return moved ? Pass::moved : Pass::idle;
   // Whoever is in a callback drives nobody: meanwhile the thread does.
@@ -154,10 +151,22 @@ bool Runner::drive_until(const std::function<bool()>& over, TimePoint deadline) 
 void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
   Patience patience;
   while (bell->wait()) {
-    const std::shared_ptr<Runner> runner = weak.lock();
-    if (!runner) return;
-    runner->pass(false) == Pass::moved ? patience.moved() : patience.idle();
+    bool moved = false;
+    {
+      const std::shared_ptr<Runner> runner = weak.lock();
+      if (!runner) return;
+      moved = runner->pass(false) == Pass::moved;
+    }
+    moved ? patience.moved() : patience.idle();
   }
+}
+
+void Runner::Bell::ring() {
+  {
+    const std::lock_guard lock(mutex);
+    asked = true;
+  }
+  rung.notify_one();
 }
 
 // While others drive, or nothing is unfinished, it looks again in a while; in the end it sleeps until it is woken.

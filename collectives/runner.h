@@ -1,7 +1,7 @@
 // Drives every group of the process: whoever waits does, one at a time, and one thread when nobody waits.
 //
 // Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network or a store under it.
-// The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group.
+// The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group and Work.
 // Errands: on a thread of their own, which lives as long; they may wait, and hold up nothing but each other.
 // Fork: the parent's runner is dead in a child, where shared() makes another.
 #pragma once
@@ -75,6 +75,7 @@ class Runner {
     bool asked = false;                      // guarded by mutex
 
     bool wait();                             // until the thread is needed. False: the runner ends
+    void ring();                             // it is needed
   };
 
   Runner() : bell_(std::make_shared<Bell>()) {}

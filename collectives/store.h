@@ -12,8 +12,10 @@ namespace railweave::collectives {
 
 class Store {
  public:
+  static constexpr std::size_t kKeyBytesMax = 4 * KiB, kValueBytesMax = 64 * KiB;
+
   virtual ~Store() = default;
-  // Values are any bytes, up to 64 KiB; setting again replaces.
+  // Nothing here may throw. Keys and values are any bytes, up to those many; setting again replaces.
   virtual Status set(const std::string& key, const std::string& value) = 0;
   // Waits until the key is there. Errors: timed_out (the message names the key), system, remote (the store is gone:
   // who kept it died), cancelled (who kept it left in order).

@@ -17,9 +17,7 @@ Status Ticket::status() const {
 }
 
 Status Ticket::wait(Nanos timeout) {
-  const TimePoint start = now();
-  const TimePoint deadline = timeout > TimePoint::max() - start ? TimePoint::max() : start + timeout;
-  if (runner_->drive_until([this] { return over(); }, deadline)) return status_;
+  if (runner_->drive_until([this] { return over(); }, deadline_after(timeout))) return status_;
   if (runner_->forked()) return Runner::dead_after_fork();
   return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
 }

@@ -38,7 +38,7 @@ class FileStore final : public Store {
   }
 
   Result<std::string> get(const std::string& key, Nanos timeout) override {
-    const TimePoint give_up = now() + timeout;
+    const TimePoint give_up = deadline_after(timeout);
     for (;;) {
       OwnedFd fd(::open(path_of(key).c_str(), O_RDONLY | O_CLOEXEC));
       if (fd) return read_all(fd, key);

@@ -45,7 +45,7 @@ StoreServer::~StoreServer() {
 void StoreServer::loop() {
   for (;;) {
     std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
-                                {listener_.get(), short(clients_.size() < kClientsMax ? POLLIN : 0), 0}};
+                                {listener_.get(), short(accepts() ? POLLIN : 0), 0}};
     for (const Client& c : clients_)
       watched.push_back({c.fd.get(), short(POLLIN | (c.outbox.empty() ? 0 : POLLOUT)), 0});
     if (::poll(watched.data(), watched.size(), timeout_ms()) < 0 && errno != EINTR) return;
@@ -65,6 +65,7 @@ void StoreServer::loop() {
 
 void StoreServer::accept_clients() {
   OwnedFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!fd && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accepts_again_ = now() + kAcceptPause;
   if (!fd) return;
   clients_.emplace_back().fd = std::move(fd);
 }
@@ -138,7 +139,7 @@ void StoreServer::write_out(Client& client) {
   while (!client.outbox.empty()) {
     const ssize_t n = ::send(client.fd.get(), client.outbox.data(), client.outbox.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno != EAGAIN) client.closed = true;
+    if (n < 0 && (errno != EAGAIN || client.outbox.size() > kOutboxBytesMax)) client.closed = true;
     if (n < 0) return;
     client.outbox.erase(0, std::size_t(n));
   }
@@ -150,8 +151,10 @@ void StoreServer::give_up_late_gets() {
     if (c.waiting && c.gives_up <= t) answer(c, false, "");
 }
 
+bool StoreServer::accepts() const { return clients_.size() < kClientsMax && now() >= accepts_again_; }
+
 int StoreServer::timeout_ms() const {
-  TimePoint first = TimePoint::max();
+  TimePoint first = accepts_again_ > now() ? accepts_again_ : TimePoint::max();
   for (const Client& c : clients_)
     if (c.waiting) first = std::min(first, c.gives_up);
   if (first == TimePoint::max()) return -1;

@@ -21,6 +21,8 @@ namespace railweave::collectives {
 class StoreServer {
  public:
   static constexpr std::size_t kClientsMax = 4096;
+  static constexpr std::size_t kOutboxBytesMax = 1 * MiB;                      // of a client that does not read: then it is closed
+  static constexpr Nanos kAcceptPause = std::chrono::milliseconds(100);  // when no descriptor is to be had
 
   static Result<std::unique_ptr<StoreServer>> start(const std::string& host, std::uint16_t port);
   ~StoreServer();
@@ -46,6 +48,7 @@ class StoreServer {
   void answer(Client& client, bool found, const std::string& value);
   void write_out(Client& client);
   void give_up_late_gets();
+  bool accepts() const;
   int timeout_ms() const;
 
   const OwnedFd listener_, stop_;
@@ -55,6 +58,7 @@ class StoreServer {
   std::set<std::string> told_;  // keys of values_ that were news
   std::map<std::string, const Client*> claims_;
   std::thread thread_;
+  TimePoint accepts_again_{};
 };
 
 }  // namespace railweave::collectives

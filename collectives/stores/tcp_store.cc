@@ -57,10 +57,10 @@ class TcpStore final : public Store {
  private:
   // One question at a time; a get that waits holds up the others of this rank.
   Result<std::string> ask(const StoreRequest& request) {
-    if (request.key.size() + request.value.size() > kFrameBytesMax - 64)
+    if (request.key.size() > kKeyBytesMax || request.value.size() > kValueBytesMax)
       return Status(Code::invalid_argument, Scope::request,
-                    fmt::format("'{}' has a value of {} bytes, more than {}", request.key, request.value.size(),
-                                kFrameBytesMax / 2));
+                    fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}", request.key.size(),
+                                request.value.size(), kKeyBytesMax, kValueBytesMax));
     const std::lock_guard lock(mutex_);
     const bool gets = request.kind == StoreRequest::Kind::get;
     hear_news();

@@ -7,10 +7,7 @@ namespace railweave::perf::collective {
 
 Result<Config> own_config(bool one_machine) {
   RW_ASSIGN_OR_RETURN(Config config, Config::from_environment());
-  if (const Status status = collectives::check_algorithm_choice(config.algorithms); !status.ok()) {
-    return Status(Code::invalid_config, Scope::engine,
-                  "RAILWEAVE_ALGO: found '" + config.algorithms + "': " + status.message());
-  }
+  RW_TRY(collectives::check_algorithm_choice(config.algorithms));
   if (one_machine && config.interfaces.empty() && config.rails.empty()) config.interfaces = "=lo";
   if (!config.shm) config.shm = true;
   return config;

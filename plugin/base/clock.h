@@ -14,4 +14,10 @@ inline TimePoint now() {
   return TimePoint(Nanos(std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec));
 }
 
+// TimePoint::max() for what lies beyond it.
+inline TimePoint deadline_after(Nanos timeout) {
+  const TimePoint start = now();
+  return timeout > TimePoint::max() - start ? TimePoint::max() : start + timeout;
+}
+
 }  // namespace railweave

@@ -80,6 +80,57 @@ TEST(Messages, recv__too_small_is_an_error_and_no_more) {
   });
 }
 
+// Longer than what rides along, so the sender waits to be told, by a receiver that waits for nothing else.
+TEST(Messages, recv__too_small_for_a_long_message_lets_its_sender_go) {
+  Ranks ranks(2);
+  ranks.run([&](int rank, Group& group) {
+    std::vector<int> data(25'000);
+    auto work = rank == 0 ? group.send(data.data(), 100'000, 1) : group.recv(data.data(), 8, 0);
+    const std::string told = outcome(work, 10s);
+    EXPECT_NE(told.find(rank == 0 ? "ok" : "100000 bytes"), std::string::npos) << told;
+    if (rank == 1) std::this_thread::sleep_for(200ms);  // nothing else keeps it at work
+  });
+}
+
+// Rank 0 sends more than is kept; rank 1 waits for the last, and a long message of its own goes out all the same.
+TEST(Messages, send__unclaimed_messages_hold_up_neither_clears_nor_each_other) {
+  constexpr std::size_t kSends = 1000, kCount = 2000;
+  Ranks ranks(2);
+  ranks.run([&](int rank, Group& group) {
+    std::vector<int> data = rank == 0 ? numbers(kCount, 0) : std::vector<int>(kSends * kCount), longer = numbers(100'000, rank), last(1, 7);
+    std::vector<WorkPtr> works;
+    if (rank == 0) {
+      for (std::size_t k = 0; k < kSends; ++k) works.push_back(group.send(data.data(), kCount * sizeof(int), 1, unsigned(k)));
+      works.push_back(group.send(last.data(), sizeof(int), 1, kSends));
+      EXPECT_EQ(outcome(group.recv(longer.data(), longer.size() * sizeof(int), 1)), "ok");
+      EXPECT_EQ(longer, numbers(100'000, 1));
+    } else {
+      works.push_back(group.recv(last.data(), sizeof(int), 0, kSends));
+      EXPECT_EQ(outcome(group.send(longer.data(), longer.size() * sizeof(int), 0)), "ok");
+      for (std::size_t k = 0; k < kSends; ++k)
+        works.push_back(group.recv(&data[k * kCount], kCount * sizeof(int), 0, unsigned(kSends - 1 - k)));
+    }
+    for (const WorkPtr& work : works) EXPECT_EQ(outcome(work), "ok");
+    EXPECT_EQ(last[0], 7);
+    EXPECT_EQ(data.back(), int(kCount) - 1);
+  });
+}
+
+TEST(Messages, recv__behind_more_than_is_kept_is_an_error_that_names_it) {
+  Ranks ranks(2);
+  ranks.run([&](int rank, Group& group) {
+    std::vector<int> data(2000);
+    std::vector<WorkPtr> works;
+    if (rank == 0)
+      for (int k = 0; k < 1000; ++k) works.push_back(group.send(data.data(), 8000, 1));
+    auto last = rank == 0 ? group.send(data.data(), 4, 1, 9) : group.recv(data.data(), 4, 0, 9);
+    if (rank == 0) return;
+    const std::string told = outcome(last);
+    EXPECT_NE(told.find("rank 0 sent"), std::string::npos) << told;
+    EXPECT_NE(told.find("tag 9"), std::string::npos) << told;
+  });
+}
+
 TEST(Messages, send__classes_differ_and_match_in_the_order_they_were_sent) {
   Ranks ranks(2);
   ranks.run([&](int rank, Group& group) {
