@@ -92,6 +92,8 @@ Status check(Call& call) {
   if (p.counts.size() != counts) return refused(call, fmt::format("{} counts for {} ranks", p.counts.size(), p.ranks));
   if (p.operation == Operation::all_to_all && p.receive_counts.size() != counts)
     return refused(call, fmt::format("{} receive counts for {} ranks", p.receive_counts.size(), p.ranks));
+  if (const auto own = std::size_t(p.rank); p.operation == Operation::all_to_all && p.counts[own] != p.receive_counts[own])
+    return refused(call, fmt::format("rank {} sends {} elements to itself and receives {}", p.rank, p.counts[own], p.receive_counts[own]));
   if (reduces(p.operation) && !supports(call.how.type, call.how.reduction))
     return refused(call, fmt::format("no {} of {}", name(call.how.reduction), name(call.how.type)));
   const std::size_t in = call.input_bytes(), out = call.output_bytes();

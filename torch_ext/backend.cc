@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "torch_ext/c10d_names.h"
 #include "torch_ext/errors.h"
 #include "torch_ext/gil.h"
 #include "torch_ext/process_engine.h"
@@ -150,11 +151,7 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
   if (mine == ranks.end()) return nullptr;
   const auto timeout = options ? options->timeout : options_->timeout;
   auto own = c10::make_intrusive<Options>(timeout, options_->backend);
-  if (options) {
-    own->group_name = options->group_name;
-    own->group_desc = options->group_desc;
-    own->global_ranks_in_group = options->global_ranks_in_group;
-  }
+  if (options) take_group(*options, *own);
   return c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
 }
 

@@ -1,6 +1,7 @@
 // Operations that reduce. See collectives/schedule/problem.h for who has which memory.
 
 #include "torch_ext/backend.h"
+#include "torch_ext/c10d_names.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -101,7 +102,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::_reduce_scatter_base(at::Tensor& out
 
 RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                                             const c10d::ReduceScatterOptions& options) {
-  Submission submission(OpType::REDUCE_SCATTER_TENSOR_COALESCED, "railweave:reduce_scatter_tensor_coalesced");
+  Submission submission(kReduceScatterTensorCoalesced, "railweave:reduce_scatter_tensor_coalesced");
   TORCH_CHECK(outputs.size() == inputs.size(), submission.title(), ": ", outputs.size(), " outputs for ", inputs.size(),
               " inputs");
   for (std::size_t i = 0; i < outputs.size(); ++i)

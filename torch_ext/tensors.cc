@@ -3,6 +3,8 @@
 #include <ATen/ops/empty.h>
 #include <c10/util/Exception.h>
 
+#include "torch_ext/c10d_names.h"
+
 namespace railweave::torch_ext {
 namespace {
 
@@ -76,7 +78,7 @@ std::optional<Reduction> reduction_of(c10d::ReduceOp::RedOpType op) {
 }
 
 double factor_of(const c10d::ReduceOp& op) {
-  const auto* supplement = dynamic_cast<const c10d::PreMulSumSupplement*>(op.supplement_.get());
+  const auto* supplement = dynamic_cast<const PreMulSumSupplement*>(op.supplement_.get());
   if (supplement == nullptr) return 1;
   return supplement->tensor_factor.defined() ? supplement->tensor_factor.item().toDouble() : supplement->double_factor;
 }
