@@ -73,6 +73,24 @@ std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
   return group_;
 }
 
+Launches::Launch RailweaveBackend::launch_of(c10::intrusive_ptr<RailweaveWork> work,
+                                             std::shared_ptr<collectives::Group> group, Submission::Calls calls) {
+  const auto place = unfinished_->add(work);
+  auto over = [place, unfinished = unfinished_, error = error_](const Status& status) {
+    auto none = c10d::ErrorType::SUCCESS;
+    if (!status.ok()) error->compare_exchange_strong(none, kind_of(status.code()));
+    unfinished->remove(place);
+  };
+  return [work = std::move(work), group = std::move(group), calls = std::move(calls), over](const Status& status) {
+    std::vector<collectives::WorkPtr> parts;
+    if (status.ok())
+      for (const auto& call : calls) parts.push_back(call(*group));
+    else if (status.code() == Code::system)
+      group->abort(c10::str(work->description(), ": ", status.message()));  // the others wait for it
+    work->start(std::move(parts), over, status);
+  };
+}
+
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
                                                    bool counted) {
   const auto group = this->group();
@@ -90,14 +108,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     outline.profile_title = profile_title(options_->backend, outline.title);
     auto calls = submission.take_calls();
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
-    std::vector<collectives::WorkPtr> parts;
-    for (auto& call : calls) parts.push_back(call(*group));
-    const auto place = unfinished_->add(work);
-    work->start(std::move(parts), [place, unfinished = unfinished_, error = error_](const Status& status) {
-      auto none = c10d::ErrorType::SUCCESS;
-      if (!status.ok()) error->compare_exchange_strong(none, kind_of(status.code()));
-      unfinished->remove(place);
-    });
+    MarkPtr fetched = work->fetch();
+    launches_.add(std::move(fetched), launch_of(work, group, std::move(calls)));
   }
   if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.title());
   const std::lock_guard lock(coalescing_mutex_);
@@ -116,7 +128,9 @@ TimePoint RailweaveBackend::end_what_is_late() {
         const std::lock_guard lock(group_mutex_);
         group = group_;
       }
-      if (group) group->abort(c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description()));
+      const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
+      if (group) group->abort(why);
+      launches_.end(Status(Code::timed_out, Scope::engine, why));
       return TimePoint::max();
     }
     next = std::min(next, work->deadline());
@@ -162,14 +176,20 @@ void RailweaveBackend::abort() {
     const std::lock_guard lock(group_mutex_);
     group = std::exchange(group_, nullptr);
   }
-  if (group) group->abort(c10::str("rank ", rank_, " aborted its process group"));
+  const std::string why = c10::str("rank ", rank_, " aborted its process group");
+  if (group) group->abort(why);
+  launches_.end(Status(Code::cancelled, Scope::engine, why));
 }
 
 void RailweaveBackend::shutdown() {
   const WithoutGil released;
   std::shared_ptr<collectives::Group> last;  // dropped without the lock
-  const std::lock_guard lock(group_mutex_);
-  last = std::exchange(group_, nullptr);
+  {
+    const std::lock_guard lock(group_mutex_);
+    last = std::exchange(group_, nullptr);
+  }
+  launches_.end(Status(Code::cancelled, Scope::engine, "it was shut down"));
+  launches_.drain();
 }
 
 }  // namespace railweave::torch_ext

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "torch_ext/deadlines.h"
+#include "torch_ext/launches.h"
 #include "torch_ext/submission.h"
 #include "torch_ext/unfinished.h"
 
@@ -86,6 +87,9 @@ class RailweaveBackend final : public c10d::Backend {
 
  private:
   std::shared_ptr<collectives::Group> group() const;
+  // Told whether to; on whichever thread it is its turn.
+  Launches::Launch launch_of(c10::intrusive_ptr<RailweaveWork> work, std::shared_ptr<collectives::Group> group,
+                             Submission::Calls calls);
   WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
   WorkPtr receive(Tensors& tensors, int from, int tag, const char* title, c10d::OpType type);
   void check_root(std::int64_t root, const char* operation) const;
@@ -106,6 +110,7 @@ class RailweaveBackend final : public c10d::Backend {
   std::mutex coalescing_mutex_;
   std::vector<WorkPtr> coalesced_;  // guarded by coalescing_mutex_, as is
   bool coalescing_ = false;
+  Launches launches_;
   Deadlines deadlines_{[this] { return end_what_is_late(); }};
 };
 

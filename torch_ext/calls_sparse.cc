@@ -14,10 +14,11 @@ RailweaveBackend::WorkPtr RailweaveBackend::allreduce_sparse(Tensors& tensors, c
   TORCH_CHECK(tensors.size() == 1, submission.title(), ": requires a single-element tensor list, found ",
               tensors.size());
   at::Tensor& tensor = tensors.front();
-  TORCH_CHECK(tensor.layout() == at::kSparse && tensor.device().is_cpu(), submission.title(),
-              ": expected a sparse tensor on the CPU, found ", tensor.layout(), " on ", tensor.device());
+  TORCH_CHECK(tensor.layout() == at::kSparse && (tensor.is_cpu() || tensor.is_cuda()), submission.title(),
+              ": expected a sparse tensor on the CPU or on a CUDA device, found ", tensor.layout(), " on ",
+              tensor.device());
   TORCH_CHECK(options.reduceOp == c10d::ReduceOp::SUM, submission.title(), ": only sums");
-  const at::Tensor mine = tensor.coalesce();
+  const at::Tensor mine = tensor.coalesce().to(at::kCPU);
   const c10d::AllgatherOptions as_these{options.timeout, options.asyncOp};
 
   at::Tensor counts = at::empty({size_}, at::kLong), own_count = at::full({1}, mine._nnz(), at::kLong);

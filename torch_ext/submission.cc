@@ -1,8 +1,7 @@
 #include "torch_ext/submission.h"
 
-#include <ATen/ops/cat.h>
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 
 namespace railweave::torch_ext {
 namespace {
@@ -12,8 +11,6 @@ bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.
 
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
 
-at::Tensor room_like(const at::Tensor& tensor) { return at::empty_like(tensor, at::MemoryFormat::Contiguous); }
-
 }  // namespace
 
 void* Submission::kept(const at::Tensor& tensor) {
@@ -21,40 +18,75 @@ void* Submission::kept(const at::Tensor& tensor) {
   return tensor.data_ptr();
 }
 
-const void* Submission::read(const at::Tensor& tensor) { return kept(made_plain(tensor)); }
+bool Submission::staged(const at::Tensor& tensor) {
+  if (!place_) {
+    place_ = tensor.device();
+    outline_.device = staged_device(*place_);
+  }
+  TORCH_CHECK(tensor.device() == *place_, title(), ": tensors on different devices, ", *place_, " and ",
+              tensor.device());
+  return outline_.device != nullptr;
+}
+
+at::Tensor Submission::room(std::int64_t elements, const at::Tensor& like) {
+  if (staged(like)) return outline_.device->room(elements, like.scalar_type());
+  return at::empty({elements}, like.options());
+}
+
+at::Tensor Submission::fetched(const at::Tensor& tensor) {
+  if (!staged(tensor)) return made_plain(tensor);
+  const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
+  outline_.before.emplace_back(host, made_plain(tensor));
+  return host;
+}
+
+const void* Submission::read(const at::Tensor& tensor) { return kept(fetched(tensor)); }
 
 void* Submission::write(const at::Tensor& tensor) {
-  if (plain(tensor)) return kept(tensor);
-  const at::Tensor room = room_like(tensor);
-  outline_.copies.emplace_back(tensor, room);
-  return kept(room);
+  if (!staged(tensor) && plain(tensor)) return kept(tensor);
+  const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
+  outline_.copies.emplace_back(tensor, host);
+  return kept(host);
 }
 
 void* Submission::change(const at::Tensor& tensor) {
-  if (plain(tensor)) return kept(tensor);
-  const at::Tensor copy = made_plain(tensor);
+  if (!staged(tensor) && plain(tensor)) return kept(tensor);
+  const at::Tensor copy = fetched(tensor);
   outline_.copies.emplace_back(tensor, copy);
   return kept(copy);
 }
 
 const void* Submission::read(at::TensorList tensors) {
-  if (const auto one = joined(tensors)) return kept(*one);
-  Tensors flat;
-  for (const at::Tensor& tensor : tensors) flat.push_back(made_plain(tensor).view({-1}));
-  return kept(at::cat(flat));
+  if (const auto one = joined(tensors)) return read(*one);
+  const at::NoGradGuard no_grad;
+  return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
+    if (staged(tensor)) {
+      outline_.before.emplace_back(piece, made_plain(tensor));
+    } else {
+      piece.copy_(tensor);
+    }
+  });
 }
 
 void* Submission::write(at::TensorList tensors) {
-  if (const auto one = joined(tensors)) return kept(*one);
+  if (const auto one = joined(tensors)) return write(*one);
+  return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
+    static_cast<void>(staged(tensor));  // where the others are
+    outline_.copies.emplace_back(tensor, piece);
+  });
+}
+
+void* Submission::in_pieces(at::TensorList tensors,
+                            const std::function<void(const at::Tensor& piece, const at::Tensor& tensor)>& each) {
   std::int64_t elements = 0;
   for (const at::Tensor& tensor : tensors) elements += tensor.numel();
-  const at::Tensor room = at::empty({elements}, tensors.front().options());
+  const at::Tensor whole = room(elements, tensors.front());
   std::int64_t from = 0;
   for (const at::Tensor& tensor : tensors) {
-    outline_.copies.emplace_back(tensor, room.narrow(0, from, tensor.numel()).view(tensor.sizes()));
+    each(whole.narrow(0, from, tensor.numel()).view(tensor.sizes()), tensor);
     from += tensor.numel();
   }
-  return kept(room);
+  return kept(whole);
 }
 
 }  // namespace railweave::torch_ext

@@ -1,8 +1,9 @@
 // An operation of torch's on its way into the group: which memory the group sees of which tensor, and what is copied
-// when. Threads: the caller's.
+// when. Throws where the tensors are not all of one device. Threads: the caller's.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "torch_ext/work.h"
@@ -11,10 +12,12 @@ namespace railweave::torch_ext {
 
 class Submission {
  public:
+  using Calls = std::vector<std::function<collectives::WorkPtr(collectives::Group&)>>;
+
   Submission(c10d::OpType type, const char* title) { outline_.type = type, outline_.title = title; }
 
   // Memory for the group, valid until the operation is over. A tensor whose elements do not lie one after the other is
-  // copied: before, where it is read; after, where it is written.
+  // copied: before, where it is read; after, where it is written. So is one of a device that is staged, by the device.
   const void* read(const at::Tensor& tensor);
   void* write(const at::Tensor& tensor);
   void* change(const at::Tensor& tensor);
@@ -36,13 +39,19 @@ class Submission {
 
   Outline& outline() { return outline_; }
   const char* title() const { return outline_.title; }
-  std::vector<std::function<collectives::WorkPtr(collectives::Group&)>> take_calls() { return std::move(calls_); }
+  Calls take_calls() { return std::move(calls_); }
 
  private:
   void* kept(const at::Tensor& tensor);
+  bool staged(const at::Tensor& tensor);
+  at::Tensor room(std::int64_t elements, const at::Tensor& like);
+  at::Tensor fetched(const at::Tensor& tensor);
+  void* in_pieces(at::TensorList tensors,
+                  const std::function<void(const at::Tensor& piece, const at::Tensor& tensor)>& each);
 
   Outline outline_;
-  std::vector<std::function<collectives::WorkPtr(collectives::Group&)>> calls_;
+  std::optional<at::Device> place_;
+  Calls calls_;
 };
 
 }  // namespace railweave::torch_ext

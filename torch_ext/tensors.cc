@@ -4,6 +4,7 @@
 #include <c10/util/Exception.h>
 
 #include "torch_ext/c10d_names.h"
+#include "torch_ext/staging.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -98,7 +99,8 @@ TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor,
 void check_tensor(const at::Tensor& tensor, const char* operation) {
   TORCH_CHECK(tensor.defined(), operation, ": a tensor is not defined");
   TORCH_CHECK(tensor.layout() == at::kStrided, operation, ": expected a dense tensor, found layout ", tensor.layout());
-  TORCH_CHECK(tensor.device().is_cpu(), operation, ": expected a tensor on the CPU, found one on ", tensor.device());
+  TORCH_CHECK(tensor.device().is_cpu() || staged_device(tensor.device()) != nullptr, operation,
+              ": expected a tensor on the CPU or on a CUDA device, found one on ", tensor.device());
 }
 
 void check_tensors(at::TensorList tensors, const char* operation) {

@@ -25,7 +25,7 @@ struct TensorReduction {
 // Throws c10::Error for what cannot be reduced so; `operation` is named.
 TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const char* operation);
 
-// Throws unless the tensor is defined, dense and on the CPU.
+// Throws unless the tensor is defined, dense and on the CPU or a device that is staged.
 void check_tensor(const at::Tensor& tensor, const char* operation);
 // Each of them, and that all have one dtype; an empty list is refused.
 void check_tensors(at::TensorList tensors, const char* operation);

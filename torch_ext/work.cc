@@ -11,8 +11,10 @@
 namespace railweave::torch_ext {
 namespace {
 
-c10::intrusive_ptr<c10::ivalue::Future> new_future() {
-  return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+c10::intrusive_ptr<c10::ivalue::Future> new_future(const Tensors& results) {
+  std::vector<c10::Device> devices;
+  if (!results.empty() && !results.front().device().is_cpu()) devices.push_back(results.front().device());
+  return c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()), std::move(devices));
 }
 
 Nanos as_nanos(std::chrono::milliseconds timeout) {
@@ -26,7 +28,7 @@ RailweaveWork::RailweaveWork(Outline outline)
     : c10d::Work(outline.rank, outline.type, outline.profile_title ? outline.profile_title->c_str() : outline.title,
                  outline.inputs),
       outline_(std::move(outline)),
-      future_(new_future()) {
+      future_(new_future(outline_.results)) {
   for (const at::Tensor& tensor : outline_.inputs) input_bytes_ += tensor.nbytes();
   if (!outline_.inputs.empty()) input_type_ = c10::str(" of ", outline_.inputs.front().dtype().name());
   outline_.inputs.clear();
@@ -37,10 +39,20 @@ RailweaveWork::~RailweaveWork() {
   parts_.clear();
 }
 
-void RailweaveWork::start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over) {
+MarkPtr RailweaveWork::fetch() {
+  if (outline_.device == nullptr) return nullptr;
+  begin_ = outline_.device->mark();
+  return outline_.before.empty() ? nullptr : outline_.device->copy(Way::to_host, *begin_, outline_.before);
+}
+
+void RailweaveWork::start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over,
+                          const Status& status) {
   over_ = std::move(over);
   parts_ = std::move(parts);
+  refused_ = status;
   unfinished_ = int(parts_.size()) + int(outline_.after.size()) + 1;
+  started_ = true;
+  if (aborted_) abort();
   const auto self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this);
   for (const auto& part : parts_) part->when_over([self](const Status&) { self->part_over(); });
   for (const auto& earlier : outline_.after)
@@ -53,6 +65,7 @@ void RailweaveWork::part_over() {
 }
 
 Status RailweaveWork::outcome() const {
+  if (!refused_.ok()) return refused_;
   for (const auto& part : parts_)
     if (!part->status().ok()) return part->status();
   if (outline_.is_receive && parts_.front()->bytes() != outline_.message_bytes) {
@@ -70,13 +83,13 @@ void RailweaveWork::conclude() {
     failed = exception_of(status, description());
   } else {
     try {
-      const at::NoGradGuard no_grad;
-      for (auto& [to, from] : outline_.copies) to.copy_(from);
+      deliver();
     } catch (...) {
       failed = std::current_exception();
     }
   }
   outline_.memory.clear();
+  outline_.before.clear();
   outline_.copies.clear();
   outline_.after.clear();
   finish(failed);
@@ -84,20 +97,42 @@ void RailweaveWork::conclude() {
   if (failed) {
     future_->setError(failed);
   } else {
-    future_->markCompleted(c10::IValue(outline_.results));
+    complete_future();
+  }
+}
+
+void RailweaveWork::deliver() {
+  if (outline_.copies.empty()) return;
+  if (outline_.device != nullptr) {
+    delivered_ = outline_.device->copy(Way::to_device, *begin_, outline_.copies);
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  for (const auto& [to, from] : outline_.copies) to.copy_(from);
+}
+
+void RailweaveWork::complete_future() {
+  const auto complete = [this] { future_->markCompleted(c10::IValue(outline_.results)); };
+  if (outline_.device == nullptr) return complete();
+  try {
+    outline_.device->on_stream_to_device(complete);
+  } catch (...) {
+    if (!future_->completed()) future_->setError(std::current_exception());
   }
 }
 
 bool RailweaveWork::isCompleted() {
-  for (const auto& part : parts_) part->test();
-  return c10d::Work::isCompleted();
+  if (started_)
+    for (const auto& part : parts_) part->test();
+  return c10d::Work::isCompleted() && (!delivered_ || delivered_->passed());
 }
 
 bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
   const Nanos most = as_nanos(timeout);
   const TimePoint began = now();
   const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
-  for (const auto& part : parts_) static_cast<void>(part->wait(left()));
+  if (started_)
+    for (const auto& part : parts_) static_cast<void>(part->wait(left()));
   std::unique_lock lock(mutex_);
   const auto over = [this] { return completed_; };
   if (most == Nanos::max()) {
@@ -108,10 +143,13 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
              description());
   }
   if (exception_) std::rethrow_exception(exception_);
+  if (delivered_) delivered_->hold_current_stream();
   return true;
 }
 
 void RailweaveWork::abort() {
+  aborted_ = true;
+  if (!started_) return;
   for (const auto& part : parts_) part->abort();
 }
 

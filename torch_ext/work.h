@@ -1,7 +1,7 @@
 // One operation of torch's: one or several of the group's, copies when they are over, and its Future.
 //
-// Threads: any. It is over on the thread that drove the last of the group's Works; there results are copied out, then
-// the Future is completed and the backend told.
+// Threads: any. It is over on the thread that drove the last of the group's Works; there results are copied out, or of
+// a staged device the copies are given to its stream, then the Future is completed and the backend told.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -11,10 +11,10 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "collectives/group.h"
+#include "torch_ext/staging.h"
 #include "torch_ext/tensors.h"
 
 namespace railweave::torch_ext {
@@ -26,13 +26,15 @@ struct Outline {
   std::shared_ptr<const std::string> profile_title;  // instead, in profiles; null: the same
   int rank = 0;
   std::uint64_t sequence = 0;
-  std::chrono::milliseconds timeout{};                    // of the whole operation
-  TimePoint deadline = TimePoint::max();                  // then it ends, and its group with it
-  Tensors inputs;                                         // as the caller gave them: for profiles
-  Tensors results;                                        // the Future's value
-  Tensors memory;                                         // kept until it is over
-  std::vector<std::pair<at::Tensor, at::Tensor>> copies;  // to, from: when it is over well
-  std::size_t message_bytes = 0;                          // of a receive: what must have come
+  std::chrono::milliseconds timeout{};    // of the whole operation
+  TimePoint deadline = TimePoint::max();  // then it ends, and its group with it
+  Tensors inputs;                         // as the caller gave them: for profiles
+  Tensors results;                        // the Future's value
+  Tensors memory;                         // kept until it is over
+  StagedDevice* device = nullptr;         // of the tensors; null: the host
+  Copies before;                          // by that device, before it is launched
+  Copies copies;                          // when it is over well
+  std::size_t message_bytes = 0;          // of a receive: what must have come
   bool is_receive = false;
   std::vector<c10::intrusive_ptr<c10d::Work>> after;  // over only when these are, well or badly
 };
@@ -41,11 +43,16 @@ class RailweaveWork final : public c10d::Work {
  public:
   explicit RailweaveWork(Outline outline);
   ~RailweaveWork() override;
-  // Once. `over`: called when it is over, on the thread that drove it.
-  void start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over);
+  // Before start(), on the caller's thread: gives the device the copies to the host. Null where there are none.
+  MarkPtr fetch();
+  // Once. `over`: called when it is over, on the thread that drove it. Not ok: it ends so, and has no parts.
+  void start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over, const Status& status);
 
+  // Of a staged device: its results are there.
   bool isCompleted() override;
-  // Throws what the operation ended with; a DistBackendError too when `timeout` passes: then the operation goes on.
+  // Throws what the operation ended with; a DistBackendError too when `timeout` passes: then the operation goes on. Of
+  // a staged device it returns when the copies of the results are the stream's to do, and the current stream waits for
+  // them.
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override { wait(kNoTimeout); }
   void abort() override;
@@ -62,13 +69,20 @@ class RailweaveWork final : public c10d::Work {
  private:
   void part_over();
   void conclude();
+  void deliver();
+  void complete_future();
   Status outcome() const;
 
   Outline outline_;
   std::size_t input_bytes_ = 0;
   std::string input_type_;
-  std::vector<collectives::WorkPtr> parts_;
+  std::vector<collectives::WorkPtr> parts_;  // not to be looked at before
+  std::atomic<bool> started_{false};
+  std::atomic<bool> aborted_{false};
+  Status refused_;
   std::atomic<int> unfinished_{0};
+  MarkPtr begin_;      // of the caller's stream, at the call
+  MarkPtr delivered_;  // of a staged device, once over: its results are there
   std::function<void(const Status&)> over_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
 };

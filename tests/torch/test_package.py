@@ -28,7 +28,8 @@ class PackageTest(unittest.TestCase):
     def test_it_is_registered_once(self) -> None:
         railweave.register()
         self.assertIn("railweave", dist.Backend.backend_list)
-        self.assertEqual(["cpu"], dist.Backend.backend_capability["railweave"])
+        devices = ["cpu", "cuda"] if torch.backends.cuda.is_built() else ["cpu"]
+        self.assertEqual(devices, dist.Backend.backend_capability["railweave"])
 
     def test_an_ill_formed_variable_is_named(self) -> None:
         script = ("import railweave, torch.distributed as dist; "

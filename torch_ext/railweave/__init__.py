@@ -5,8 +5,8 @@ Importing this registers the process group backend ``"railweave"``::
     import railweave
     torch.distributed.init_process_group("railweave")
 
-It serves CPU tensors of every dtype, over all NICs of a host and over shared memory within one. Its variables
-(``RAILWEAVE_*``) are those of the NCCL plugin.
+It serves CPU tensors of every dtype, over all NICs of a host and over shared memory within one, and CUDA tensors, which
+it copies to the host and back. Its variables (``RAILWEAVE_*``) are those of the NCCL plugin.
 """
 
 import atexit
@@ -36,9 +36,11 @@ def _create(options, backend_options):
 
 
 def register():
-    """Registers the backend ``"railweave"`` for CPU tensors. Importing this package did; again does no harm."""
+    """Registers the backend ``"railweave"`` for CPU tensors, and CUDA's where torch has CUDA. Importing this package
+    did; again does no harm."""
     if "RAILWEAVE" not in dist.Backend._plugins:
-        dist.Backend.register_backend("railweave", _create, extended_api=True, devices=["cpu"])
+        devices = ["cpu", "cuda"] if torch.backends.cuda.is_built() else ["cpu"]
+        dist.Backend.register_backend("railweave", _create, extended_api=True, devices=devices)
 
 
 def _leave():

@@ -1,0 +1,92 @@
+#include "torch_ext/launches.h"
+
+#include <chrono>
+#include <exception>
+
+#include "base/error.h"
+#include "collectives/quiet_thread.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+// Between two looks whether copies are done: torch's way to wait for them keeps a core busy.
+constexpr auto kLook = std::chrono::microseconds(20);
+
+}  // namespace
+
+Launches::~Launches() {
+  if (birthplace_.left())
+    return;  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  end(Status(Code::cancelled, Scope::engine, "the process group is gone"));
+  {
+    const std::lock_guard lock(line_->mutex);
+    line_->over = true;
+  }
+  line_->changed.notify_all();
+  if (line_->thread.joinable()) line_->thread.join();
+  delete line_;
+}
+
+void Launches::add(MarkPtr ready, Launch launch) {
+  if (birthplace_.left()) return launch({});  // the group itself says that it is not of this process
+  Status status;
+  {
+    const std::lock_guard lock(line_->mutex);
+    status = line_->ended;
+    if (status.ok() && (ready || !line_->waiting.empty())) {
+      if (!line_->thread.joinable())
+        status = collectives::start_quietly(line_->thread, "railweave-stage", [line = line_] { line->run(); });
+      if (status.ok()) {
+        line_->waiting.push_back({std::move(ready), std::move(launch)});
+        line_->changed.notify_all();
+        return;
+      }
+    }
+  }
+  launch(status);
+}
+
+void Launches::end(const Status& why) {
+  if (birthplace_.left()) return;
+  const std::lock_guard lock(line_->mutex);
+  if (line_->ended.ok()) line_->ended = why;
+}
+
+void Launches::drain() {
+  if (birthplace_.left()) return;
+  std::unique_lock lock(line_->mutex);
+  line_->changed.wait(lock, [this] { return line_->waiting.empty(); });
+}
+
+Status Launches::Line::until_ready(const MarkPtr& ready) {
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!ended.ok()) return ended;
+    }
+    try {
+      if (!ready || ready->passed()) return {};
+    } catch (const std::exception& error) {
+      return Status(Code::system, Scope::request, error.what());
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+void Launches::Line::run() {
+  std::unique_lock lock(mutex);
+  for (;;) {
+    changed.wait(lock, [this] { return over || !waiting.empty(); });
+    if (waiting.empty()) return;
+    {
+      const Waiting first = std::move(waiting.front());
+      lock.unlock();
+      first.launch(until_ready(first.ready));
+    }
+    lock.lock();
+    waiting.pop_front();
+    changed.notify_all();
+  }
+}
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,55 @@
+// Operations on their way into a group, in the order they were called: one whose inputs are still being copied to the
+// host holds back those behind it, since the group must see the same order on every rank.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "base/birthplace.h"
+#include "railweave/status.h"
+#include "torch_ext/staging.h"
+
+namespace railweave::torch_ext {
+
+// A thread of one backend (railweave-stage), which is there once an operation had to wait.
+class Launches {
+ public:
+  // Told ok, or why the operation must not go to the group.
+  using Launch = std::function<void(const Status&)>;
+
+  Launches() : line_(new Line) {}
+  // Joins the thread; what still waits is told `cancelled`.
+  ~Launches();
+  Launches(const Launches&) = delete;
+  // Calls `launch` once: within this call where nothing is ahead and `ready` is null, else on the thread. One caller at
+  // a time, or one within the `launch` of another.
+  void add(MarkPtr ready, Launch launch);
+  // Whatever waits, or comes later, is told `why`. Any thread; the first one sticks.
+  void end(const Status& why);
+  // Waits until nothing is on its way. Not from a `launch`.
+  void drain();
+
+ private:
+  struct Waiting {
+    MarkPtr ready;
+    Launch launch;
+  };
+  struct Line {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Waiting> waiting;  // guarded by mutex, as are; the first one is being launched
+    Status ended;
+    bool over = false;
+    std::thread thread;
+
+    void run();
+    Status until_ready(const MarkPtr& ready);
+  };
+  const Birthplace birthplace_;
+  Line* const line_;
+};
+
+}  // namespace railweave::torch_ext
