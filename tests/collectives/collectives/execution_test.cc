@@ -1,179 +1,106 @@
-// Schedules of many ranks, run by the executor over a network without one: every algorithm, seeded, ranks that are fast and
-// slow, several operations at once. tests/collectives/schedule proves the schedules; here it is the executor's turn.
+// Schedules of many ranks, run by the executor over a network without one: every algorithm, type and reduction, seeded, ranks
+// that are fast and slow, several operations at once. tests/collectives/schedule proves the schedules; here it is the
+// executor's turn.
 #include "collectives/execution.h"
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <numeric>
-#include <random>
-
-#include "collectives/links.h"
-#include "collectives/plan.h"
-#include "collectives/schedule/algorithm.h"
-#include "fake_network.h"
+#include "fake_job.h"
 
 namespace railweave::collectives_test {
 namespace {
 
 using namespace collectives;
 
-// The ranks of one job, each with its links and the operations it runs.
-class Job {
- public:
-  Job(int ranks, std::uint64_t seed) : network_(seed), random_(seed), seed_(seed) {
-    std::vector<Handle> handles(static_cast<std::size_t>(ranks));
-    std::vector<std::shared_ptr<Engine>> engines;
-    std::vector<std::unique_ptr<Listener>> listeners;
-    for (Handle& handle : handles) {
-      engines.push_back(network_.engine());
-      listeners.push_back(std::move(*engines.back()->listen(0, handle)));
-    }
-    for (int r = 0; r < ranks; ++r) links_.push_back(std::make_unique<Links>(engines[std::size_t(r)], r, handles, std::move(listeners[std::size_t(r)])));
-    laziness_.resize(std::size_t(ranks));
-    for (int& lazy : laziness_) lazy = 1 + int(random_() % 8);
-  }
-  int ranks() const { return int(links_.size()); }
+constexpr int kChannels = 3;
 
-  // All-to-all of numbers that say who sends them to whom; checked by finish().
-  void add(const Algorithm& algorithm, std::size_t count, int channel) {
-    for (int r = 0; r < ranks(); ++r) {
-      auto part = std::make_unique<Part>();
-      Problem& p = part->problem;
-      p.operation = algorithm.operation;
-      p.ranks = ranks();
-      p.rank = r;
-      p.root = int(seed_ % std::uint64_t(ranks()));
-      p.element_bytes = p.partial_bytes = sizeof(std::int64_t);
-      p.chunk_bytes = 4096;
-      const bool each = p.operation == Operation::all_gather || p.operation == Operation::reduce_scatter || p.operation == Operation::all_to_all ||
-                        p.operation == Operation::gather || p.operation == Operation::scatter;
-      if (p.operation != Operation::barrier) p.counts.assign(each ? std::size_t(ranks()) : 1, count);
-      if (p.operation == Operation::all_to_all) p.receive_counts = p.counts;
-      p.uniform = true;
-      for (int other = 0; other < ranks(); ++other) p.host_of.push_back(other / 4);
-      if (!algorithm.fits(p)) return;
-      const std::size_t all = count * std::size_t(ranks());
-      part->input.resize(all + 1);
-      part->output.assign(all + 1, -1);
-      for (std::size_t i = 0; i < all; ++i) part->input[i] = value(r, i);
-      auto plan = std::make_shared<const Plan>(algorithm.build(p));
-      part->scratch.resize(plan->schedule().scratch_bytes / 8 + 16);
-      const Execution::Memory memory{reinterpret_cast<const std::byte*>(part->input.data()), reinterpret_cast<std::byte*>(part->output.data()),
-                                     reinterpret_cast<std::byte*>(part->scratch.data())};
-      const Reducing how{DataType::int64, Reduction::sum, ranks(), 1};
-      part->execution = std::make_unique<Execution>(plan, memory, how, *links_[std::size_t(r)], channel, Class::normal);
-      parts_.push_back(std::move(part));
-    }
-    ++operations_;
-  }
+class Execution1To8 : public testing::TestWithParam<int> {};
 
-  // Drives whoever happens to be awake until all is done, then checks the data. "" or what went wrong.
-  std::string finish() {
-    std::size_t left = parts_.size();
-    for (std::uint64_t still = 0; left > 0; network_.step()) {
-      bool moved = false;
-      for (auto& links : links_)
-        if (Status s = links->advance(); !s.ok()) return s.message();
-      for (auto& part : parts_) {
-        if (!part->execution || random_() % std::uint64_t(laziness_[std::size_t(part->problem.rank)]) != 0) continue;
-        auto did = part->execution->advance();
-        if (!did.ok()) return did.status().message();
-        moved |= *did;
-        if (!part->execution->done()) continue;
-        part->execution.reset();
-        --left;
+// Each type and reduction meets, from algorithm to algorithm and size to size, other counts.
+TEST_P(Execution1To8, every_algorithm_type_and_reduction) {
+  constexpr std::size_t kCounts[] = {0, 1, 3, 37, 130};
+  const int ranks = GetParam();
+  FakeJob job(ranks, std::uint64_t(ranks));
+  std::size_t next = std::size_t(ranks);
+  for (const Algorithm& a : algorithms()) {
+    for (Case one : every_type(a.operation, ranks)) {
+      for (const bool in_place : {false, true}) {
+        one.count = kCounts[next % 5];
+        one.in_place = in_place;
+        one.uneven = one.has_parts() && next / 5 % 2 == 0;
+        one.root = int(next / 3) % ranks;
+        job.add(a, one, int(++next % kChannels));
       }
-      still = moved ? 0 : still + 1;
-      if (still > 5000) return std::to_string(left) + " of " + std::to_string(parts_.size()) + " ranks' parts stand still";
+      if (one.operation == Operation::barrier) break;
     }
-    for (auto& part : parts_)
-      if (const std::string wrong = check(*part); !wrong.empty()) return wrong;
-    parts_.clear();
-    return "";
+    ASSERT_EQ(job.finish(), "") << a.name << ", " << ranks << " ranks";
   }
+}
 
- private:
-  struct Part {
-    Problem problem;
-    std::vector<std::int64_t> input, output, scratch;
-    std::unique_ptr<Execution> execution;
-  };
-
-  static std::int64_t value(int r, std::size_t i) { return std::int64_t(r) * 1'000'003 + std::int64_t(i) * 7; }
-  std::int64_t sum(std::size_t i) const {
-    std::int64_t total = 0;
-    for (int r = 0; r < ranks(); ++r) total += value(r, i);
-    return total;
+TEST_P(Execution1To8, every_count_and_root__in_place_and_not) {
+  const int ranks = GetParam();
+  FakeJob job(ranks, std::uint64_t(ranks) + 100);
+  int channel = 0;
+  for (const Algorithm& a : algorithms()) {
+    Case one;
+    one.operation = a.operation;
+    one.ranks = ranks;
+    one.type = DataType::bfloat16;         // its partial sums are wider
+    one.chunk_bytes = 256;
+    for (one.root = 0; one.root < ranks; ++one.root)
+      for (const std::size_t count : {0, 1, 7, 601})
+        for (const bool in_place : {false, true})
+          for (const bool uneven : {false, true}) {
+            if (uneven && !one.has_parts()) continue;
+            one.count = count;
+            one.in_place = in_place;
+            one.uneven = uneven;
+            job.add(a, one, channel++ % kChannels);
+          }
+    ASSERT_EQ(job.finish(), "") << a.name << ", " << ranks << " ranks";
   }
+}
 
-  std::string check(const Part& part) const {
-    const Problem& p = part.problem;
-    const std::size_t n = p.counts.empty() ? 0 : p.counts[0], own = std::size_t(p.rank) * n;
-    const bool root = p.rank == p.root;
-    const auto expect = [&](std::size_t from, std::size_t count, auto should_be) -> std::string {
-      for (std::size_t i = 0; i < count; ++i)
-        if (part.output[from + i] != should_be(i))
-          return "operation " + std::to_string(int(p.operation)) + ", rank " + std::to_string(p.rank) + ": element " + std::to_string(from + i);
-      return "";
-    };
-    std::string wrong;
-    std::size_t written = 0;
-    const auto rows = [&](std::size_t from) {
-      for (int r = 0; r < ranks() && wrong.empty(); ++r)
-        wrong = expect(std::size_t(r) * n, n, [&](std::size_t i) { return value(r, from + i); });
-      written = n * std::size_t(ranks());
-    };
-    const auto one = [&](auto should_be) {
-      wrong = expect(0, n, should_be);
-      written = n;
-    };
-    switch (p.operation) {
-      case Operation::all_gather: rows(0); break;
-      case Operation::all_to_all: rows(own); break;
-      case Operation::gather: if (root) rows(0); break;
-      case Operation::all_reduce: one([&](std::size_t i) { return sum(i); }); break;
-      case Operation::reduce: if (root) one([&](std::size_t i) { return sum(i); }); break;
-      case Operation::reduce_scatter: one([&](std::size_t i) { return sum(own + i); }); break;
-      case Operation::broadcast: one([&](std::size_t i) { return value(p.root, i); }); break;
-      case Operation::scatter: one([&](std::size_t i) { return value(p.root, own + i); }); break;
-      case Operation::barrier: break;
-    }
-    return wrong.empty() ? expect(written, part.output.size() - written, [](std::size_t) { return -1; }) : wrong;
-  }
-
-  FakeNetwork network_;
-  std::mt19937_64 random_;
-  const std::uint64_t seed_;
-  std::vector<std::unique_ptr<Links>> links_;
-  std::vector<int> laziness_;              // by rank: it moves once in so many turns
-  std::vector<std::unique_ptr<Part>> parts_;
-  int operations_ = 0;
-};
+INSTANTIATE_TEST_SUITE_P(Ranks, Execution1To8, testing::Range(1, 9));
 
 TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
   for (const int ranks : {2, 3, 5, 8, 13, 32}) {
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-      Job job(ranks, seed);
+      FakeJob job(ranks, seed);
       int channel = 0;
       for (const Algorithm& a : algorithms())
-        for (const std::size_t count : {1, 37, 1500}) job.add(a, count, channel++ % 3);
+        for (const std::size_t count : {1, 37, 1500})
+          job.add(a, {.operation = a.operation, .ranks = ranks, .count = count, .root = int(seed) % ranks}, channel++ % kChannels);
       ASSERT_EQ(job.finish(), "") << ranks << " ranks, seed " << seed;
     }
   }
 }
 
-TEST(Execution, hundreds_of_ranks) {
-  for (const int ranks : {128}) {
-    Job job(ranks, std::uint64_t(ranks));
-    int channel = 0;
-    for (const Algorithm& a : algorithms()) {
-      if (a.operation == Operation::all_to_all || a.name == "one_shot") continue;  // 40 000 messages each: the small jobs have them
-      job.add(a, 3, channel++ % 2);
+class HundredsOfRanks : public testing::TestWithParam<int> {};
+
+// Where each sends to each there are as many messages as pairs of ranks: once is enough.
+bool each_to_each(const Algorithm& a) {
+  const bool rooted = a.operation == Operation::broadcast || a.operation == Operation::reduce || a.operation == Operation::gather ||
+                      a.operation == Operation::scatter;
+  return a.name == "one_shot" || (a.name == "direct" && !rooted);
+}
+
+TEST_P(HundredsOfRanks, every_algorithm) {
+  const int ranks = GetParam();
+  for (std::uint64_t seed = 1; seed <= (ranks > 128 ? 1 : 3); ++seed) {
+    FakeJob job(ranks, seed, 10);
+    for (const Algorithm& a : algorithms()) {  // one by one: those that wait take as long to ask as those that move
+      if (each_to_each(a) && (ranks > 128 || seed > 1)) continue;
+      Case one{.operation = a.operation, .ranks = ranks, .count = 3, .root = int(seed * 77) % ranks};
+      one.in_place = seed == 2 || ranks == 200;
+      job.add(a, one, 0);
+      if (!each_to_each(a) && ranks < 256) job.add(a, {.operation = a.operation, .ranks = ranks, .count = 1}, 1);
+      ASSERT_EQ(job.finish(), "") << a.name << ", " << ranks << " ranks, seed " << seed;
     }
-    ASSERT_EQ(job.finish(), "") << ranks << " ranks";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ranks, HundredsOfRanks, testing::Values(128, 200, 256));
 
 }  // namespace
 }  // namespace railweave::collectives_test

@@ -19,8 +19,6 @@ class Request {
 namespace railweave::collectives_test {
 namespace {
 
-constexpr std::uint64_t kDelayMost = 40;
-
 // One direction of a stream.
 struct Pipe {
   std::deque<Request*> sends, receives;    // not matched yet
@@ -29,11 +27,12 @@ struct Pipe {
 }  // namespace
 
 struct FakeNetwork::State {
-  explicit State(std::uint64_t seed) : random(seed) {}
+  State(std::uint64_t seed, std::uint64_t most) : delay_most(most), random(seed) {}
+  const std::uint64_t delay_most;
   std::uint64_t now = 0;
   std::mt19937_64 random;
   std::vector<std::deque<std::shared_ptr<Pipe>>> arrivals;  // by listener
-  std::uint64_t soon() { return now + 1 + random() % kDelayMost; }
+  std::uint64_t soon() { return now + 1 + random() % delay_most; }
 
   void match(Pipe& pipe) {
     while (!pipe.sends.empty() && !pipe.receives.empty()) {
@@ -151,7 +150,7 @@ class FakeEngine final : public Engine {
 
 }  // namespace
 
-FakeNetwork::FakeNetwork(std::uint64_t seed) : state_(std::make_shared<State>(seed)) {}
+FakeNetwork::FakeNetwork(std::uint64_t seed, std::uint64_t delay_most) : state_(std::make_shared<State>(seed, delay_most)) {}
 FakeNetwork::~FakeNetwork() = default;
 std::shared_ptr<Engine> FakeNetwork::engine() { return std::make_shared<FakeEngine>(state_); }
 void FakeNetwork::step() { ++state_->now; }

@@ -13,7 +13,8 @@ namespace railweave::collectives_test {
 
 class FakeNetwork {
  public:
-  explicit FakeNetwork(std::uint64_t seed);
+  // What is sent takes from 1 to `delay_most` steps.
+  explicit FakeNetwork(std::uint64_t seed, std::uint64_t delay_most = 40);
   ~FakeNetwork();
   // One per rank; they reach each other by the handles of their listeners.
   std::shared_ptr<Engine> engine();

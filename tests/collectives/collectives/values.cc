@@ -9,9 +9,13 @@ namespace railweave::collectives_test {
 using collectives::DataType;
 using collectives::Reduction;
 
+namespace {
+
+std::uint32_t mixed(int r, std::size_t i) { return std::uint32_t(r * 7 + 3) * 2654435761u + std::uint32_t(i) * 40503u; }
+
+// Element `i` of what rank `r` contributes: 0, 1, 2 or 3 (boolean: 0 or 1).
 int value_of(int r, std::size_t i, DataType type) {
-  const auto mixed = std::uint32_t(r * 7 + 3) * 2654435761u + std::uint32_t(i) * 40503u;
-  return int((mixed >> 16) % (type == DataType::boolean ? 2 : 4));
+  return int((mixed(r, i) >> 16) % (type == DataType::boolean ? 2 : 4));
 }
 
 // Small enough that no sum or product of eight leaves what int8 and bfloat16 hold exactly.
@@ -41,8 +45,6 @@ int reduced(Reduction reduction, DataType type, int ranks, std::size_t i) {
   return reduction == Reduction::premul_sum ? int(kFactor) * result : result;
 }
 
-namespace {
-
 // Exact for integers up to 2048 (float16) and 256 (bfloat16).
 std::uint16_t half_of(int value) {
   if (value == 0) return 0;
@@ -64,8 +66,7 @@ void put_pair(Bytes& to, std::size_t i, int value) {
   std::memcpy(to.data() + i * sizeof pair, pair, sizeof pair);
 }
 
-}  // namespace
-
+// `value` as element `i`.
 void store(Bytes& to, DataType type, std::size_t i, int value) {
   switch (type) {
     case DataType::int8: return put(to, i, std::int8_t(value));
@@ -86,6 +87,33 @@ void store(Bytes& to, DataType type, std::size_t i, int value) {
     case DataType::float8_e5m2:
     case DataType::boolean: return put(to, i, std::uint8_t(value));
   }
+}
+
+// Room for `count` more: the index of the first.
+std::size_t grow(Bytes& to, std::size_t count, DataType type) {
+  const std::size_t bytes = size_bytes(type), first = to.size() / bytes;
+  to.resize((first + count) * bytes);
+  return first;
+}
+
+}  // namespace
+
+void append_row(Bytes& to, int r, std::size_t first, std::size_t count, DataType type) {
+  const std::size_t bytes = size_bytes(type);
+  for (std::size_t i = first * bytes; i < (first + count) * bytes; ++i) {
+    const std::uint32_t bits = mixed(r, i) >> 16;
+    to.push_back(std::byte(type == DataType::boolean ? bits % 2 : bits % 256));
+  }
+}
+
+void append_contribution(Bytes& to, Reduction reduction, int ranks, int r, std::size_t count, DataType type) {
+  const std::size_t at = grow(to, count, type);
+  for (std::size_t i = 0; i < count; ++i) store(to, type, at + i, contribution(reduction, ranks, r, i, type));
+}
+
+void append_reduced(Bytes& to, Reduction reduction, int ranks, std::size_t first, std::size_t count, DataType type) {
+  const std::size_t at = grow(to, count, type);
+  for (std::size_t i = 0; i < count; ++i) store(to, type, at + i, reduced(reduction, type, ranks, first + i));
 }
 
 }  // namespace railweave::collectives_test

@@ -1,0 +1,48 @@
+// The ranks of one job over a FakeNetwork, each at its own speed, that run operations by a named algorithm. One thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cases.h"
+#include "collectives/execution.h"
+#include "collectives/links.h"
+#include "collectives/schedule/algorithm.h"
+#include "fake_network.h"
+
+namespace railweave::collectives_test {
+
+class FakeJob {
+ public:
+  // Delays and the differences of speed are up to `unrest` steps: many ranks need more of them the higher it is.
+  FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest = 40);
+  int ranks() const { return int(links_.size()); }
+
+  // Every rank starts its part. False: nothing of the kind, the algorithm does not fit (or a call was refused: see finish()).
+  bool add(const collectives::Algorithm& algorithm, const Case& one, int channel);
+  // Drives whoever happens to be awake until all is done, then looks at the memory. "" or what went wrong.
+  std::string finish();
+
+ private:
+  struct Part {
+    int rank = 0;
+    CaseMemory memory;
+    std::vector<std::byte> scratch;
+    std::unique_ptr<collectives::Execution> execution;
+  };
+  bool add(const collectives::Algorithm& algorithm, const Case& one, int rank, int channel);
+  // The parts that are awake; whether anything moved.
+  Result<bool> turn(std::vector<Part*>& running);
+
+  FakeNetwork network_;
+  std::mt19937_64 random_;
+  std::vector<std::unique_ptr<collectives::Links>> links_;
+  std::vector<int> laziness_;              // by rank: it moves once in so many turns
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::string refused_;
+};
+
+}  // namespace railweave::collectives_test
