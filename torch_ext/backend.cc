@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kEndless = std::chrono::hours(24 * 365);
 
-TimePoint deadline_after(std::chrono::milliseconds timeout) {
+TimePoint deadline_of(std::chrono::milliseconds timeout) {
   return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : now() + Nanos(timeout);
 }
 
@@ -69,7 +69,7 @@ RailweaveBackend::~RailweaveBackend() { shutdown(); }
 
 std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
   const std::lock_guard lock(group_mutex_);
-  if (!group_) check_ok(Status(Code::cancelled, Scope::engine, "it was shut down"), "railweave process group");
+  if (!group_) check_ok(Status(Code::cancelled, Scope::engine, ended_), "railweave process group");
   return group_;
 }
 
@@ -95,7 +95,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
                                                    bool counted) {
   const auto group = this->group();
   const auto patience = timeout == c10d::kUnsetTimeout ? options_->timeout : timeout;
-  const TimePoint deadline = deadline_after(patience);
+  const TimePoint deadline = deadline_of(patience);
   c10::intrusive_ptr<RailweaveWork> work;
   {
     const std::lock_guard lock(order_);
@@ -169,25 +169,43 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
   return c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
 }
 
+std::shared_ptr<collectives::Group> RailweaveBackend::end_group(const char* why) {
+  const std::lock_guard lock(group_mutex_);
+  if (group_) ended_ = why;
+  return std::exchange(group_, nullptr);
+}
+
 void RailweaveBackend::abort() {
   const WithoutGil released;
-  std::shared_ptr<collectives::Group> group;
-  {
-    const std::lock_guard lock(group_mutex_);
-    group = std::exchange(group_, nullptr);
-  }
+  const auto group = end_group("it was aborted");
   const std::string why = c10::str("rank ", rank_, " aborted its process group");
   if (group) group->abort(why);
   launches_.end(Status(Code::cancelled, Scope::engine, why));
 }
 
 void RailweaveBackend::shutdown() {
-  const WithoutGil released;
-  std::shared_ptr<collectives::Group> last;  // dropped without the lock
   {
-    const std::lock_guard lock(group_mutex_);
-    last = std::exchange(group_, nullptr);
+    const WithoutGil released;
+    await_collectives();
   }
+  leave();
+}
+
+// A call whose Work nobody kept is finished all the same. Each ends by its own deadline, or with its group.
+void RailweaveBackend::await_collectives() {
+  if (birthplace_.left()) return;
+  for (const auto& work : unfinished_->all()) {
+    if (c10d::isP2POp(work->retrieveOpType())) continue;
+    try {
+      work->wait(options_->timeout);
+    } catch (const std::exception&) {  // whoever holds the Work learns it from there
+    }
+  }
+}
+
+void RailweaveBackend::leave() {
+  const WithoutGil released;
+  const auto last = end_group("it was shut down");  // dropped without the lock
   launches_.end(Status(Code::cancelled, Scope::engine, "it was shut down"));
   launches_.drain();
 }

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/birthplace.h"
 #include "torch_ext/deadlines.h"
 #include "torch_ext/launches.h"
 #include "torch_ext/submission.h"
@@ -81,9 +82,13 @@ class RailweaveBackend final : public c10d::Backend {
   // A backend of those ranks of this one; null at the others.
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& options) override;
-  // Unfinished operations end; later calls throw. abort() tells the other ranks, shutdown() leaves in peace.
+  // --- the end: later calls throw
+  // Unfinished operations end, and the other ranks are told.
   void abort() override;
+  // In peace: collectives that were called are waited for, as long as each may take; unfinished messages end.
   void shutdown() override;
+  // Without waiting: what is unfinished ends.
+  void leave();
 
  private:
   std::shared_ptr<collectives::Group> group() const;
@@ -94,11 +99,15 @@ class RailweaveBackend final : public c10d::Backend {
   WorkPtr receive(Tensors& tensors, int from, int tag, const char* title, c10d::OpType type);
   void check_root(std::int64_t root, const char* operation) const;
   TimePoint end_what_is_late();
+  void await_collectives();
+  std::shared_ptr<collectives::Group> end_group(const char* why);
 
+  const Birthplace birthplace_;
   const c10::intrusive_ptr<c10d::Store> store_;
   const c10::intrusive_ptr<Options> options_;
   mutable std::mutex group_mutex_;
-  std::shared_ptr<collectives::Group> group_;  // guarded by group_mutex_; null after shutdown
+  std::shared_ptr<collectives::Group> group_;  // guarded by group_mutex_; null after the end, as is
+  const char* ended_ = "";                     // why
   // Calls reach the group in the order of their numbers. Recursive: a call may drive another operation to its end,
   // whose Future's callback calls again.
   std::recursive_mutex order_;

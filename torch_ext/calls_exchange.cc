@@ -30,6 +30,17 @@ std::vector<std::size_t> parts_of(const at::Tensor& tensor, const std::vector<in
   return bytes;
 }
 
+// What a rank sends itself it receives; the others cannot know better.
+void check_own_part(const std::vector<std::size_t>& sent, const std::vector<std::size_t>& received, int rank,
+                    const char* operation) {
+  const std::size_t to = sent[std::size_t(rank)], from = received[std::size_t(rank)];
+  TORCH_CHECK(to == from, operation, ": rank ", rank, " sends ", to, " bytes to itself and receives ", from);
+}
+
+void check_rank(int rank, int ranks, const char* operation) {
+  TORCH_CHECK(rank >= 0 && rank < ranks, operation, ": invalid rank: ", rank, " of ", ranks, " ranks");
+}
+
 std::uint32_t tag_of(int tag, const char* operation) {
   TORCH_CHECK(tag >= 0, operation, ": Tag must be nonnegative, found ", tag);
   return std::uint32_t(tag);
@@ -47,14 +58,16 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
   check_same_dtype(output, input, submission.title());
   const auto sent = parts_of(input, input_splits, size_, submission.title());
   const auto received = parts_of(output, output_splits, size_, submission.title());
+  const bool equal = input_splits.empty() && output_splits.empty();
+  if (equal)
+    TORCH_CHECK(output.numel() == input.numel(), submission.title(), ": the output has ", output.numel(),
+                " elements, the input ", input.numel());
+  check_own_part(sent, received, rank_, submission.title());
   const void* const from = submission.read(input);
   void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
-  const bool equal = input_splits.empty() && output_splits.empty();
   if (equal) {
-    TORCH_CHECK(output.numel() == input.numel(), submission.title(), ": the output has ", output.numel(),
-                " elements, the input ", input.numel());
     submission.call(
         [=, bytes = sent.front()](Group& group) { return group.all_to_all(from, to, bytes, DataType::uint8); });
   } else {
@@ -72,6 +85,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& 
   check_tensors(inputs, submission.title());
   check_tensors(outputs, submission.title());
   check_same_dtype(inputs.front(), outputs.front(), submission.title());
+  check_own_part(bytes_of(inputs), bytes_of(outputs), rank_, submission.title());
   const void* const from = submission.read(at::TensorList(inputs));
   void* const to = submission.write(at::TensorList(outputs));
   submission.inputs(inputs);
@@ -85,7 +99,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& 
 RailweaveBackend::WorkPtr RailweaveBackend::send(Tensors& tensors, int to, int tag) {
   Submission submission(OpType::SEND, "railweave:send");
   const at::Tensor& tensor = only(tensors, submission.title());
-  check_root(to, submission.title());
+  check_rank(to, size_, submission.title());
   const void* const data = submission.read(tensor);
   submission.input(tensor);
   submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, submission.title())](Group& group) {
@@ -109,7 +123,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::receive(Tensors& tensors, int from, 
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::recv(Tensors& tensors, int from, int tag) {
-  check_root(from, "railweave:recv");
+  check_rank(from, size_, "railweave:recv");
   return receive(tensors, from, tag, "railweave:recv", OpType::RECV);
 }
 

@@ -29,10 +29,12 @@ PYBIND11_MODULE(_C, module) {
   py::class_<RailweaveBackend, c10d::Backend, c10::intrusive_ptr<RailweaveBackend>>(module, "ProcessGroupRailweave")
       .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                        std::chrono::milliseconds timeout, const std::string& name) {
+             TORCH_CHECK_TYPE(store, "ProcessGroupRailweave: expected a Store, found None");
              auto options = c10::make_intrusive<RailweaveBackend::Options>(timeout, name);
              return c10::make_intrusive<RailweaveBackend>(store, rank, size, std::move(options));
            }),
            py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout") = kBackendDefaultTimeout,
            py::arg("name") = "railweave", NoGil())
+      .def("_leave", &RailweaveBackend::leave, NoGil())
       .def_property_readonly("options", [](RailweaveBackend& backend) { return backend.getBackendOptions(); });
 }

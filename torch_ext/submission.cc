@@ -1,5 +1,6 @@
 #include "torch_ext/submission.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
@@ -9,13 +10,25 @@ namespace {
 // Its elements lie one after the other, and are what they are.
 bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(); }
 
+// Results are copied into it once the others have had theirs: too late to find that they cannot be.
+void check_writable(const at::Tensor& tensor, const char* operation) {
+  TORCH_CHECK(!tensor._is_zerotensor(), operation, ": a result cannot be written to a tensor of immutable zeros");
+  TORCH_CHECK(at::has_internal_overlap(tensor) != at::MemOverlap::Yes, operation,
+              ": a result cannot be written to a tensor of which several elements are one place in memory (expanded?), "
+              "of size ",
+              tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
+}
+
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
 
 }  // namespace
 
 void* Submission::kept(const at::Tensor& tensor) {
+  void* const data = tensor.data_ptr();
+  TORCH_CHECK(data != nullptr || tensor.numel() == 0, title(), ": a tensor of ", tensor.numel(),
+              " elements has no memory (was its storage freed?)");
   outline_.memory.push_back(tensor);
-  return tensor.data_ptr();
+  return data;
 }
 
 bool Submission::staged(const at::Tensor& tensor) {
@@ -43,6 +56,7 @@ at::Tensor Submission::fetched(const at::Tensor& tensor) {
 const void* Submission::read(const at::Tensor& tensor) { return kept(fetched(tensor)); }
 
 void* Submission::write(const at::Tensor& tensor) {
+  check_writable(tensor, title());
   if (!staged(tensor) && plain(tensor)) return kept(tensor);
   const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
   outline_.copies.emplace_back(tensor, host);
@@ -50,6 +64,7 @@ void* Submission::write(const at::Tensor& tensor) {
 }
 
 void* Submission::change(const at::Tensor& tensor) {
+  check_writable(tensor, title());
   if (!staged(tensor) && plain(tensor)) return kept(tensor);
   const at::Tensor copy = fetched(tensor);
   outline_.copies.emplace_back(tensor, copy);
@@ -71,6 +86,7 @@ const void* Submission::read(at::TensorList tensors) {
 void* Submission::write(at::TensorList tensors) {
   if (const auto one = joined(tensors)) return write(*one);
   return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
+    check_writable(tensor, title());
     static_cast<void>(staged(tensor));  // where the others are
     outline_.copies.emplace_back(tensor, piece);
   });

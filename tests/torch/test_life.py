@@ -95,6 +95,18 @@ def _impatient(rank: int, size: int) -> float:
     return tensor[0].item()
 
 
+def _left_to_destroy(rank: int, size: int, store: str) -> list[float]:
+    """What was called and never waited for is done when the group has been destroyed."""
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    tensors = [torch.full((100_000,), 1.0) for _ in range(8)]
+    if rank == 1:
+        time.sleep(0.5)
+    for tensor in tensors:
+        dist.all_reduce(tensor, async_op=True)
+    dist.destroy_process_group()
+    return [tensor[-1].item() for tensor in tensors]
+
+
 def _two_threads(rank: int, size: int) -> None:
     groups = [dist.new_group(list(range(size))) for _ in range(2)]
     wrong: list[str] = []
@@ -162,6 +174,10 @@ class LifeTest(unittest.TestCase):
 
     def test_a_wait_that_gives_up_ends_nothing(self) -> None:
         ranks.run(_impatient, 2)
+
+    def test_destroy_waits_for_what_was_called(self) -> None:
+        for answer in ranks.outcomes(ranks.start(_left_to_destroy, 2)):
+            self.assertEqual((True, [2.0] * 8), tuple(answer or ()))
 
     def test_two_groups_from_two_threads(self) -> None:
         ranks.run(_two_threads, 2)

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+import railweave
 import ranks
 
 _TYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
@@ -189,16 +190,33 @@ def _refused(rank: int, size: int) -> list[str]:
         lambda: dist.all_gather([torch.ones(2)], torch.ones(2)),
         lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
         lambda: dist.all_to_all_single(torch.ones(size), torch.ones(size), [1] * size, [2] * size),
+        lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 3], [2, 2]),  # what a rank sends itself differs
+        lambda: dist.all_reduce(torch.ones(1).expand(4)),
+        lambda: dist.broadcast(torch.ones(1).expand(4), 0),
         lambda: dist.send(torch.ones(1), 1, tag=-2),
+        lambda: railweave.ProcessGroupRailweave(None, 0, 1),
     ]
     said = []
     for call in calls:
         try:
             call()
             said.append("")
-        except (RuntimeError, ValueError) as error:
+        except (RuntimeError, TypeError, ValueError) as error:
             said.append(str(error))
     dist.barrier()  # none of them harmed the group
+    return said
+
+
+def _unlike(rank: int, size: int) -> list[str]:
+    said = []
+    for length, dtype in ((4, torch.float32) if rank == 0 else (400, torch.float32), (4, torch.float32 if rank == 0 else torch.int32)):
+        tensor = torch.sparse_coo_tensor([[length - 1]], torch.ones(1, dtype=dtype), (length,), check_invariants=True)
+        try:
+            dist.all_reduce(tensor)
+            said.append("")
+        except RuntimeError as error:
+            said.append(str(error))
+    dist.barrier()
     return said
 
 
@@ -218,6 +236,12 @@ class OperationsTest(unittest.TestCase):
         for rank, said in enumerate(ranks.run(_refused, 2)):
             for number, text in enumerate(said):
                 self.assertNotEqual("", text, f"call {number} at rank {rank} raised nothing")
+
+    def test_sparse_tensors_that_differ_are_refused_by_all(self) -> None:
+        for sizes, types in ranks.run(_unlike, 2):
+            self.assertIn("size [4] of Float", sizes)
+            self.assertIn("size [400] of Float", sizes)
+            self.assertIn("of Int", types)
 
 
 if __name__ == "__main__":

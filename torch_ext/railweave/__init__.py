@@ -45,7 +45,7 @@ def register():
 
 def _leave():
     for backend in list(_backends):
-        backend.shutdown()
+        backend._leave()
 
 
 register()
