@@ -8,7 +8,7 @@
 
 namespace railweave::engine {
 template <class F, class P, class B>
-StreamEnd<F, P, B>::~StreamEnd() {
+void StreamEnd<F, P, B>::leave_session() {
   if (session_->forked()) return;
   closing_ = true;  // ordered before drain() by the session's mutex in close()
   std::vector<Range> ranges = std::move(doubtful_);

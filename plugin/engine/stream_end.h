@@ -24,8 +24,6 @@ class StreamEnd : public Face, private Inbox {
     doubtful_.reserve(kRequestsPerStream);
     session_->enlist(*this);
   }
-  ~StreamEnd() override;
-
   // Handed to the caller: from now on the end keeps `engine` alive.
   void hold(std::shared_ptr<const void> engine) { engine_ = std::move(engine); }
 
@@ -35,6 +33,8 @@ class StreamEnd : public Face, private Inbox {
 
  protected:
   Result<Request*> enqueue(Bytes* data, std::size_t size);
+  // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
+  void leave_session();
 
  private:
   using Range = std::span<const std::byte>;
@@ -57,6 +57,7 @@ class StreamEnd : public Face, private Inbox {
 class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const std::byte> {
  public:
   using StreamEnd::StreamEnd;
+  ~SendEnd() override { leave_session(); }
   Result<Request*> post(const void* data, std::size_t size) override {
     return enqueue(static_cast<const std::byte*>(data), size);
   }
@@ -65,6 +66,7 @@ class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const s
 class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {
  public:
   using StreamEnd::StreamEnd;
+  ~RecvEnd() override { leave_session(); }
   Result<Request*> post(void* data, std::size_t capacity) override { return enqueue(static_cast<std::byte*>(data), capacity); }
 };
 

@@ -117,9 +117,10 @@ TEST(Messages, send__unclaimed_messages_hold_up_neither_clears_nor_each_other) {
 }
 
 TEST(Messages, recv__behind_more_than_is_kept_is_an_error_that_names_it) {
+  std::vector<int> memory[] = {std::vector<int>(2000), std::vector<int>(2000)};  // of sends that are never over, too
   Ranks ranks(2);
   ranks.run([&](int rank, Group& group) {
-    std::vector<int> data(2000);
+    std::vector<int>& data = memory[rank];
     std::vector<WorkPtr> works;
     if (rank == 0)
       for (int k = 0; k < 1000; ++k) works.push_back(group.send(data.data(), 8000, 1));
