@@ -30,9 +30,6 @@ int in_the_child(std::vector<std::shared_ptr<Group>> parents, const WorkPtr& unf
 }
 
 TEST(Fork, a_child_may_make_groups_of_its_own) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer bears no new threads in a child of a process that had some";
-#endif
   Ranks ranks(2);
   auto groups = ranks.another("parent");
   ASSERT_TRUE(groups[0] && groups[1]);
