@@ -12,8 +12,6 @@ namespace {
 // More than an engine sends before its receive is posted, and nobody posts that.
 const std::byte kNeverTaken[kEagerLimitMaxBytes + 1] = {};
 
-Status only_of_its_stream(const Status& why) { return Status(why.code(), Scope::stream, why.message(), why.system_errno()); }
-
 }  // namespace
 
 Links::Links(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener)
@@ -22,8 +20,7 @@ Links::Links(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handl
 Links::~Links() = default;
 
 Status Links::lost(int peer, const Status& why) {
-  const Scope scope = why.scope() == Scope::stream ? Scope::stream : Scope::session;
-  return Status(why.code(), scope, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
+  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
 }
 
 Outgoing& Links::to(int peer, int channel, Class priority) {
@@ -50,7 +47,7 @@ Status Links::advance() {
     auto joined = advance(*d);
     if (!joined.ok() && d->channel == kWatchChannel) {
       // Whoever cannot be dialled may have left in peace.
-      watches_[d->peer].gone = d->stream ? joined.status() : only_of_its_stream(joined.status());
+      watches_[d->peer].gone = d->stream ? joined.status() : Status(Code::left, Scope::session, joined.status().message());
       d = dialling_.erase(d);
       continue;
     }

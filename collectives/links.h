@@ -39,7 +39,7 @@ struct Outgoing {
 struct Incoming {
   std::unique_ptr<RecvStream> stream;      // null until the peer's hello came
   Turns turns;
-  Status gone;                             // why nothing more comes: of a peer that left in peace its scope is the stream
+  Status gone;                             // why nothing more comes; Code::left: a peer that went in peace
 };
 
 class Links {
@@ -55,7 +55,7 @@ class Links {
   // A peer that is awaited and gone is no error here: Incoming::gone tells who wants something from it.
   Status advance();
   int rank() const { return rank_; }
-  // The status with the rank's name in front of it; of the session, unless the rank left in peace.
+  // The status with the rank's name in front of it.
   static Status lost(int peer, const Status& why);
 
  private:

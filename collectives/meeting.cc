@@ -119,7 +119,7 @@ std::string MeetingPlace::blame(const Status& why) const {
   if (told.ok()) return why.message();
   if (const std::string before = blamed(); !before.empty()) return before;  // said while the store ended
   // Nobody could tell us why the one that we lost had left: as far as we know, for the loss of who kept the store.
-  const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.scope() == Scope::stream;
+  const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.code() == Code::left;
   if (keeper_ < 0 || keeper_ == options_.rank || !(died || left)) return why.message();
   return fmt::format("rank {} is lost: {}", keeper_, told.message());
 }

@@ -86,7 +86,7 @@ Status Messages::look_for_missed() const {
       continue;
     }
     gone = r;
-    const bool died = why->scope() != Scope::stream;
+    const bool died = why->code() != Code::left;
     if (wants(r, peer) || (from_anyone && died)) return Links::lost(r, *why);
   }
   if (from_anyone && gone >= 0 && !somebody_left) return Links::lost(gone, *peers_[std::size_t(gone)].gone());

@@ -37,6 +37,7 @@ c10d::ErrorType kind_of(Code code) {
     case Code::timed_out:
       return c10d::ErrorType::TIMEOUT;
     case Code::remote:
+    case Code::left:
       return c10d::ErrorType::REMOTE_ERROR;
     default:
       return c10d::ErrorType::COMM_ERROR;

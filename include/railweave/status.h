@@ -16,7 +16,8 @@ enum class Code {
   invalid_config,    // a RAILWEAVE_* or NCCL_* value is ill-formed or names nothing
   truncated,         // a send was larger than its receive
   cancelled,         // aborted, deregistered or closed by this side
-  remote,            // the peer failed, left, or spoke nonsense
+  remote,            // the peer failed, was lost, or spoke nonsense
+  left,              // the peer closed its end, or said goodbye: it wants nothing more, and is lost only to who does
   system,            // a system call failed
   timed_out,
   exhausted,         // a stated bound was reached (descriptors, streams, memory)

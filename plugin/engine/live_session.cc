@@ -99,7 +99,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed)
     const std::string& told = broken ? cause.message() : what;
     const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
     loss = protocol_.peer_said_goodbye()
-               ? Status(Code::remote, Scope::session, "peer " + peer_ + " said goodbye and left")
+               ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
                : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
                         cause.system_errno());
     awaited = !alive && !hopeless && joins_ > 0;

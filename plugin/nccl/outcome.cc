@@ -15,6 +15,7 @@ abi::ReturnCode return_code(Code code) {
     case Code::truncated:
       return abi::kInvalidUsage;
     case Code::remote:
+    case Code::left:
     case Code::timed_out:
       return abi::kRemoteError;
     case Code::system:

@@ -34,7 +34,7 @@ Status LaneLedger::on_fence(std::uint64_t consumed) {
     return Status(Code::remote, Scope::session,
                   "FENCE after " + std::to_string(consumed) + " frames, expected " + std::to_string(peer_consumed_) + " to " +
                       std::to_string(written_));
-  written_ = released_ = taken_;
+  released_ = taken_;
   peer_consumed_ = consumed;
   return {};
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "protocol/frame.h"
 
@@ -17,6 +18,11 @@ inline constexpr std::size_t kLedgerFramesForReports = 8;
 
 class LaneLedger {
  public:
+  struct Lost {
+    FrameHeader frame;
+    bool written;  // it had gone to the kernel
+  };
+
   // --- going out: taken >= written >= released, and >= consumed by the peer
   bool has_room() const { return taken_ - first_ < kLedgerFrames - kLedgerFramesForReports; }
   bool has_room_for_report() const { return taken_ - first_ < kLedgerFrames; }
@@ -40,7 +46,11 @@ class LaneLedger {
   // The lane is gone and the peer consumed exactly `consumed` frames: forget_next() gives these, then lost_next() those
   // that must go again. Errors: a count that cannot be.
   Status on_fence(std::uint64_t consumed);
-  const FrameHeader* lost_next() { return first_ < taken_ ? &at(first_++) : nullptr; }
+  std::optional<Lost> lost_next() {
+    if (first_ == taken_) return std::nullopt;
+    const bool written = first_ < written_;
+    return Lost{at(first_++), written};
+  }
 
   // --- coming in
   // Errors: a frame is missing or repeated.

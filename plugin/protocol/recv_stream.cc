@@ -78,7 +78,9 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
   if (m.size_known && m.size != h.b)
     return contradiction(id_, h, "size " + std::to_string(h.b) + ", before it was " + std::to_string(m.size));
   if (m.placed + h.length > h.b) return contradiction(id_, h, "more bytes than it has");
-  if (h.flags & kFlagEager) return on_eager(h, m, out);
+  const bool eager = (h.flags & kFlagEager) != 0;
+  if (m.placed > 0 && m.eager != eager) return contradiction(id_, h, eager ? "suddenly eager" : "eager before");
+  if (eager) return on_eager(h, m, out);
   if (!m.posted) return contradiction(id_, h, "it was not granted");
   if (h.b > m.capacity) return contradiction(id_, h, std::to_string(h.b) + " bytes, granted " + std::to_string(m.capacity));
   learn_size(m, h.b);
@@ -96,26 +98,24 @@ void RecvStream::learn_size(Message& m, std::uint64_t bytes) {
 
 Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message& m, Completions& out) {
   const std::span<std::byte> nowhere{static_cast<std::byte*>(nullptr), h.length};
-  if (h.a != 0 || h.length != h.b || h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || m.eager)
+  if (h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || (m.eager && (h.b == 0 || h.aux != m.eager_slot)))
     return contradiction(id_, h, "eager segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") of " +
                                      std::to_string(h.b) + " bytes in slot " + std::to_string(h.aux));
   learn_size(m, h.b);
   m.placed += h.length;
+  if (!m.eager) m.in_slot = !m.posted;  // all its segments go where the first went
   m.eager = true;
   m.eager_slot = std::uint8_t(h.aux);
-  if (!m.posted) {
-    m.in_slot = true;
-    return slot(m.eager_slot, h.length);
-  }
+  if (m.in_slot) return slot(m.eager_slot, h.b).subspan(h.a, h.length);
   if (!fits(h.message, out)) return nowhere;
-  return std::span(m.data, h.length);
+  return std::span(m.data + h.a, h.length);
 }
 
 void RecvStream::on_segment_lost(const FrameHeader& h) {
   if (state_ != State::open || h.message < ready_) return;
   Message& m = at(h.message);
   m.placed -= h.length;
-  if (h.flags & kFlagEager) m.eager = m.in_slot = false;
+  if (m.placed == 0) m.eager = m.in_slot = false;
 }
 
 Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
@@ -151,7 +151,7 @@ void RecvStream::publish(std::uint64_t acked, Completions& out) {
   }
   if (!final_known_ || published_ < final_ || posted_ <= final_) return;
   if (final_error_.ok())
-    final_error_ = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
+    final_error_ = Status(Code::left, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
                                                            std::to_string(final_) + " messages");
   if (state_ != State::open) return;
   fail(final_error_, false, out);

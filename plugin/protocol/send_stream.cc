@@ -4,6 +4,8 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
+#include <utility>
+#include <utility>
 
 namespace railweave::protocol {
 namespace {
@@ -116,7 +118,7 @@ Status SendStream::apply_ack(std::uint64_t below, Completions& out) {
 }
 
 void SendStream::on_peer_close(Status why, Completions& out) {
-  if (why.ok()) why = Status(Code::remote, Scope::stream, "the peer closed stream " + std::to_string(id_));
+  if (why.ok()) why = Status(Code::left, Scope::stream, "the peer closed stream " + std::to_string(id_));
   answered_ = true;
   fail(why, false, out);
 }
@@ -137,7 +139,9 @@ void SendStream::refresh() {
   int eager_slots = std::popcount(free_eager_slots_);
   for (std::uint64_t i = cursor_; i < posted_; ++i) {
     const Message& m = at(i);
-    if (m.cut == 0 && m.size <= eager_limit_bytes_ && eager_slots > 0) {
+    if (m.eager) {
+      sendable_bytes_ += m.size - m.cut;
+    } else if (m.cut == 0 && m.size <= eager_limit_bytes_ && eager_slots > 0) {
       --eager_slots;
       sendable_bytes_ += m.size;
     } else if (m.granted && (m.size == 0 || std::min(m.leave, m.size) > m.cut)) {
@@ -185,8 +189,8 @@ void SendStream::make_eager(Message& m) {
 SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
   Range& r = requeued_.front();
   Message& m = at(r.message);
-  if (m.eager) m.unwritten = 0;  // its one segment may have been taken and never written: nobody will say so any more
-  const std::uint64_t length = m.eager ? r.length : std::min<std::uint64_t>(r.length, bytes_max);
+  m.unwritten -= std::exchange(r.unwritten, 0);
+  const std::uint64_t length = std::min<std::uint64_t>(r.length, bytes_max);
   Segment s = segment_of(r.message, r.offset, length);
   r.offset += length;
   r.length -= length;
@@ -200,16 +204,12 @@ SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
   if (!requeued_.empty()) return cut_requeued(bytes_max);
   const std::uint64_t message = cursor_;
   Message& m = at(message);
-  std::uint64_t length = m.size;
-  if (could_be_eager(m)) {
-    make_eager(m);
-  } else {
-    const std::uint64_t limit = std::min(m.leave, m.size) - m.cut;
-    length = std::min<std::uint64_t>(limit, bytes_max);
-    const std::uint64_t rest = limit - length;
-    if (rest < bytes_max / 4 && limit <= kSegmentBytesMax) length = limit;
-    if (m.cut + length < m.size && length > kLineBytes) length = length / kLineBytes * kLineBytes;
-  }
+  if (could_be_eager(m)) make_eager(m);
+  const std::uint64_t limit = (m.eager ? m.size : std::min(m.leave, m.size)) - m.cut;
+  std::uint64_t length = std::min<std::uint64_t>(limit, bytes_max);
+  const std::uint64_t rest = limit - length;
+  if (rest < bytes_max / 4 && limit <= kSegmentBytesMax) length = limit;
+  if (m.cut + length < m.size && length > kLineBytes) length = length / kLineBytes * kLineBytes;
   const std::uint64_t offset = m.cut;
   m.cut += length;
   if (m.cut == m.size) ++cursor_;
@@ -231,9 +231,9 @@ void SendStream::on_released(const FrameHeader& segment, Completions& out) {
   refresh();
 }
 
-void SendStream::requeue(const FrameHeader& segment) {
+void SendStream::requeue(const FrameHeader& segment, bool written) {
   if (failed() || segment.message < acked_) return;
-  requeued_.push_back({segment.message, segment.a, segment.length});
+  requeued_.push_back({segment.message, segment.a, segment.length, written ? 0u : 1u});
   refresh();
 }
 
@@ -241,7 +241,7 @@ void SendStream::requeue(const FrameHeader& segment) {
 void SendStream::settle(Completions& out) {
   for (; done_ < posted_; ++done_) {
     Message& m = at(done_);
-    const bool eager_done = m.eager && m.started && m.unwritten == 0;
+    const bool eager_done = m.eager && m.cut == m.size && m.unwritten == 0;
     const bool acked_done = done_ < acked_ && m.unreleased == 0;
     if (!eager_done && !acked_done) break;
     out.push_back({m.request, m.size, {}});

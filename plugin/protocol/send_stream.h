@@ -59,7 +59,7 @@ class SendStream {
   void on_written(const FrameHeader& segment, Completions& out);
   void on_released(const FrameHeader& segment, Completions& out);
   // The lane that carried the segment is fenced and the peer did not get it: it waits again.
-  void requeue(const FrameHeader& segment);
+  void requeue(const FrameHeader& segment, bool written);
 
   // --- control
   // The next control frame to send, if any; `payload` stays valid while the stream lives.
@@ -104,6 +104,7 @@ class SendStream {
   };
   struct Range {
     std::uint64_t message, offset, length;
+    std::uint32_t unwritten;          // of Message::unwritten: its lane took it and never wrote it
   };
 
   Message& at(std::uint64_t message) { return messages_[message % kMessageSlots]; }

@@ -143,7 +143,7 @@ class Session {
   const Lane* find(LaneId id) const;
   bool carries_control(const Lane& lane) const;
   bool may_use(const SendStream& stream, const Lane& lane) const;
-  OthersView others(const Lane& lane, const SendStream& stream, std::uint32_t segment) const;
+  OthersView others(const Lane& lane, const SendStream& stream) const;
   SendStream* pick(const Lane& lane) const;
   SendStream* pick(const Lane& lane, int priority) const;
 
@@ -166,7 +166,7 @@ class Session {
 
   // session_lanes.cc
   void requeue_lost(Lane& lane);
-  void repeat(const FrameHeader& lost);
+  void repeat(const LaneLedger::Lost& lost);
   void forget_finished(Lane& lane);
   void release(const FrameHeader& frame);
   void unname(const FrameHeader& frame);

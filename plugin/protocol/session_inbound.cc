@@ -14,7 +14,7 @@ Status unknown_stream(const FrameHeader& h) {
 }
 
 Status from_peer(const FrameHeader& h, std::string_view text) {
-  const Code code = h.aux == std::uint16_t(Code::truncated) ? Code::truncated : Code::remote;
+  const Code code = h.aux == std::uint16_t(Code::truncated) ? Code::truncated : Code::left;
   return Status(code, Scope::stream, "the peer gave up the stream: " + std::string(text));
 }
 

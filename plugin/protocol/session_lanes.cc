@@ -169,14 +169,14 @@ void Session::requeue_lost(Lane& lane) {
   lane.state = Lane::State::fenced;
   if (Status s = lane.ledger.on_fence(lane.peer_fence_count); !s.ok()) return fail(s);
   forget_finished(lane);
-  while (const FrameHeader* found = lane.ledger.lost_next()) {
-    const FrameHeader frame = *found;
-    repeat(frame);
-    unname(frame);
+  while (const auto lost = lane.ledger.lost_next()) {
+    repeat(*lost);
+    unname(lost->frame);
   }
 }
 
-void Session::repeat(const FrameHeader& lost) {
+void Session::repeat(const LaneLedger::Lost& which) {
+  const FrameHeader& lost = which.frame;
   switch (lost.type) {
     case FrameType::keep: return;
     case FrameType::fence: return;  // went again when the lane was lost
@@ -186,7 +186,7 @@ void Session::repeat(const FrameHeader& lost) {
   if (names_receiver(lost)) {
     find_recv(lost.stream)->repeat_control(lost);
   } else if (lost.type == FrameType::segment) {
-    find_send(lost.stream)->requeue(lost);
+    find_send(lost.stream)->requeue(lost, which.written);
   } else {
     find_send(lost.stream)->repeat_control(lost.type);
   }

@@ -104,11 +104,12 @@ std::size_t Session::take_lazy(Lane& lane, std::span<OutgoingFrame> frames) {
   return n;
 }
 
-OthersView Session::others(const Lane& lane, const SendStream& stream, std::uint32_t segment) const {
+OthersView Session::others(const Lane& lane, const SendStream& stream) const {
   OthersView sum;
+  sum.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, stream.sendable_bytes()));
   for (const auto& other : lanes_) {
     if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known || !may_use(stream, *other)) continue;
-    sum.add(other->view, segment);
+    sum.add(other->view);
   }
   return sum;
 }
@@ -150,9 +151,10 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
     if (lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = pick(lane);
     if (s == nullptr) break;
-    const std::uint32_t bytes = segment_bytes(lane.view);
+    const OthersView instead = others(lane, *s);
+    const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
-    if (!finishes_in_time(lane.view, others(lane, *s, likely), likely, waiting_bytes_)) break;
+    if (!finishes_in_time(lane.view, instead, likely, waiting_bytes_)) break;
     SendStream::Segment segment = s->cut(bytes);
     frames[n] = {segment.header, segment.payload};
     ++s->ledger_frames;

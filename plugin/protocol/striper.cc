@@ -9,10 +9,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint32_t kSegmentBytesMin = 16 * 1024;
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
+constexpr Nanos kShareTime = 25us;                       // less of a lane is not worth the system call
 constexpr Nanos kHoldTime = 2ms;                         // covers the pauses of a caller that polls ...
 constexpr Nanos kLookRestMax = 1ms;
 constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
@@ -37,13 +37,11 @@ Nanos rest_before_look(const LaneView& lane) {
   return std::min(lane.rate.time_for(double(lane.outstanding_bytes + most / 4 - most)) / 2, kLookRestMax);
 }
 
-std::uint32_t segment_bytes(const LaneView& lane) {
-  if (!lane.rate_known) return kProbeSegmentBytes;
-  const double bytes = std::clamp(lane.rate.bytes_in(kSegmentTime), double(kSegmentBytesMin), double(kSegmentBytesMax));
-  return std::uint32_t(bytes) / kLineBytes * kLineBytes;
-}
-
 namespace {
+
+std::uint32_t whole_lines(double bytes) {
+  return std::uint32_t(std::clamp(bytes, double(kSegmentBytesMin), double(kSegmentBytesMax))) / kLineBytes * kLineBytes;
+}
 
 Nanos delivery(const LaneView& lane, std::uint32_t segment) {
   return lane.rate.time_for(double(lane.outstanding_bytes + segment)) + lane.min_rtt / 2;
@@ -51,18 +49,31 @@ Nanos delivery(const LaneView& lane, std::uint32_t segment) {
 
 }  // namespace
 
-void OthersView::add(const LaneView& lane, std::uint32_t segment) {
+std::uint32_t segment_bytes(const LaneView& lane) {
+  return lane.rate_known ? whole_lines(lane.rate.bytes_in(kSegmentTime)) : kProbeSegmentBytes;
+}
+
+std::uint32_t segment_bytes(const LaneView& lane, const OthersView& others, std::uint64_t waiting_bytes) {
+  const std::uint32_t usual = segment_bytes(lane);
+  if (!lane.rate_known || others.rate.bytes_per_s <= 0) return usual;
+  const double all = double(waiting_bytes) + double(lane.outstanding_bytes) + double(others.outstanding_bytes);
+  const double share = lane.rate.bytes_per_s / (lane.rate.bytes_per_s + others.rate.bytes_per_s);
+  const double own = all * share - double(lane.outstanding_bytes) + kLineBytes - 1;
+  return std::min(usual, whole_lines(std::max(own, lane.rate.bytes_in(kShareTime))));
+}
+
+void OthersView::add(const LaneView& lane) {
   any = true;
   rate.bytes_per_s += lane.rate.bytes_per_s;
   outstanding_bytes += lane.outstanding_bytes;
-  soonest = std::min(soonest, delivery(lane, segment));
+  soonest = std::min(soonest, delivery(lane, least_bytes));
 }
 
 bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes) {
   if (!others.any || others.rate.bytes_per_s <= 0) return true;
   if (!lane.rate_known) return true;
   const Nanos together = others.rate.time_for(double(others.outstanding_bytes + std::max<std::uint64_t>(waiting_bytes, segment)));
-  return delivery(lane, segment) <= std::max(together, others.soonest);
+  return delivery(lane, segment) <= together || delivery(lane, others.least_bytes) <= others.soonest;
 }
 
 }  // namespace railweave::protocol

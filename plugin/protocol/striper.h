@@ -16,14 +16,18 @@ struct LaneView {
   std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
 };
 
-// The other lanes that could carry the segment instead: their sum, and the first of them that would have delivered it.
+constexpr std::uint32_t kSegmentBytesMin = 16 * KiB;
+
+// The other lanes that could carry a segment instead: their sum, and the first of them that would have delivered
+// `least_bytes`, the smallest that anyone would take: kSegmentBytesMin, or all there is.
 struct OthersView {
+  std::uint32_t least_bytes = kSegmentBytesMin;
   bool any = false;
   Rate rate;
   std::uint64_t outstanding_bytes = 0;
   Nanos soonest = Nanos::max();
 
-  void add(const LaneView& lane, std::uint32_t segment);
+  void add(const LaneView& lane);
 };
 
 // Most bytes worth having outstanding on the lane.
@@ -36,12 +40,15 @@ bool worth_refilling(const LaneView& lane);
 // (its rate may have risen since). Zero for one that is.
 Nanos rest_before_look(const LaneView& lane);
 
-// Segment for this lane: a multiple of 128 within [16 KiB, 256 KiB], about what it carries in half a millisecond.
+// Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a millisecond.
 std::uint32_t segment_bytes(const LaneView& lane);
 
-// True when `lane` would have delivered a segment before the others could have carried all `waiting_bytes` (what is
-// posted and not yet on any lane, this segment included), or before any one of them. Of all lanes that could carry it
-// one always answers true.
+// The same, but of the last `waiting_bytes` (what is posted and not yet on any lane) no more than lets this lane end
+// together with the others: a message of one segment would else go by one lane, and the others end early.
+std::uint32_t segment_bytes(const LaneView& lane, const OthersView& others, std::uint64_t waiting_bytes);
+
+// True when `lane` would have delivered the segment before the others could have carried all `waiting_bytes` (it
+// included), or the least one before any of them. Of all lanes that could carry it one always answers true.
 bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes);
 
 }  // namespace railweave::protocol

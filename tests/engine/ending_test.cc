@@ -49,7 +49,7 @@ TEST(Ending, EachEndHearsOfTheOthersClose) {
       ends.recv.reset();
       heard = finish(*ends.send, send).status();
     }
-    EXPECT_EQ(heard.code(), Code::remote) << heard.message();
+    EXPECT_EQ(heard.code(), Code::left) << heard.message();
     EXPECT_EQ(heard.scope(), Scope::stream) << heard.message();
   }
 }

@@ -103,11 +103,12 @@ TEST_F(Ledger, on_fence__exactly_the_frames_after_the_count_go_again) {
   ASSERT_TRUE(ledger_->on_fence(5).ok());
   EXPECT_EQ(forget_all(), 2u);  // consumed, and told only by the fence
   for (std::uint64_t i = 5; i < 10; ++i) {
-    const FrameHeader* lost = ledger_->lost_next();
-    ASSERT_NE(lost, nullptr);
-    EXPECT_EQ(lost->message, i);
+    const auto lost = ledger_->lost_next();
+    ASSERT_TRUE(lost);
+    EXPECT_EQ(lost->frame.message, i);
+    EXPECT_EQ(lost->written, i < 8);
   }
-  EXPECT_EQ(ledger_->lost_next(), nullptr);
+  EXPECT_FALSE(ledger_->lost_next());
 }
 
 TEST_F(Ledger, on_fence__impossible_counts_fail_the_session) {

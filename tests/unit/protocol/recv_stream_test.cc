@@ -32,6 +32,13 @@ class Receiving : public ::testing::Test {
     h.aux = slot;
     return h;
   }
+  static FrameHeader eager_piece(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size,
+                                 std::uint16_t slot) {
+    FrameHeader h = eager(message, size, slot);
+    h.a = offset;
+    h.length = std::uint32_t(length);
+    return h;
+  }
   static FrameHeader close_after(std::uint64_t messages) {
     FrameHeader h;
     h.type = FrameType::close;
@@ -179,6 +186,24 @@ TEST_F(Receiving, has_control__grants_are_urgent_only_while_few_have_theirs) {
   EXPECT_TRUE(stream_.has_lazy());
   EXPECT_EQ(stream_.next_lazy().message, 1u);
   EXPECT_FALSE(stream_.has_lazy());
+}
+
+TEST_F(Receiving, on_segment__an_eager_message_in_pieces_goes_where_the_first_went) {
+  ASSERT_TRUE(arrive(eager_piece(0, 128, 72, 200, 3)).ok());
+  const std::byte* const place = post(200).data();
+  Result<std::span<std::byte>> where = stream_.on_segment(eager_piece(0, 0, 128, 200, 3), done_);
+  ASSERT_TRUE(where.ok());
+  EXPECT_NE(where->data(), place);
+  stream_.on_segment_lost(eager_piece(0, 0, 128, 200, 3));
+  EXPECT_EQ(done_.size(), 0u);
+  ASSERT_TRUE(arrive(eager_piece(0, 0, 128, 200, 3)).ok());
+  ASSERT_EQ(done_.size(), 1u);
+  EXPECT_TRUE(holds(0, 0, 200));
+  post(200);
+  ASSERT_TRUE(arrive(eager_piece(1, 128, 72, 200, 3)).ok());
+  ASSERT_TRUE(arrive(eager_piece(1, 0, 128, 200, 3)).ok());
+  ASSERT_EQ(done_.size(), 2u);
+  EXPECT_TRUE(holds(1, 1, 200));
 }
 
 TEST_F(Receiving, post__while_the_eager_segment_is_arriving) {
@@ -358,9 +383,10 @@ TEST_F(Receiving, on_segment__contradictions) {
   EXPECT_TRUE(refused(segment(kMessagesInFlight, 0, 8, 8)));        // far ahead
   EXPECT_TRUE(refused(eager(2, kEager + 1, 0)));                    // larger than a slot
   EXPECT_TRUE(refused(eager(2, 100, kEagerSlots)));                 // no such slot
-  FrameHeader partial = eager(3, 100, 0);
-  partial.length = 50;
-  EXPECT_TRUE(refused(partial));
+  ASSERT_TRUE(arrive(eager_piece(3, 0, 50, 100, 0)).ok());
+  EXPECT_TRUE(refused(eager_piece(3, 50, 50, 100, 1)));             // another slot than before
+  EXPECT_TRUE(refused(segment(3, 50, 50, 100)));                    // eager before
+  EXPECT_TRUE(refused(eager_piece(3, 0, 100, 100, 0)));             // more bytes than it has
   ASSERT_TRUE(arrive(segment(0, 1024, 976, 2000)).ok());
   EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));                  // complete already
 }
@@ -402,7 +428,7 @@ TEST_F(Receiving, on_close__takes_effect_after_all_messages_before_it) {
   control();
   ASSERT_EQ(done_.size(), 3u);
   EXPECT_TRUE(done_[1].status.ok());
-  EXPECT_EQ(done_[2].status.code(), Code::remote);
+  EXPECT_EQ(done_[2].status.code(), Code::left);
   EXPECT_NE(done_[2].status.message().find("after 2 messages"), std::string::npos);
 }
 
@@ -415,7 +441,7 @@ TEST_F(Receiving, on_close__receives_posted_later_end_too) {
   EXPECT_TRUE(holds(0, 0, 10));
   post(10);
   ASSERT_EQ(done_.size(), 2u);
-  EXPECT_EQ(done_[1].status.code(), Code::remote);
+  EXPECT_EQ(done_[1].status.code(), Code::left);
 }
 
 TEST_F(Receiving, on_close__fewer_messages_than_are_complete) {

@@ -94,6 +94,25 @@ TEST_F(Sending, post__a_small_message_goes_at_once_and_is_done_when_written) {
   EXPECT_EQ(done_[0].bytes, 100u);
 }
 
+TEST_F(Sending, cut__an_eager_message_in_pieces_is_done_when_all_are_written) {
+  post(300);
+  const SendStream::Segment first = stream_.cut(128);
+  EXPECT_EQ(first.header.length, 128u);
+  EXPECT_EQ(stream_.sendable_bytes(), 172u);
+  std::ranges::fill(data_[0], std::byte{0});  // all of it was copied
+  const SendStream::Segment second = stream_.cut(256);
+  EXPECT_TRUE(first.header.flags & second.header.flags & kFlagEager);
+  EXPECT_EQ(second.header.a, 128u);
+  EXPECT_EQ(second.header.length, 172u);
+  EXPECT_EQ(second.header.aux, first.header.aux);
+  EXPECT_EQ(second.payload.data(), first.payload.data() + 128);
+  EXPECT_FALSE(stream_.has_segment());
+  stream_.on_written(second.header, done_);
+  EXPECT_EQ(done_.size(), 0u);
+  stream_.on_written(first.header, done_);
+  EXPECT_EQ(done_.size(), 1u);
+}
+
 TEST_F(Sending, post__eager_bytes_are_the_streams_own_copy) {
   post(100);
   const SendStream::Segment s = stream_.cut(64 * KiB);
@@ -315,8 +334,8 @@ TEST_F(Sending, requeue__goes_first_in_pieces_of_any_size_and_keeps_its_eager_sl
   const FrameHeader eager = send().header;
   const FrameHeader first = send(30'080).header;
   send();
-  stream_.requeue(first);
-  stream_.requeue(eager);
+  stream_.requeue(first, true);
+  stream_.requeue(eager, true);
   EXPECT_EQ(stream_.sendable_bytes(), 30'144u);
   std::uint64_t next = first.a;
   while (next < first.a + first.length) {
@@ -339,7 +358,20 @@ TEST_F(Sending, requeue__an_eager_segment_that_its_lane_took_and_never_wrote_is_
   post(64);
   const FrameHeader lost = stream_.cut(64 * KiB).header;
   stream_.on_released(lost, done_);  // as losing the lane does
-  stream_.requeue(lost);
+  stream_.requeue(lost, false);
+  EXPECT_EQ(done_.size(), 0u);
+  send();
+  EXPECT_EQ(done_.size(), 1u);
+}
+
+TEST_F(Sending, requeue__a_piece_of_an_eager_message_waits_for_the_others) {
+  post(300);
+  const FrameHeader written = stream_.cut(128).header, unwritten = stream_.cut(256).header;
+  stream_.on_written(written, done_);
+  for (const FrameHeader& lost : {written, unwritten}) stream_.on_released(lost, done_);
+  stream_.requeue(written, true);
+  stream_.requeue(unwritten, false);
+  send();
   EXPECT_EQ(done_.size(), 0u);
   send();
   EXPECT_EQ(done_.size(), 1u);
@@ -349,7 +381,7 @@ TEST_F(Sending, requeue__what_was_acknowledged_meanwhile_is_not_sent_again) {
   post(64);
   const FrameHeader eager = send().header;
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
-  stream_.requeue(eager);
+  stream_.requeue(eager, true);
   EXPECT_FALSE(stream_.has_segment());
 }
 
@@ -411,11 +443,11 @@ TEST_F(Sending, on_peer_close__ends_what_is_unfinished_once) {
   post(5000);
   stream_.on_peer_close({}, done_);
   ASSERT_EQ(done_.size(), 1u);
-  EXPECT_EQ(done_[0].status.code(), Code::remote);
+  EXPECT_EQ(done_[0].status.code(), Code::left);
   stream_.on_peer_close(Status(Code::truncated, Scope::stream, "later"), done_);
   stream_.fail(Status(Code::internal, Scope::stream, "later"), true, done_);
   EXPECT_EQ(done_.size(), 1u);
-  EXPECT_EQ(stream_.error().code(), Code::remote);  // the first error sticks
+  EXPECT_EQ(stream_.error().code(), Code::left);  // the first error sticks
   EXPECT_FALSE(stream_.gone());                     // until the caller is done, too
   stream_.close(done_);
   EXPECT_EQ(control(), std::vector{FrameType::close});

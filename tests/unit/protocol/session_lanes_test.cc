@@ -154,7 +154,7 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   pair_.run();
   EXPECT_TRUE(pair_.b().peer_said_goodbye());
   pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
-  EXPECT_EQ(in.error().code(), Code::remote);
+  EXPECT_EQ(in.error().code(), Code::left);
 }
 
 TEST_F(Fences, on_fence__before_the_loss_is_seen_here) {

@@ -196,7 +196,7 @@ TEST_F(SessionPair, withdraw__fails_the_stream_and_tells_the_peer) {
   EXPECT_EQ(pair_.done(End::b).back().status.code(), Code::cancelled);
   pair_.run();
   ASSERT_EQ(pair_.done(End::a).size(), 1u);
-  EXPECT_EQ(pair_.done(End::a)[0].status.code(), Code::remote);
+  EXPECT_EQ(pair_.done(End::a)[0].status.code(), Code::left);
   EXPECT_EQ(ends.out.error().scope(), Scope::stream);
 }
 

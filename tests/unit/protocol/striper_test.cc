@@ -14,11 +14,17 @@ LaneView lane(double megabits, Nanos min_rtt = 0us, std::uint64_t outstanding_by
   return {true, Rate::from_megabits(megabits), min_rtt, outstanding_bytes};
 }
 
-bool takes(const std::vector<LaneView>& lanes, std::size_t which, std::uint64_t waiting_bytes) {
-  const auto segment = std::uint32_t(std::min<std::uint64_t>(segment_bytes(lanes[which]), waiting_bytes));
+OthersView others_of(const std::vector<LaneView>& lanes, std::size_t which, std::uint64_t waiting_bytes) {
   OthersView others;
+  others.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, waiting_bytes));
   for (std::size_t i = 0; i < lanes.size(); ++i)
-    if (i != which) others.add(lanes[i], segment);
+    if (i != which) others.add(lanes[i]);
+  return others;
+}
+
+bool takes(const std::vector<LaneView>& lanes, std::size_t which, std::uint64_t waiting_bytes) {
+  const OthersView others = others_of(lanes, which, waiting_bytes);
+  const auto segment = std::uint32_t(std::min<std::uint64_t>(segment_bytes(lanes[which], others, waiting_bytes), waiting_bytes));
   return finishes_in_time(lanes[which], others, segment, waiting_bytes);
 }
 
@@ -30,6 +36,22 @@ TEST(Striper, segment_bytes__whole_lines_within_the_bounds) {
     EXPECT_LE(bytes, 256 * KiB);
   }
   EXPECT_EQ(segment_bytes(LaneView{}) % 128, 0u);
+}
+
+TEST(Striper, segment_bytes__a_message_of_one_segment_is_shared_by_the_lanes) {
+  std::vector<LaneView> lanes{lane(2000), lane(2000)};
+  const auto bytes = [&](std::size_t which, std::uint64_t waiting) {
+    return segment_bytes(lanes[which], others_of(lanes, which, waiting), waiting);
+  };
+  EXPECT_EQ(bytes(0, 100 * MiB), segment_bytes(lanes[0]));
+  EXPECT_EQ(bytes(0, 96 * KiB), 48 * KiB);
+  lanes[0].outstanding_bytes = 48 * KiB;
+  EXPECT_EQ(bytes(1, 48 * KiB), 48 * KiB);
+  EXPECT_EQ(bytes(0, 48 * KiB), 16 * KiB) << "it has its share already";
+  EXPECT_EQ(segment_bytes(lanes[0], OthersView{}, 96 * KiB), segment_bytes(lanes[0])) << "alone";
+  lanes = {lane(3000), lane(1000)};
+  EXPECT_EQ(bytes(0, 128 * KiB), 96 * KiB);
+  EXPECT_EQ(bytes(1, 128 * KiB), 32 * KiB);
 }
 
 TEST(Striper, rest_before_look__half_of_what_it_takes_to_be_worth_refilling) {
@@ -65,7 +87,7 @@ TEST(Striper, outstanding_bytes_max__covers_the_bandwidth_delay_product) {
 TEST(Striper, finishes_in_time__alone_or_unmeasured_a_lane_takes_all) {
   EXPECT_TRUE(finishes_in_time(lane(1), OthersView{}, 64 * KiB, 64 * KiB));
   OthersView others;
-  others.add(lane(10'000), 64 * KiB);
+  others.add(lane(10'000));
   EXPECT_TRUE(finishes_in_time(LaneView{}, others, 64 * KiB, 64 * KiB));
 }
 
