@@ -3,29 +3,20 @@
 #include <fmt/core.h>
 
 #include <functional>
-#include <numeric>
 
 #include "base/error.h"
+#include "collectives/schedule/algorithm_choice.h"
+#include "collectives/schedule/memory.h"
 
 namespace railweave::collectives {
 namespace {
 
-constexpr std::string_view kNames[] = {"all_gather", "reduce_scatter", "all_reduce", "broadcast", "reduce",
-                                       "gather",     "scatter",        "all_to_all", "barrier"};
-
-std::size_t sum(const std::vector<std::size_t>& counts) { return std::accumulate(counts.begin(), counts.end(), std::size_t(0)); }
-
 Status refused(const Call& call, const std::string& why) {
-  return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", kNames[int(call.problem.operation)], why));
+  return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", name(call.problem.operation), why));
 }
 
 bool reduces(Operation operation) {
   return operation == Operation::reduce_scatter || operation == Operation::all_reduce || operation == Operation::reduce;
-}
-
-// Where the rank's own part lies in memory that holds every rank's.
-std::size_t own_offset_bytes(const Problem& p) {
-  return std::accumulate(p.counts.begin(), p.counts.begin() + p.rank, std::size_t(0)) * p.element_bytes;
 }
 
 // What equal memory means for each operation (schedule/problem.h).
@@ -47,39 +38,9 @@ bool is_in_place(const Call& call) {
 
 }  // namespace
 
-std::size_t Call::input_bytes() const {
-  const Problem& p = problem;
-  const bool at_root = p.rank == p.root;
-  switch (p.operation) {
-    case Operation::all_gather:
-    case Operation::gather: return p.counts[std::size_t(p.rank)] * p.element_bytes;
-    case Operation::broadcast: return at_root ? p.counts[0] * p.element_bytes : 0;
-    case Operation::all_reduce:
-    case Operation::reduce: return p.counts[0] * p.element_bytes;
-    case Operation::scatter: return at_root ? sum(p.counts) * p.element_bytes : 0;
-    case Operation::reduce_scatter:
-    case Operation::all_to_all: return sum(p.counts) * p.element_bytes;
-    case Operation::barrier: return 0;
-  }
-  return 0;
-}
+std::size_t Call::input_bytes() const { return elements(problem, Place::input) * problem.element_bytes; }
 
-std::size_t Call::output_bytes() const {
-  const Problem& p = problem;
-  const bool at_root = p.rank == p.root;
-  switch (p.operation) {
-    case Operation::all_gather: return sum(p.counts) * p.element_bytes;
-    case Operation::gather: return at_root ? sum(p.counts) * p.element_bytes : 0;
-    case Operation::all_reduce:
-    case Operation::broadcast: return p.counts[0] * p.element_bytes;
-    case Operation::reduce: return at_root ? p.counts[0] * p.element_bytes : 0;
-    case Operation::reduce_scatter:
-    case Operation::scatter: return p.counts[std::size_t(p.rank)] * p.element_bytes;
-    case Operation::all_to_all: return sum(p.receive_counts) * p.element_bytes;
-    case Operation::barrier: return 0;
-  }
-  return 0;
-}
+std::size_t Call::output_bytes() const { return elements(problem, Place::output) * problem.element_bytes; }
 
 Status check(Call& call) {
   Problem& p = call.problem;

@@ -1,6 +1,7 @@
 // How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked
 // by errands: here nobody waits for it but abort(), for a while and without the lock.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -102,7 +103,9 @@ void EngineGroup::abort(const std::string& why) {
   std::shared_future<std::string> told;
   {
     const auto held = runner_->lock();
-    fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}", options_.rank, why)));
+    const std::vector<int> awaited = running_.empty() ? std::vector<int>() : running_.front().execution->awaited();
+    const std::string whom = awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
+    fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}{}", options_.rank, why, whom)));
     if (failing_.ok()) return;
     told = answer_;
   }

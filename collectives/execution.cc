@@ -1,6 +1,9 @@
 #include "collectives/execution.h"
 
+#include <fmt/core.h>
+
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 
@@ -37,8 +40,8 @@ Result<bool> Execution::advance() {
   for (FlowState& flow : flows_) {
     // Testing an unfinished request drives the session to that peer: once is enough.
     const bool drive = flow.twin == nullptr || flow.twin->posted.empty();
-    if (const Status status = collect(flow, drive, moved); !status.ok()) return Links::lost(flow.flow->peer, status);
-    if (const Status status = post(flow, moved); !status.ok()) return Links::lost(flow.flow->peer, status);
+    if (const Status status = collect(flow, drive, moved); !status.ok()) return failure(flow, status);
+    if (const Status status = post(flow, moved); !status.ok()) return failure(flow, status);
   }
   if (!ready_.empty()) {  // one, then the network again
     const std::uint32_t index = ready_.front();
@@ -48,6 +51,26 @@ Result<bool> Execution::advance() {
     moved = true;
   }
   return moved;
+}
+
+std::vector<int> Execution::awaited() const {
+  for (const bool sends : {false, true}) {
+    std::set<int> peers;
+    for (const FlowState& flow : flows_) {
+      const std::vector<std::uint32_t>& steps = flow.flow->steps;
+      const bool due = flow.next < steps.size() && waits_for_[steps[flow.next]] == 0;
+      if (flow.flow->sends == sends && (due || !flow.posted.empty())) peers.insert(flow.flow->peer);
+    }
+    if (!peers.empty()) return {peers.begin(), peers.end()};
+  }
+  return {};
+}
+
+// A message larger than was due the engine refuses, a smaller one we do.
+Status Execution::failure(const FlowState& flow, const Status& why) {
+  if (why.code() != Code::truncated) return Links::lost(flow.flow->peer, why);
+  return Status(Code::truncated, Scope::session,
+                fmt::format("rank {} does not do the same operation: {}", flow.flow->peer, why.message()));
 }
 
 Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
@@ -60,9 +83,8 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
     flow.posted.pop_front();
     const Step& step = plan_->step(index);
     if (step.kind == Step::Kind::receive && progress.bytes != bytes_of(step.to))
-      return Status(Code::remote, Scope::session,
-                    "a message of " + std::to_string(progress.bytes) + " bytes where " + std::to_string(bytes_of(step.to)) +
-                        " were due: the ranks do not do the same operation");
+      return Status(Code::truncated, Scope::session,
+                    fmt::format("a message of {} bytes where {} were due", progress.bytes, bytes_of(step.to)));
     finish(index);
     moved = true;
   }

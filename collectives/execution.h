@@ -30,6 +30,8 @@ class Execution {
   // Does what can be done now. True: something moved.
   Result<bool> advance();
   bool done() const { return steps_left_ == 0; }
+  // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
+  std::vector<int> awaited() const;
 
  private:
   static constexpr std::size_t kPostedMax = 24;  // of one flow: enough to keep rails busy, few enough for one stream
@@ -49,6 +51,7 @@ class Execution {
     Turns& turns() const { return out ? out->turns : in->turns; }
   };
 
+  static Status failure(const FlowState& flow, const Status& why);
   Status collect(FlowState& flow, bool drive, bool& moved);
   Status post(FlowState& flow, bool& moved);
   Result<Request*> post_step(FlowState& flow, const Step& step);

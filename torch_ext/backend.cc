@@ -104,6 +104,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     Outline& outline = submission.outline();
     outline.rank = rank_;
     outline.sequence = sequence_;
+    outline.counted = counted;
     outline.timeout = patience;
     outline.deadline = deadline;
     outline.profile_title = profile_title(options_->backend, outline.title);

@@ -156,7 +156,8 @@ void RailweaveWork::abort() {
 int RailweaveWork::sourceRank() const { return parts_.empty() ? -1 : parts_.front()->source(); }
 
 std::string RailweaveWork::description() const {
-  return c10::str(outline_.title, " number ", outline_.sequence, " at rank ", rank_, " (", input_bytes_, " bytes",
+  const std::string number = outline_.counted ? c10::str(" number ", outline_.sequence) : "";
+  return c10::str(outline_.title, number, " at rank ", rank_, " (", input_bytes_, " bytes",
                   input_type_, ")");
 }
 

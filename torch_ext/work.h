@@ -25,7 +25,8 @@ struct Outline {
   const char* title = "";                            // "railweave:all_reduce", in profiles and errors
   std::shared_ptr<const std::string> profile_title;  // instead, in profiles; null: the same
   int rank = 0;
-  std::uint64_t sequence = 0;
+  std::uint64_t sequence = 0;             // of the collectives before it, itself included
+  bool counted = true;                    // a collective: messages have no number of their own
   std::chrono::milliseconds timeout{};    // of the whole operation
   TimePoint deadline = TimePoint::max();  // then it ends, and its group with it
   Tensors inputs;                         // as the caller gave them: for profiles

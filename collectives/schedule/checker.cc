@@ -1,7 +1,5 @@
 #include "collectives/schedule/checker.h"
 
-#include <vector>
-
 #include "collectives/schedule/proof/execution.h"
 #include "collectives/schedule/proof/races.h"
 #include "collectives/schedule/proof/shape.h"
@@ -18,16 +16,6 @@ Status check(std::span<const Problem> problems, std::span<const Schedule> schedu
     if (Status status = proof::check_races(problems[rank], schedules[rank]); !status.ok()) return status;
   }
   return proof::Execution(problems, schedules, options.window).run();
-}
-
-Status check(const Algorithm& algorithm, const Problem& problem, const CheckOptions& options) {
-  std::vector<Problem> problems(std::size_t(problem.ranks), problem);
-  std::vector<Schedule> schedules;
-  for (int rank = 0; rank < problem.ranks; ++rank) {
-    problems[std::size_t(rank)].rank = rank;
-    schedules.push_back(algorithm.build(problems[std::size_t(rank)]));
-  }
-  return check(problems, schedules, options);
 }
 
 }  // namespace railweave::collectives

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 
-#include "collectives/schedule/algorithm.h"
 #include "collectives/schedule/problem.h"
 #include "collectives/schedule/schedule.h"
 #include "railweave/status.h"
@@ -19,8 +18,5 @@ struct CheckOptions {
 
 // problems[r] and schedules[r] are rank r's. Errors: internal; the message names rank and step and tells what is wrong.
 Status check(std::span<const Problem> problems, std::span<const Schedule> schedules, const CheckOptions& options = {});
-
-// Of every rank of a problem in which ranks differ by nothing but their number.
-Status check(const Algorithm& algorithm, const Problem& problem, const CheckOptions& options = {});
 
 }  // namespace railweave::collectives

@@ -5,11 +5,6 @@
 namespace railweave::collectives {
 namespace {
 
-std::size_t own_offset_bytes(const Problem& problem) {
-  return problem.element_bytes *
-         std::accumulate(problem.counts.begin(), problem.counts.begin() + problem.rank, std::size_t{0});
-}
-
 // Output as a part of the input, or input as a part of the output, where this rank has both.
 Extent merged(const Problem& problem, Extent extent) {
   const bool root = problem.rank == problem.root;
@@ -36,6 +31,11 @@ std::size_t sum(const std::vector<std::size_t>& counts) {
 }
 
 }  // namespace
+
+std::size_t own_offset_bytes(const Problem& problem) {
+  return problem.element_bytes *
+         std::accumulate(problem.counts.begin(), problem.counts.begin() + problem.rank, std::size_t{0});
+}
 
 std::size_t elements(const Problem& problem, Place place) {
   const bool root = problem.rank == problem.root, input = place == Place::input;

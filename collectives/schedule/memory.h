@@ -15,6 +15,8 @@ struct Extent {
   std::size_t end = 0;
 };
 
+// Where the part of rank problem.rank lies in memory that holds every rank's.
+std::size_t own_offset_bytes(const Problem& problem);
 // Of one element in that form.
 std::size_t form_bytes(const Problem& problem, Form form);
 // Of the input or the output of rank problem.rank.

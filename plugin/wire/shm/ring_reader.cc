@@ -187,8 +187,6 @@ bool RingReader::has_input() const {
   return shared_.head.load(std::memory_order_seq_cst) != at_;
 }
 
-bool RingReader::at_end() const { return finished() && !has_input(); }
-
 void RingReader::withdraw(std::span<const std::byte> range) {
   if (place_ && overlap({place_, rest_}, range)) place_ = nullptr;
 }

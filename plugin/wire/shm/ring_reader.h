@@ -27,8 +27,6 @@ class RingReader {
 
   // What read() has to do now. Good for sleeping by: seq_cst.
   bool has_input() const;
-  // The peer will put no more, and all it put was consumed.
-  bool at_end() const;
   bool inside_frame() const { return rest_ > 0; }
   bool finished() const { return shared_.finished.load(std::memory_order_seq_cst) != 0; }
   std::uint64_t payload_bytes() const { return payload_bytes_; }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "collectives/schedule/algorithm_choice.h"
+
 namespace railweave::collectives_test {
 
 using collectives::DataType;
@@ -11,9 +13,6 @@ using collectives::Operation;
 using collectives::Reduction;
 
 namespace {
-
-constexpr std::string_view kNames[] = {"all_gather", "reduce_scatter", "all_reduce", "broadcast", "reduce",
-                                       "gather",     "scatter",        "all_to_all", "barrier"};
 
 std::size_t sum(const std::vector<std::size_t>& counts, std::size_t first_ones) {
   return std::accumulate(counts.begin(), counts.begin() + std::ptrdiff_t(first_ones), std::size_t(0));
@@ -99,7 +98,7 @@ std::vector<std::size_t> Case::receive_counts(int rank) const {
 }
 
 std::string Case::text() const {
-  return std::string(kNames[std::size_t(operation)]) + " of " + std::to_string(count) + " " + std::string(name(type)) +
+  return std::string(collectives::name(operation)) + " of " + std::to_string(count) + " " + std::string(name(type)) +
          (reduces() ? " " + std::string(name(reduction)) : "") + (uneven ? ", uneven" : "") + (in_place ? ", in place" : "") +
          ", root " + std::to_string(root) + " of " + std::to_string(ranks);
 }

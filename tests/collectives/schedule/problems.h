@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/schedule/algorithm.h"
 #include "collectives/schedule/checker.h"
 
 namespace railweave::collectives {
