@@ -59,7 +59,8 @@ std::vector<int> Execution::awaited() const {
     for (const FlowState& flow : flows_) {
       const std::vector<std::uint32_t>& steps = flow.flow->steps;
       const bool due = flow.next < steps.size() && waits_for_[steps[flow.next]] == 0;
-      if (flow.flow->sends == sends && (due || !flow.posted.empty())) peers.insert(flow.flow->peer);
+      const bool unfinished = !flow.posted.empty() && !flow.stream()->ended(flow.posted.back().request);
+      if (flow.flow->sends == sends && (due || unfinished)) peers.insert(flow.flow->peer);
     }
     if (!peers.empty()) return {peers.begin(), peers.end()};
   }

@@ -23,7 +23,7 @@ class LaneLedger {
     bool written;  // it had gone to the kernel
   };
 
-  // --- going out: taken >= written >= released, and >= consumed by the peer
+  // --- going out: taken >= written >= released, and >= consumed by the peer, while the lane lives
   bool has_room() const { return taken_ - first_ < kLedgerFrames - kLedgerFramesForReports; }
   bool has_room_for_report() const { return taken_ - first_ < kLedgerFrames; }
   // Numbers the frame and remembers it. REQUIRES: has_room(), or has_room_for_report() and the frame is a KEEP.
@@ -31,7 +31,6 @@ class LaneLedger {
   // The oldest frame not yet written (released). REQUIRES: there is one.
   const FrameHeader& write_next() { return at(written_++); }
   const FrameHeader& release_next() { return at(released_++); }
-  bool all_written() const { return written_ == taken_; }
   bool all_released() const { return released_ == taken_; }
   // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
   Status on_peer_consumed(std::uint32_t consumed);

@@ -4,8 +4,6 @@
 #include <bit>
 #include <cassert>
 #include <cstring>
-#include <utility>
-#include <utility>
 
 namespace railweave::protocol {
 namespace {
@@ -188,13 +186,14 @@ void SendStream::make_eager(Message& m) {
 
 SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
   Range& r = requeued_.front();
-  Message& m = at(r.message);
-  m.unwritten -= std::exchange(r.unwritten, 0);
   const std::uint64_t length = std::min<std::uint64_t>(r.length, bytes_max);
   Segment s = segment_of(r.message, r.offset, length);
   r.offset += length;
   r.length -= length;
-  if (r.length == 0) requeued_.erase(requeued_.begin());
+  if (r.length == 0) {
+    at(r.message).unwritten -= r.unwritten;  // only now: the message is not written before all of this is
+    requeued_.erase(requeued_.begin());
+  }
   refresh();
   return s;
 }

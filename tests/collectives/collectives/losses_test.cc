@@ -139,6 +139,7 @@ TEST(Losses, what_a_failed_group_leaves__the_next_of_its_name_takes_away) {
     const auto work = groups[0]->barrier();
     work->abort();
     EXPECT_NE(outcome(work), "ok");
+    (void)outcome(groups[1]->barrier(), 20s);  // rank 0's part of it may have been on its way
     EXPECT_NE(outcome(groups[1]->barrier(), 20s), "ok");
     EXPECT_EQ(keys(), 1);
   }

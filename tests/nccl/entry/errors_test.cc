@@ -18,6 +18,7 @@ constexpr Mapping kMappings[] = {
     {Code::truncated, abi::kInvalidUsage},
     {Code::cancelled, abi::kInternalError},
     {Code::remote, abi::kRemoteError},
+    {Code::left, abi::kRemoteError},
     {Code::system, abi::kSystemError},
     {Code::timed_out, abi::kRemoteError},
     {Code::exhausted, abi::kSystemError},

@@ -377,6 +377,17 @@ TEST_F(Sending, requeue__a_piece_of_an_eager_message_waits_for_the_others) {
   EXPECT_EQ(done_.size(), 1u);
 }
 
+TEST_F(Sending, requeue__an_eager_segment_cut_in_two_is_done_with_the_second) {
+  post(300);
+  const FrameHeader lost = stream_.cut(512).header;
+  stream_.on_released(lost, done_);
+  stream_.requeue(lost, false);
+  send(128);
+  EXPECT_EQ(done_.size(), 0u);
+  send();
+  EXPECT_EQ(done_.size(), 1u);
+}
+
 TEST_F(Sending, requeue__what_was_acknowledged_meanwhile_is_not_sent_again) {
   post(64);
   const FrameHeader eager = send().header;
