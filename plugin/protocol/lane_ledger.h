@@ -34,6 +34,7 @@ class LaneLedger {
   bool all_released() const { return released_ == taken_; }
   // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
   Status on_peer_consumed(std::uint32_t consumed);
+  bool all_consumed() const { return peer_consumed_ == taken_; }
   // Every frame remembered, oldest first.
   template <class F>
   void for_each(F f) const {

@@ -58,6 +58,11 @@ void RateEstimator::handed(std::uint64_t bytes) {
   busy_ = handed_ - acknowledged_ >= kTeachingBytes;
 }
 
+// Where there was enough to teach, the next look tells how long it took.
+void RateEstimator::drained() {
+  if (!busy_) acknowledged_ = handed_;
+}
+
 // It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no slower.
 // A shaper's bucket or an empty queue takes a short one at any speed: that says nothing of what follows.
 void RateEstimator::burst(Rate seen, Nanos over) {

@@ -18,6 +18,8 @@ class RateEstimator {
   void observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes);
   // So many more were given to the lane since then.
   void handed(std::uint64_t bytes);
+  // The peer consumed all that was: small messages one after the other are no burst.
+  void drained();
 
   bool known() const { return known_; }
   Rate rate() const { return rate_; }

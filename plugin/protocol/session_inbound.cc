@@ -29,6 +29,10 @@ Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes byte
   const FrameHeader& h = lane.incoming = *decoded;
   if (Status s = lane.ledger.on_header(h.sequence); !s.ok()) return s;
   if (Status s = lane.ledger.on_peer_consumed(h.consumed); !s.ok()) return s;
+  if (lane.ledger.all_consumed()) {
+    lane.view.outstanding_bytes = 0;  // no need to ask the kernel
+    lane.estimator.drained();
+  }
   forget_finished(lane);
   if (h.type != FrameType::segment) return std::span(lane.control_payload).first(h.length);
   if (RecvStream* s = find_recv(h.stream)) {

@@ -141,6 +141,22 @@ TEST(RateEstimator, handed__what_came_and_went_between_two_looks_says_how_fast_t
   EXPECT_NEAR(lane.estimator.rate().bytes_per_s, 128.0 * KiB / 0.002, 1e6);
 }
 
+TEST(RateEstimator, drained__small_messages_one_after_the_other_are_no_burst) {
+  RateEstimator estimator;
+  TimePoint now{1s};
+  estimator.observe(now, 0, 0);
+  for (int i = 0; i < 10'000; ++i) {
+    estimator.handed(100);
+    estimator.drained();
+  }
+  estimator.observe(now + 20ms, 1'000'000, 0);
+  EXPECT_FALSE(estimator.known()) << estimator.rate().bytes_per_s;
+  estimator.handed(64 * KiB);
+  estimator.drained();
+  estimator.observe(now + 21ms, 1'000'000 + 64 * KiB, 0);
+  EXPECT_TRUE(estimator.known()) << "that was enough at once";
+}
+
 TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
