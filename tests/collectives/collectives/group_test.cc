@@ -128,6 +128,27 @@ TEST(Group, rank_that_leaves_before_its_first_message__is_named) {
   });
 }
 
+TEST(Group, abort__says_for_whom_the_oldest_operation_waited) {
+  Ranks ranks(3);
+  int value = 0;
+  const auto stuck = ranks.group(0).broadcast(&value, &value, sizeof value, DataType::uint8, 1);
+  EXPECT_EQ(stuck->wait(200ms).code(), Code::timed_out);
+  stuck->abort();
+  const std::string said = outcome(stuck, 10s);
+  EXPECT_NE(said.find("waits for rank 1)"), std::string::npos) << said;
+}
+
+TEST(Group, operations_that_differ_in_size__are_told_so_and_nobody_is_called_lost) {
+  Ranks ranks(2);
+  const std::size_t counts[] = {3, 4};
+  std::string said[2];
+  ranks.run([&](int rank, Group& group) {
+    std::uint8_t data[4] = {};
+    said[rank] = outcome(group.broadcast(data, data, counts[rank], DataType::uint8, 0), 10s);
+  });
+  EXPECT_NE(said[1].find("rank 0 does not do the same operation: a message of 3 bytes where 4 were due"), std::string::npos) << said[1];
+}
+
 TEST(Group, abort__returns_every_waiter) {
   Ranks ranks(3);
   ranks.run([&](int rank, Group& group) {
