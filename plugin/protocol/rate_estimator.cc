@@ -9,11 +9,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::uint64_t kBusyBytes = 8 * KiB;       // outstanding: a lane believed slow never has more than two segments
 constexpr std::uint64_t kTeachingBytes = 32 * KiB;  // more than an acknowledgement may be delayed for
 constexpr Nanos kSampleMin = 1ms;
 constexpr Nanos kSilence = 20ms;      // a busy lane without an acknowledgement for so long carries nothing
 // Time constants of the moving average. A lane that looks slow gets little to prove itself with, so upwards is quicker.
 constexpr Nanos kMemoryUp = 2ms, kMemoryDown = 8ms;
+constexpr Nanos kWindow = 20ms;
+constexpr std::uint64_t kWindowBytesMin = 256 * KiB;  // a shaper's bucket, full at its start, is a small part of it
 constexpr Nanos kIdleStep = 50ms;     // an idle lane's estimate grows by half in each of these
 constexpr double kIdleGrowth = 1.5;
 constexpr Rate kUnheard = Rate::from_megabits(100'000);  // so that the first sample decides
@@ -30,13 +33,17 @@ void RateEstimator::begin(TimePoint now, bool at_acknowledgement) {
   handed_at_start_ = handed_;
 }
 
-void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
-  const bool was_busy = std::exchange(busy_, outstanding_bytes >= kTeachingBytes);
+bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
+  const bool was_busy = std::exchange(busy_, outstanding_bytes >= kBusyBytes);
   // All that the last look saw outstanding is through: it may have been idle since, and its rate would be the caller's.
   const bool paused = busy_ && acknowledged_bytes >= handed_;
   const bool progress = acknowledged_bytes > std::exchange(acknowledged_, acknowledged_bytes);
   handed_ = acknowledged_bytes + outstanding_bytes;
-  if (!was_busy || paused) return begin(now, false);
+  look_back(now);
+  if (!was_busy || paused) {
+    begin(now, false);
+    return false;
+  }
 
   const Nanos over = now - since_;
   const std::uint64_t bytes = acknowledged_bytes - acknowledged_at_start_;
@@ -44,23 +51,39 @@ void RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   if (!busy_) {
     idle_since_ = now;
     if (bytes >= kTeachingBytes) burst(seen, over);
-    return;
+    return false;
   }
-  if (over >= kSilence) silence(seen, over);
-  else if (progress && since_acknowledgement_ && over >= kSampleMin) sample(seen, over);
-  else if (!progress || since_acknowledgement_) return;
+  bool sampled = false;
+  if (over >= kSilence && outstanding_bytes >= kTeachingBytes) silence(seen, over);
+  else if (progress && since_acknowledgement_ && over >= kSampleMin) sampled = sample(seen, over);
+  else if (!progress || since_acknowledgement_) return false;
   begin(now, progress);
+  return sampled;
+}
+
+// A lane believed slow is given so little that each look finds all of it through: no sample ends, and bursts prove nothing.
+// But it carried at least what it carried.
+void RateEstimator::look_back(TimePoint now) {
+  const Nanos over = now - window_since_;
+  if (over < kWindow) return;
+  const std::uint64_t bytes = acknowledged_ - acknowledged_at_window_;
+  if (known_ && bytes >= kWindowBytesMin) {
+    raise(Rate::of(double(bytes), over));
+    fastest_ = std::max(fastest_, rate_);
+  }
+  window_since_ = now;
+  acknowledged_at_window_ = acknowledged_;
 }
 
 // Whoever looks late finds all of it through: it was busy none the less.
 void RateEstimator::handed(std::uint64_t bytes) {
   handed_ += bytes;
-  busy_ = handed_ - acknowledged_ >= kTeachingBytes;
+  busy_ = handed_ - acknowledged_ >= kBusyBytes;
 }
 
 // Where there was enough to teach, the next look tells how long it took.
 void RateEstimator::drained() {
-  if (!busy_) acknowledged_ = handed_;
+  if (handed_ - acknowledged_ < kTeachingBytes) acknowledged_ = handed_;
 }
 
 // It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no slower.
@@ -89,13 +112,14 @@ void RateEstimator::move(Rate seen, double weight) {
   rate_.bytes_per_s = std::max(rate_.bytes_per_s + weight * (seen.bytes_per_s - rate_.bytes_per_s), kBytesPerSecondMin);
 }
 
-void RateEstimator::sample(Rate seen, Nanos over) {
-  if (carried_all(seen)) return;
+bool RateEstimator::sample(Rate seen, Nanos over) {
+  if (carried_all(seen)) return false;
   known_ = true;
   sampled_ += over;
   // The first samples count alike, by their time; the very first replaces what bursts said.
   move(seen, std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown), double(over.count()) / double(sampled_.count())));
   fastest_ = std::max(fastest_, rate_);
+  return true;
 }
 
 void RateEstimator::age(TimePoint now) {

@@ -14,8 +14,9 @@ namespace railweave::protocol {
 
 class RateEstimator {
  public:
-  // `acknowledged_bytes` ever, `outstanding_bytes` now. Call before each scheduling decision; cheap.
-  void observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes);
+  // `acknowledged_bytes` ever, `outstanding_bytes` now. Call before each scheduling decision; cheap. True when that ended a
+  // sample.
+  bool observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes);
   // So many more were given to the lane since then.
   void handed(std::uint64_t bytes);
   // The peer consumed all that was: small messages one after the other are no burst.
@@ -24,14 +25,18 @@ class RateEstimator {
   bool known() const { return known_; }
   Rate rate() const { return rate_; }
 
-  // A lane left idle because it looked slow earns another try: its estimate grows while it is idle.
+  // What slowed an idle lane may be over: its estimate grows, up to the fastest that samples showed. Not for a lane that
+  // is idle because others are chosen: see LaneProbe.
   void age(TimePoint now);
+  // The lane may carry so much at least: bursts still prove nothing beyond what samples showed.
+  void raise(Rate seen) { rate_ = std::max(rate_, seen); }
 
  private:
   void begin(TimePoint now, bool at_acknowledgement);
+  void look_back(TimePoint now);
   void burst(Rate seen, Nanos over);
   void silence(Rate seen, Nanos over);
-  void sample(Rate seen, Nanos over);
+  bool sample(Rate seen, Nanos over);
   bool carried_all(Rate seen) const;
   void move(Rate seen, double weight);
 
@@ -48,6 +53,8 @@ class RateEstimator {
   bool since_acknowledgement_ = false;     // else since the lane became busy: the first acknowledgement is a round trip away
   std::uint64_t acknowledged_at_start_ = 0, handed_at_start_ = 0;
   TimePoint idle_since_{};
+  TimePoint window_since_{};
+  std::uint64_t acknowledged_at_window_ = 0;
 };
 
 }  // namespace railweave::protocol

@@ -17,6 +17,7 @@
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
 #include "protocol/lane_ledger.h"
+#include "protocol/lane_probe.h"
 #include "protocol/rate_estimator.h"
 #include "protocol/recv_stream.h"
 #include "protocol/send_stream.h"
@@ -133,6 +134,7 @@ class Session {
     LaneView view;
     TimePoint reported_at{};
     RateEstimator estimator;
+    LaneProbe probe;
     LaneLedger ledger;
     FrameHeader incoming;                    // whose payload is arriving
     RecvStream* landing = nullptr;           // the stream it is for

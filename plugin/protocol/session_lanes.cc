@@ -45,8 +45,9 @@ int Session::live_lanes() const {
 void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live) return;
-  lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes);
-  lane->estimator.age(now);
+  if (lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->probe.used();
+  if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->estimator.raise(*seen);
+  if (!lane->probe.passed_over()) lane->estimator.age(now);
   lane->reported_at = now;
   lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes};
 }
@@ -58,6 +59,7 @@ void Session::set_blocked(LaneId id, bool blocked) {
 bool Session::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
+  if (lane->probe.running()) return true;
   if (waiting_segments_ > 0 && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }

@@ -45,6 +45,7 @@ void Session::take(Lane& lane, OutgoingFrame& frame) {
   const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
   lane.view.outstanding_bytes += bytes;
   lane.estimator.handed(bytes);
+  lane.probe.handed(bytes);
 }
 
 bool Session::next_session_control(FrameHeader& header) {
@@ -146,15 +147,17 @@ void Session::count_overtaken(const SendStream& stream) {
 
 std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
-  if (waiting_segments_ > 0 && !worth_refilling(lane.view)) return 0;
+  if (waiting_segments_ > 0 && !worth_refilling(lane.view) && lane.probe.left_bytes() == 0) return 0;
   while (waiting_segments_ > 0 && n < frames.size() && lane.ledger.has_room()) {
-    if (lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
+    const bool probing = lane.probe.left_bytes() > 0;
+    if (!probing && lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = pick(lane);
     if (s == nullptr) break;
     const OthersView instead = others(lane, *s);
     const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
-    if (!finishes_in_time(lane.view, instead, likely, waiting_bytes_)) break;
+    const bool chosen = probing || finishes_in_time(lane.view, instead, likely, waiting_bytes_);
+    if (!chosen && !lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate)) break;
     SendStream::Segment segment = s->cut(bytes);
     frames[n] = {segment.header, segment.payload};
     ++s->ledger_frames;

@@ -241,6 +241,22 @@ TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
   }
 }
 
+// Two segments fill a lane that is believed slow; at 1 Gb/s they are through before the next look.
+TEST(RateEstimator, observe__a_first_sample_far_too_slow_is_got_over_though_each_look_finds_all_of_it_through) {
+  Carrier lane;
+  lane.busy(Rate::from_megabits(120), 2ms);
+  constexpr std::uint64_t kGiven = 32 * KiB;
+  for (int i = 0; i < 2'000; ++i) {
+    lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
+    lane.estimator.handed(kGiven);
+    // The better it is believed, the sooner it is looked at.
+    lane.now += std::max(Rate::from_megabits(1000).time_for(kGiven), lane.estimator.rate().time_for(kGiven * 3 / 4));
+    lane.acknowledged += kGiven;
+  }
+  EXPECT_GT(lane.estimator.rate().megabits(), 800);
+  EXPECT_LT(lane.estimator.rate().megabits(), 1100);
+}
+
 TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
