@@ -27,6 +27,7 @@ struct PortRange {
 struct Config {
   std::string interfaces;          // NCCL_SOCKET_IFNAME: prefix list; '^' excludes, '=' exact. Empty: automatic
   AddressFamily family = AddressFamily::any;         // NCCL_SOCKET_FAMILY: AF_INET or AF_INET6
+  bool optional_completion = true; // NCCL_NET_OPTIONAL_RECV_COMPLETION: NCCL says which receives it reads while they land
   std::vector<std::string> rails;  // RAILWEAVE_RAILS: exact interface names, in order; overrides `interfaces`
   DeviceModel devices = DeviceModel::aggregate;      // RAILWEAVE_DEVICES: aggregate | rails
   PortRange ports;                 // RAILWEAVE_PORTS: a-b
@@ -45,7 +46,7 @@ struct Config {
   // are errors (Code::invalid_config) that name the variable, what was found and what was expected.
   static Result<Config> parse(const std::map<std::string, std::string>& environment);
 
-  // Snapshot of this process's RAILWEAVE_* and NCCL_SOCKET_* variables, then parse(). The only getenv of the code base.
+  // Snapshot of this process's RAILWEAVE_* variables and the NCCL_* ones above, then parse(). The only getenv of the code base.
   static Result<Config> from_environment();
 
   // "NAME=value" of each variable that differs from its default, in table order, for the log.

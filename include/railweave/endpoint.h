@@ -66,12 +66,15 @@ class SendStream : public Stream {
   virtual Result<Request*> post(const void* data, std::size_t size) = 0;
 };
 
+// When a caller reads what it receives. meanwhile: while it lands (NCCL's LL and LL128 protocols); a byte is then never
+// seen before those in front of it in its 128-byte line, at the price of one more copy.
+enum class Reading { when_done, meanwhile };
+
 class RecvStream : public Stream {
  public:
   // Receives the stream's next message into [data, data+capacity). A shorter message is fine (Progress::bytes says how
-  // long); a longer one is Code::truncated at both ends. Bytes land in ascending order within each 128-byte line and may
-  // be read as they land. Null: no room now.
-  virtual Result<Request*> post(void* data, std::size_t capacity) = 0;
+  // long); a longer one is Code::truncated at both ends. Null: no room now.
+  virtual Result<Request*> post(void* data, std::size_t capacity, Reading reading = Reading::when_done) = 0;
 };
 
 class Listener {

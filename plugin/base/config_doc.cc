@@ -13,8 +13,8 @@ constexpr std::string_view kIntroduction = R"(# Configuration
 
 Railweave is configured by environment variables, read once when an engine starts. Nothing needs to be set. A name that
 begins with `RAILWEAVE_` and is not below, or a value that is not of the form given, is an error: the engine does not
-start and the log says what was found and what was expected. `NCCL_SOCKET_IFNAME` and `NCCL_SOCKET_FAMILY` mean what they
-mean in NCCL. With `NCCL_DEBUG=INFO`, each value that differs from its default is logged.
+start and the log says what was found and what was expected. Those that begin with `NCCL_` mean what
+they mean in NCCL. With `NCCL_DEBUG=INFO`, each value that differs from its default is logged.
 )";
 
 std::string default_text(const Setting& setting) {

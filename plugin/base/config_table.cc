@@ -114,6 +114,13 @@ constexpr Setting kSettings[] = {
      .form = "AF_INET or AF_INET6",
      .parse_text = parse_family,
      .text_of = family_text},
+    {.name = "NCCL_NET_OPTIONAL_RECV_COMPLETION",
+     .default_meaning = "",
+     .help = "NCCL's own switch. With 0 NCCL does not say which receives it reads while they land, and all of up to 614,400 "
+             "bytes are received with one copy more.",
+     .form = "an integer, 0 for off",
+     .parse_text = [](std::string_view text, Config& c) { return c.optional_completion = text != "0", true; },
+     .text_of = [](const Config& c) -> std::string { return c.optional_completion ? "1" : "0"; }},
     {.name = "RAILWEAVE_RAILS",
      .default_meaning = "chosen by NCCL_SOCKET_IFNAME",
      .help =

@@ -144,9 +144,10 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
     consumed_ = true;
     consumed_status_ = session_.protocol_.on_consumed(id_);
   }
+  const bool watched = session_.protocol_.lands_watched(id_);
   session_.publish();
   if (!where.ok()) return judged(where.status());
-  return wire::Target{*where};
+  return wire::Target{*where, watched};
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {

@@ -22,6 +22,7 @@ class Request {
   // Of the caller's memory; the caller's thread only.
   std::byte* data = nullptr;
   std::size_t size = 0;
+  Reading reading = Reading::when_done;
 };
 
 }  // namespace railweave

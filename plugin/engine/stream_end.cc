@@ -20,12 +20,13 @@ void StreamEnd<F, P, B>::leave_session() {
 }
 
 template <class F, class P, class B>
-Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size) {
+Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, Reading reading) {
   if (session_->forked()) return dead_after_fork();
   Request* request = requests_.take();
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
   request->size = size;
+  request->reading = reading;
   request->posted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
   request->state.store(Request::State::posted, std::memory_order_relaxed);
   posts_.try_push(request);  // as many places as requests
@@ -77,7 +78,11 @@ TimePoint StreamEnd<F, P, B>::oldest_post() const {
 template <class F, class P, class B>
 bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
   if (!stream_.can_post()) return false;
-  session.post(stream_, held_, static_cast<B*>(held_->data), held_->size);
+  if constexpr (std::is_same_v<P, protocol::RecvStream>) {
+    session.post(stream_, held_, held_->data, held_->size, held_->reading == Reading::meanwhile);
+  } else {
+    session.post(stream_, held_, held_->data, held_->size);
+  }
   held_ = nullptr;
   return true;
 }

@@ -32,7 +32,7 @@ class StreamEnd : public Face, private Inbox {
   void withdraw(const void* data, std::size_t size) override;
 
  protected:
-  Result<Request*> enqueue(Bytes* data, std::size_t size);
+  Result<Request*> enqueue(Bytes* data, std::size_t size, Reading reading = Reading::when_done);
   // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
   void leave_session();
 
@@ -67,7 +67,9 @@ class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::by
  public:
   using StreamEnd::StreamEnd;
   ~RecvEnd() override { leave_session(); }
-  Result<Request*> post(void* data, std::size_t capacity) override { return enqueue(static_cast<std::byte*>(data), capacity); }
+  Result<Request*> post(void* data, std::size_t capacity, Reading reading = Reading::when_done) override {
+    return enqueue(static_cast<std::byte*>(data), capacity, reading);
+  }
 };
 
 }  // namespace railweave::engine

@@ -28,10 +28,10 @@ Result<Ticket*> Comm::send(const void* data, std::size_t size) {
   return ticket_for(send_->post(data, size));
 }
 
-Result<Ticket*> Comm::receive(void* data, std::size_t capacity) {
+Result<Ticket*> Comm::receive(void* data, std::size_t capacity, Reading reading) {
   if (!recv_) return Status(Code::internal, Scope::request, "irecv on a comm that sends");
   if (!free_) return nullptr;
-  return ticket_for(recv_->post(data, capacity));
+  return ticket_for(recv_->post(data, capacity, reading));
 }
 
 Result<Ticket*> Comm::ticket_for(Result<Request*> posted) {

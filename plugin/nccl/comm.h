@@ -61,7 +61,7 @@ class Comm final : public Owned {
 
   // Null: no room now. Errors: wrong direction (internal), the stream has failed.
   Result<Ticket*> send(const void* data, std::size_t size);
-  Result<Ticket*> receive(void* data, std::size_t capacity);
+  Result<Ticket*> receive(void* data, std::size_t capacity, Reading reading);
 
   // After done=true or an error the ticket is free.
   Result<Progress> test(Ticket& ticket);

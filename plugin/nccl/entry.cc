@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "nccl/connecting.h"
@@ -124,13 +125,25 @@ ReturnCode isend(void* send_comm, void* data, std::size_t size, void** request) 
   return abi::kSuccess;
 }
 
-ReturnCode irecv(void* recv_comm, int n, void** data, const std::size_t* size, void** request) {
+namespace {
+
+// Whoever gives no hint may mean LL or LL128 with every receive that is no longer than theirs.
+Reading reading_of(bool hints, const void* hint, std::size_t size) {
+  constexpr std::size_t kLl128StepBytes = 614'400;
+  const bool hinted = reinterpret_cast<std::uintptr_t>(hint) == abi::kOptionalRecvCompletion;
+  const bool meanwhile = hints && Library::get().hints() ? hinted : size <= kLl128StepBytes;
+  return meanwhile ? Reading::meanwhile : Reading::when_done;
+}
+
+}  // namespace
+
+ReturnCode irecv(void* recv_comm, int n, void** data, const std::size_t* size, bool hints, void** request) {
   if (!recv_comm || !data || !size || !request) return misuse("irecv: a null argument");
-  *request = nullptr;
+  const void* const hint = std::exchange(*request, nullptr);
   if (n != 1) return misuse("irecv: more than one buffer, though getProperties said maxRecvs 1");
   if (!data[0] && size[0]) return misuse("irecv: a null buffer");
   Comm& comm = *static_cast<Comm*>(recv_comm);
-  const auto ticket = comm.receive(data[0], size[0]);
+  const auto ticket = comm.receive(data[0], size[0], reading_of(hints, hint, size[0]));
   if (!ticket.ok()) return report_for(comm, ticket.status());
   *request = ticket.value();
   return abi::kSuccess;

@@ -29,7 +29,8 @@ ReturnCode dereg_mr(void* comm, void* mhandle);
 
 // *request null: again later.
 ReturnCode isend(void* send_comm, void* data, std::size_t size, void** request);
-ReturnCode irecv(void* recv_comm, int n, void** data, const std::size_t* size, void** request);
+// `hints`: the caller of this version says in *request when it reads data while it lands.
+ReturnCode irecv(void* recv_comm, int n, void** data, const std::size_t* size, bool hints, void** request);
 ReturnCode iflush();
 ReturnCode test(void* request, int* done, int* sizes);
 

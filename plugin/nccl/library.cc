@@ -31,6 +31,7 @@ Result<std::shared_ptr<Engine>> Library::running_engine() {
   auto started = Engine::start(config.value());
   if (!started.ok()) return started.status();
   announce(config.value(), *started.value());
+  hints_ = config->optional_completion;
   const std::lock_guard lock(mutex_);
   engine_ = started.value();
   engine_pid_ = getpid();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <sys/types.h>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,6 +45,9 @@ class Library {
   // Null: never initialised, or ended.
   std::shared_ptr<Engine> engine();
   Context* life_context();
+
+  // NCCL says in *request which receives it reads while they land, where its version can.
+  bool hints() const { return hints_; }
 
   // A copy that lives as long as the process: NCCL keeps names by pointer.
   char* keep(const std::string& text);
@@ -87,6 +91,7 @@ class Library {
   std::mutex mutex_;       // maps and pointers
   std::weak_ptr<Engine> engine_;
   pid_t engine_pid_ = 0;
+  std::atomic<bool> hints_{true};
   std::unordered_map<const void*, std::unique_ptr<Context>> contexts_;
   Context* life_context_ = nullptr;
   std::unordered_map<const void*, std::unique_ptr<Owned>> owned_;

@@ -76,7 +76,7 @@ constexpr void set_connections(Net& net) {
   net.closeListen = [](void* comm) { return guarded("closeListen", [&] { return entry::close_listen(comm); }); };
 }
 
-template <class Net>
+template <int Version, class Net>
 constexpr void set_transfers(Net& net) {
   net.regMr = [](void* comm, void* data, auto size, int type, void** mhandle) {
     return guarded("regMr", [&] {
@@ -99,7 +99,7 @@ constexpr void set_transfers(Net& net) {
     return guarded("irecv", [&] {
       std::size_t bytes = 0;
       if (!sizes || !to_size(sizes[0], bytes)) return entry::misuse("irecv: no size, or a negative one");
-      return entry::irecv(comm, n, data, &bytes, request_in(rest...));
+      return entry::irecv(comm, n, data, &bytes, Version >= 9, request_in(rest...));
     });
   };
   net.iflush = [](void*, int, void**, int*, void**, void**) {
@@ -128,7 +128,7 @@ constexpr typename abi::Api<Version>::Net make_table() {
   };
   detail::set_life(net);
   detail::set_connections(net);
-  detail::set_transfers(net);
+  detail::set_transfers<Version>(net);
   return net;
 }
 

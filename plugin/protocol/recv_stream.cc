@@ -34,7 +34,7 @@ void RecvStream::refuse(std::string reason) {
 
 // ---------------------------------------------------------------------------------------------------------- posting
 
-void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out) {
+void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool watched) {
   assert(can_post());
   if (state_ != State::open) {
     out.push_back({request, 0, error_});
@@ -46,6 +46,7 @@ void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Co
   m.data = data;
   m.capacity = capacity;
   m.posted = true;
+  m.watched = watched;
   if (m.size_known && !fits(message, out)) return;
   if (m.in_slot && m.arrived) deliver_from_slot(m);
   advance(out);

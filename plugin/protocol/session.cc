@@ -43,8 +43,8 @@ void Session::post(SendStream& stream, void* request, const std::byte* data, std
   note(stream);
 }
 
-void Session::post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity) {
-  stream.post(request, data, capacity, completions_);
+void Session::post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool watched) {
+  stream.post(request, data, capacity, completions_, watched);
   note(stream);
 }
 

@@ -60,7 +60,7 @@ class Session {
   RecvStream& accept_stream(StreamId id, std::uint64_t local_rail_mask);
   void refuse_stream(StreamId id, std::string reason);
   void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size);
-  void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity);
+  void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool watched = false);
   // Unfinished requests end as cancelled. The reference is dead afterwards.
   void close(SendStream& stream);
   void close(RecvStream& stream);
@@ -95,6 +95,8 @@ class Session {
   Status on_consumed(LaneId lane);
   // The payload that is arriving on this lane is for `stream` (one that we receive).
   bool lands(LaneId lane, StreamId stream) const;
+  // Somebody reads it while it lands: it must be written in ascending order.
+  bool lands_watched(LaneId lane) const;
   // Every lane is blocked: receives stop waiting for their acks to be handed over.
   void publish_without_acks();
 

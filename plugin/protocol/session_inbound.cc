@@ -53,6 +53,11 @@ bool Session::lands(LaneId id, StreamId stream) const {
   return lane != nullptr && lane->landing != nullptr && lane->landing->id() == stream;
 }
 
+bool Session::lands_watched(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane != nullptr && lane->landing != nullptr && lane->landing->watched(lane->incoming.message);
+}
+
 Status Session::on_consumed(LaneId id) {
   Lane& lane = *find(id);
   lane.ledger.on_consumed();

@@ -37,6 +37,7 @@ struct OutFrame {
 // The answer to a header: where the frame's payload goes.
 struct Target {
   std::span<std::byte> where;               // exactly the payload's length; data == nullptr: read and throw away
+  bool watched = false;                     // somebody reads it meanwhile, and relies on ascending order
 };
 
 struct LaneHealth {

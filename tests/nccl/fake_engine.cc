@@ -126,7 +126,10 @@ class FakeSend final : public FakeStream<SendStream> {
 class FakeRecv final : public FakeStream<RecvStream> {
  public:
   using FakeStream::FakeStream;
-  Result<Request*> post(void* data, std::size_t capacity) override { return enqueue(data, capacity); }
+  Result<Request*> post(void* data, std::size_t capacity, Reading reading) override {
+    counters().last_reading = reading;
+    return enqueue(data, capacity);
+  }
 };
 
 constexpr std::uint64_t kMagic = 0x4548414b45574152;

@@ -13,6 +13,7 @@ namespace railweave::fake {
 struct Counters {
   std::atomic<int> engines{0}, listeners{0}, connectors{0}, streams{0}, withdrawals{0};
   std::atomic<int> last_traffic_class{-2};
+  std::atomic<Reading> last_reading{Reading::when_done};
 };
 Counters& counters();
 

@@ -86,6 +86,7 @@ Status RingReader::take_record(LaneHandler& handler, std::uint64_t head, std::si
     return malformed("kind of payload", start.offered, 0);
   place_ = target.where.data();
   size_ = rest_ = target.where.size();
+  watched_ = target.watched;
   offered_ = start.offered == 1;
   asked_ = false;
   return rest_ == 0 ? payload_arrived(handler, 0) : Status();
@@ -115,7 +116,7 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
   std::size_t n = place_ ? std::min({rest_, budget, kFetchBytes}) : rest_;
   if (place_) {
     const TimePoint begin = now();
-    RW_ASSIGN_OR_RETURN(n, fetch(slot, n));
+    RW_ASSIGN_OR_RETURN(n, watched_ ? fetch_watched(slot, n) : fetch(slot, place_, n));
     choice_.sample(true, n, now() - begin);
     tell_fetching();
     waiting = n == 0;
@@ -131,13 +132,13 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
 
 // Bytes brought from where the slot says; 0: the peer is to make a copy first. They count only if the payload was still
 // there after they were read: the read-modify-write that says so is ordered between them and a withdrawal.
-Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::size_t bytes) {
+Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byte* to, std::size_t bytes) {
   const std::size_t offset = size_ - rest_;
   for (int i = 0; i < kMovesMax; ++i) {
     std::uint64_t address = slot.load(std::memory_order_acquire);
     if (address == kGone) return peer_.closed(true);
     if (address == kCopyPlease) return std::size_t{0};
-    const ssize_t n = peer_.fetch(address + offset, place_, bytes);
+    const ssize_t n = peer_.fetch(address + offset, to, bytes);
     if (!slot.compare_exchange_strong(address, address, std::memory_order_acq_rel)) continue;
     if (n <= 0) {
       RW_TRY(unreadable(slot, address, n < 0 ? int(-n) : EFAULT));
@@ -148,6 +149,14 @@ Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::siz
     return std::size_t(n);
   }
   return malformed("payload that moved, times", kMovesMax, 1);
+}
+
+// The kernel's copy may become visible in any order.
+Result<std::size_t> RingReader::fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes) {
+  apart_.resize(kApartBytes);
+  RW_ASSIGN_OR_RETURN(const std::size_t n, fetch(slot, apart_.data(), std::min(bytes, kApartBytes)));
+  ascending_copy(place_, apart_.data(), n);
+  return n;
 }
 
 Status RingReader::unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err) {

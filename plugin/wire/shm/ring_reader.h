@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "wire/shm/copy_choice.h"
 #include "wire/shm/layout.h"
@@ -34,6 +35,7 @@ class RingReader {
 
  private:
   static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
+  static constexpr std::size_t kApartBytes = 64 * KiB;
   static constexpr std::size_t kTellBytes = 16 * KiB;  // consumed before the writer is told, inside one read()
   static constexpr int kMovesMax = 4;                  // of one payload in one call: withdrawn, gone
 
@@ -43,7 +45,8 @@ class RingReader {
   Status take_inline(LaneHandler& handler, std::uint64_t head, std::size_t budget, std::size_t& bytes);
   // Sets `waiting` when the peer was asked for a copy and has not made it.
   Status take_offered(LaneHandler& handler, std::size_t budget, std::size_t& bytes, bool& waiting);
-  Result<std::size_t> fetch(std::atomic<std::uint64_t>& slot, std::size_t bytes);
+  Result<std::size_t> fetch(std::atomic<std::uint64_t>& slot, std::byte* to, std::size_t bytes);
+  Result<std::size_t> fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes);
   Status unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t address, int err);
   Status payload_arrived(LaneHandler& handler, std::size_t n);
   void tell();
@@ -67,6 +70,8 @@ class RingReader {
   bool asked_ = false;          // for a copy of it
   std::byte* place_ = nullptr;  // of its next byte; null: thrown away
   std::size_t size_ = 0, rest_ = 0;
+  bool watched_ = false;        // see Target
+  std::vector<std::byte> apart_;  // what is watched is fetched there first; made when there is such
   std::uint64_t fetched_ = 0;  // offers done with, ever
   std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0, payload_bytes_ = 0, frames_ = 0;
 };

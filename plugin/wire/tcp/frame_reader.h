@@ -3,7 +3,8 @@
 // Each recvmsg offers the rest of the payload's place and, behind it, a read-ahead buffer, so that one call ends a
 // frame and brings the next header. How much read-ahead depends on what the lane carries: behind large payload a little
 // (those bytes are copied twice), behind small payload enough for a frame or many (a copy is cheaper than a call).
-// Control frames say nothing about payload and leave the choice as it is.
+// Control frames say nothing about payload and leave the choice as it is. What somebody watches comes by the read-ahead alone:
+// the kernel copies with string instructions, whose stores may become visible in any order (Intel SDM 3A, 9.2.4).
 #pragma once
 
 #include <array>
@@ -52,6 +53,7 @@ class FrameReader {
   std::size_t header_have_ = 0;  // all of kHeaderBytes: in the payload
   std::byte* place_ = nullptr;   // of the payload's next byte; null: thrown away
   std::size_t rest_ = 0;         // of the payload
+  bool watched_ = false;         // see Target
 
   std::size_t ahead_begin_ = 0, ahead_end_ = 0;  // what in ahead_ is not parsed yet
   alignas(64) std::array<std::byte, kAheadSmall> ahead_;

@@ -89,7 +89,7 @@ class FakeSend final : public FakeEnd<SendStream> {
 class FakeRecv final : public FakeEnd<RecvStream> {
  public:
   using FakeEnd::FakeEnd;
-  Result<Request*> post(void* data, std::size_t capacity) override { return add(nullptr, data, capacity, pipe_->receives); }
+  Result<Request*> post(void* data, std::size_t capacity, Reading) override { return add(nullptr, data, capacity, pipe_->receives); }
 };
 
 class FakeListener final : public Listener {

@@ -45,6 +45,22 @@ TEST_P(Requests, NoRoomClearsTheHintInRequest) {
   EXPECT_EQ(request, nullptr);
 }
 
+TEST_P(Requests, WhatTheGpuMayReadWhileItLandsIsPostedSo) {
+  make_pair();
+  std::vector<char> memory(1 << 20);
+  const auto reading_of = [&](std::size_t size, void* request) {
+    EXPECT_EQ(net->irecv(recv_comm, 1, memory.data(), size, nullptr, &request), abi::kSuccess);
+    return fake::counters().last_reading.load();
+  };
+  const bool hints = GetParam() >= 9;
+  void* const hint = reinterpret_cast<void*>(abi::kOptionalRecvCompletion);
+  if (hints) {
+    EXPECT_EQ(reading_of(memory.size(), hint), Reading::meanwhile);
+  }
+  EXPECT_EQ(reading_of(614'400, nullptr), hints ? Reading::when_done : Reading::meanwhile);
+  EXPECT_EQ(reading_of(memory.size(), nullptr), Reading::when_done);
+}
+
 TEST_P(Requests, AnUnfinishedRequestSetsDoneToZero) {
   make_pair();
   char byte = 0;

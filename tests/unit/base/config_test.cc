@@ -44,6 +44,7 @@ TEST(Config, EmptyEnvironmentGivesTheDefaults) {
 TEST(Config, ReadsEveryVariable) {
   const Config config = parsed({{"NCCL_SOCKET_IFNAME", "^docker,lo"},
                                 {"NCCL_SOCKET_FAMILY", "AF_INET6"},
+                                {"NCCL_NET_OPTIONAL_RECV_COMPLETION", "0"},
                                 {"RAILWEAVE_RAILS", "eth1,eth0"},
                                 {"RAILWEAVE_DEVICES", "rails"},
                                 {"RAILWEAVE_PORTS", "20000-20099"},
@@ -57,6 +58,7 @@ TEST(Config, ReadsEveryVariable) {
                                 {"RAILWEAVE_STATS_DIR", "/run/railweave"}});
   EXPECT_EQ(config.interfaces, "^docker,lo");
   EXPECT_EQ(config.family, AddressFamily::v6);
+  EXPECT_FALSE(config.optional_completion);
   EXPECT_EQ(config.rails, (std::vector<std::string>{"eth1", "eth0"}));
   EXPECT_EQ(config.devices, DeviceModel::rails);
   EXPECT_EQ(config.ports.first, 20000);
@@ -71,7 +73,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
             (std::vector<std::string>{
-                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "RAILWEAVE_RAILS=eth1,eth0",
+                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "NCCL_NET_OPTIONAL_RECV_COMPLETION=0", "RAILWEAVE_RAILS=eth1,eth0",
                 "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
                 "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
                 "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_SHM=on",
