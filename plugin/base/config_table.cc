@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <optional>
+#include <string>
 
 namespace railweave {
 namespace {
@@ -99,6 +102,14 @@ bool parse_shm(std::string_view text, Config& config) {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
+// As NCCL does: strtoll, and its default where that overflows.
+bool parse_optional_completion(std::string_view text, Config& config) {
+  errno = 0;
+  const long long value = std::strtoll(std::string(text).c_str(), nullptr, 0);
+  config.optional_completion = text.empty() || errno != 0 || value != 0;
+  return true;
+}
+
 constexpr Setting kSettings[] = {
     {.name = "NCCL_SOCKET_IFNAME",
      .default_meaning = "every usable interface",
@@ -118,8 +129,8 @@ constexpr Setting kSettings[] = {
      .default_meaning = "",
      .help = "NCCL's own switch. With 0 NCCL does not say which receives it reads while they land, and all of up to 614,400 "
              "bytes are received with one copy more.",
-     .form = "an integer, 0 for off",
-     .parse_text = [](std::string_view text, Config& c) { return c.optional_completion = text != "0", true; },
+     .form = "an integer as NCCL reads it; 0, and what is none, is off",
+     .parse_text = parse_optional_completion,
      .text_of = [](const Config& c) -> std::string { return c.optional_completion ? "1" : "0"; }},
     {.name = "RAILWEAVE_RAILS",
      .default_meaning = "chosen by NCCL_SOCKET_IFNAME",

@@ -52,15 +52,15 @@ LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
   if (in->bytes > 0 || (!posts && (blocked() || session_.may_write()))) write(result);
-  if (drains_) watch_draining();
+  if (drains_) look_at_draining();
   return result;
 }
 
 // Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for ever.
-void LaneDriver::watch_draining() {
+void LaneDriver::look_at_draining() {
   const TimePoint t = now();
-  if (t - watched_at_ < kDrainLook || !lane_) return;
-  watched_at_ = t;
+  if (t - looked_at_ < kDrainLook || !lane_) return;
+  looked_at_ = t;
   const wire::LaneHealth h = lane_->health();
   drains_ = h.outstanding_bytes > 0;
   const std::lock_guard lock(session_.mutex_);

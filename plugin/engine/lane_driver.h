@@ -61,7 +61,7 @@ class LaneDriver final : private wire::LaneHandler {
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
   Pass move(std::size_t budget_bytes, bool flush);
-  void watch_draining();
+  void look_at_draining();
   bool write(Pass& result);
   Status judged(Status status);
 
@@ -79,7 +79,7 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<bool> claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
   bool drains_ = false;       // payload worth watching is on its way
-  TimePoint watched_at_{};    // when it was looked at last
+  TimePoint looked_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived
   LaneStats last_stats_;      // of the closed lane
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for

@@ -131,7 +131,7 @@ namespace {
 Reading reading_of(bool hints, const void* hint, std::size_t size) {
   constexpr std::size_t kLl128StepBytes = 614'400;
   const bool hinted = reinterpret_cast<std::uintptr_t>(hint) == abi::kOptionalRecvCompletion;
-  const bool meanwhile = hints && Library::get().hints() ? hinted : size <= kLl128StepBytes;
+  const bool meanwhile = hints && Library::get().nccl_hints() ? hinted : size <= kLl128StepBytes;
   return meanwhile ? Reading::meanwhile : Reading::when_done;
 }
 

@@ -47,7 +47,7 @@ class Library {
   Context* life_context();
 
   // NCCL says in *request which receives it reads while they land, where its version can.
-  bool hints() const { return hints_; }
+  bool nccl_hints() const { return hints_; }
 
   // A copy that lives as long as the process: NCCL keeps names by pointer.
   char* keep(const std::string& text);

@@ -1,8 +1,8 @@
 // A lane that looks slow is passed over while others take what waits sooner, so it cannot show that it has become faster.
 // A probe gives it a little all the same, and measures. How often is bounded by what probes take: whoever waits for one loses
-// 3 % of the time, however slow the lane stays. A shaper's bucket can make any lane look fast for a probe: each may raise
-// the estimate only so far, and those that did come ever more rarely, since nobody knows whether they were right. Time comes in
-// as an argument.
+// a fortieth of the time, however slow the lane stays. A shaper's bucket can make any lane look fast for a probe: each may
+// change the estimate only so far, and after each that raised it a lane waits longer for its next. Time comes in as an
+// argument.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,20 @@ namespace railweave::protocol {
 
 class LaneProbe {
  public:
+  static constexpr std::uint64_t kBytes = 64 * KiB;
+  // What the lane carries.
+  struct Bounds {
+    Rate least, most;
+  };
+
   LaneProbe();
-  // The caller would pass the lane over now, with `outstanding_bytes` on it. True: not this time, the lane gets
-  // left_bytes() though they will be late. `believed`: the lane's rate.
+  // The caller would pass the lane over now, with `outstanding_bytes` on it. True: not this time, the lane gets kBytes
+  // though they will be late. REQUIRES: so many are waiting, observe() was told of `now`. `believed`: the lane's rate.
   bool begin(TimePoint now, std::uint64_t outstanding_bytes, Rate believed);
   // So many were given to the lane.
   void handed(std::uint64_t bytes);
-  // `acknowledged_bytes` ever, `outstanding_bytes` now. When that ends a probe: what to believe of the lane at least. A
-  // probe that was given too little ends without.
-  std::optional<Rate> observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes);
+  // `acknowledged_bytes` ever, `outstanding_bytes` now. When that ends a probe: its result, none if it was given too little.
+  std::optional<Bounds> observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes);
   // The lane was used enough to teach by itself: it is not passed over any more.
   void used() { next_ = {}; }
 
@@ -33,11 +38,12 @@ class LaneProbe {
  private:
   bool running_ = false;
   std::uint64_t left_ = 0;                 // to be handed
-  std::uint64_t acknowledged_ = 0, end_ = 0;  // ever; the same, when the probe ends
-  TimePoint since_{};
+  std::uint64_t acknowledged_ = 0;         // ever
+  std::uint64_t end_ = 0;                  // acknowledged when the probe ends
+  TimePoint since_{}, looked_{};           // began; was looked at last
   Rate believed_;                          // then
   TimePoint next_{};                       // set when the lane is passed over first
-  Nanos rest_;                             // from that time to the first probe
+  Nanos first_rest_;                       // from that time to the first probe; longer after each that raised its rate
 };
 
 }  // namespace railweave::protocol

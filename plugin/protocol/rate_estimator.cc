@@ -40,7 +40,7 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   const bool progress = acknowledged_bytes > std::exchange(acknowledged_, acknowledged_bytes);
   handed_ = acknowledged_bytes + outstanding_bytes;
   look_back(now);
-  if (!was_busy || paused) {
+  if (!was_busy || paused || since_ == TimePoint{}) {
     begin(now, false);
     return false;
   }
@@ -51,11 +51,13 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   if (!busy_) {
     idle_since_ = now;
     if (bytes >= kTeachingBytes) burst(seen, over);
+    begin(now, false);
     return false;
   }
   bool sampled = false;
-  if (over >= kSilence && outstanding_bytes >= kTeachingBytes) silence(seen, over);
-  else if (progress && since_acknowledgement_ && over >= kSampleMin) sampled = sample(seen, over);
+  const bool whole = progress && since_acknowledgement_;
+  if (over >= kSilence && (whole || outstanding_bytes >= kTeachingBytes)) silence(seen, over);
+  else if (whole && over >= kSampleMin) sampled = sample(seen, over);
   else if (!progress || since_acknowledgement_) return false;
   begin(now, progress);
   return sampled;
@@ -67,23 +69,22 @@ void RateEstimator::look_back(TimePoint now) {
   const Nanos over = now - window_since_;
   if (over < kWindow) return;
   const std::uint64_t bytes = acknowledged_ - acknowledged_at_window_;
-  if (known_ && bytes >= kWindowBytesMin) {
-    raise(Rate::of(double(bytes), over));
-    fastest_ = std::max(fastest_, rate_);
-  }
+  if (known_ && bytes >= kWindowBytesMin) rate_ = std::max(rate_, Rate::of(double(bytes), over));
   window_since_ = now;
   acknowledged_at_window_ = acknowledged_;
 }
 
-// Whoever looks late finds all of it through: it was busy none the less.
+// Whoever looks late finds all of it through: it was busy none the less, if it was enough to teach.
 void RateEstimator::handed(std::uint64_t bytes) {
   handed_ += bytes;
-  busy_ = handed_ - acknowledged_ >= kBusyBytes;
+  busy_ = busy_ || handed_ - acknowledged_ >= kTeachingBytes;
 }
 
 // Where there was enough to teach, the next look tells how long it took.
 void RateEstimator::drained() {
-  if (handed_ - acknowledged_ < kTeachingBytes) acknowledged_ = handed_;
+  if (handed_ - acknowledged_ >= kTeachingBytes) return;
+  acknowledged_ = handed_;
+  busy_ = false;
 }
 
 // It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no slower.
@@ -122,14 +123,16 @@ bool RateEstimator::sample(Rate seen, Nanos over) {
   return true;
 }
 
-void RateEstimator::age(TimePoint now) {
+void RateEstimator::age(TimePoint now, bool grow) {
   if (busy_ || !known_) return;
   const auto steps = (now - idle_since_) / kIdleStep;
   if (steps == 0) return;
   idle_since_ += steps * kIdleStep;
+  if (!grow) return;
   // Bursts alone set no limit: what they said may be far too much already.
   const Rate most = sampled_ > 0ns ? fastest_ : before_silence_;
-  rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps)), most.bytes_per_s));
+  const double grown = rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps));
+  rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(grown, most.bytes_per_s));
 }
 
 }  // namespace railweave::protocol

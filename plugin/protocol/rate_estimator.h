@@ -1,11 +1,12 @@
 // How fast a lane carries bytes, from what its peer's kernel acknowledged while the lane had enough outstanding.
 // Acknowledgements come in bunches, behind what the peer sends on the lane, and the one of a last small piece may wait for
 // a timer. So a sample begins and ends at an acknowledgement (as BBR's do: draft-cardwell-iccrg-bbr-congestion-control,
-// 4.1.1), and a lane with less outstanding than kTeachingBytes teaches nothing. A short burst may raise the estimate, up to
-// what was seen for longer, but never lower it. Silence lowers it and says nothing of what the lane can carry. Time comes
-// in as an argument.
+// 4.1.1), and a lane with less outstanding than kBusyBytes teaches nothing. A short burst may raise the estimate, up to what
+// samples showed, but never lower it; what was carried in a longer time may raise it further. Silence lowers it and says
+// nothing of what the lane can carry. Time comes in as an argument.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "railweave/units.h"
@@ -25,11 +26,10 @@ class RateEstimator {
   bool known() const { return known_; }
   Rate rate() const { return rate_; }
 
-  // What slowed an idle lane may be over: its estimate grows, up to the fastest that samples showed. Not for a lane that
-  // is idle because others are chosen: see LaneProbe.
-  void age(TimePoint now);
-  // The lane may carry so much at least: bursts still prove nothing beyond what samples showed.
-  void raise(Rate seen) { rate_ = std::max(rate_, seen); }
+  // What slowed an idle lane may be over: its estimate grows, up to the fastest that samples showed, if `grow`.
+  void age(TimePoint now, bool grow);
+  // The lane carries so much, however that was found. Bursts still prove nothing beyond what samples showed.
+  void bound(Rate least, Rate most) { rate_ = std::clamp(rate_, least, most); }
 
  private:
   void begin(TimePoint now, bool at_acknowledgement);

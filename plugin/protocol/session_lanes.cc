@@ -46,8 +46,9 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live) return;
   if (lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->probe.used();
-  if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->estimator.raise(*seen);
-  if (!lane->probe.passed_over()) lane->estimator.age(now);
+  if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes))
+    lane->estimator.bound(seen->least, seen->most);
+  lane->estimator.age(now, !lane->probe.passed_over());  // idle because others are chosen: a probe will tell
   lane->reported_at = now;
   lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes};
 }

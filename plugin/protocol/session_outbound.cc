@@ -157,7 +157,9 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
     const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
     const bool chosen = probing || finishes_in_time(lane.view, instead, likely, waiting_bytes_);
-    if (!chosen && !lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate)) break;
+    if (!chosen && (waiting_bytes_ < LaneProbe::kBytes ||  // or nobody need have reported just now
+                    !lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate)))
+      break;
     SendStream::Segment segment = s->cut(bytes);
     frames[n] = {segment.header, segment.payload};
     ++s->ledger_frames;

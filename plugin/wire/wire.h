@@ -73,7 +73,8 @@ class Lane {
   virtual ~Lane() = default;  // closes at once; the peer sees the end of the lane
 
   virtual Placement placement() const = 0;
-  // Moves at most about `budget_bytes`; bytes read go into targets in ascending order. Errors end reading for good:
+  // Moves at most about `budget_bytes`; what is read into a watched target
+  // becomes visible in ascending order. Errors end reading for good:
   // Code::remote (the peer's end closed or reset it; only after everything it had sent), Code::system, or what the
   // handler returned. Not blocked: call again without waiting for the descriptor, the lane may hold bytes itself.
   virtual Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) = 0;

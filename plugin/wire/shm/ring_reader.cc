@@ -117,7 +117,7 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
   if (place_) {
     const TimePoint begin = now();
     RW_ASSIGN_OR_RETURN(n, watched_ ? fetch_watched(slot, n) : fetch(slot, place_, n));
-    choice_.sample(true, n, now() - begin);
+    if (!watched_) choice_.sample(true, n, now() - begin);
     tell_fetching();
     waiting = n == 0;
     if (waiting) return Status();
@@ -153,7 +153,6 @@ Result<std::size_t> RingReader::fetch(std::atomic<std::uint64_t>& slot, std::byt
 
 // The kernel's copy may become visible in any order.
 Result<std::size_t> RingReader::fetch_watched(std::atomic<std::uint64_t>& slot, std::size_t bytes) {
-  apart_.resize(kApartBytes);
   RW_ASSIGN_OR_RETURN(const std::size_t n, fetch(slot, apart_.data(), std::min(bytes, kApartBytes)));
   ascending_copy(place_, apart_.data(), n);
   return n;

@@ -1,12 +1,11 @@
 // The receiving half of a ShmLane: takes records from the ring, and payload from there or from the peer's memory,
-// straight to the place that the session names.
+// to the place that the session names: straight, unless somebody watches it (see Target).
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "wire/shm/copy_choice.h"
 #include "wire/shm/layout.h"
@@ -35,7 +34,7 @@ class RingReader {
 
  private:
   static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
-  static constexpr std::size_t kApartBytes = 64 * KiB;
+  static constexpr std::size_t kApartBytes = 16 * KiB;
   static constexpr std::size_t kTellBytes = 16 * KiB;  // consumed before the writer is told, inside one read()
   static constexpr int kMovesMax = 4;                  // of one payload in one call: withdrawn, gone
 
@@ -71,7 +70,7 @@ class RingReader {
   std::byte* place_ = nullptr;  // of its next byte; null: thrown away
   std::size_t size_ = 0, rest_ = 0;
   bool watched_ = false;        // see Target
-  std::vector<std::byte> apart_;  // what is watched is fetched there first; made when there is such
+  alignas(64) std::array<std::byte, kApartBytes> apart_;  // what is watched is fetched there first
   std::uint64_t fetched_ = 0;  // offers done with, ever
   std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0, payload_bytes_ = 0, frames_ = 0;
 };

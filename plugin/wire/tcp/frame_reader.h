@@ -1,4 +1,4 @@
-// The receiving half of a TcpLane: header, then payload straight to its place, with few system calls.
+// The receiving half of a TcpLane: header, then payload to its place, with few system calls.
 //
 // Each recvmsg offers the rest of the payload's place and, behind it, a read-ahead buffer, so that one call ends a
 // frame and brings the next header. How much read-ahead depends on what the lane carries: behind large payload a little

@@ -73,8 +73,9 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
             (std::vector<std::string>{
-                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "NCCL_NET_OPTIONAL_RECV_COMPLETION=0", "RAILWEAVE_RAILS=eth1,eth0",
-                "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
+                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6",
+                "NCCL_NET_OPTIONAL_RECV_COMPLETION=0", "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails",
+                "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
                 "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
                 "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_SHM=on",
                 "RAILWEAVE_STATS_DIR=/run/railweave"}));
@@ -82,6 +83,13 @@ TEST(Config, ReadsEveryVariable) {
 
 TEST(Config, NoStatsDirectory) {
   EXPECT_EQ(parsed({{"RAILWEAVE_STATS_DIR", ""}}).overrides(), std::vector<std::string>{"RAILWEAVE_STATS_DIR="});
+}
+
+TEST(Config, ReadsNcclsSwitchAsNcclDoes) {
+  for (const char* value : {"0", "off", "false", "00", "0x0"})
+    EXPECT_FALSE(parsed({{"NCCL_NET_OPTIONAL_RECV_COMPLETION", value}}).optional_completion) << value;
+  for (const char* value : {"", "1", "-1", "0x10", "99999999999999999999"})
+    EXPECT_TRUE(parsed({{"NCCL_NET_OPTIONAL_RECV_COMPLETION", value}}).optional_completion) << value;
 }
 
 TEST(Config, RejectsIllFormedValues) {

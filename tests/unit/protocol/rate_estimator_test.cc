@@ -25,7 +25,7 @@ struct Carrier {
   void idle(Nanos for_so_long, Nanos step = 1ms) {
     for (Nanos t{0}; t < for_so_long; t += step) {
       estimator.observe(now, std::uint64_t(acknowledged), 0);
-      estimator.age(now);
+      estimator.age(now, true);
       now += step;
     }
   }
@@ -157,6 +157,44 @@ TEST(RateEstimator, drained__small_messages_one_after_the_other_are_no_burst) {
   EXPECT_TRUE(estimator.known()) << "that was enough at once";
 }
 
+// Nobody looks while less than 32 KiB are outstanding.
+TEST(RateEstimator, drained__nor_are_middling_ones) {
+  for (const bool looked_at_between : {false, true}) {
+    RateEstimator estimator;
+    TimePoint now{1s};
+    std::uint64_t acknowledged = 0;
+    if (looked_at_between) estimator.observe(now, 0, 0);
+    for (int i = 0; i < 1000; ++i) {
+      estimator.handed(16'448);
+      if (looked_at_between && i % 10 == 0) estimator.observe(now, acknowledged, 16'448);
+      acknowledged += 16'448;
+      estimator.drained();
+      now += 1ms;
+    }
+    estimator.observe(now, acknowledged, 0);
+    EXPECT_FALSE(estimator.known()) << estimator.rate().bytes_per_s;
+  }
+}
+
+TEST(RateEstimator, handed__a_lane_that_nobody_looked_at_before_teaches_nothing_of_the_time_before) {
+  RateEstimator estimator;
+  estimator.handed(64 * KiB);
+  estimator.observe(TimePoint{24h}, 64 * KiB, 0);
+  EXPECT_FALSE(estimator.known()) << estimator.rate().bytes_per_s;
+}
+
+TEST(RateEstimator, age__not_of_a_lane_that_is_idle_because_others_are_chosen) {
+  Carrier lane;
+  lane.busy(kGigabit, 100ms);
+  lane.busy(Rate::from_megabits(10), 200ms);
+  lane.idle(1ms);
+  const Rate slow = lane.estimator.rate();
+  lane.estimator.age(lane.now + 10s, false);
+  EXPECT_EQ(lane.estimator.rate(), slow);
+  lane.estimator.age(lane.now + 10s, true);
+  EXPECT_EQ(lane.estimator.rate(), slow) << "that time is over";
+}
+
 TEST(RateEstimator, observe__small_bursts_never_lower_the_estimate) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);
@@ -235,7 +273,7 @@ TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
       lane.acknowledged += 32 * KiB;
       lane.now += 1ms;
       lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
-      lane.estimator.age(lane.now);
+      lane.estimator.age(lane.now, true);
     }
     EXPECT_GT(lane.estimator.rate().megabits(), 5'000) << heard_before;
   }

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/wire/counting_handler.h"
@@ -54,6 +57,35 @@ TEST_F(TcpLaneTest, a_small_frame_costs_one_call_at_each_end) {
   EXPECT_EQ(near->stats().write_calls, 10u);
   EXPECT_EQ(far->stats().read_calls, 10u);
 }
+
+// The kernel's copy into memory that is not there is an error, ours a signal.
+class HalfOfMemory : public TcpLaneTest {
+ protected:
+  enum class End { read, failed, faulted };
+
+  End read_there(bool watched) {
+    constexpr std::size_t kBytes = 64 * KiB;
+    void* const half = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(half, MAP_FAILED);
+    // What came together with the header is in the read-ahead.
+    EXPECT_EQ(::mprotect(static_cast<std::byte*>(half) + kBytes / 2, kBytes / 2, PROT_NONE), 0);
+    out.to_send = {kBytes};
+    write_all();
+    in.answer = Target{{static_cast<std::byte*>(half), kBytes}, watched};
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGSEGV, [](int) { ::_exit(int(End::faulted)); });
+      ::_exit(int(read_until(1).ok() ? End::read : End::failed));
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
+    ::munmap(half, kBytes);
+    return End(WEXITSTATUS(status));
+  }
+};
+
+TEST_F(HalfOfMemory, the_kernel_writes_to_a_target) { EXPECT_EQ(read_there(false), End::failed); }
+TEST_F(HalfOfMemory, the_kernel_never_writes_to_what_is_watched) { EXPECT_EQ(read_there(true), End::faulted); }
 
 TEST_F(TcpLaneTest, many_small_frames_share_calls) {
   out.to_send.assign(160, 16);
