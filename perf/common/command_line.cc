@@ -1,5 +1,6 @@
 #include "common/command_line.h"
 
+#include <errno.h>
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,13 @@ std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv) {
     say(stderr, "{}\n", error.what());
     return 2;
   }
+}
+
+std::optional<int> parse_command_line(const std::string& about, const std::function<void(CLI::App&)>& add_options,
+                                      int argc, char** argv) {
+  CLI::App app{about, ::program_invocation_short_name};
+  add_options(app);
+  return parse_command_line(app, argc, argv);
 }
 
 Status check_not_beside(std::string_view flag, std::span<const std::string_view> excluded,

@@ -1,6 +1,7 @@
 // Command lines: how a program ends because of one, and what CLI11 cannot check.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +19,10 @@ namespace railweave::perf {
 // Nothing: go on. Else what main() returns: 0 after --help (1 when it could not be written), 2 for a line that means
 // nothing, said in one line on stderr.
 std::optional<int> parse_command_line(CLI::App& app, int argc, char** argv);
+
+// The same for the options that `add_options` adds. --help begins with `about`.
+std::optional<int> parse_command_line(const std::string& about, const std::function<void(CLI::App&)>& add_options,
+                                      int argc, char** argv);
 
 // The value of `result`, or its error, said of `option`.
 template <class Value>

@@ -1,10 +1,6 @@
 // main() of a program of two ranks.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
-#include <errno.h>
-
 #include <exception>
 #include <span>
 #include <string>
@@ -33,10 +29,9 @@ template <class Options>
 int run_program(int argc, char** argv, const std::string& about, void (*add_options)(CLI::App&, Options&),
                 Status (*run)(Rendezvous&, const Options&, const std::vector<std::string>& command)) {
   occupy_standard_streams();
-  CLI::App app{about, ::program_invocation_short_name};
   Options options;
-  add_options(app, options);
-  if (const auto exit_status = parse_command_line(app, argc, argv)) return *exit_status;
+  const auto add = [&](CLI::App& app) { add_options(app, options); };
+  if (const auto exit_status = parse_command_line(about, add, argc, argv)) return *exit_status;
   if (const Status status = check_request(options, argc, argv); !status.ok()) {
     say(stderr, "{}\n", status.message());
     return 2;

@@ -29,7 +29,8 @@ that before they time (net_perf and raw_tcp do, by --warmup)."""
 def _add_run(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("run", help="make a lab, run CMD in every host", description=_RUN_ABOUT,
                                  formatter_class=argparse.RawDescriptionHelpFormatter,
-                                 usage="perf/lab run [options] -- CMD ...")
+                                 usage="perf/lab run [options] -- CMD ...",
+                                 epilog="For example: perf/lab run --rate 2gbit,1gbit -- build/release/bin/net_perf --size 1M")
     add = parser.add_argument
     add("--hosts", type=int, default=2, help="number of hosts (2)")
     add("--nics", default="2", metavar="N[,N...]", help="NICs per host, one number or one per host: 2,4 (2)")

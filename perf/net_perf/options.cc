@@ -72,6 +72,7 @@ void add_options(CLI::App& app, Options& options) {
   add_plugin_options(app, options);
   add_message_options(app, options);
   add_load_options(app, options);
+  app.footer("For example: net_perf --local --size 1M --inflight 4    (two processes of this machine)");
 }
 
 Status Options::resolve() {

@@ -1,0 +1,2 @@
+// CMake precompiles headers only for targets, and targets have sources.
+int main() {}
