@@ -32,14 +32,16 @@ class Running:
     def gone(self) -> bool:
         return not namespaces(self.name) and not state_file(self.name).exists() and not any(alive(pid) for pid in self.pids)
 
-    def end(self) -> int:
-        self.process.communicate(timeout=20)
-        return self.process.returncode
+    def end(self) -> tuple[int, str]:
+        """Its exit status, and what it said."""
+        _, said = self.process.communicate(timeout=20)
+        return self.process.returncode, said
 
 
 class Teardown(unittest.TestCase):
     def check(self, running: Running, status: int) -> None:
-        self.assertEqual(running.end(), status)
+        found, said = running.end()
+        self.assertEqual(found, status, said)
         self.assertTrue(running.gone(), f"{namespaces(running.name)} {[pid for pid in running.pids if alive(pid)]}")
 
     def test_ctrl_c(self) -> None:
