@@ -74,22 +74,18 @@ std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
   return group_;
 }
 
-Launches::Launch RailweaveBackend::launch_of(c10::intrusive_ptr<RailweaveWork> work,
-                                             std::shared_ptr<collectives::Group> group, Submission::Calls calls) {
+// REQUIRES: order_ is held.
+void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
+                              const std::shared_ptr<collectives::Group>& group) {
+  std::vector<MarkPtr> ready = work->fetch();
   const auto place = unfinished_->add(work);
-  auto over = [place, unfinished = unfinished_, error = error_](const Status& status) {
+  work->begin([place, unfinished = unfinished_, error = error_](const Status& status) {
     auto none = c10d::ErrorType::SUCCESS;
     if (!status.ok()) error->compare_exchange_strong(none, kind_of(status.code()));
     unfinished->remove(place);
-  };
-  return [work = std::move(work), group = std::move(group), calls = std::move(calls), over](const Status& status) {
-    std::vector<collectives::WorkPtr> parts;
-    if (status.ok())
-      for (const auto& call : calls) parts.push_back(call(*group));
-    else if (status.code() == Code::system)
-      group->abort(c10::str(work->description(), ": ", status.message()));  // the others wait for it
-    work->start(std::move(parts), over, status);
-  };
+  });
+  for (MarkPtr& mark : ready)
+    launches_.add(std::move(mark), [work, group](const Status& status) { work->launch(*group, status); });
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
@@ -108,10 +104,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     outline.timeout = patience;
     outline.deadline = deadline;
     outline.profile_title = profile_title(options_->backend, outline.title);
-    auto calls = submission.take_calls();
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
-    MarkPtr fetched = work->fetch();
-    launches_.add(std::move(fetched), launch_of(work, group, std::move(calls)));
+    launch(work, group);
   }
   if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.title());
   const std::lock_guard lock(coalescing_mutex_);

@@ -92,9 +92,7 @@ class RailweaveBackend final : public c10d::Backend {
 
  private:
   std::shared_ptr<collectives::Group> group() const;
-  // Told whether to; on whichever thread it is its turn.
-  Launches::Launch launch_of(c10::intrusive_ptr<RailweaveWork> work, std::shared_ptr<collectives::Group> group,
-                             Submission::Calls calls);
+  void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group);
   WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
   WorkPtr receive(Tensors& tensors, int from, int tag, const char* title, c10d::OpType type);
   void check_root(std::int64_t root, const char* operation) const;

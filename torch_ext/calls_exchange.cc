@@ -1,40 +1,39 @@
-// Operations between each two ranks: of any dtype, as bytes.
+// Operations between each two ranks: of any dtype.
 #include "torch_ext/backend.h"
 
 namespace railweave::torch_ext {
 namespace {
 
 using c10d::OpType;
-using collectives::DataType;
 using collectives::Group;
 
-// Bytes for each rank: of `splits` rows of the tensor, or equal parts where there are none.
+// Counts (see moved()) for each rank: of `splits` rows of the tensor, or equal parts where there are none.
 std::vector<std::size_t> parts_of(const at::Tensor& tensor, const std::vector<int64_t>& splits, int ranks,
                                   const char* operation) {
   const std::int64_t rows = tensor.dim() == 0 ? 1 : tensor.size(0);
   if (splits.empty()) {
     TORCH_CHECK(rows % ranks == 0, operation, ": Tensor's dim 0 does not divide equally across group size: ", rows,
                 " rows for ", ranks);
-    return std::vector<std::size_t>(std::size_t(ranks), tensor.nbytes() / std::size_t(ranks));
+    return std::vector<std::size_t>(std::size_t(ranks), moved(tensor).count / std::size_t(ranks));
   }
   TORCH_CHECK(std::int64_t(splits.size()) == ranks, operation,
               ": Number of tensor splits not equal to group size: ", splits.size(), ", ", ranks);
-  std::vector<std::size_t> bytes;
+  std::vector<std::size_t> counts;
   std::int64_t sum = 0;
   for (const std::int64_t split : splits) {
     TORCH_CHECK(split >= 0, operation, ": a split is negative: ", split);
     sum += split;
-    bytes.push_back(rows == 0 ? 0 : tensor.nbytes() / std::size_t(rows) * std::size_t(split));
+    counts.push_back(rows == 0 ? 0 : moved(tensor).count / std::size_t(rows) * std::size_t(split));
   }
   TORCH_CHECK(sum == rows, operation, ": Split sizes doesn't match total dim 0 size: ", sum, " and ", rows);
-  return bytes;
+  return counts;
 }
 
 // What a rank sends itself it receives; the others cannot know better.
 void check_own_part(const std::vector<std::size_t>& sent, const std::vector<std::size_t>& received, int rank,
                     const char* operation) {
   const std::size_t to = sent[std::size_t(rank)], from = received[std::size_t(rank)];
-  TORCH_CHECK(to == from, operation, ": rank ", rank, " sends ", to, " bytes to itself and receives ", from);
+  TORCH_CHECK(to == from, operation, ": rank ", rank, " sends ", to, " elements to itself and receives ", from);
 }
 
 void check_rank(int rank, int ranks, const char* operation) {
@@ -67,11 +66,11 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
   void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
+  const collectives::DataType type = moved(input).type;
   if (equal) {
-    submission.call(
-        [=, bytes = sent.front()](Group& group) { return group.all_to_all(from, to, bytes, DataType::uint8); });
+    submission.call([=, count = sent.front()](Group& group) { return group.all_to_all(from, to, count, type); });
   } else {
-    submission.call([=](Group& group) { return group.all_to_all_v(from, to, sent, received, DataType::uint8); });
+    submission.call([=](Group& group) { return group.all_to_all_v(from, to, sent, received, type); });
   }
   return submit(std::move(submission), options.timeout);
 }
@@ -85,13 +84,14 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& 
   check_tensors(inputs, submission.title());
   check_tensors(outputs, submission.title());
   check_same_dtype(inputs.front(), outputs.front(), submission.title());
-  check_own_part(bytes_of(inputs), bytes_of(outputs), rank_, submission.title());
+  const auto sent = moved_counts(inputs), received = moved_counts(outputs);
+  check_own_part(sent, received, rank_, submission.title());
   const void* const from = submission.read(at::TensorList(inputs));
   void* const to = submission.write(at::TensorList(outputs));
   submission.inputs(inputs);
   submission.results(outputs);
-  submission.call([=, sent = bytes_of(inputs), received = bytes_of(outputs)](Group& group) {
-    return group.all_to_all_v(from, to, sent, received, DataType::uint8);
+  submission.call([=, type = moved(inputs.front()).type](Group& group) {
+    return group.all_to_all_v(from, to, sent, received, type);
   });
   return submit(std::move(submission), options.timeout);
 }

@@ -1,11 +1,10 @@
-// Operations that move elements from or to one rank, or to all: of any dtype, as bytes.
+// Operations that move elements from or to one rank, or to all: of any dtype.
 #include "torch_ext/backend.h"
 
 namespace railweave::torch_ext {
 namespace {
 
 using c10d::OpType;
-using collectives::DataType;
 using collectives::Group;
 
 void add_all_gather(Submission& submission, const at::Tensor& output, const at::Tensor& input, int ranks) {
@@ -16,12 +15,22 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
               ": output tensor size must be equal to world_size times "
               "input tensor size: ",
               output.numel(), " elements for ", ranks, " inputs of ", input.numel());
-  const void* const from = submission.read(input);
-  void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
-  submission.call(
-      [=, bytes = input.nbytes()](Group& group) { return group.all_gather(from, to, bytes, DataType::uint8); });
+  const auto add = [&](const void* from, void* to, const Moved& m) {
+    submission.call([=](Group& group) { return group.all_gather(from, to, m.count, m.type); });
+  };
+  const auto slices = submission.slices(output, ranks);
+  if (slices.size() == 1) {
+    const void* const from = submission.read(input);
+    return add(from, submission.write(output), moved(input));
+  }
+  const at::Tensor from = submission.row_to_read(input), to = submission.row_to_write(output);
+  for (const auto& [begin, length] : slices) {
+    const at::Tensor piece = from.narrow(0, begin, length);
+    const void* const data = submission.read(piece);
+    add(data, submission.write(at::TensorList(slice_of_each(to, ranks, begin, length))), moved(piece));
+  }
 }
 
 void add_all_gather(Submission& submission, const Tensors& outputs, const at::Tensor& input, int rank, int ranks) {
@@ -36,8 +45,9 @@ void add_all_gather(Submission& submission, const Tensors& outputs, const at::Te
   void* const to = submission.write(at::TensorList(outputs));
   submission.input(input);
   submission.results(outputs);
-  submission.call(
-      [=, bytes = bytes_of(outputs)](Group& group) { return group.all_gather_v(from, to, bytes, DataType::uint8); });
+  submission.call([=, type = moved(input).type, counts = moved_counts(outputs)](Group& group) {
+    return group.all_gather_v(from, to, counts, type);
+  });
 }
 
 void check_alike(const Tensors& tensors, const at::Tensor& one, const char* operation) {
@@ -55,12 +65,14 @@ RailweaveBackend::WorkPtr RailweaveBackend::broadcast(Tensors& tensors, const c1
   Submission submission(OpType::BROADCAST, "railweave:broadcast");
   const at::Tensor& tensor = only(tensors, submission.title());
   check_root(options.rootRank, submission.title());
-  void* const data = submission.change(tensor);
   submission.input(tensor);
   submission.result(tensor);
-  submission.call([=, bytes = tensor.nbytes(), root = int(options.rootRank)](Group& group) {
-    return group.broadcast(data, data, bytes, DataType::uint8, root);
-  });
+  for (const at::Tensor& piece : submission.pieces_to_change(tensor)) {
+    void* const data = submission.change(piece);
+    submission.call([=, m = moved(piece), root = int(options.rootRank)](Group& group) {
+      return group.broadcast(data, data, m.count, m.type, root);
+    });
+  }
   return submit(std::move(submission), options.timeout);
 }
 
@@ -125,8 +137,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::gather(Lists& outputs, Tensors& inpu
   } else {
     TORCH_CHECK(outputs.empty(), submission.title(), ": requires empty output on non-root");
   }
-  submission.call([=, bytes = input.nbytes(), root = int(options.rootRank)](Group& group) {
-    return group.gather(from, to, bytes, DataType::uint8, root);
+  submission.call([=, m = moved(input), root = int(options.rootRank)](Group& group) {
+    return group.gather(from, to, m.count, m.type, root);
   });
   return submit(std::move(submission), options.timeout);
 }
@@ -148,8 +160,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::scatter(Tensors& outputs, Lists& inp
   }
   void* const to = submission.write(output);
   submission.result(output);
-  submission.call([=, bytes = output.nbytes(), root = int(options.rootRank)](Group& group) {
-    return group.scatter(from, to, bytes, DataType::uint8, root);
+  submission.call([=, m = moved(output), root = int(options.rootRank)](Group& group) {
+    return group.scatter(from, to, m.count, m.type, root);
   });
   return submit(std::move(submission), options.timeout);
 }

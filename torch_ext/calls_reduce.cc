@@ -12,12 +12,14 @@ using collectives::Group;
 // Adds one all_reduce of `tensor` in place.
 void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d::ReduceOp& op) {
   const TensorReduction how = reduction_of(op, tensor, submission.title());
-  void* const data = submission.change(tensor);
   submission.input(tensor);
   submission.result(tensor);
-  submission.call([=, count = std::size_t(tensor.numel())](Group& group) {
-    return group.all_reduce(data, data, count, how.type, how.reduction, {}, how.factor);
-  });
+  for (const at::Tensor& piece : submission.pieces_to_change(tensor)) {
+    void* const data = submission.change(piece);
+    submission.call([=, count = std::size_t(piece.numel())](Group& group) {
+      return group.all_reduce(data, data, count, how.type, how.reduction, {}, how.factor);
+    });
+  }
 }
 
 void add_reduce_scatter(Submission& submission, const at::Tensor& output, const at::Tensor& input,
@@ -28,13 +30,23 @@ void add_reduce_scatter(Submission& submission, const at::Tensor& output, const 
   TORCH_CHECK(input.numel() == output.numel() * ranks, submission.title(), ": input tensor must have ", ranks,
               " times the elements of the output, ", output.numel(), "; it has ", input.numel());
   const TensorReduction how = reduction_of(op, input, submission.title());
-  const void* const from = submission.read(input);
-  void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
-  submission.call([=, count = std::size_t(output.numel())](Group& group) {
-    return group.reduce_scatter(from, to, count, how.type, how.reduction, {}, how.factor);
-  });
+  const auto add = [&](const void* from, void* to, std::int64_t count) {
+    submission.call([=](Group& group) {
+      return group.reduce_scatter(from, to, std::size_t(count), how.type, how.reduction, {}, how.factor);
+    });
+  };
+  const auto slices = submission.slices(input, ranks);
+  if (slices.size() == 1) {
+    const void* const from = submission.read(input);
+    return add(from, submission.write(output), output.numel());
+  }
+  const at::Tensor from = submission.row_to_read(input), to = submission.row_to_write(output);
+  for (const auto& [begin, length] : slices) {
+    const void* const pieces = submission.read(at::TensorList(slice_of_each(from, ranks, begin, length)));
+    add(pieces, submission.write(to.narrow(0, begin, length)), length);
+  }
 }
 
 }  // namespace

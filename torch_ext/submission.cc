@@ -4,6 +4,8 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 namespace railweave::torch_ext {
 namespace {
 
@@ -20,6 +22,9 @@ void check_writable(const at::Tensor& tensor, const char* operation) {
 }
 
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
+
+// Start, unmeasured: no GPU was had. Of the larger side of an operation.
+constexpr std::int64_t kChunkBytes = 8 << 20;
 
 }  // namespace
 
@@ -49,7 +54,7 @@ at::Tensor Submission::room(std::int64_t elements, const at::Tensor& like) {
 at::Tensor Submission::fetched(const at::Tensor& tensor) {
   if (!staged(tensor)) return made_plain(tensor);
   const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
-  outline_.before.emplace_back(host, made_plain(tensor));
+  chunk_.before.emplace_back(host, made_plain(tensor));
   return host;
 }
 
@@ -59,7 +64,7 @@ void* Submission::write(const at::Tensor& tensor) {
   check_writable(tensor, title());
   if (!staged(tensor) && plain(tensor)) return kept(tensor);
   const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
-  outline_.copies.emplace_back(tensor, host);
+  chunk_.after.emplace_back(tensor, host);
   return kept(host);
 }
 
@@ -67,7 +72,7 @@ void* Submission::change(const at::Tensor& tensor) {
   check_writable(tensor, title());
   if (!staged(tensor) && plain(tensor)) return kept(tensor);
   const at::Tensor copy = fetched(tensor);
-  outline_.copies.emplace_back(tensor, copy);
+  chunk_.after.emplace_back(tensor, copy);
   return kept(copy);
 }
 
@@ -76,7 +81,7 @@ const void* Submission::read(at::TensorList tensors) {
   const at::NoGradGuard no_grad;
   return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
     if (staged(tensor)) {
-      outline_.before.emplace_back(piece, made_plain(tensor));
+      chunk_.before.emplace_back(piece, made_plain(tensor));
     } else {
       piece.copy_(tensor);
     }
@@ -88,7 +93,7 @@ void* Submission::write(at::TensorList tensors) {
   return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
     check_writable(tensor, title());
     static_cast<void>(staged(tensor));  // where the others are
-    outline_.copies.emplace_back(tensor, piece);
+    chunk_.after.emplace_back(tensor, piece);
   });
 }
 
@@ -103,6 +108,54 @@ void* Submission::in_pieces(at::TensorList tensors,
     from += tensor.numel();
   }
   return kept(whole);
+}
+
+std::vector<Submission::Slice> Submission::slices(const at::Tensor& whole, std::int64_t parts) {
+  const std::int64_t elements = whole.numel() / parts;
+  std::int64_t most = elements;
+  if (staged(whole)) most = std::max<std::int64_t>(1, kChunkBytes / (whole.element_size() * parts));
+  std::vector<Slice> slices;
+  for (std::int64_t from = 0; from < elements; from += most) slices.push_back({from, std::min(most, elements - from)});
+  if (slices.empty()) slices.push_back({0, 0});
+  return slices;
+}
+
+at::Tensor Submission::row_to_read(const at::Tensor& tensor) {
+  const at::NoGradGuard no_grad;
+  return made_plain(tensor).view({-1});
+}
+
+at::Tensor Submission::row_to_write(const at::Tensor& tensor) {
+  const at::NoGradGuard no_grad;
+  if (plain(tensor)) return tensor.view({-1});
+  check_writable(tensor, title());
+  const at::Tensor row = at::empty({tensor.numel()}, tensor.options());
+  outline_.last.emplace_back(tensor, row.view(tensor.sizes()));
+  return row;
+}
+
+at::Tensor Submission::row_to_change(const at::Tensor& tensor) {
+  const at::NoGradGuard no_grad;
+  if (plain(tensor)) return tensor.view({-1});
+  check_writable(tensor, title());
+  const at::Tensor row = made_plain(tensor).view({-1});
+  outline_.last.emplace_back(tensor, row.view(tensor.sizes()));
+  return row;
+}
+
+Tensors Submission::pieces_to_change(const at::Tensor& tensor) {
+  const auto cuts = slices(tensor, 1);
+  if (cuts.size() == 1) return {tensor};
+  const at::Tensor row = row_to_change(tensor);
+  Tensors pieces;
+  for (const auto& [from, length] : cuts) pieces.push_back(row.narrow(0, from, length));
+  return pieces;
+}
+
+void Submission::call(std::function<collectives::WorkPtr(collectives::Group&)> call) {
+  chunk_.call = std::move(call);
+  outline_.chunks.push_back(std::move(chunk_));
+  chunk_ = {};
 }
 
 }  // namespace railweave::torch_ext

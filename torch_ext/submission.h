@@ -12,7 +12,10 @@ namespace railweave::torch_ext {
 
 class Submission {
  public:
-  using Calls = std::vector<std::function<collectives::WorkPtr(collectives::Group&)>>;
+  // Of each of several equal parts of a tensor, in elements.
+  struct Slice {
+    std::int64_t from, length;
+  };
 
   Submission(c10d::OpType type, const char* title) { outline_.type = type, outline_.title = title; }
 
@@ -25,6 +28,16 @@ class Submission {
   const void* read(at::TensorList tensors);
   void* write(at::TensorList tensors);
 
+  // How each of the `parts` equal parts of `whole` is cut into chunks: not, unless a device's copies of one chunk can go
+  // beside another on the wire. A function of the size, so the same on every rank.
+  std::vector<Slice> slices(const at::Tensor& whole, std::int64_t parts);
+  // The elements in a row, to be sliced: of what is read, what is written, what is both.
+  static at::Tensor row_to_read(const at::Tensor& tensor);
+  at::Tensor row_to_write(const at::Tensor& tensor);
+  at::Tensor row_to_change(const at::Tensor& tensor);
+  // The tensor itself, or its slices.
+  Tensors pieces_to_change(const at::Tensor& tensor);
+
   void input(const at::Tensor& tensor) { outline_.inputs.push_back(tensor); }
   void inputs(at::TensorList tensors) { outline_.inputs.insert(outline_.inputs.end(), tensors.begin(), tensors.end()); }
   void result(const at::Tensor& tensor) { outline_.results.push_back(tensor); }
@@ -34,12 +47,12 @@ class Submission {
   void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
   void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
 
-  // What is to be asked of the group, in order. Called once the Work is made, never when it is not.
-  void call(std::function<collectives::WorkPtr(collectives::Group&)> call) { calls_.push_back(std::move(call)); }
+  // What is to be asked of the group with the memory that was got since the last call: a chunk. Called once the Work is
+  // made, never when it is not.
+  void call(std::function<collectives::WorkPtr(collectives::Group&)> call);
 
   Outline& outline() { return outline_; }
   const char* title() const { return outline_.title; }
-  Calls take_calls() { return std::move(calls_); }
 
  private:
   void* kept(const at::Tensor& tensor);
@@ -50,8 +63,8 @@ class Submission {
                   const std::function<void(const at::Tensor& piece, const at::Tensor& tensor)>& each);
 
   Outline outline_;
+  Chunk chunk_;  // not called yet
   std::optional<at::Device> place_;
-  Calls calls_;
 };
 
 }  // namespace railweave::torch_ext

@@ -135,10 +135,22 @@ std::optional<at::Tensor> joined(at::TensorList tensors) {
   return first.as_strided({elements}, {1});
 }
 
-std::vector<std::size_t> bytes_of(at::TensorList tensors) {
-  std::vector<std::size_t> bytes;
-  for (const at::Tensor& tensor : tensors) bytes.push_back(tensor.nbytes());
-  return bytes;
+Tensors slice_of_each(const at::Tensor& row, std::int64_t parts, std::int64_t from, std::int64_t length) {
+  Tensors slices;
+  for (std::int64_t part = 0; part < parts; ++part)
+    slices.push_back(row.narrow(0, part * (row.numel() / parts) + from, length));
+  return slices;
+}
+
+Moved moved(const at::Tensor& tensor) {
+  const DataType type = data_type_of(tensor.scalar_type()).value_or(DataType::uint8);
+  return {type, tensor.nbytes() / collectives::size_bytes(type)};
+}
+
+std::vector<std::size_t> moved_counts(at::TensorList tensors) {
+  std::vector<std::size_t> counts;
+  for (const at::Tensor& tensor : tensors) counts.push_back(moved(tensor).count);
+  return counts;
 }
 
 }  // namespace railweave::torch_ext

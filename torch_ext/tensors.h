@@ -37,7 +37,17 @@ void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const char* oper
 // One tensor over the memory of all, where they are chunks of one storage that follow one another (FSDP1 on the CPU).
 std::optional<at::Tensor> joined(at::TensorList tensors);
 
-// Bytes of each.
-std::vector<std::size_t> bytes_of(at::TensorList tensors);
+// The same slice of each of the `parts` equal parts of a row of elements.
+Tensors slice_of_each(const at::Tensor& row, std::int64_t parts, std::int64_t from, std::int64_t length);
+
+// What is only moved, to the group: elements of the tensor's own type, so that ranks whose types differ find out; bytes where
+// the group has no such type.
+struct Moved {
+  collectives::DataType type;
+  std::size_t count;
+};
+Moved moved(const at::Tensor& tensor);
+// The counts of each, in a list of one dtype.
+std::vector<std::size_t> moved_counts(at::TensorList tensors);
 
 }  // namespace railweave::torch_ext

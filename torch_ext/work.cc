@@ -28,6 +28,8 @@ RailweaveWork::RailweaveWork(Outline outline)
     : c10d::Work(outline.rank, outline.type, outline.profile_title ? outline.profile_title->c_str() : outline.title,
                  outline.inputs),
       outline_(std::move(outline)),
+      parts_(outline_.chunks.size()),
+      unfinished_(outline_.chunks.size() + outline_.after.size() + 1),
       future_(new_future(outline_.results)) {
   for (const at::Tensor& tensor : outline_.inputs) input_bytes_ += tensor.nbytes();
   if (!outline_.inputs.empty()) input_type_ = c10::str(" of ", outline_.inputs.front().dtype().name());
@@ -39,76 +41,92 @@ RailweaveWork::~RailweaveWork() {
   parts_.clear();
 }
 
-MarkPtr RailweaveWork::fetch() {
-  if (outline_.device == nullptr) return nullptr;
+std::vector<MarkPtr> RailweaveWork::fetch() {
+  std::vector<MarkPtr> marks(outline_.chunks.size());
+  if (outline_.device == nullptr) return marks;
   begin_ = outline_.device->mark();
-  return outline_.before.empty() ? nullptr : outline_.device->copy(Way::to_host, *begin_, outline_.before);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    const Copies& before = outline_.chunks[i].before;
+    if (!before.empty()) marks[i] = outline_.device->copy(Way::to_host, *begin_, before);
+  }
+  return marks;
 }
 
-void RailweaveWork::start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over,
-                          const Status& status) {
+void RailweaveWork::begin(std::function<void(const Status&)> over) {
   over_ = std::move(over);
-  parts_ = std::move(parts);
-  refused_ = status;
-  unfinished_ = int(parts_.size()) + int(outline_.after.size()) + 1;
-  started_ = true;
-  if (aborted_) abort();
   const auto self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this);
-  for (const auto& part : parts_) part->when_over([self](const Status&) { self->part_over(); });
   for (const auto& earlier : outline_.after)
-    earlier->getFuture()->addCallback([self](c10::ivalue::Future&) { self->part_over(); });
-  part_over();
+    earlier->getFuture()->addCallback([self](c10::ivalue::Future&) { self->one_less(); });
+  one_less();
 }
 
-void RailweaveWork::part_over() {
+void RailweaveWork::launch(collectives::Group& group, const Status& status) {
+  const std::size_t chunk = launched_.load(std::memory_order_relaxed);
+  if (!status.ok()) {
+    if (status.code() == Code::system)  // the others wait for it
+      group.abort(c10::str(description(), ": ", status.message()));
+    launched_.store(chunk + 1, std::memory_order_release);
+    return chunk_over(chunk, status);
+  }
+  const collectives::WorkPtr part = outline_.chunks[chunk].call(group);
+  parts_[chunk] = part;
+  launched_.store(chunk + 1);
+  if (aborted_) part->abort();
+  const auto self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this);
+  part->when_over([self, chunk](const Status& over) { self->chunk_over(chunk, over); });
+}
+
+Status RailweaveWork::check_length(const collectives::Work& part) const {
+  if (!outline_.is_receive || part.bytes() == outline_.message_bytes) return {};
+  return Status(Code::invalid_argument, Scope::request,
+                c10::str("rank ", part.source(), " sent ", part.bytes(), " bytes, and ", outline_.message_bytes,
+                         " were expected"));
+}
+
+void RailweaveWork::chunk_over(std::size_t chunk, Status status) {
+  if (status.ok()) status = check_length(*parts_[chunk]);
+  if (status.ok()) {
+    deliver(outline_.chunks[chunk].after);
+  } else {
+    const std::lock_guard lock(ends_mutex_);
+    if (status_.ok()) status_ = status;
+  }
+  one_less();
+}
+
+void RailweaveWork::deliver(const Copies& copies) {
+  if (copies.empty()) return;
+  const std::lock_guard lock(ends_mutex_);  // held meanwhile: the mark that stays is that of the stream's last copy
+  try {
+    if (outline_.device != nullptr) {
+      delivered_ = outline_.device->copy(Way::to_device, *begin_, copies);
+      return;
+    }
+    const at::NoGradGuard no_grad;
+    for (const auto& [to, from] : copies) to.copy_(from);
+  } catch (...) {
+    undelivered_ = std::current_exception();
+  }
+}
+
+void RailweaveWork::one_less() {
   if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) conclude();
 }
 
-Status RailweaveWork::outcome() const {
-  if (!refused_.ok()) return refused_;
-  for (const auto& part : parts_)
-    if (!part->status().ok()) return part->status();
-  if (outline_.is_receive && parts_.front()->bytes() != outline_.message_bytes) {
-    return Status(Code::invalid_argument, Scope::request,
-                  c10::str("rank ", parts_.front()->source(), " sent ", parts_.front()->bytes(), " bytes, and ",
-                           outline_.message_bytes, " were expected"));
-  }
-  return {};
-}
-
 void RailweaveWork::conclude() {
-  std::exception_ptr failed;
-  const Status status = outcome();
-  if (!status.ok()) {
-    failed = exception_of(status, description());
-  } else {
-    try {
-      deliver();
-    } catch (...) {
-      failed = std::current_exception();
-    }
-  }
+  if (status_.ok() && !undelivered_) deliver(outline_.last);
+  const std::exception_ptr failed = status_.ok() ? undelivered_ : exception_of(status_, description());
   outline_.memory.clear();
-  outline_.before.clear();
-  outline_.copies.clear();
+  outline_.chunks.clear();
+  outline_.last.clear();
   outline_.after.clear();
   finish(failed);
-  std::exchange(over_, nullptr)(status);
+  std::exchange(over_, nullptr)(status_);
   if (failed) {
     future_->setError(failed);
   } else {
     complete_future();
   }
-}
-
-void RailweaveWork::deliver() {
-  if (outline_.copies.empty()) return;
-  if (outline_.device != nullptr) {
-    delivered_ = outline_.device->copy(Way::to_device, *begin_, outline_.copies);
-    return;
-  }
-  const at::NoGradGuard no_grad;
-  for (const auto& [to, from] : outline_.copies) to.copy_(from);
 }
 
 void RailweaveWork::complete_future() {
@@ -121,9 +139,14 @@ void RailweaveWork::complete_future() {
   }
 }
 
+template <class Each>
+void RailweaveWork::each_part(Each each) const {
+  for (std::size_t i = 0; i < launched_; ++i)  // asked again each time: more may be launched meanwhile
+    if (parts_[i]) each(*parts_[i]);
+}
+
 bool RailweaveWork::isCompleted() {
-  if (started_)
-    for (const auto& part : parts_) part->test();
+  each_part([](collectives::Work& part) { part.test(); });
   return c10d::Work::isCompleted() && (!delivered_ || delivered_->passed());
 }
 
@@ -131,8 +154,7 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
   const Nanos most = as_nanos(timeout);
   const TimePoint began = now();
   const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
-  if (started_)
-    for (const auto& part : parts_) static_cast<void>(part->wait(left()));
+  each_part([&](collectives::Work& part) { static_cast<void>(part.wait(left())); });
   std::unique_lock lock(mutex_);
   const auto over = [this] { return completed_; };
   if (most == Nanos::max()) {
@@ -149,11 +171,14 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
 
 void RailweaveWork::abort() {
   aborted_ = true;
-  if (!started_) return;
-  for (const auto& part : parts_) part->abort();
+  each_part([](collectives::Work& part) { part.abort(); });
 }
 
-int RailweaveWork::sourceRank() const { return parts_.empty() ? -1 : parts_.front()->source(); }
+int RailweaveWork::sourceRank() const {
+  int source = -1;
+  each_part([&](const collectives::Work& part) { source = part.source(); });
+  return source;
+}
 
 std::string RailweaveWork::description() const {
   const std::string number = outline_.counted ? c10::str(" number ", outline_.sequence) : "";

@@ -1,7 +1,7 @@
-// One operation of torch's: one or several of the group's, copies when they are over, and its Future.
+// One operation of torch's: one or several of the group's (its chunks), copies before and after each, and its Future.
 //
-// Threads: any. It is over on the thread that drove the last of the group's Works; there results are copied out, or of
-// a staged device the copies are given to its stream, then the Future is completed and the backend told.
+// Threads: any. What a chunk brought is copied out on the thread that drove it, or of a staged device the copies are given
+// to its stream; on the thread of the last one the Future is completed and the backend told.
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,14 @@
 
 namespace railweave::torch_ext {
 
-// What a Work is told of its operation, before it starts.
+// A part of an operation that goes by itself: while it is on the wire the next may be copied.
+struct Chunk {
+  Copies before;                                                    // by a staged device; then it is called
+  std::function<collectives::WorkPtr(collectives::Group&)> call;
+  Copies after;                                                     // when that is over well
+};
+
+// What a Work is told of its operation, before it begins.
 struct Outline {
   c10d::OpType type = c10d::OpType::UNKNOWN;
   const char* title = "";                            // "railweave:all_reduce", in profiles and errors
@@ -33,8 +41,8 @@ struct Outline {
   Tensors results;                        // the Future's value
   Tensors memory;                         // kept until it is over
   StagedDevice* device = nullptr;         // of the tensors; null: the host
-  Copies before;                          // by that device, before it is launched
-  Copies copies;                          // when it is over well
+  std::vector<Chunk> chunks;
+  Copies last;                            // by that device, after those of all chunks
   std::size_t message_bytes = 0;          // of a receive: what must have come
   bool is_receive = false;
   std::vector<c10::intrusive_ptr<c10d::Work>> after;  // over only when these are, well or badly
@@ -44,10 +52,13 @@ class RailweaveWork final : public c10d::Work {
  public:
   explicit RailweaveWork(Outline outline);
   ~RailweaveWork() override;
-  // Before start(), on the caller's thread: gives the device the copies to the host. Null where there are none.
-  MarkPtr fetch();
-  // Once. `over`: called when it is over, on the thread that drove it. Not ok: it ends so, and has no parts.
-  void start(std::vector<collectives::WorkPtr> parts, std::function<void(const Status&)> over, const Status& status);
+  // First, on the caller's thread: gives the device the copies to the host. By chunk when it may be launched; null: at
+  // once.
+  std::vector<MarkPtr> fetch();
+  // Then. `over`: called when it is over, on the thread that drove it.
+  void begin(std::function<void(const Status&)> over);
+  // Then, for each chunk in order, one at a time. Not ok: it does not go to the group, and the operation ends so.
+  void launch(collectives::Group& group, const Status& status);
 
   // Of a staged device: its results are there.
   bool isCompleted() override;
@@ -68,22 +79,28 @@ class RailweaveWork final : public c10d::Work {
   std::string description() const;
 
  private:
-  void part_over();
+  void chunk_over(std::size_t chunk, Status status);
+  void deliver(const Copies& copies);
+  void one_less();
   void conclude();
-  void deliver();
   void complete_future();
-  Status outcome() const;
+  Status check_length(const collectives::Work& part) const;
+  // Of the chunks that were launched, those that reached the group.
+  template <class Each>
+  void each_part(Each each) const;
 
   Outline outline_;
   std::size_t input_bytes_ = 0;
   std::string input_type_;
-  std::vector<collectives::WorkPtr> parts_;  // not to be looked at before
-  std::atomic<bool> started_{false};
+  std::vector<collectives::WorkPtr> parts_;  // by chunk; null: it did not reach the group
+  std::atomic<std::size_t> launched_{0};     // of parts_: those that may be looked at
   std::atomic<bool> aborted_{false};
-  Status refused_;
-  std::atomic<int> unfinished_{0};
-  MarkPtr begin_;      // of the caller's stream, at the call
-  MarkPtr delivered_;  // of a staged device, once over: its results are there
+  std::atomic<std::size_t> unfinished_;      // chunks, `after`, begin()
+  MarkPtr begin_;                            // of the caller's stream, at the call
+  std::mutex ends_mutex_;                    // chunks may end on several threads at once
+  Status status_;                            // guarded by ends_mutex_ until it is over, as are: the first error
+  std::exception_ptr undelivered_;           // why results could not be copied
+  MarkPtr delivered_;                        // of a staged device, once over: its results are there
   std::function<void(const Status&)> over_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
 };

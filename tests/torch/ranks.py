@@ -17,6 +17,7 @@ import torch.distributed as dist
 import railweave  # noqa: F401  registers the backend
 
 _PATIENCE_S = 120
+_folders: list[tempfile.TemporaryDirectory[str]] = []  # gone when this process is; the ranks leave by os._exit
 
 
 class RankFailed(AssertionError):
@@ -51,7 +52,8 @@ def _child(write: int, body: Callable[..., Any], rank: int, args: tuple[Any, ...
 
 def start(body: Callable[..., Any], size: int, *args: Any) -> list[tuple[int, int]]:
     """Forks `body(rank, size, store, *args)`; (pid, descriptor of its answer) by rank. `store`: a path of their own."""
-    store = str(Path(tempfile.mkdtemp(prefix="railweave-test-")) / "store")
+    _folders.append(tempfile.TemporaryDirectory(prefix="railweave-test-"))
+    store = str(Path(_folders[-1].name) / "store")
     started = []
     for rank in range(size):
         read, write = os.pipe()

@@ -58,6 +58,34 @@ def _reductions(rank: int, size: int) -> None:
     _same(scaled, torch.full((3,), size / 2), "premultiplied sum")
 
 
+def _large(rank: int, size: int) -> None:
+    """Beyond what goes in one chunk through a device; each again into a tensor whose elements are not in a row."""
+    count = 3_000_017
+
+    def of(r: int) -> torch.Tensor:
+        return (torch.arange(count, dtype=torch.float32) % 1013) + r
+
+    everything = torch.cat([of(r) for r in range(size)])
+    for apart in (False, True):
+        what = f"large, apart {apart}"
+
+        def room(elements: int) -> torch.Tensor:
+            return torch.full((elements, 2), -1.0)[:, 0] if apart else torch.full((elements,), -1.0)
+
+        tensor = room(count).copy_(of(rank))
+        dist.all_reduce(tensor)
+        _same(tensor, of(0) * size + size * (size - 1) / 2, f"all_reduce {what}")
+        tensor = room(count).copy_(of(rank))
+        dist.broadcast(tensor, size - 1)
+        _same(tensor, of(size - 1), f"broadcast {what}")
+        gathered = room(count * size)
+        dist.all_gather_into_tensor(gathered, room(count).copy_(of(rank)))
+        _same(gathered, everything, f"all_gather_into_tensor {what}")
+        scattered = room(count)
+        dist.reduce_scatter_tensor(scattered, room(count * size).copy_(everything + rank))
+        _same(scattered, of(rank) * size + size * (size - 1) / 2, f"reduce_scatter_tensor {what}")
+
+
 def _scattered_sums(rank: int, size: int) -> None:
     for dtype in (torch.float32, torch.bfloat16, torch.int64):
         inputs = [_of(rank + piece, (5,), dtype) for piece in range(size)]
@@ -231,6 +259,11 @@ class OperationsTest(unittest.TestCase):
         for size in (2, 3):
             with self.subTest(ranks=size):
                 ranks.run(_messages, size)
+
+    def test_large_tensors(self) -> None:
+        for size in (2, 3):
+            with self.subTest(ranks=size):
+                ranks.run(_large, size)
 
     def test_what_cannot_be_is_refused(self) -> None:
         for rank, said in enumerate(ranks.run(_refused, 2)):
