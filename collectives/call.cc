@@ -15,10 +15,6 @@ Status refused(const Call& call, const std::string& why) {
   return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", name(call.problem.operation), why));
 }
 
-bool reduces(Operation operation) {
-  return operation == Operation::reduce_scatter || operation == Operation::all_reduce || operation == Operation::reduce;
-}
-
 // What equal memory means for each operation (schedule/problem.h).
 bool is_in_place(const Call& call) {
   const auto* input = static_cast<const std::byte*>(call.input);

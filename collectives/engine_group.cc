@@ -10,6 +10,17 @@
 
 namespace railweave::collectives {
 
+EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
+                         std::vector<int> host_of, const Scheduler::Limits& limits)
+    : engine_(std::move(engine)),
+      runner_(std::move(runner)),
+      place_(std::move(place)),
+      options_(options),
+      host_of_(std::move(host_of)),
+      one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })),
+      scheduler_(runner_->scheduler_of(engine_.get(), limits)),
+      first_line_(runner_->new_lines(kClasses)) {}
+
 void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
   links_ = std::move(links);
   planner_ = std::make_unique<Planner>(std::move(planner));
@@ -41,7 +52,8 @@ WorkPtr EngineGroup::submit(Call call) {
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
   {
     const std::lock_guard lock(submissions_mutex_);
-    submissions_.push_back({ticket, std::move(call), {}, false});
+    const std::uint64_t number = issued_[int(call.hints.priority)]++;
+    submissions_.push_back({ticket, std::move(call), number, {}, false});
   }
   runner_->submitted(promptly);
   return ticket;
@@ -56,7 +68,7 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
   }
   {
     const std::lock_guard lock(submissions_mutex_);
-    submissions_.push_back({ticket, {}, message, true});
+    submissions_.push_back({ticket, {}, 0, message, true});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
   return ticket;
@@ -69,7 +81,7 @@ void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t 
 }
 
 bool EngineGroup::busy() const {
-  return !running_.empty() || !admission_.empty() || (messages_ && messages_->busy()) || !failing_.ok();
+  return !running_.empty() || !held_.empty() || (messages_ && messages_->busy()) || !failing_.ok();
 }
 
 bool EngineGroup::advance() {
@@ -78,13 +90,9 @@ bool EngineGroup::advance() {
   if (!failed_.ok()) return false;
   Status failure;
   bool moved = false;
-  while (failure.ok()) {
-    auto next = admission_.next();
-    if (!next) break;
-    failure = start(std::move(*next));
-    moved = true;
-  }
+  if (!held_.empty()) moved = start_what_is_live(failure);
   if (failure.ok()) moved |= run(failure);
+  if (scheduler_->held() > 0) scheduler_->pass_turn(now());
   if (failure.ok()) failure = hear_of_losses(moved);
   if (!failure.ok()) fail(std::move(failure));
   return moved;
@@ -94,7 +102,7 @@ void EngineGroup::take_submissions() {
   const std::lock_guard lock(submissions_mutex_);
   for (Submitted& s : submissions_) {
     if (failed_.ok()) {
-      admission_.ask(std::move(s));
+      take_up(std::move(s));
     } else {
       finish(*s.ticket, failed_);
     }
@@ -102,25 +110,49 @@ void EngineGroup::take_submissions() {
   submissions_.clear();
 }
 
-Status EngineGroup::start(Submitted submitted) {
-  if (submitted.is_message) {
-    messages_->add(std::move(submitted.ticket), submitted.message);
-    return {};
-  }
+void EngineGroup::take_up(Submitted submitted) {
+  if (submitted.is_message) return messages_->add(std::move(submitted.ticket), submitted.message);
   const Call& call = submitted.call;
-  const int priority = int(call.hints.priority);
-  const int channel = priority * kChannelsPerClass + int(issued_[priority]++ % kChannelsPerClass);
+  const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
+  submitted.id = scheduler_->issue(line, call.hints.priority, std::max(call.input_bytes(), call.output_bytes()), now());
+  held_.push_back(std::move(submitted));
+}
+
+// In issue order within a class, small ones too: those of a class share channels, and begin in one order on every rank.
+bool EngineGroup::start_what_is_live(Status& failed) {
+  bool started = false;
+  std::array<bool, kClasses> waits{};
+  for (auto next = held_.begin(); failed.ok() && next != held_.end();) {
+    bool& line_waits = waits[std::size_t(next->call.hints.priority)];
+    line_waits = line_waits || !scheduler_->live(next->id);
+    if (line_waits) {
+      ++next;
+      continue;
+    }
+    Submitted submitted = std::move(*next);
+    next = held_.erase(next);
+    failed = start(std::move(submitted));
+    started = true;
+  }
+  return started;
+}
+
+Status EngineGroup::start(Submitted submitted) {
+  const Call& call = submitted.call;
+  const int channel = int(call.hints.priority) * kChannelsPerClass + int(submitted.number % kChannelsPerClass);
   auto plan = planner_->plan(call.problem);
   const std::size_t scratch_bytes = plan->schedule().scratch_bytes;
   Scratch::Block scratch = scratch_.take(scratch_bytes);
   if (scratch_bytes > 0 && !scratch.memory) {
     Status why(Code::exhausted, Scope::session, fmt::format("no {} bytes of memory for an operation", scratch_bytes));
     finish(*submitted.ticket, why);
+    scheduler_->finish(submitted.id, now());
     return why;
   }
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
-  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, *links_, channel, call.hints.priority);
-  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution)});
+  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, fingerprint(call, submitted.number), *links_,
+                                               channel, call.hints.priority);
+  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id});
   return {};
 }
 
@@ -128,14 +160,16 @@ bool EngineGroup::run(Status& failed) {
   bool moved = false;
   if (failed = links_->advance(); !failed.ok()) return false;
   for (auto r = running_.begin(); r != running_.end();) {
-    auto did = r->execution->advance();
+    auto did = r->execution->advance(scheduler_->live(r->id));
     if (!did.ok()) return failed = did.status(), moved;
     moved |= *did;
     if (!r->execution->done()) {
+      if (*did && !scheduler_->off()) scheduler_->moved(r->id, now());
       ++r;
       continue;
     }
     finish(*r->ticket, {});
+    scheduler_->finish(r->id, now());
     scratch_.give_back(std::move(r->scratch));
     r = running_.erase(r);
     moved = true;

@@ -3,7 +3,7 @@
 // Threads: calls from any; submissions_ has its own mutex, everything else is under the runner's lock.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <future>
@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "collectives/admission.h"
 #include "collectives/call.h"
 #include "collectives/execution.h"
 #include "collectives/links.h"
@@ -21,6 +20,7 @@
 #include "collectives/messages.h"
 #include "collectives/planner.h"
 #include "collectives/runner.h"
+#include "collectives/scheduler/scheduler.h"
 #include "collectives/scratch.h"
 #include "collectives/ticket.h"
 
@@ -29,9 +29,7 @@ namespace railweave::collectives {
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
   EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
-              std::vector<int> host_of)
-      : engine_(std::move(engine)), runner_(std::move(runner)), place_(std::move(place)), options_(options), host_of_(std::move(host_of)),
-        one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })) {}
+              std::vector<int> host_of, const Scheduler::Limits& limits);
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
   void join(std::unique_ptr<Links> links, Planner planner);
@@ -70,13 +68,16 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   struct Submitted {
     std::shared_ptr<Ticket> ticket;
     Call call;
+    std::uint64_t number = 0;              // of the group's calls of its class, in issue order
     Message message;                       // of send and recv
     bool is_message = false;
+    Scheduler::Id id = 0;                  // of a call, once it was taken up
   };
   struct Running {
     std::shared_ptr<Ticket> ticket;
     Scratch::Block scratch;
     std::unique_ptr<Execution> execution;
+    Scheduler::Id id = 0;
   };
 
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
@@ -84,6 +85,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   WorkPtr submit(Message message, Status refused);
   std::shared_ptr<Ticket> new_ticket();
   void take_submissions();
+  void take_up(Submitted submitted);
+  bool start_what_is_live(Status& failed);
   Status start(Submitted submitted);
   bool run(Status& failed);
   Status hear_of_losses(bool moved);
@@ -103,14 +106,16 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
 
   std::mutex submissions_mutex_;
   std::deque<Submitted> submissions_;      // guarded by submissions_mutex_
+  std::uint64_t issued_[kClasses] = {};    // likewise
 
   std::unique_ptr<Links> links_;           // null once failed
   std::unique_ptr<Messages> messages_;     // between two ranks
   std::unique_ptr<Planner> planner_;
-  Admission<Submitted> admission_;
+  const std::shared_ptr<Scheduler> scheduler_;
+  const Scheduler::Line first_line_;       // of as many as there are classes
+  std::deque<Submitted> held_;             // calls that were never live so far, in issue order
   Scratch scratch_;
   std::list<Running> running_;
-  std::uint64_t issued_[kClasses] = {};
   Status failed_;                          // the first error sticks
   Status failing_;                         // what it will be: the others are being told
   TimePoint give_up_telling_{};

@@ -14,14 +14,19 @@ namespace railweave::collectives {
 EngineGroup::~EngineGroup() {
   if (runner_->forked()) return;
   runner_->remove(*this);
-  take_submissions();
-  if (failed_.ok()) {
-    const Status closed(Code::cancelled, Scope::engine,
-                        fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
-    const bool missed = busy();
+  const Status closed(Code::cancelled, Scope::engine,
+                      fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
+  bool missed = false;
+  {
+    const auto held = runner_->lock();     // the scheduler is other groups', too
+    take_submissions();
+    missed = failed_.ok() && busy();
     if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.blame(closed); });
-    if (missed) answer_.wait_for(kTellMost);
-    end(failing_.ok() ? closed : failing_);
+  }
+  if (missed) answer_.wait_for(kTellMost);
+  {
+    const auto held = runner_->lock();
+    if (failed_.ok()) end(failing_.ok() ? closed : failing_);
   }
   for (auto& callback : take_callbacks()) callback();
 }
@@ -89,11 +94,18 @@ void EngineGroup::end(Status why) {
   failing_ = {};
   if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
   links_.reset();
-  for (Running& r : running_) finish(*r.ticket, failed_);
+  for (Running& r : running_) {
+    finish(*r.ticket, failed_);
+    scheduler_->finish(r.id, now());
+  }
   running_.clear();
   if (messages_)
     for (const auto& ticket : messages_->abandon()) finish(*ticket, failed_);
-  while (auto waiting = admission_.next()) finish(*waiting->ticket, failed_);
+  for (Submitted& held : held_) {
+    finish(*held.ticket, failed_);
+    scheduler_->finish(held.id, now());
+  }
+  held_.clear();
 }
 
 // ------------------------------------------------------------------------------------------------------ any thread

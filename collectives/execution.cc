@@ -9,11 +9,12 @@
 
 namespace railweave::collectives {
 
-Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Links& links, int channel,
-                     Class priority)
+Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint,
+                     Links& links, int channel, Class priority)
     : plan_(std::move(plan)),
       memory_(memory),
       how_(how),
+      fingerprint_(fingerprint),
       element_bytes_(size_bytes(how.type)),
       partial_bytes_(partial_size_bytes(how.type)),
       waits_for_(plan_->waits_for()),
@@ -35,12 +36,14 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
     if (waits_for_[i] == 0) became_ready(i);
 }
 
-Result<bool> Execution::advance() {
+Result<bool> Execution::advance(bool live) {
   bool moved = false;
   for (FlowState& flow : flows_) {
     // Testing an unfinished request drives the session to that peer: once is enough.
     const bool drive = flow.twin == nullptr || flow.twin->posted.empty();
     if (const Status status = collect(flow, drive, moved); !status.ok()) return failure(flow, status);
+    if (flow.in != nullptr && !flow.in->stream && !flow.in->gone.ok()) return failure(flow, flow.in->gone);
+    if (!live) continue;
     if (const Status status = post(flow, moved); !status.ok()) return failure(flow, status);
   }
   if (!ready_.empty()) {  // one, then the network again
@@ -74,6 +77,14 @@ Status Execution::failure(const FlowState& flow, const Status& why) {
                 fmt::format("rank {} does not do the same operation: {}", flow.flow->peer, why.message()));
 }
 
+Status Execution::check_due(const Step& step, const Progress& arrived) const {
+  if (arrived.tag != fingerprint_)
+    return Status(Code::truncated, Scope::session, difference(arrived.tag, fingerprint_));
+  if (arrived.bytes == bytes_of(step.to)) return {};
+  return Status(Code::truncated, Scope::session,
+                fmt::format("a message of {} bytes where {} were due", arrived.bytes, bytes_of(step.to)));
+}
+
 Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
   while (!flow.posted.empty()) {
     const Posted& oldest = flow.posted.front();
@@ -83,9 +94,7 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
     const std::uint32_t index = oldest.step;
     flow.posted.pop_front();
     const Step& step = plan_->step(index);
-    if (step.kind == Step::Kind::receive && progress.bytes != bytes_of(step.to))
-      return Status(Code::truncated, Scope::session,
-                    fmt::format("a message of {} bytes where {} were due", progress.bytes, bytes_of(step.to)));
+    if (step.kind == Step::Kind::receive) RW_TRY(check_due(step, progress));
     finish(index);
     moved = true;
   }
@@ -94,7 +103,6 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
 
 Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
-  if (flow.in != nullptr && !flow.in->stream && !flow.in->gone.ok()) return flow.in->gone;
   if (flow.next == steps.size() || flow.stream() == nullptr || !flow.turns().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));
@@ -107,7 +115,7 @@ Status Execution::post(FlowState& flow, bool& moved) {
 }
 
 Result<Request*> Execution::post_step(FlowState& flow, const Step& step) {
-  if (flow.out) return flow.out->stream->post(source(step.from), bytes_of(step.from));
+  if (flow.out) return flow.out->stream->post(source(step.from), bytes_of(step.from), fingerprint_);
   return flow.in->stream->post(target(step.to), bytes_of(step.to));
 }
 

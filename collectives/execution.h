@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "collectives/fingerprint.h"
 #include "collectives/kernels/kernels.h"
 #include "collectives/links.h"
 #include "collectives/plan.h"
@@ -24,11 +25,12 @@ class Execution {
     std::byte* scratch = nullptr;          // Schedule::scratch_bytes
   };
 
-  // Lines up for its turn on every stream it will use.
-  Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Links& links, int channel, Class priority);
+  // Lines up for its turn on every stream it will use. A message of another fingerprint is an error that names both.
+  Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint, Links& links,
+            int channel, Class priority);
 
-  // Does what can be done now. True: something moved.
-  Result<bool> advance();
+  // Does what can be done now; not `live`: posts nothing new. True: something moved.
+  Result<bool> advance(bool live = true);
   bool done() const { return steps_left_ == 0; }
   // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
   std::vector<int> awaited() const;
@@ -51,6 +53,7 @@ class Execution {
     Turns& turns() const { return out ? out->turns : in->turns; }
   };
 
+  Status check_due(const Step& step, const Progress& arrived) const;
   static Status failure(const FlowState& flow, const Status& why);
   Status collect(FlowState& flow, bool drive, bool& moved);
   Status post(FlowState& flow, bool& moved);
@@ -65,6 +68,7 @@ class Execution {
   const std::shared_ptr<const Plan> plan_;
   const Memory memory_;
   const Reducing how_;
+  const Fingerprint fingerprint_;
   const std::size_t element_bytes_, partial_bytes_;
   std::vector<FlowState> flows_;
   std::vector<std::uint32_t> waits_for_;   // by step: dependencies not done

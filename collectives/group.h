@@ -28,7 +28,7 @@ namespace railweave::collectives {
 // and up to 8 KiB ride with the envelopes, which are of the normal class.
 struct Hints {
   Class priority = Class::normal;          // of operations the same on every rank: it chooses the channel
-  // For the scheduler (admission.h); nothing reads these two yet.
+  // Nothing reads these two yet.
   TimePoint deadline = TimePoint::max();   // when the result will be missed
   std::uint64_t tag = 0;                   // the caller's name for it, in traces
 };

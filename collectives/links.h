@@ -86,7 +86,7 @@ class Links {
   Result<bool> advance(Arrival& arrival);
   Status accept();
 
-  static constexpr std::uint32_t kMagic = 0x314c4352;  // "RCL1"
+  static constexpr std::uint32_t kMagic = 0x324c4352;  // "RCL2"
   static constexpr int kWatchChannel = 1 << 20;        // beyond those of operations
   static constexpr Nanos kLookEvery = std::chrono::milliseconds(300);
   const std::shared_ptr<Engine> engine_;

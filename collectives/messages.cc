@@ -55,9 +55,9 @@ Result<bool> Messages::advance() {
   bool moved = false;
   for (int r = 0; r < int(peers_.size()); ++r) {
     Peer& peer = peers_[std::size_t(r)];
-    using Step = Result<bool> (Messages::*)(int, Peer&);
-    for (const Step step : {Step(&Messages::write), Step(&Messages::listen), Step(&Messages::move_bodies)}) {
-      auto did = (this->*step)(r, peer);
+    using Act = Result<bool> (Messages::*)(int, Peer&);
+    for (const Act act : {Act(&Messages::write), Act(&Messages::listen), Act(&Messages::move_bodies)}) {
+      auto did = (this->*act)(r, peer);
       if (!did.ok()) return Links::lost(r, did.status());
       moved |= *did;
     }

@@ -94,6 +94,16 @@ void Runner::remove(Driven& driven) {
   std::erase(driven_, &driven);
 }
 
+std::shared_ptr<Scheduler> Runner::scheduler_of(const Engine* engine, const Scheduler::Limits& limits) {
+  const auto held = lock();
+  std::erase_if(schedulers_, [](const auto& known) { return known.second.expired(); });
+  auto& known = schedulers_[engine];
+  auto scheduler = known.lock();
+  if (!scheduler) known = scheduler = std::make_shared<Scheduler>(limits);
+  if (limits != scheduler->limits()) scheduler->set_limits(limits, now());
+  return scheduler;
+}
+
 void Runner::submitted(bool promptly) {
   bell_->busy.store(true, std::memory_order_seq_cst);
   const bool unattended = bell_->waiters.load(std::memory_order_relaxed) == 0;

@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,6 +18,7 @@
 
 #include "base/birthplace.h"
 #include "collectives/errands.h"
+#include "collectives/scheduler/scheduler.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 
@@ -58,6 +60,11 @@ class Runner {
   static Status dead_after_fork();         // what calls answer there
   // One pass, unless somebody else is at it.
   void drive_once();
+  // The one of all groups over `engine` (ranks that are threads of a process have an engine each); used under the lock.
+  // `limits` are its from now on, for all of these groups.
+  std::shared_ptr<Scheduler> scheduler_of(const Engine* engine, const Scheduler::Limits& limits);
+  // Numbers for lines of schedulers: the first of so many.
+  Scheduler::Line new_lines(int count) { return next_line_.fetch_add(Scheduler::Line(count)); }
   // For what must not meet a pass.
   std::unique_lock<std::mutex> lock() { return std::unique_lock(driving_); }
 
@@ -88,7 +95,9 @@ class Runner {
   const Birthplace birthplace_;
   Errands errands_;
   std::mutex driving_;
-  std::vector<Driven*> driven_;              // guarded by driving_
+  std::vector<Driven*> driven_;              // guarded by driving_, as is
+  std::map<const Engine*, std::weak_ptr<Scheduler>> schedulers_;
+  std::atomic<Scheduler::Line> next_line_{0};
   const std::shared_ptr<Bell> bell_;
   std::thread thread_;
 };

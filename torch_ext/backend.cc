@@ -84,8 +84,8 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
     if (!status.ok()) error->compare_exchange_strong(none, kind_of(status.code()));
     unfinished->remove(place);
   });
-  for (MarkPtr& mark : ready)
-    launches_.add(std::move(mark), [work, group](const Status& status) { work->launch(*group, status); });
+  for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
+    launches_.add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,

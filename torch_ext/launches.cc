@@ -33,10 +33,10 @@ void Launches::add(MarkPtr ready, Launch launch) {
   {
     const std::lock_guard lock(line_->mutex);
     status = line_->ended;
-    if (status.ok() && (ready || !line_->waiting.empty())) {
-      if (!line_->thread.joinable())
+    if (!line_->waiting.empty() || (status.ok() && ready)) {
+      if (line_->waiting.empty() && !line_->thread.joinable())
         status = collectives::start_quietly(line_->thread, "railweave-stage", [line = line_] { line->run(); });
-      if (status.ok()) {
+      if (!line_->waiting.empty() || status.ok()) {
         line_->waiting.push_back({std::move(ready), std::move(launch)});
         line_->changed.notify_all();
         return;

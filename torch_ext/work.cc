@@ -60,12 +60,11 @@ void RailweaveWork::begin(std::function<void(const Status&)> over) {
   one_less();
 }
 
-void RailweaveWork::launch(collectives::Group& group, const Status& status) {
-  const std::size_t chunk = launched_.load(std::memory_order_relaxed);
+void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const Status& status) {
   if (!status.ok()) {
     if (status.code() == Code::system)  // the others wait for it
       group.abort(c10::str(description(), ": ", status.message()));
-    launched_.store(chunk + 1, std::memory_order_release);
+    launched_.store(chunk + 1);
     return chunk_over(chunk, status);
   }
   const collectives::WorkPtr part = outline_.chunks[chunk].call(group);

@@ -58,7 +58,7 @@ class RailweaveWork final : public c10d::Work {
   // Then. `over`: called when it is over, on the thread that drove it.
   void begin(std::function<void(const Status&)> over);
   // Then, for each chunk in order, one at a time. Not ok: it does not go to the group, and the operation ends so.
-  void launch(collectives::Group& group, const Status& status);
+  void launch(std::size_t chunk, collectives::Group& group, const Status& status);
 
   // Of a staged device: its results are there.
   bool isCompleted() override;

@@ -19,6 +19,13 @@ enum class Operation : std::uint8_t {
   barrier,         // nothing
 };
 
+constexpr bool reduces(Operation o) {
+  return o == Operation::reduce_scatter || o == Operation::all_reduce || o == Operation::reduce;
+}
+constexpr bool has_root(Operation o) {
+  return o == Operation::broadcast || o == Operation::reduce || o == Operation::gather || o == Operation::scatter;
+}
+
 struct Problem {
   Operation operation = Operation::barrier;
   int ranks = 1;

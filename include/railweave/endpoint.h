@@ -39,6 +39,7 @@ inline constexpr int kClasses = 3;
 struct Progress {
   bool done = false;
   std::size_t bytes = 0;  // of the message; valid when done
+  std::uint64_t tag = 0;  // of a receive: what its sender gave the message
 };
 
 // Common to both directions of a stream's ends.
@@ -62,8 +63,9 @@ class Stream {
 class SendStream : public Stream {
  public:
   // Sends `size` bytes (0 allowed) as the stream's next message; matches the peer's receives in posting order. The bytes
-  // belong to the engine until the request is done. Null: no room now, post again later. Errors: the stream has failed.
-  virtual Result<Request*> post(const void* data, std::size_t size) = 0;
+  // belong to the engine until the request is done. `tag` goes with them and chooses nothing: the receiver reads it when
+  // the message is there. Null: no room now, post again later. Errors: the stream has failed.
+  virtual Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0) = 0;
 };
 
 // When a caller reads what it receives. meanwhile: while it lands (NCCL's LL and LL128 protocols); a byte is then never

@@ -14,7 +14,7 @@ enum class Code {
   ok,
   invalid_argument,  // the caller passed something that can never work
   invalid_config,    // a RAILWEAVE_* or NCCL_* value is ill-formed or names nothing
-  truncated,         // a send was larger than its receive
+  truncated,         // a send was larger than its receive, or ranks called operations that differ
   cancelled,         // aborted, deregistered or closed by this side
   remote,            // the peer failed, was lost, or spoke nonsense
   left,              // the peer closed its end, or said goodbye: it wants nothing more, and is lost only to who does

@@ -14,6 +14,7 @@ namespace {
 constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
 constexpr std::size_t kAlgorithmsBytesMax = 200;
+constexpr std::size_t kScheduleBytesMax = 40;
 constexpr std::size_t kStatsDirBytesMax = 80;        // sun_path holds 107, the socket's own name included
 
 bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
@@ -87,6 +88,12 @@ bool parse_congestion(std::string_view text, Config& config) {
 bool parse_algorithms(std::string_view text, Config& config) {
   config.algorithms = text;
   return text.size() <= kAlgorithmsBytesMax && std::ranges::all_of(text, is_graphic);
+}
+
+// What it means is collectives/scheduler/policy.h's.
+bool parse_schedule(std::string_view text, Config& config) {
+  config.schedule = text;
+  return !text.empty() && text.size() <= kScheduleBytesMax && std::ranges::all_of(text, is_graphic);
 }
 
 bool parse_stats_dir(std::string_view text, Config& config) {
@@ -193,6 +200,13 @@ constexpr Setting kSettings[] = {
      .form = "names of algorithms without spaces, at most 200 characters",
      .parse_text = parse_algorithms,
      .text_of = [](const Config& c) { return c.algorithms; }},
+    {.name = "RAILWEAVE_SCHEDULE",
+     .default_meaning = "",
+     .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them (`window:2`), or "
+             "as many as have so many bytes (`window:64M`). The same on every rank.",
+     .form = "off, window:N or window:BYTES",
+     .parse_text = parse_schedule,
+     .text_of = [](const Config& c) { return c.schedule; }},
     {.name = "RAILWEAVE_TRAFFIC_CLASS",
      .kind = ValueKind::integer,
      .default_meaning = "what NCCL asks for, else 0",

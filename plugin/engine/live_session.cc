@@ -172,6 +172,7 @@ void LiveSession::publish() {
     Request& request = *static_cast<Request*>(c.request);
     late_failure_ |= over() && !c.status.ok();
     request.bytes = c.bytes;
+    request.tag = c.tag;
     request.status = std::move(c.status);
     request.state.store(Request::State::done, std::memory_order_release);
   }

@@ -20,12 +20,13 @@ void StreamEnd<F, P, B>::leave_session() {
 }
 
 template <class F, class P, class B>
-Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, Reading reading) {
+Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, std::uint64_t tag, Reading reading) {
   if (session_->forked()) return dead_after_fork();
   Request* request = requests_.take();
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
   request->size = size;
+  request->tag = tag;
   request->reading = reading;
   request->posted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
   request->state.store(Request::State::posted, std::memory_order_relaxed);
@@ -51,7 +52,7 @@ bool StreamEnd<F, P, B>::ended(const Request* request) const {
 template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   const Status status = std::exchange(request.status, Status());
-  const Progress progress{true, request.bytes};
+  const Progress progress{true, request.bytes, request.tag};
   if (!status.ok() && request.size > 0 && doubtful_.size() < doubtful_.capacity()) doubtful_.push_back({request.data, request.size});
   request.state.store(Request::State::free, std::memory_order_relaxed);
   requests_.give_back(&request);
@@ -81,7 +82,7 @@ bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
   if constexpr (std::is_same_v<P, protocol::RecvStream>) {
     session.post(stream_, held_, held_->data, held_->size, held_->reading == Reading::meanwhile);
   } else {
-    session.post(stream_, held_, held_->data, held_->size);
+    session.post(stream_, held_, held_->data, held_->size, held_->tag);
   }
   held_ = nullptr;
   return true;

@@ -32,7 +32,7 @@ class StreamEnd : public Face, private Inbox {
   void withdraw(const void* data, std::size_t size) override;
 
  protected:
-  Result<Request*> enqueue(Bytes* data, std::size_t size, Reading reading = Reading::when_done);
+  Result<Request*> enqueue(Bytes* data, std::size_t size, std::uint64_t tag, Reading reading);
   // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
   void leave_session();
 
@@ -58,8 +58,8 @@ class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const s
  public:
   using StreamEnd::StreamEnd;
   ~SendEnd() override { leave_session(); }
-  Result<Request*> post(const void* data, std::size_t size) override {
-    return enqueue(static_cast<const std::byte*>(data), size);
+  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0) override {
+    return enqueue(static_cast<const std::byte*>(data), size, tag, Reading::when_done);
   }
 };
 
@@ -68,7 +68,7 @@ class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::by
   using StreamEnd::StreamEnd;
   ~RecvEnd() override { leave_session(); }
   Result<Request*> post(void* data, std::size_t capacity, Reading reading = Reading::when_done) override {
-    return enqueue(static_cast<std::byte*>(data), capacity, reading);
+    return enqueue(static_cast<std::byte*>(data), capacity, 0, reading);
   }
 };
 

@@ -16,6 +16,7 @@ struct Completion {
   void* request = nullptr;   // as given to post()
   std::uint64_t bytes = 0;   // of the message
   Status status;
+  std::uint64_t tag = 0;     // of a received message: its sender's word
 };
 
 // Appended to while the session works, drained by its owner after every call. Reserved once, so that the data path

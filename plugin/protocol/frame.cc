@@ -9,7 +9,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::size_t kUsedBytes = 48;  // the rest is zero, for what comes
+constexpr std::size_t kUsedBytes = 56;  // the rest is zero, for what comes
 
 static_assert(std::endian::native == std::endian::little, "fields are stored as they lie in memory");
 
@@ -60,6 +60,7 @@ void encode(const FrameHeader& h, HeaderBytes out) {
   put(out, 32, h.b);
   put(out, 40, h.consumed);
   put(out, 44, h.sequence);
+  put(out, 48, h.tag);
   std::memset(out.data() + kUsedBytes, 0, kFrameHeaderBytes - kUsedBytes);
   put(out, 4, crc32c(out));
 }
@@ -83,6 +84,7 @@ Result<FrameHeader> decode(ConstHeaderBytes in) {
   h.b = get<std::uint64_t>(in, 32);
   h.consumed = get<std::uint32_t>(in, 40);
   h.sequence = get<std::uint32_t>(in, 44);
+  h.tag = get<std::uint64_t>(in, 48);
   if (Status s = check(h); !s.ok()) return s;
   return h;
 }

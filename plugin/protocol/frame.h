@@ -3,7 +3,7 @@
 // (docs/decisions/0006-header-of-a-cache-line.md).
 //
 //   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64 | 32 b u64
-//   40 consumed u32 | 44 sequence u32 | 48 zero
+//   40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 zero
 //
 // `length` bytes of payload follow. `crc` is CRC32C over the 64 bytes with this field zero. `consumed` counts the frames
 // the header's sender has wholly consumed on this lane; `sequence` numbers this frame on its lane and direction, from 0.
@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;
 
 // A new type needs: a line in docs/protocol.md, a case in Session::on_control, a seed in the frame fuzzer's corpus.
 enum class FrameType : std::uint8_t {
-  segment = 1,   // payload of `message` at offset a; b = the message's size. flag eager: aux = eager slot
+  segment = 1,   // payload of `message` at offset a; b = the message's size; its tag. flag eager: aux = eager slot
   grant = 2,     // receiver: `message` may land; a = capacity, b = leave (bytes that may be sent; a maximum). It is also
                  // an ACK: aux = the low 16 bits of that frame's `message` (see ack_in)
   ack = 3,       // receiver: every message below `message` is wholly received (a maximum)
@@ -55,6 +55,7 @@ struct FrameHeader {
   std::uint64_t b = 0;
   std::uint32_t consumed = 0;
   std::uint32_t sequence = 0;
+  std::uint64_t tag = 0;
 };
 
 using HeaderBytes = std::span<std::byte, kFrameHeaderBytes>;

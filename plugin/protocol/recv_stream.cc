@@ -78,23 +78,26 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
   Message& m = at(h.message);
   if (m.size_known && m.size != h.b)
     return contradiction(id_, h, "size " + std::to_string(h.b) + ", before it was " + std::to_string(m.size));
+  if (m.size_known && m.tag != h.tag)
+    return contradiction(id_, h, "tag " + std::to_string(h.tag) + ", before it was " + std::to_string(m.tag));
   if (m.placed + h.length > h.b) return contradiction(id_, h, "more bytes than it has");
   const bool eager = (h.flags & kFlagEager) != 0;
   if (m.placed > 0 && m.eager != eager) return contradiction(id_, h, eager ? "suddenly eager" : "eager before");
   if (eager) return on_eager(h, m, out);
   if (!m.posted) return contradiction(id_, h, "it was not granted");
   if (h.b > m.capacity) return contradiction(id_, h, std::to_string(h.b) + " bytes, granted " + std::to_string(m.capacity));
-  learn_size(m, h.b);
+  learn(m, h);
   m.placed += h.length;
   return std::span(m.data + h.a, h.length);
 }
 
 // From a header that contradicts nothing: a refused one must not charge the pool.
-void RecvStream::learn_size(Message& m, std::uint64_t bytes) {
+void RecvStream::learn(Message& m, const FrameHeader& h) {
   if (m.size_known) return;
   m.size_known = true;
-  m.size = bytes;
-  credit_.announce(bytes);
+  m.size = h.b;
+  m.tag = h.tag;
+  credit_.announce(m.size);
 }
 
 Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message& m, Completions& out) {
@@ -102,7 +105,7 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
   if (h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || (m.eager && (h.b == 0 || h.aux != m.eager_slot)))
     return contradiction(id_, h, "eager segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") of " +
                                      std::to_string(h.b) + " bytes in slot " + std::to_string(h.aux));
-  learn_size(m, h.b);
+  learn(m, h);
   m.placed += h.length;
   if (!m.eager) m.in_slot = !m.posted;  // all its segments go where the first went
   m.eager = true;
@@ -147,7 +150,7 @@ void RecvStream::advance(Completions& out) {
 void RecvStream::publish(std::uint64_t acked, Completions& out) {
   for (; published_ < ready_ && (at(published_).eager || published_ < acked); ++published_) {
     Message& m = at(published_);
-    out.push_back({m.request, m.size, {}});
+    out.push_back({m.request, m.size, {}, m.tag});
     m = Message{};
   }
   if (!final_known_ || published_ < final_ || posted_ <= final_) return;

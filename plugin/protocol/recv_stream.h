@@ -95,7 +95,8 @@ class RecvStream {
     std::byte* data = nullptr;
     std::uint64_t capacity = 0;
     std::uint64_t leave = 0;
-    std::uint64_t size = 0;       // valid when size_known
+    std::uint64_t size = 0;       // valid when size_known, as the tag is
+    std::uint64_t tag = 0;
     std::uint64_t placed = 0;     // bytes that were given a place
     std::uint64_t received = 0;   // of these, those wholly there
     bool posted = false;
@@ -114,7 +115,7 @@ class RecvStream {
   std::span<std::byte> slot(std::uint8_t index, std::size_t bytes) const {
     return {eager_slots_.get() + index * eager_slot_bytes_, bytes};
   }
-  void learn_size(Message& m, std::uint64_t bytes);
+  void learn(Message& m, const FrameHeader& header);
   Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
   bool fits(std::uint64_t message, Completions& out);
   std::uint64_t leave_for(std::uint64_t message) const;

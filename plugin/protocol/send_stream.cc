@@ -25,7 +25,7 @@ SendStream::SendStream(StreamId id, Class priority, std::uint64_t listener, std:
 
 // ---------------------------------------------------------------------------------------------------------- posting
 
-void SendStream::post(void* request, const std::byte* data, std::uint64_t size, Completions& out) {
+void SendStream::post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag) {
   assert(can_post());
   if (failed()) {
     out.push_back({request, 0, error_});
@@ -40,6 +40,7 @@ void SendStream::post(void* request, const std::byte* data, std::uint64_t size, 
   m.request = request;
   m.data = data;
   m.size = size;
+  m.tag = tag;
   if (granted_before) {
     m.granted = true;
     m.capacity = capacity;
@@ -166,6 +167,7 @@ SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t 
   s.header.message = message;
   s.header.a = offset;
   s.header.b = m.size;
+  s.header.tag = m.tag;
   s.header.length = std::uint32_t(length);
   const std::byte* from = m.data;
   if (m.eager) {

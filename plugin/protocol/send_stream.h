@@ -36,7 +36,7 @@ class SendStream {
   // --- posting
   bool can_post() const { return posted_ - retired_ < kMessagesInFlight; }
   // REQUIRES: can_post(). On a failed stream the request ends at once with the stream's error.
-  void post(void* request, const std::byte* data, std::uint64_t size, Completions& out);
+  void post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag = 0);
   std::uint64_t unfinished() const { return posted_ - done_; }
 
   // --- what the peer says. Errors: the frame contradicts what is known (Scope::lane).
@@ -92,6 +92,7 @@ class SendStream {
     void* request = nullptr;
     const std::byte* data = nullptr;
     std::uint64_t size = 0;
+    std::uint64_t tag = 0;
     std::uint64_t capacity = 0;   // of the granted receive
     std::uint64_t leave = 0;      // bytes that may be sent; 0 before the grant
     std::uint64_t cut = 0;        // bytes cut so far, in ascending order

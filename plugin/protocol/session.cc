@@ -38,8 +38,8 @@ void Session::refuse_stream(StreamId id, std::string reason) {
   note(stream);
 }
 
-void Session::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size) {
-  stream.post(request, data, size, completions_);
+void Session::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag) {
+  stream.post(request, data, size, completions_, tag);
   note(stream);
 }
 

@@ -59,7 +59,7 @@ class Session {
   SendStream& open_stream(Class priority, std::uint64_t listener, std::uint64_t local_rail_mask);
   RecvStream& accept_stream(StreamId id, std::uint64_t local_rail_mask);
   void refuse_stream(StreamId id, std::string reason);
-  void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size);
+  void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag = 0);
   void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool watched = false);
   // Unfinished requests end as cancelled. The reference is dead afterwards.
   void close(SendStream& stream);

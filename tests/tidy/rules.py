@@ -37,7 +37,7 @@ class Pattern:
 
 
 SOURCES = r"(plugin|include|collectives|torch_ext)/.*\.(h|cc)$"
-PROTOCOL = r"(plugin/protocol|collectives/schedule)/"
+PROTOCOL = r"(plugin/protocol|collectives/schedule|collectives/scheduler)/"
 # Programs that people run may speak to them.
 PROGRAMS = r".*(_main\.cc$|/main\.cc$)"
 

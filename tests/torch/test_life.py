@@ -147,6 +147,19 @@ def _mismatched(rank: int, size: int, store: str, level: dist.DebugLevel) -> str
     return ""
 
 
+def _mismatched_types(rank: int, size: int, store: str, gathers: bool) -> str:
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=30))
+    tensor = torch.ones(3, dtype=torch.float32 if rank == 0 else torch.int32)
+    try:
+        if gathers:
+            dist.all_gather_into_tensor(torch.empty(3 * size, dtype=tensor.dtype), tensor)
+        else:
+            dist.all_reduce(tensor)
+    except RuntimeError as error:
+        return str(error)
+    return ""
+
+
 class LifeTest(unittest.TestCase):
     def test_a_hundred_groups__nothing_grows(self) -> None:
         for rank, answer in enumerate(ranks.outcomes(ranks.start(_hundred_times, 2))):
@@ -196,6 +209,16 @@ class LifeTest(unittest.TestCase):
 
     def test_counts_that_differ_are_named_with_shapes_under_debug_detail(self) -> None:
         self.assert_mismatch(dist.DebugLevel.DETAIL, "TensorShape=[3]", "TensorShape=[4]")
+
+    def test_types_that_differ_are_named_though_their_bytes_do_not(self) -> None:
+        for gathers, called in (False, "all_reduce of {} (sum)"), (True, "all_gather of {}"):
+            answers = ranks.outcomes(ranks.start(_mismatched_types, 2, gathers))
+            self.assertTrue(all(answer and answer[0] for answer in answers), answers)
+            # Who notices first tells the other, who may have noticed no more than that.
+            said = " / ".join(answer[1] for answer in answers)
+            self.assertIn(called.format("float32"), said)
+            self.assertIn(called.format("int32"), said)
+            self.assertNotIn("", [answer[1] for answer in answers])
 
     def script(self, folder: str, text: str) -> str:
         path = Path(folder) / "script.py"

@@ -10,10 +10,6 @@ std::size_t sum(const std::vector<std::size_t>& counts, std::size_t of_first) {
   return std::accumulate(counts.begin(), counts.begin() + std::ptrdiff_t(of_first), std::size_t{0});
 }
 
-bool reduces(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::reduce || operation == Operation::reduce_scatter;
-}
-
 }  // namespace
 
 std::string Outcome::add(std::size_t rank, std::span<const Run> output) {

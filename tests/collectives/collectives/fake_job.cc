@@ -64,7 +64,8 @@ bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int cha
   auto plan = std::make_shared<const Plan>(algorithm.build(call.problem));
   part->scratch.resize(plan->schedule().scratch_bytes);
   const Execution::Memory memory{part->memory.input(), part->memory.output(), part->scratch.data()};
-  part->execution = std::make_unique<Execution>(plan, memory, call.how, *links_[std::size_t(rank)], channel, Class::normal);
+  part->execution = std::make_unique<Execution>(plan, memory, call.how, fingerprint(call, 0), *links_[std::size_t(rank)],
+                                                channel, Class::normal);
   parts_.push_back(std::move(part));
   return true;
 }

@@ -12,6 +12,7 @@ class Request {
   void* target = nullptr;
   std::size_t bytes = 0;       // of a receive: first its room, then what came
   std::uint64_t done_at = ~0ull;
+  std::uint64_t tag = 0;
 };
 
 }  // namespace railweave
@@ -40,6 +41,7 @@ struct FakeNetwork::State {
       pipe.sends.pop_front();
       pipe.receives.pop_front();
       r.bytes = std::min(r.bytes, s.bytes);
+      r.tag = s.tag;
       if (r.bytes > 0) std::memcpy(r.target, s.source, r.bytes);
       s.done_at = soon();
       r.done_at = soon();
@@ -58,17 +60,17 @@ class FakeEnd : public Face {
   bool ended(const Request* r) const override { return r->done_at <= state_->now; }
   Result<Progress> test(Request* r) override {
     if (!ended(r)) return Progress{};
-    const Progress progress{true, r->bytes};
+    const Progress progress{true, r->bytes, r->tag};
     std::erase_if(requests_, [&](const auto& own) { return own.get() == r; });
     return progress;
   }
   void withdraw(const void*, std::size_t) override {}
 
  protected:
-  Request* add(const void* source, void* target, std::size_t bytes, std::deque<Request*>& line) {
+  Request* add(const void* source, void* target, std::size_t bytes, std::deque<Request*>& line, std::uint64_t tag = 0) {
     if (requests_.size() >= kRequestsPerStream || state_->random() % 16 == 0) return nullptr;
     requests_.push_back(std::make_unique<Request>());
-    *requests_.back() = {source, target, bytes, ~0ull};
+    *requests_.back() = {source, target, bytes, ~0ull, tag};
     line.push_back(requests_.back().get());
     state_->match(*pipe_);
     return requests_.back().get();
@@ -83,7 +85,9 @@ class FakeEnd : public Face {
 class FakeSend final : public FakeEnd<SendStream> {
  public:
   using FakeEnd::FakeEnd;
-  Result<Request*> post(const void* data, std::size_t size) override { return add(data, nullptr, size, pipe_->sends); }
+  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag) override {
+    return add(data, nullptr, size, pipe_->sends, tag);
+  }
 };
 
 class FakeRecv final : public FakeEnd<RecvStream> {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "ranks.h"
@@ -147,6 +148,65 @@ TEST(Group, operations_that_differ_in_size__are_told_so_and_nobody_is_called_los
     said[rank] = outcome(group.broadcast(data, data, counts[rank], DataType::uint8, 0), 10s);
   });
   EXPECT_NE(said[1].find("rank 0 does not do the same operation: a message of 3 bytes where 4 were due"), std::string::npos) << said[1];
+}
+
+// As many bytes, but not the same. Whoever notices first tells the other, in its own terms.
+TEST(Group, operations_that_differ_in_more_than_size__are_told_both) {
+  struct Differing {
+    std::function<WorkPtr(Group&, int* data)> calls[2];
+    const char* named[2];
+  };
+  constexpr auto sum = Reduction::sum;
+  const Differing cases[] = {
+      {{[](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); },
+        [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::float32, sum); }},
+       {"it is all_reduce of int32 (sum)", "it is all_reduce of float32 (sum)"}},
+      {{[](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, Reduction::max); },
+        [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); }},
+       {"it is all_reduce of int32 (max)", "it is all_reduce of int32 (sum)"}},
+      {{[](Group& g, int* d) { return g.broadcast(d, d, 2, DataType::int32, 0); },
+        [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); }},
+       {"it is broadcast of int32, root 0", "it is all_reduce of int32 (sum)"}},
+      // Nobody receives the first: it shows with the next on its channel.
+      {{[](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 0), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); },
+        [](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 1), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); }},
+       {"there it is operation ", "of the group: their calls before it differed"}},
+  };
+  for (const Differing& differing : cases) {
+    Ranks ranks(2);
+    std::string said[2];
+    ranks.run([&](int rank, Group& group) {
+      int data[2] = {1, 2};
+      said[rank] = outcome(differing.calls[rank](group, data), 10s);
+    });
+    EXPECT_NE(said[1].find("does not do the same operation"), std::string::npos) << said[1];
+    for (const char* named : differing.named) EXPECT_NE(said[1].find(named), std::string::npos) << said[1];
+  }
+}
+
+// Two groups of the same ranks, whose operations half of the ranks issue the other way round, in every class; more at once than
+// the window lets in. All end, and are right.
+TEST(Group, a_window_of_one_operation__holds_up_nothing_for_ever) {
+  ::setenv("RAILWEAVE_SCHEDULE", "window:1", 1);
+  constexpr int kSize = 3, kEach = 6;
+  constexpr std::size_t kCount = 100'000;
+  Ranks ranks(kSize);
+  const auto others = ranks.another("other");  // of the same engines, so of the same window
+  ::unsetenv("RAILWEAVE_SCHEDULE");
+  constexpr Class kTurns[] = {Class::bulk, Class::urgent, Class::normal};
+  ranks.run([&](int rank, Group& one) {
+    Group& other = *others[std::size_t(rank)];
+    std::vector<std::vector<float>> data(2 * kEach, std::vector<float>(kCount, float(rank)));
+    std::vector<WorkPtr> works;
+    for (int i = 0; i < kEach; ++i) {
+      for (const bool swapped : {rank % 2 == 0, rank % 2 != 0}) {
+        auto& mine = data[std::size_t(2 * i + swapped)];
+        works.push_back((swapped ? one : other).all_reduce(mine.data(), mine.data(), kCount, DataType::float32, Reduction::sum, {kTurns[i % 3]}));
+      }
+    }
+    for (auto work = works.rbegin(); work != works.rend(); ++work) EXPECT_EQ(outcome(*work, 30s), "ok");
+    for (const auto& mine : data) EXPECT_EQ(mine, std::vector<float>(kCount, float(kSize * (kSize - 1) / 2)));
+  });
 }
 
 TEST(Group, abort__returns_every_waiter) {

@@ -4,18 +4,9 @@
 
 namespace railweave::collectives {
 
-bool has_root(Operation operation) {
-  return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::gather ||
-         operation == Operation::scatter;
-}
-
 bool has_counts_per_rank(Operation operation) {
   return operation == Operation::all_gather || operation == Operation::reduce_scatter || operation == Operation::gather ||
          operation == Operation::scatter || operation == Operation::all_to_all;
-}
-
-bool reduces(Operation operation) {
-  return operation == Operation::all_reduce || operation == Operation::reduce || operation == Operation::reduce_scatter;
 }
 
 Problem problem_of(Operation operation, int ranks, std::size_t count) {

@@ -13,9 +13,7 @@ namespace railweave::collectives {
 Problem problem_of(Operation operation, int ranks, std::size_t count);
 // Counts differ from rank to rank, and some are zero. The operation has counts per rank.
 Problem uneven_problem_of(Operation operation, int ranks, std::size_t scale);
-bool has_root(Operation operation);
 bool has_counts_per_rank(Operation operation);
-bool reduces(Operation operation);
 
 // The problem of each rank. all_to_all with receive_counts that differ: made to fit one another.
 std::vector<Problem> everybody(const Problem& problem);

@@ -48,6 +48,7 @@ TEST(Frame, decode__gives_back_every_field) {
   h.b = 0x0f1e2d3c4b5a6978ull;
   h.consumed = 0xdeadbeef;
   h.sequence = 0xcafebabe;
+  h.tag = 0x1122334455667788ull;
   Bytes bytes;
   encode(h, bytes);
   Result<FrameHeader> d = decode(bytes);
@@ -62,6 +63,7 @@ TEST(Frame, decode__gives_back_every_field) {
   EXPECT_EQ(d->b, h.b);
   EXPECT_EQ(d->consumed, h.consumed);
   EXPECT_EQ(d->sequence, h.sequence);
+  EXPECT_EQ(d->tag, h.tag);
 }
 
 TEST(Frame, encode__lays_the_bytes_out_as_documented) {
@@ -76,11 +78,12 @@ TEST(Frame, encode__lays_the_bytes_out_as_documented) {
   h.b = 0x2827262524232221ull;
   h.consumed = 0x2c2b2a29;
   h.sequence = 0x302f2e2d;
+  h.tag = 0x3837363534333231ull;
   Bytes bytes;
   encode(h, bytes);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i >= 4 && i < 8) continue;  // the CRC
-    EXPECT_EQ(int(bytes[i]), i < 48 ? int(i + 1) : 0) << "byte " << i;
+    EXPECT_EQ(int(bytes[i]), i < 56 ? int(i + 1) : 0) << "byte " << i;
   }
   std::uint32_t crc;
   std::memcpy(&crc, bytes.data() + 4, 4);

@@ -16,15 +16,9 @@ class Receiving : public ::testing::Test {
     EXPECT_EQ(control(), std::vector{FrameType::opened});
   }
 
-  static FrameHeader segment(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size) {
-    FrameHeader h;
-    h.type = FrameType::segment;
-    h.stream = 3;
-    h.message = message;
-    h.a = offset;
-    h.b = size;
-    h.length = std::uint32_t(length);
-    return h;
+  static FrameHeader segment(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size,
+                             std::uint64_t tag = 0) {
+    return {.type = FrameType::segment, .stream = 3, .length = std::uint32_t(length), .message = message, .a = offset, .b = size, .tag = tag};
   }
   static FrameHeader eager(std::uint64_t message, std::uint64_t size, std::uint16_t slot) {
     FrameHeader h = segment(message, 0, size, size);
@@ -378,6 +372,7 @@ TEST_F(Receiving, on_segment__contradictions) {
     return !r.ok() && r.status().scope() == Scope::lane && r.status().code() == Code::remote;
   };
   EXPECT_TRUE(refused(segment(0, 1024, 900, 1999)));                // another size than before
+  EXPECT_TRUE(refused(segment(0, 1024, 900, 2000, 1)));             // another tag than before
   EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));                  // more bytes than it has
   EXPECT_TRUE(refused(segment(1, 0, 1024, 2000)));                  // not granted
   EXPECT_TRUE(refused(segment(kMessagesInFlight, 0, 8, 8)));        // far ahead

@@ -169,6 +169,22 @@ TEST_F(SessionPair, post__messages_of_all_sizes_arrive_whole_over_three_lanes) {
   }
 }
 
+// By a slot of the receiver's, straight into the receive, and in many segments over several lanes.
+TEST_F(SessionPair, post__a_tag_arrives_with_its_message) {
+  pair_.add_lanes(2);
+  const Pair::Ends ends = pair_.open();
+  const std::vector<std::vector<std::byte>> sent{pattern(100, 1), pattern(0, 2), pattern(1'000'000, 3)};
+  const auto tag = [](std::size_t i) { return ~std::uint64_t{0} - i; };
+  pair_.a().post(ends.out, tickets_[tickets_used_++], sent[0].data(), sent[0].size(), tag(0));
+  pair_.run();
+  for (const auto& data : sent) receive(ends.in, data.size());
+  for (std::size_t i = 1; i < sent.size(); ++i)
+    pair_.a().post(ends.out, tickets_[tickets_used_++], sent[i].data(), sent[i].size(), tag(i));
+  pair_.run();
+  ASSERT_EQ(good(End::b), sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) EXPECT_EQ(pair_.done(End::b)[i].tag, tag(i)) << i;
+}
+
 TEST_F(SessionPair, post__a_smaller_receive_fails_at_both_ends) {
   pair_.add_lanes(2);
   for (const std::size_t size : {100ul, 100'000ul}) {

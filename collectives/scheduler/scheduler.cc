@@ -1,0 +1,116 @@
+#include "collectives/scheduler/scheduler.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace railweave::collectives {
+
+Scheduler::Limits limits_of(const Policy& policy) {
+  Scheduler::Limits limits;
+  if (policy.kind == Policy::Kind::operations) limits.operations = policy.most;
+  if (policy.kind == Policy::Kind::bytes) limits.bytes = policy.most;
+  return limits;
+}
+
+void Scheduler::set_limits(const Limits& limits, TimePoint now) {
+  limits_ = limits;
+  choose(now);
+}
+
+// In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent.
+std::uint64_t Scheduler::lead(Class priority) const {
+  const std::uint64_t window = limits_.bytes > 0 ? limits_.bytes : 64 * MiB;
+  switch (priority) {
+    case Class::urgent: return 0;
+    case Class::normal: return 2 * window;
+    case Class::bulk: return 8 * window;
+  }
+  return 0;
+}
+
+Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, TimePoint now) {
+  const Id id = next_id_++;
+  if (off() || bytes < kSmallBytes) return id;
+  LineState& state = lines_[line];
+  ++state.operations;
+  state.last_key = std::max(state.last_key, issued_bytes_ + lead(priority));
+  issued_bytes_ += bytes;
+  operations_[id] = {state.last_key, line, bytes, now, false};
+  choose(now);
+  return id;
+}
+
+bool Scheduler::live(Id id) const {
+  const auto found = operations_.find(id);
+  return found == operations_.end() || found->second.live;
+}
+
+void Scheduler::moved(Id id, TimePoint now) {
+  const auto found = operations_.find(id);
+  if (found == operations_.end()) return;
+  found->second.moved_at = now;
+  LineState& line = lines_[found->second.line];
+  if (line.turn == 0) return;
+  line.turn = 0;
+  choose(now);
+}
+
+void Scheduler::finish(Id id, TimePoint now) {
+  const auto found = operations_.find(id);
+  if (found == operations_.end()) return;
+  const auto line = lines_.find(found->second.line);
+  operations_.erase(found);
+  if (--line->second.operations == 0) lines_.erase(line);
+  choose(now);
+}
+
+bool Scheduler::pass_turn(TimePoint now) {
+  if (held_ == 0) return false;
+  bool stalled = false;
+  for (auto& [id, operation] : operations_) {
+    if (!operation.live || now - operation.moved_at < kStallMost) continue;
+    lines_[operation.line].turn = ++turns_;
+    stalled = true;
+  }
+  return stalled && choose(now);
+}
+
+std::vector<std::pair<Scheduler::Id, const Scheduler::Operation*>> Scheduler::in_order() const {
+  std::vector<std::pair<Id, const Operation*>> order;
+  for (const auto& [id, operation] : operations_) order.emplace_back(id, &operation);
+  std::ranges::sort(order, {}, [this](const auto& entry) {
+    return std::tuple(lines_.at(entry.second->line).turn, entry.second->key, entry.first);
+  });
+  return order;
+}
+
+std::vector<Scheduler::Standing> Scheduler::standings() const {
+  std::vector<Standing> all;
+  for (const auto& [id, operation] : in_order()) all.push_back({id, operation->live, lines_.at(operation->line).turn > 0});
+  return all;
+}
+
+// As many as fit in the order of turns and keys; the first always.
+bool Scheduler::choose(TimePoint now) {
+  bool changed = false, room = true;
+  held_ = live_bytes_ = 0;
+  std::size_t count = 0;
+  for (const auto& [id, one] : in_order()) {
+    const bool fits = (limits_.operations == 0 || count < limits_.operations) &&
+                      (limits_.bytes == 0 || live_bytes_ + one->bytes <= limits_.bytes);
+    room = room && (count == 0 || fits);
+    if (room) {
+      ++count;
+      live_bytes_ += one->bytes;
+    } else {
+      ++held_;
+    }
+    Operation& operation = operations_.at(id);
+    if (room && !operation.live) operation.moved_at = now;
+    changed |= operation.live != room;
+    operation.live = room;
+  }
+  return changed;
+}
+
+}  // namespace railweave::collectives

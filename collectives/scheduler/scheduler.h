@@ -1,0 +1,91 @@
+// Which of the operations that a process has issued may move bytes now (docs/scheduler.md has the rules and why they cannot
+// deadlock).
+//
+// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs nothing with policy `off`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "collectives/scheduler/policy.h"
+#include "railweave/endpoint.h"
+#include "railweave/units.h"
+
+namespace railweave::collectives {
+
+class Scheduler {
+ public:
+  using Line = std::uint64_t;              // one group's operations of one class; numbered by the caller
+  using Id = std::uint64_t;
+
+  struct Limits {
+    std::size_t operations = 0, bytes = 0; // live at most; 0: any number
+    friend bool operator==(const Limits&, const Limits&) = default;
+  };
+  static constexpr std::size_t kSmallBytes = 64 * KiB;                // below: live at once, and counted nowhere
+  static constexpr Nanos kStallMost = std::chrono::milliseconds(1);   // start
+
+  Scheduler() = default;
+  explicit Scheduler(const Limits& limits) : limits_(limits) {}
+
+  // From now on: what is live beyond a smaller window is held.
+  void set_limits(const Limits& limits, TimePoint now);
+  const Limits& limits() const { return limits_; }
+  // Everything is live.
+  bool off() const { return limits_.operations == 0 && limits_.bytes == 0; }
+
+  // `bytes`: what the operation moves at this rank.
+  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now);
+  // False: post nothing new. May change with every call below.
+  bool live(Id id) const;
+  // A step of it ended: live or held.
+  void moved(Id id, TimePoint now);
+  // It is over, or was given up.
+  void finish(Id id, TimePoint now);
+  // Gives the turn on where what is live has stalled. Call it now and then while held() > 0. True: others are live now.
+  bool pass_turn(TimePoint now);
+
+  // Operations that count and are not over, the next first.
+  struct Standing {
+    Id id = 0;
+    bool live = false;
+    bool waits_for_turn = false;           // its line had stalled and moved nothing since
+    friend auto operator<=>(const Standing&, const Standing&) = default;
+  };
+  std::vector<Standing> standings() const;
+  std::size_t held() const { return held_; }
+  std::size_t live_bytes() const { return live_bytes_; }              // at most the window, or one operation
+
+ private:
+  struct Operation {
+    std::uint64_t key = 0;
+    Line line = 0;
+    std::size_t bytes = 0;
+    TimePoint moved_at{};
+    bool live = false;
+  };
+  struct LineState {
+    std::uint64_t last_key = 0;
+    std::uint64_t turn = 0;                // 0: in the order of keys; else it stalled, and waits behind those of a smaller turn
+    std::size_t operations = 0;
+  };
+
+  std::uint64_t lead(Class priority) const;
+  bool choose(TimePoint now);
+  std::vector<std::pair<Id, const Operation*>> in_order() const;
+
+  Limits limits_;
+  std::map<Id, Operation> operations_;     // unfinished ones that count
+  std::map<Line, LineState> lines_;        // of these
+  std::uint64_t issued_bytes_ = 0;         // V
+  std::uint64_t turns_ = 0;
+  Id next_id_ = 1;
+  std::size_t held_ = 0, live_bytes_ = 0;
+};
+
+// The window that a policy asks for.
+Scheduler::Limits limits_of(const Policy& policy);
+
+}  // namespace railweave::collectives

@@ -1,0 +1,119 @@
+#include "collectives/scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::collectives_test {
+namespace {
+
+using collectives::Scheduler;
+constexpr TimePoint kStart{std::chrono::seconds(1)};
+constexpr TimePoint kLate = kStart + Scheduler::kStallMost;
+
+TEST(Scheduler, off__everything_is_live) {
+  Scheduler scheduler;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::bulk, 1024 * MiB, kStart)));
+  EXPECT_EQ(scheduler.held(), 0u);
+}
+
+TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
+  Scheduler scheduler({.operations = 2});
+  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(1, Class::normal, MiB, kStart),
+             c = scheduler.issue(1, Class::normal, MiB, kStart);
+  EXPECT_TRUE(scheduler.live(a) && scheduler.live(b));
+  EXPECT_FALSE(scheduler.live(c));
+  scheduler.finish(b, kStart);
+  EXPECT_TRUE(scheduler.live(c));
+}
+
+TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
+  Scheduler scheduler({.bytes = 10 * MiB});
+  const auto large = scheduler.issue(1, Class::normal, 64 * MiB, kStart), small = scheduler.issue(1, Class::normal, MiB, kStart);
+  EXPECT_TRUE(scheduler.live(large));
+  EXPECT_FALSE(scheduler.live(small));
+  EXPECT_EQ(scheduler.live_bytes(), 64 * MiB);
+  scheduler.finish(large, kStart);
+  EXPECT_TRUE(scheduler.live(small));
+  const auto nine = scheduler.issue(1, Class::normal, 9 * MiB, kStart), one = scheduler.issue(1, Class::normal, MiB, kStart);
+  EXPECT_TRUE(scheduler.live(nine));
+  EXPECT_FALSE(scheduler.live(one));
+  EXPECT_EQ(scheduler.live_bytes(), 10 * MiB);
+}
+
+// Small ones do not wait for large ones behind which there is room for them: they are in order all the same.
+TEST(Scheduler, window_of_bytes__nothing_slips_past_what_does_not_fit) {
+  Scheduler scheduler({.bytes = 10 * MiB});
+  scheduler.issue(1, Class::normal, 6 * MiB, kStart);
+  const auto large = scheduler.issue(1, Class::normal, 6 * MiB, kStart), small = scheduler.issue(2, Class::normal, MiB, kStart);
+  EXPECT_FALSE(scheduler.live(large) || scheduler.live(small));
+}
+
+TEST(Scheduler, an_urgent_operation__takes_the_place_of_a_bulk_one) {
+  Scheduler scheduler({.operations = 1});
+  const auto bulk = scheduler.issue(1, Class::bulk, MiB, kStart);
+  EXPECT_TRUE(scheduler.live(bulk));
+  const auto urgent = scheduler.issue(2, Class::urgent, MiB, kStart);
+  EXPECT_TRUE(scheduler.live(urgent));
+  EXPECT_FALSE(scheduler.live(bulk));
+  scheduler.finish(urgent, kStart);
+  EXPECT_TRUE(scheduler.live(bulk));
+}
+
+TEST(Scheduler, a_bulk_operation__does_not_wait_for_ever) {
+  Scheduler scheduler({.bytes = MiB});
+  const auto bulk = scheduler.issue(1, Class::bulk, MiB, kStart);
+  int overtaken = 0;
+  for (; overtaken < 100; ++overtaken) {
+    const auto urgent = scheduler.issue(2, Class::urgent, MiB, kStart);
+    if (!scheduler.live(urgent)) break;
+    scheduler.finish(urgent, kStart);
+  }
+  EXPECT_GT(overtaken, 4);
+  EXPECT_LT(overtaken, 100);
+  EXPECT_TRUE(scheduler.live(bulk));
+}
+
+TEST(Scheduler, small_operations__are_live_at_once_and_count_for_nothing) {
+  Scheduler scheduler({.operations = 1});
+  EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::normal, MiB, kStart)));
+  EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::bulk, Scheduler::kSmallBytes - 1, kStart)));
+  EXPECT_EQ(scheduler.live_bytes(), MiB);
+}
+
+TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back) {
+  Scheduler scheduler({.operations = 1});
+  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(2, Class::normal, MiB, kStart),
+             c = scheduler.issue(3, Class::normal, MiB, kStart);
+  EXPECT_FALSE(scheduler.pass_turn(kLate - Nanos(1)));
+  for (int round = 1; round <= 2; ++round) {
+    EXPECT_TRUE(scheduler.pass_turn(kStart + (3 * round - 2) * Scheduler::kStallMost));
+    EXPECT_TRUE(scheduler.live(b));
+    EXPECT_TRUE(scheduler.pass_turn(kStart + (3 * round - 1) * Scheduler::kStallMost));
+    EXPECT_TRUE(scheduler.live(c));
+    EXPECT_TRUE(scheduler.pass_turn(kStart + 3 * round * Scheduler::kStallMost));
+    EXPECT_TRUE(scheduler.live(a));
+  }
+}
+
+TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
+  Scheduler scheduler({.operations = 1});
+  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(2, Class::normal, MiB, kStart);
+  EXPECT_TRUE(scheduler.pass_turn(kLate));
+  EXPECT_TRUE(scheduler.live(b));
+  scheduler.moved(a, kLate);
+  EXPECT_TRUE(scheduler.live(a));
+  EXPECT_FALSE(scheduler.live(b));
+}
+
+TEST(Scheduler, what_moves__keeps_its_turn) {
+  Scheduler scheduler({.operations = 1});
+  const auto a = scheduler.issue(1, Class::normal, MiB, kStart);
+  scheduler.issue(2, Class::normal, MiB, kStart);
+  for (int i = 1; i < 10; ++i) {
+    scheduler.moved(a, kStart + i * Scheduler::kStallMost);
+    EXPECT_FALSE(scheduler.pass_turn(kStart + i * Scheduler::kStallMost));
+  }
+  EXPECT_TRUE(scheduler.live(a));
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test

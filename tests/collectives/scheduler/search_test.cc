@@ -1,0 +1,95 @@
+// No small world, however its ranks are ordered in time, comes to where nothing leads on.
+#include <gtest/gtest.h>
+
+#include "search.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+constexpr auto issue = [](std::size_t operation) { return Act{Act::Kind::issue, operation}; };
+constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, operation}; };
+constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
+
+Found with_window(SmallWorld world, std::size_t operations, bool turns = true) {
+  world.limits.operations = operations;
+  world.turns = turns;
+  return search(world);
+}
+
+// Two groups of the same two ranks; rank 1 does not issue the first before the second is over.
+SmallWorld crossed() {
+  return {.operations = {{{0, 1}, 1}, {{0, 1}, 2}},
+          .programs = {{issue(0), issue(1), wait(0), wait(1)}, {issue(1), wait(1), issue(0), wait(0)}},
+          .limits = {}};
+}
+
+TEST(Search, crossed_orders__lead_on_by_turns) {
+  const Found off = search(crossed());
+  EXPECT_EQ(off.dead, 0u) << off.example;
+  const Found found = with_window(crossed(), 1);
+  EXPECT_EQ(found.dead, 0u) << found.example;
+  EXPECT_GT(found.states, 20u);
+}
+
+// Which shows that the search would see it.
+TEST(Search, crossed_orders__have_no_way_on_without_turns) { EXPECT_GT(with_window(crossed(), 1, false).dead, 0u); }
+
+// Nor where a rank's program waits for itself.
+TEST(Search, programs_that_cannot_end__are_seen) {
+  SmallWorld world = crossed();
+  world.programs[0] = {issue(0), wait(0), issue(1), wait(1)};
+  EXPECT_GT(search(world).dead, 0u);
+}
+
+// As FSDP issues: gathers ahead of time, reductions behind, all ranks alike.
+TEST(Search, ranks_that_issue_alike__need_no_turns) {
+  SmallWorld world;
+  world.operations = {{{0, 1, 2}, 1, Class::urgent}, {{0, 1, 2}, 2, Class::bulk}, {{0, 1, 2}, 1, Class::urgent}, {{0, 1, 2}, 2, Class::bulk}};
+  const std::vector<Act> program{issue(0), wait(0), issue(1), issue(2), wait(2), issue(3), wait(1), wait(3)};
+  world.programs = {program, program, program};
+  for (const std::size_t window : {1u, 2u}) {
+    const Found found = with_window(world, window, false);
+    EXPECT_EQ(found.dead, 0u) << found.example;
+  }
+}
+
+TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
+  SmallWorld world;
+  world.operations = {{{0, 1}, 1, Class::urgent}, {{0, 1}, 2, Class::bulk}, {{0, 1}, 1, Class::urgent}};
+  world.programs = {{issue(1), limit(2), issue(0), issue(2), wait(0), wait(2), wait(1)},
+                    {issue(1), issue(0), issue(2), wait(0), limit(1), wait(2), wait(1)}};
+  const Found found = with_window(world, 1);
+  EXPECT_EQ(found.dead, 0u) << found.example;
+}
+
+// Two shards of two ranks, replicated between them: groups that overlap in one rank each. Every order in which the ranks may
+// issue, each waiting at once or at the end; what could not end under `off` is nobody's fault here. Rank 0 begins with its
+// shard: the other way round it is the same with shards and replicas swapped; and it waits at the end.
+TEST(Search, hsdp_2_by_2__in_every_order) {
+  const SmallWorld::Operation groups[] = {{{0, 1}, 1}, {{2, 3}, 2}, {{0, 2}, 3}, {{1, 3}, 4}};
+  const std::size_t of_rank[4][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
+  int searched = 0;
+  for (int orders = 0; orders < 16; orders += 2) {
+    for (int waits = 0; waits < 16; waits += 2) {
+      SmallWorld world;
+      world.operations.assign(std::begin(groups), std::end(groups));
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        const bool swapped = (orders >> rank & 1) != 0, at_once = (waits >> rank & 1) != 0;
+        const std::size_t first = of_rank[rank][swapped], second = of_rank[rank][!swapped];
+        if (at_once) {
+          world.programs.push_back({issue(first), wait(first), issue(second), wait(second)});
+        } else {
+          world.programs.push_back({issue(first), issue(second), wait(second), wait(first)});
+        }
+      }
+      if (search(world).dead > 0) continue;
+      const Found found = with_window(world, 1);
+      EXPECT_EQ(found.dead, 0u) << "orders " << orders << ", waits " << waits << ": " << found.example;
+      ++searched;
+    }
+  }
+  EXPECT_GT(searched, 30);
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test
