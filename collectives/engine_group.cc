@@ -11,14 +11,14 @@
 namespace railweave::collectives {
 
 EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
-                         std::vector<int> host_of, const Scheduler::Limits& limits)
+                         std::vector<int> host_of, const Window& window)
     : engine_(std::move(engine)),
       runner_(std::move(runner)),
       place_(std::move(place)),
       options_(options),
       host_of_(std::move(host_of)),
       one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })),
-      scheduler_(runner_->scheduler_of(engine_.get(), limits)),
+      scheduler_(runner_->scheduler_of(engine_.get(), window)),
       first_line_(runner_->new_lines(kClasses)) {}
 
 void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {

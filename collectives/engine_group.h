@@ -29,7 +29,7 @@ namespace railweave::collectives {
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
   EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
-              std::vector<int> host_of, const Scheduler::Limits& limits);
+              std::vector<int> host_of, const Window& window);
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
   void join(std::unique_ptr<Links> links, Planner planner);

@@ -9,7 +9,7 @@
 #include "collectives/costs.h"
 #include "collectives/engine_group.h"
 #include "collectives/host_proof.h"
-#include "collectives/scheduler/policy.h"
+#include "collectives/scheduler/window.h"
 #include "railweave/config.h"
 
 namespace railweave::collectives {
@@ -65,9 +65,9 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   // Rank 0's environment and measurements decide for all.
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   RW_TRY(check_algorithm_choice(config.algorithms));
-  RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(config.schedule));
+  RW_ASSIGN_OR_RETURN(const Window window, parse_window(config.schedule));
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
-  auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, limits_of(policy));
+  auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, window);
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.

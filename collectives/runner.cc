@@ -94,13 +94,13 @@ void Runner::remove(Driven& driven) {
   std::erase(driven_, &driven);
 }
 
-std::shared_ptr<Scheduler> Runner::scheduler_of(const Engine* engine, const Scheduler::Limits& limits) {
+std::shared_ptr<Scheduler> Runner::scheduler_of(const Engine* engine, const Window& window) {
   const auto held = lock();
   std::erase_if(schedulers_, [](const auto& known) { return known.second.expired(); });
   auto& known = schedulers_[engine];
   auto scheduler = known.lock();
-  if (!scheduler) known = scheduler = std::make_shared<Scheduler>(limits);
-  if (limits != scheduler->limits()) scheduler->set_limits(limits, now());
+  if (!scheduler) known = scheduler = std::make_shared<Scheduler>(window);
+  if (window != scheduler->window()) scheduler->set_window(window, now());
   return scheduler;
 }
 

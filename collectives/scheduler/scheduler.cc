@@ -5,25 +5,18 @@
 
 namespace railweave::collectives {
 
-Scheduler::Limits limits_of(const Policy& policy) {
-  Scheduler::Limits limits;
-  if (policy.kind == Policy::Kind::operations) limits.operations = policy.most;
-  if (policy.kind == Policy::Kind::bytes) limits.bytes = policy.most;
-  return limits;
-}
-
-void Scheduler::set_limits(const Limits& limits, TimePoint now) {
-  limits_ = limits;
+void Scheduler::set_window(const Window& window, TimePoint now) {
+  window_ = window;
   choose(now);
 }
 
 // In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent.
 std::uint64_t Scheduler::lead(Class priority) const {
-  const std::uint64_t window = limits_.bytes > 0 ? limits_.bytes : 64 * MiB;
+  const std::uint64_t bytes = window_.bytes > 0 ? window_.bytes : 64 * MiB;
   switch (priority) {
     case Class::urgent: return 0;
-    case Class::normal: return 2 * window;
-    case Class::bulk: return 8 * window;
+    case Class::normal: return 2 * bytes;
+    case Class::bulk: return 8 * bytes;
   }
   return 0;
 }
@@ -96,8 +89,8 @@ bool Scheduler::choose(TimePoint now) {
   held_ = live_bytes_ = 0;
   std::size_t count = 0;
   for (const auto& [id, one] : in_order()) {
-    const bool fits = (limits_.operations == 0 || count < limits_.operations) &&
-                      (limits_.bytes == 0 || live_bytes_ + one->bytes <= limits_.bytes);
+    const bool fits = (window_.operations == 0 || count < window_.operations) &&
+                      (window_.bytes == 0 || live_bytes_ + one->bytes <= window_.bytes);
     room = room && (count == 0 || fits);
     if (room) {
       ++count;

@@ -1,7 +1,7 @@
 // Which of the operations that a process has issued may move bytes now (docs/scheduler.md has the rules and why they cannot
 // deadlock).
 //
-// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs nothing with policy `off`.
+// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs next to nothing while it is off.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "collectives/scheduler/policy.h"
+#include "collectives/scheduler/window.h"
 #include "railweave/endpoint.h"
 #include "railweave/units.h"
 
@@ -20,21 +20,17 @@ class Scheduler {
   using Line = std::uint64_t;              // one group's operations of one class; numbered by the caller
   using Id = std::uint64_t;
 
-  struct Limits {
-    std::size_t operations = 0, bytes = 0; // live at most; 0: any number
-    friend bool operator==(const Limits&, const Limits&) = default;
-  };
   static constexpr std::size_t kSmallBytes = 64 * KiB;                // below: live at once, and counted nowhere
   static constexpr Nanos kStallMost = std::chrono::milliseconds(1);   // start
 
   Scheduler() = default;
-  explicit Scheduler(const Limits& limits) : limits_(limits) {}
+  explicit Scheduler(const Window& window) : window_(window) {}
 
   // From now on: what is live beyond a smaller window is held.
-  void set_limits(const Limits& limits, TimePoint now);
-  const Limits& limits() const { return limits_; }
+  void set_window(const Window& window, TimePoint now);
+  const Window& window() const { return window_; }
   // Everything is live.
-  bool off() const { return limits_.operations == 0 && limits_.bytes == 0; }
+  bool off() const { return window_ == Window{}; }
 
   // `bytes`: what the operation moves at this rank.
   Id issue(Line line, Class priority, std::size_t bytes, TimePoint now);
@@ -76,7 +72,7 @@ class Scheduler {
   bool choose(TimePoint now);
   std::vector<std::pair<Id, const Operation*>> in_order() const;
 
-  Limits limits_;
+  Window window_;
   std::map<Id, Operation> operations_;     // unfinished ones that count
   std::map<Line, LineState> lines_;        // of these
   std::uint64_t issued_bytes_ = 0;         // V
@@ -84,8 +80,5 @@ class Scheduler {
   Id next_id_ = 1;
   std::size_t held_ = 0, live_bytes_ = 0;
 };
-
-// The window that a policy asks for.
-Scheduler::Limits limits_of(const Policy& policy);
 
 }  // namespace railweave::collectives

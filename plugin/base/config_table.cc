@@ -90,7 +90,7 @@ bool parse_algorithms(std::string_view text, Config& config) {
   return text.size() <= kAlgorithmsBytesMax && std::ranges::all_of(text, is_graphic);
 }
 
-// What it means is collectives/scheduler/policy.h's.
+// What it means is collectives/scheduler/window.h's.
 bool parse_schedule(std::string_view text, Config& config) {
   config.schedule = text;
   return !text.empty() && text.size() <= kScheduleBytesMax && std::ranges::all_of(text, is_graphic);
@@ -203,7 +203,7 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_SCHEDULE",
      .default_meaning = "",
      .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them (`window:2`), or "
-             "as many as have so many bytes (`window:64M`). The same on every rank.",
+             "as many as have so many bytes (`window:64M`). Best the same on every rank.",
      .form = "off, window:N or window:BYTES",
      .parse_text = parse_schedule,
      .text_of = [](const Config& c) { return c.schedule; }},

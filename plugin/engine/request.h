@@ -18,7 +18,7 @@ class Request {
   std::atomic<State> state{State::free};
   std::atomic<std::int64_t> posted_at_ns{0};  // CLOCK_MONOTONIC
   std::uint64_t bytes = 0;   // valid once done
-  std::uint64_t tag = 0;     // of a send the caller's; of a receive the sender's, valid once done
+  std::uint64_t tag = 0;     // of a send the caller's, until done; of a receive the sender's, once done
   Status status;             // likewise
   // Of the caller's memory; the caller's thread only.
   std::byte* data = nullptr;

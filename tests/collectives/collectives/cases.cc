@@ -67,7 +67,7 @@ Bytes expected(const Case& c, int rank) {
 }  // namespace
 
 bool Case::reduces() const {
-  return operation == Operation::all_reduce || operation == Operation::reduce || operation == Operation::reduce_scatter;
+  return collectives::reduces(operation);
 }
 
 bool Case::has_parts() const {

@@ -80,9 +80,7 @@ class HundredsOfRanks : public testing::TestWithParam<int> {};
 
 // Where each sends to each there are as many messages as pairs of ranks: once is enough.
 bool each_to_each(const Algorithm& a) {
-  const bool rooted = a.operation == Operation::broadcast || a.operation == Operation::reduce || a.operation == Operation::gather ||
-                      a.operation == Operation::scatter;
-  return a.name == "one_shot" || (a.name == "direct" && !rooted);
+  return a.name == "one_shot" || (a.name == "direct" && !has_root(a.operation));
 }
 
 TEST_P(HundredsOfRanks, every_algorithm) {

@@ -40,7 +40,7 @@ class Search {
   Found run() {
     State first(world_.programs.size());
     for (Rank& rank : first) {
-      rank.scheduler = Scheduler(world_.limits);
+      rank.scheduler = Scheduler(world_.window);
       rank.ids.resize(world_.operations.size());
       rank.done.resize(world_.operations.size());
     }
@@ -86,7 +86,7 @@ class Search {
     State next = state;
     Rank& rank = next[r];
     ++rank.next;
-    if (act.kind == Act::Kind::limit) rank.scheduler.set_limits({act.operation, 0}, rank.now);
+    if (act.kind == Act::Kind::limit) rank.scheduler.set_window({act.operation, 0}, rank.now);
     if (act.kind == Act::Kind::issue) {
       const auto& operation = world_.operations[act.operation];
       rank.ids[act.operation] = rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.now);

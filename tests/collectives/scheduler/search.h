@@ -28,7 +28,7 @@ struct SmallWorld {
   };
   std::vector<Operation> operations;
   std::vector<std::vector<Act>> programs;  // by rank
-  collectives::Scheduler::Limits limits;   // all zero: policy off
+  collectives::Window window;         // all zero: off
   bool turns = true;                       // false: as if nothing ever stalled
   int steps = 2;                           // of each operation at each rank
 };

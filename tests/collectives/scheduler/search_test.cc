@@ -11,7 +11,7 @@ constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, op
 constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
 
 Found with_window(SmallWorld world, std::size_t operations, bool turns = true) {
-  world.limits.operations = operations;
+  world.window.operations = operations;
   world.turns = turns;
   return search(world);
 }
@@ -20,7 +20,7 @@ Found with_window(SmallWorld world, std::size_t operations, bool turns = true) {
 SmallWorld crossed() {
   return {.operations = {{{0, 1}, 1}, {{0, 1}, 2}},
           .programs = {{issue(0), issue(1), wait(0), wait(1)}, {issue(1), wait(1), issue(0), wait(0)}},
-          .limits = {}};
+          .window = {}};
 }
 
 TEST(Search, crossed_orders__lead_on_by_turns) {

@@ -1,0 +1,21 @@
+// How much the scheduler lets move at once, and how RAILWEAVE_SCHEDULE says it (docs/scheduler.md).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "railweave/status.h"
+
+namespace railweave::collectives {
+
+struct Window {
+  std::size_t operations = 0, bytes = 0;   // at most; 0: any number
+
+  friend bool operator==(const Window&, const Window&) = default;
+};
+
+// "off", "window:2" (operations), "window:64M" (bytes: K, M or G behind the number). Errors: invalid_config, saying what was
+// found and what there is.
+Result<Window> parse_window(std::string_view text);
+
+}  // namespace railweave::collectives

@@ -1,0 +1,30 @@
+#include "collectives/scheduler/window.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::collectives_test {
+namespace {
+
+using collectives::parse_window;
+using collectives::Window;
+
+TEST(Window, parse__what_there_is) {
+  EXPECT_EQ(*parse_window("off"), Window{});
+  EXPECT_EQ(*parse_window("window:2"), (Window{.operations = 2}));
+  EXPECT_EQ(*parse_window("window:64M"), (Window{.bytes = 64ull << 20}));
+  EXPECT_EQ(*parse_window("window:5K"), (Window{.bytes = 5ull << 10}));
+  EXPECT_EQ(*parse_window("window:7G"), (Window{.bytes = 7ull << 30}));
+}
+
+TEST(Window, parse__what_there_is_not) {
+  for (const char* text : {"", "on", "auto", "window", "window:", "window:0", "window:0M", "window:-1", "window:2x", "window:M", "window:2MB",
+                           "window:99999999999999999999", "window:99999999999G", "WINDOW:2"}) {
+    const auto parsed = parse_window(text);
+    ASSERT_FALSE(parsed.ok()) << text;
+    EXPECT_EQ(parsed.status().code(), Code::invalid_config);
+    EXPECT_NE(parsed.status().message().find("RAILWEAVE_SCHEDULE: found '" + std::string(text) + "', expected off, window:N"), std::string::npos) << parsed.status().message();
+  }
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test
