@@ -21,9 +21,10 @@ class AllReduceDirect {
   }
 
   Schedule build() {
-    for (std::size_t k = 0; k < most_ + kLag; ++k) {
+    const std::size_t lag = problem_.in_place ? kLagInPlace : kLag;
+    for (std::size_t k = 0; k < most_ + lag; ++k) {
       inputs(k);
-      if (k >= kLag) results(k - kLag);
+      if (k >= lag) results(k - lag);
     }
     return builder_.take();
   }
