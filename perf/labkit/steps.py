@@ -57,7 +57,8 @@ def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: flo
     with log.open("ab") as sink:
         process = subprocess.Popen(argv, env=environment, stdout=sink, stderr=subprocess.STDOUT, process_group=0)
         try:
-            return process.wait(timeout=timeout_s)
+            status = process.wait(timeout=timeout_s)
+            return status if status >= 0 else 128 - status  # as a shell says it: killed by a signal
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
