@@ -49,7 +49,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& 
   for (const auto& work : unfinished_->all())
     if (!c10d::isP2POp(work->retrieveOpType())) earlier.push_back(work);
   submission.after(std::move(earlier));
-  submission.call([](collectives::Group& group) { return group.barrier(); });
+  submission.call([](collectives::Group& group, const collectives::Hints& hints) { return group.barrier(hints); });
   return submit(std::move(submission), options.timeout);
 }
 

@@ -6,6 +6,7 @@ namespace {
 
 using c10d::OpType;
 using collectives::Group;
+using collectives::Hints;
 
 // Counts (see moved()) for each rank: of `splits` rows of the tensor, or equal parts where there are none.
 std::vector<std::size_t> parts_of(const at::Tensor& tensor, const std::vector<int64_t>& splits, int ranks,
@@ -68,9 +69,13 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
   submission.result(output);
   const collectives::DataType type = moved(input).type;
   if (equal) {
-    submission.call([=, count = sent.front()](Group& group) { return group.all_to_all(from, to, count, type); });
+    submission.call([=, count = sent.front()](Group& group, const Hints& hints) {
+      return group.all_to_all(from, to, count, type, hints);
+    });
   } else {
-    submission.call([=](Group& group) { return group.all_to_all_v(from, to, sent, received, type); });
+    submission.call([=](Group& group, const Hints& hints) {
+      return group.all_to_all_v(from, to, sent, received, type, hints);
+    });
   }
   return submit(std::move(submission), options.timeout);
 }
@@ -90,8 +95,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& 
   void* const to = submission.write(at::TensorList(outputs));
   submission.inputs(inputs);
   submission.results(outputs);
-  submission.call([=, type = moved(inputs.front()).type](Group& group) {
-    return group.all_to_all_v(from, to, sent, received, type);
+  submission.call([=, type = moved(inputs.front()).type](Group& group, const Hints& hints) {
+    return group.all_to_all_v(from, to, sent, received, type, hints);
   });
   return submit(std::move(submission), options.timeout);
 }
@@ -102,8 +107,9 @@ RailweaveBackend::WorkPtr RailweaveBackend::send(Tensors& tensors, int to, int t
   check_rank(to, size_, submission.title());
   const void* const data = submission.read(tensor);
   submission.input(tensor);
-  submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, submission.title())](Group& group) {
-    return group.send(data, bytes, to, label);
+  const std::uint32_t label = tag_of(tag, submission.title());
+  submission.call([=, bytes = tensor.nbytes()](Group& group, const Hints& hints) {
+    return group.send(data, bytes, to, label, hints);
   });
   return submit(std::move(submission), c10d::kUnsetTimeout, false);
 }
@@ -116,8 +122,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::receive(Tensors& tensors, int from, 
   submission.input(tensor);
   submission.result(tensor);
   submission.message(tensor.nbytes());
-  submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, title)](Group& group) {
-    return group.recv(data, bytes, from, label);
+  submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, title)](Group& group, const Hints& hints) {
+    return group.recv(data, bytes, from, label, hints);
   });
   return submit(std::move(submission), c10d::kUnsetTimeout, false);
 }

@@ -6,6 +6,7 @@ namespace {
 
 using c10d::OpType;
 using collectives::Group;
+using collectives::Hints;
 
 void add_all_gather(Submission& submission, const at::Tensor& output, const at::Tensor& input, int ranks) {
   check_tensor(output, submission.title());
@@ -18,7 +19,9 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
   submission.input(input);
   submission.result(output);
   const auto add = [&](const void* from, void* to, const Moved& m) {
-    submission.call([=](Group& group) { return group.all_gather(from, to, m.count, m.type); });
+    submission.call([=](Group& group, const Hints& hints) {
+      return group.all_gather(from, to, m.count, m.type, hints);
+    });
   };
   const auto slices = submission.slices(output, ranks);
   if (slices.size() == 1) {
@@ -45,8 +48,8 @@ void add_all_gather(Submission& submission, const Tensors& outputs, const at::Te
   void* const to = submission.write(at::TensorList(outputs));
   submission.input(input);
   submission.results(outputs);
-  submission.call([=, type = moved(input).type, counts = moved_counts(outputs)](Group& group) {
-    return group.all_gather_v(from, to, counts, type);
+  submission.call([=, type = moved(input).type, counts = moved_counts(outputs)](Group& group, const Hints& hints) {
+    return group.all_gather_v(from, to, counts, type, hints);
   });
 }
 
@@ -69,8 +72,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::broadcast(Tensors& tensors, const c1
   submission.result(tensor);
   for (const at::Tensor& piece : submission.pieces_to_change(tensor)) {
     void* const data = submission.change(piece);
-    submission.call([=, m = moved(piece), root = int(options.rootRank)](Group& group) {
-      return group.broadcast(data, data, m.count, m.type, root);
+    submission.call([=, m = moved(piece), root = int(options.rootRank)](Group& group, const Hints& hints) {
+      return group.broadcast(data, data, m.count, m.type, root, hints);
     });
   }
   return submit(std::move(submission), options.timeout);
@@ -137,8 +140,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::gather(Lists& outputs, Tensors& inpu
   } else {
     TORCH_CHECK(outputs.empty(), submission.title(), ": requires empty output on non-root");
   }
-  submission.call([=, m = moved(input), root = int(options.rootRank)](Group& group) {
-    return group.gather(from, to, m.count, m.type, root);
+  submission.call([=, m = moved(input), root = int(options.rootRank)](Group& group, const Hints& hints) {
+    return group.gather(from, to, m.count, m.type, root, hints);
   });
   return submit(std::move(submission), options.timeout);
 }
@@ -160,8 +163,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::scatter(Tensors& outputs, Lists& inp
   }
   void* const to = submission.write(output);
   submission.result(output);
-  submission.call([=, m = moved(output), root = int(options.rootRank)](Group& group) {
-    return group.scatter(from, to, m.count, m.type, root);
+  submission.call([=, m = moved(output), root = int(options.rootRank)](Group& group, const Hints& hints) {
+    return group.scatter(from, to, m.count, m.type, root, hints);
   });
   return submit(std::move(submission), options.timeout);
 }

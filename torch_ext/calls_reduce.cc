@@ -8,6 +8,7 @@ namespace {
 
 using c10d::OpType;
 using collectives::Group;
+using collectives::Hints;
 
 // Adds one all_reduce of `tensor` in place.
 void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d::ReduceOp& op) {
@@ -16,8 +17,8 @@ void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d
   submission.result(tensor);
   for (const at::Tensor& piece : submission.pieces_to_change(tensor)) {
     void* const data = submission.change(piece);
-    submission.call([=, count = std::size_t(piece.numel())](Group& group) {
-      return group.all_reduce(data, data, count, how.type, how.reduction, {}, how.factor);
+    submission.call([=, count = std::size_t(piece.numel())](Group& group, const Hints& hints) {
+      return group.all_reduce(data, data, count, how.type, how.reduction, hints, how.factor);
     });
   }
 }
@@ -33,8 +34,8 @@ void add_reduce_scatter(Submission& submission, const at::Tensor& output, const 
   submission.input(input);
   submission.result(output);
   const auto add = [&](const void* from, void* to, std::int64_t count) {
-    submission.call([=](Group& group) {
-      return group.reduce_scatter(from, to, std::size_t(count), how.type, how.reduction, {}, how.factor);
+    submission.call([=](Group& group, const Hints& hints) {
+      return group.reduce_scatter(from, to, std::size_t(count), how.type, how.reduction, hints, how.factor);
     });
   };
   const auto slices = submission.slices(input, ranks);
@@ -76,8 +77,9 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce(Tensors& tensors, const c10d:
   const void* const from = is_root ? to : submission.read(tensor);
   submission.input(tensor);
   submission.result(tensor);
-  submission.call([=, count = std::size_t(tensor.numel()), root = int(options.rootRank)](Group& group) {
-    return group.reduce(from, to, count, how.type, how.reduction, root, {}, how.factor);
+  const int root = int(options.rootRank);
+  submission.call([=, count = std::size_t(tensor.numel())](Group& group, const Hints& hints) {
+    return group.reduce(from, to, count, how.type, how.reduction, root, hints, how.factor);
   });
   return submit(std::move(submission), options.timeout);
 }
@@ -100,8 +102,9 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lis
   void* const to = submission.write(output);
   submission.inputs(list);
   submission.result(output);
-  submission.call(
-      [=](Group& group) { return group.reduce_scatter_v(from, to, counts, how.type, how.reduction, {}, how.factor); });
+  submission.call([=](Group& group, const Hints& hints) {
+    return group.reduce_scatter_v(from, to, counts, how.type, how.reduction, hints, how.factor);
+  });
   return submit(std::move(submission), options.timeout);
 }
 

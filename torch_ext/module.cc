@@ -6,6 +6,7 @@
 #include <pybind11/chrono.h>
 
 #include "torch_ext/backend.h"
+#include "torch_ext/hints.h"
 
 namespace {
 
@@ -18,6 +19,12 @@ using NoGil = py::call_guard<py::gil_scoped_release>;
 PYBIND11_MODULE(_C, module) {
   py::module_::import("torch._C._distributed_c10d");  // whose types these derive from
   module.attr("built_for_torch") = TORCH_VERSION;
+
+  py::enum_<railweave::Class>(module, "Priority")
+      .value("urgent", railweave::Class::urgent)
+      .value("normal", railweave::Class::normal)
+      .value("bulk", railweave::Class::bulk);
+  module.def("set_priority", &railweave::torch_ext::set_priority, py::arg("priority"));
 
   py::class_<RailweaveBackend::Options, c10d::Backend::Options, c10::intrusive_ptr<RailweaveBackend::Options>>(
       module, "Options")

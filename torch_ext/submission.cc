@@ -152,7 +152,7 @@ Tensors Submission::pieces_to_change(const at::Tensor& tensor) {
   return pieces;
 }
 
-void Submission::call(std::function<collectives::WorkPtr(collectives::Group&)> call) {
+void Submission::call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call) {
   chunk_.call = std::move(call);
   outline_.chunks.push_back(std::move(chunk_));
   chunk_ = {};

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "torch_ext/hints.h"
 #include "torch_ext/work.h"
 
 namespace railweave::torch_ext {
@@ -17,7 +18,10 @@ class Submission {
     std::int64_t from, length;
   };
 
-  Submission(c10d::OpType type, const char* title) { outline_.type = type, outline_.title = title; }
+  // Its hints are those of the calling thread.
+  Submission(c10d::OpType type, const char* title) {
+    outline_.type = type, outline_.title = title, outline_.hints = hints_of_this_thread();
+  }
 
   // Memory for the group, valid until the operation is over. A tensor whose elements do not lie one after the other is
   // copied: before, where it is read; after, where it is written. So is one of a device that is staged, by the device.
@@ -49,7 +53,7 @@ class Submission {
 
   // What is to be asked of the group with the memory that was got since the last call: a chunk. Called once the Work is
   // made, never when it is not.
-  void call(std::function<collectives::WorkPtr(collectives::Group&)> call);
+  void call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call);
 
   Outline& outline() { return outline_; }
   const char* title() const { return outline_.title; }

@@ -67,7 +67,7 @@ void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const S
     launched_.store(chunk + 1);
     return chunk_over(chunk, status);
   }
-  const collectives::WorkPtr part = outline_.chunks[chunk].call(group);
+  const collectives::WorkPtr part = outline_.chunks[chunk].call(group, outline_.hints);
   parts_[chunk] = part;
   launched_.store(chunk + 1);
   if (aborted_) part->abort();

@@ -23,7 +23,7 @@ namespace railweave::torch_ext {
 // A part of an operation that goes by itself: while it is on the wire the next may be copied.
 struct Chunk {
   Copies before;                                                    // by a staged device; then it is called
-  std::function<collectives::WorkPtr(collectives::Group&)> call;
+  std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call;
   Copies after;                                                     // when that is over well
 };
 
@@ -35,6 +35,7 @@ struct Outline {
   int rank = 0;
   std::uint64_t sequence = 0;             // of the collectives before it, itself included
   bool counted = true;                    // a collective: messages have no number of their own
+  collectives::Hints hints;               // of the thread that called
   std::chrono::milliseconds timeout{};    // of the whole operation
   TimePoint deadline = TimePoint::max();  // then it ends, and its group with it
   Tensors inputs;                         // as the caller gave them: for profiles

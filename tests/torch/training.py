@@ -12,6 +12,8 @@ from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
+import railweave.fsdp
+
 STEPS = 20
 _BATCH, _WORDS, _WIDTH, _LENGTH = 8, 40, 24, 6
 Losses = list[float]
@@ -112,6 +114,8 @@ def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
     shape, names = ((2, size // 2), ("replica", "shard")) if options.get("hybrid") else ((size,), ("shard",))
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32) if options.get("bf16") else MixedPrecisionPolicy()
+    if "reduce_dtype" in options:
+        policy = MixedPrecisionPolicy(reduce_dtype=options["reduce_dtype"])
     model = new_model()
     kept = {"mesh": mesh, "reshard_after_forward": options.get("reshard", True), "mp_policy": policy}
     for block in model.blocks:
@@ -122,6 +126,8 @@ def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
         for before, after in zip(blocks, blocks[1:]):
             before.set_modules_to_forward_prefetch([after])
             after.set_modules_to_backward_prefetch([before])
-    return train(model, _sgd(model), rank, size)
+    if "overlap" in options:
+        railweave.fsdp.overlap(model, **options["overlap"])
+    return train(model, _sgd(model), rank, size, accumulated=options.get("accumulated", 1))
 
 

@@ -1,8 +1,16 @@
 from datetime import timedelta
+from enum import Enum
 
 from torch.distributed import Backend, Store
 
 built_for_torch: str
+
+class Priority(Enum):
+    urgent = ...
+    normal = ...
+    bulk = ...
+
+def set_priority(priority: Priority) -> Priority: ...
 
 class Options:
     timeout: timedelta

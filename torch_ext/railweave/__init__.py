@@ -20,9 +20,10 @@ from railweave._version import check_torch
 check_torch(torch.__version__)
 
 from railweave._C import Options, ProcessGroupRailweave  # noqa: E402
+from railweave._hints import hints  # noqa: E402
 from railweave._nccl import enable_nccl_plugin  # noqa: E402
 
-__all__ = ["Options", "ProcessGroupRailweave", "enable_nccl_plugin", "register"]
+__all__ = ["Options", "ProcessGroupRailweave", "enable_nccl_plugin", "hints", "register"]
 
 _backends = weakref.WeakSet()
 

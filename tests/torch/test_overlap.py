@@ -1,0 +1,262 @@
+"""railweave.fsdp: collectives go beside compute, and nothing that is computed changes."""
+from __future__ import annotations
+
+import unittest
+from typing import Any
+from unittest import mock
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+
+import railweave
+import railweave.fsdp
+import ranks
+import training
+
+_LAYERS, _WIDTH = 6, 8
+
+
+class Layer(nn.Module):
+    """Tells `diary` when it computes."""
+
+    def __init__(self, number: int, diary: list[str]) -> None:
+        super().__init__()
+        self.linear, self.number, self.diary = nn.Linear(_WIDTH, _WIDTH), number, diary
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.diary.append(f"layer {self.number}")
+        y = torch.tanh(self.linear(x))
+        if y.requires_grad:
+            y.register_hook(lambda grad: self.diary.append(f"back {self.number}"))
+        return y
+
+
+def _layered(diary: list[str], size: int) -> nn.Sequential:
+    torch.manual_seed(3)
+    model = nn.Sequential(*(Layer(number, diary) for number in range(_LAYERS)))
+    mesh = init_device_mesh("cpu", (size,))
+    for layer in model:
+        fully_shard(layer, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
+
+
+class Told:
+    """A Work that tells when it is waited for."""
+
+    def __init__(self, work: Any, name: str, diary: list[str]) -> None:
+        self._work, self._name, self._diary = work, name, diary
+
+    def wait(self) -> None:
+        self._diary.append(f"waited {self._name}")
+        self._work.wait()
+
+
+def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]:
+    """What happens in the second step: the first one records the order of layers."""
+    del rank
+    diary: list[str] = []
+    gather, reduce = railweave.fsdp._all_gather, railweave.fsdp._reduce_scatter
+    reduced = iter(range(10_000))
+
+    def told_gather(*args: Any, **kwargs: Any) -> Any:
+        diary.append("gather")
+        return gather(*args, **kwargs)
+
+    def told_reduce(*args: Any, **kwargs: Any) -> Told:
+        name = f"reduce {next(reduced) % _LAYERS}"
+        diary.append(name)
+        return Told(reduce(*args, **kwargs), name, diary)
+
+    with mock.patch.object(railweave.fsdp, "_all_gather", told_gather), mock.patch.object(railweave.fsdp, "_reduce_scatter", told_reduce):
+        model = railweave.fsdp.overlap(_layered(diary, size), **options)
+        for _ in range(2):
+            diary.clear()
+            model(torch.ones(2, _WIDTH)).sum().backward()
+            diary.append("end of backward")
+            for parameter in model.parameters():
+                parameter.grad = None
+    return diary
+
+
+def _gathers_before(diary: list[str], event: str) -> int:
+    return diary[:diary.index(event)].count("gather")
+
+
+def _after_a_failed_backward(rank: int, size: int) -> list[str]:
+    """What happens in a step after one whose backward raised halfway."""
+    diary: list[str] = []
+    reduce, reduced = railweave.fsdp._reduce_scatter, iter(range(10_000))
+
+    def told_reduce(*args: Any, **kwargs: Any) -> Told:
+        name = f"reduce {next(reduced)}"
+        diary.append(name)
+        return Told(reduce(*args, **kwargs), name, diary)
+
+    def fail(_grad: torch.Tensor) -> None:
+        raise ArithmeticError("in the middle of backward")
+
+    data = torch.full((2, _WIDTH), rank + 1.0)
+    plain = _layered([], size)
+    plain(data).sum().backward()
+    with mock.patch.object(railweave.fsdp, "_reduce_scatter", told_reduce):
+        model = railweave.fsdp.overlap(_layered([], size), reduce_scatters=_LAYERS)
+        between = model[2].register_forward_hook(lambda _module, _inputs, output: output.register_hook(fail) and None)
+        try:
+            model(data).sum().backward()
+        except ArithmeticError:
+            between.remove()
+        model.reset_iter_state()
+        model.zero_grad()
+        diary.append("next step")
+        loss = model(data).sum()
+        diary.append("backward")
+        loss.backward()
+        diary.append("end of backward")
+    for one, other in zip(plain.parameters(), model.parameters()):
+        assert torch.equal(one.grad.to_local(), other.grad.to_local())
+    return diary
+
+
+def _skipped_layer(rank: int, size: int) -> None:
+    """A layer that was fetched ahead and did not run, and whose parameters change before it does."""
+    del rank
+    model = railweave.fsdp.overlap(_layered([], size))
+    data = torch.ones(2, _WIDTH)
+    whole = model.forward
+
+    def first_two(x: torch.Tensor) -> torch.Tensor:
+        return model[1](model[0](x))
+
+    with torch.no_grad():
+        model(data)
+        model.forward = first_two
+        model(data)
+        for parameter in model.parameters():
+            parameter.to_local().zero_()
+        model.forward = whole
+        assert torch.equal(model(data), torch.zeros(2, _WIDTH))
+
+
+def _by_hand(rank: int, size: int) -> list[list[float]]:
+    """Gradients where FSDP's hooks are called outside of backward, as a pipeline's stage does."""
+    model = railweave.fsdp.overlap(_layered([], size))
+    model.set_requires_gradient_sync(False)
+    model.set_reshard_after_backward(False)
+    model(torch.full((2, _WIDTH), rank + 1.0)).sum().backward()
+    model.set_requires_gradient_sync(True)
+    model.set_reshard_after_backward(True)
+    for layer in model:
+        for group in railweave.fsdp._param_groups(layer):
+            group.post_backward()
+    return [parameter.grad.to_local().tolist() for parameter in model.parameters()]
+
+
+def _shared_layer(rank: int, size: int, overlapped: bool) -> list[torch.Tensor]:
+    """Gradients of a layer that runs twice: the second reduce-scatter's result is added to the first one's."""
+    model = _layered([], size)
+    if overlapped:
+        railweave.fsdp.overlap(model)
+    for _ in range(2):
+        model.zero_grad()
+        y = model[1](model[0](torch.full((2, _WIDTH), rank + 1.0)))
+        model[0](y).sum().backward()
+    return [parameter.grad.to_local() for parameter in model[0].parameters()]
+
+
+def _priorities(rank: int, size: int) -> None:
+    one = torch.full((3,), rank + 1.0)
+    bulk = one.clone()
+    with railweave.hints("bulk"):
+        slow = dist.all_reduce(bulk, async_op=True)
+    with railweave.hints("urgent"):
+        dist.all_reduce(one)
+    slow.wait()
+    for found in (one, bulk):
+        assert torch.equal(found, torch.full((3,), size * (size + 1) / 2)), found
+
+
+def _overlapped(rank: int, size: int, options: dict[str, int]) -> None:
+    del rank
+    railweave.fsdp.overlap(_layered([], size), **options)
+
+
+def _flat(values: Any) -> list[float]:
+    return [one for value in values for one in _flat(value)] if isinstance(values, list) else [values]
+
+
+class OverlapTest(unittest.TestCase):
+    def test_losses_are_the_same_to_the_bit(self) -> None:
+        for options, size in (({}, 2), ({"reshard": False}, 2), ({"bf16": True}, 2), ({"hybrid": True}, 4), ({"accumulated": 2}, 2),
+                              ({"reduce_dtype": torch.float16}, 2), ({"reduce_dtype": torch.bfloat16}, 3)):
+            with self.subTest(**options):
+                plain = ranks.run(training.fsdp2, size, options)
+                for overlap in ({},) if options else ({}, {"prefetch": 0}, {"prefetch": 3, "reduce_scatters": 1}):
+                    self.assertEqual(plain, ranks.run(training.fsdp2, size, {**options, "overlap": overlap}))
+
+    def test_parameters_are_gathered_ahead(self) -> None:
+        for ahead in (0, 1, 2, 3):
+            diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
+            for number in range(_LAYERS):
+                self.assertEqual(min(_LAYERS, number + 1 + ahead), _gathers_before(diary, f"layer {number}"), f"{ahead} ahead: {diary}")
+
+    def test_parameters_are_gathered_ahead_in_backward(self) -> None:
+        for ahead in (1, 2, 3):
+            diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
+            backward = diary[diary.index(f"layer {_LAYERS - 1}"):]
+            for done, number in enumerate(reversed(range(_LAYERS - 1)), start=1):  # the last layer's own are gathered after its diary
+                self.assertEqual(min(_LAYERS, done + ahead), _gathers_before(backward, f"back {number}"), f"{ahead} ahead: {diary}")
+
+    def test_reduce_scatters_are_waited_for_when_the_next_wants_room(self) -> None:
+        for most in (1, 2, 3):
+            diary = ranks.run(_diary_of_a_step, 2, {"reduce_scatters": most})[0]
+            for number in range(_LAYERS):
+                waited = diary.index(f"waited reduce {number}")
+                before = f"reduce {number + most}"
+                if number + most < _LAYERS:
+                    self.assertEqual(waited + 1, diary.index(before), f"at most {most}: {diary}")
+                else:
+                    self.assertGreater(waited, diary.index("back 0"), f"at most {most}: {diary}")
+                self.assertLess(waited, diary.index("end of backward"))
+
+    def test_a_backward_that_raised_leaves_nothing_behind(self) -> None:
+        diary = ranks.run(_after_a_failed_backward, 2)[0]
+        step, backward, end = (diary.index(event) for event in ("next step", "backward", "end of backward"))
+        left = [event for event in diary[:step] if event.startswith("reduce")]
+        self.assertEqual(_LAYERS - 3, len(left), diary)
+        self.assertEqual([f"waited {name}" for name in left], diary[step + 1:backward])
+        later = [event for event in diary[backward:end] if event.startswith("reduce")]
+        self.assertEqual([f"waited {name}" for name in later], [event for event in diary[backward:end] if event.startswith("waited")])
+        self.assertEqual(_LAYERS, len(later))
+
+    def test_a_layer_that_was_skipped_runs_with_its_parameters_of_then(self) -> None:
+        ranks.run(_skipped_layer, 2)
+
+    def test_hooks_called_by_hand(self) -> None:
+        for gradients in ranks.run(_by_hand, 2):
+            self.assertTrue(all(any(value != 0 for value in gradient) for gradient in map(_flat, gradients)))
+
+    def test_a_layer_that_runs_twice(self) -> None:
+        self.assertEqual(*(self._gradients(_shared_layer, overlapped) for overlapped in (False, True)))
+
+    def _gradients(self, body: Any, overlapped: bool) -> list[list[list[float]]]:
+        return [[gradient.tolist() for gradient in of_rank] for of_rank in ranks.run(body, 2, overlapped)]
+
+    def test_operations_of_different_priorities(self) -> None:
+        ranks.run(_priorities, 3)
+
+    def test_bad_arguments_are_named(self) -> None:
+        with self.assertRaisesRegex(ranks.RankFailed, "TypeError: .*fully_shard.*Linear"):
+            ranks.run(lambda rank, size: railweave.fsdp.overlap(nn.Linear(2, 2)), 1)
+        with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
+            pass
+        for options, named in (({"prefetch": -1}, "prefetch.*-1"), ({"reduce_scatters": 0}, "reduce_scatters.*0")):
+            with self.assertRaisesRegex(ranks.RankFailed, f"ValueError: {named}"):
+                ranks.run(_overlapped, 1, options)
+
+
+if __name__ == "__main__":
+    unittest.main()

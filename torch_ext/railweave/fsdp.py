@@ -1,0 +1,186 @@
+"""FSDP2 whose collectives go beside compute: docs/fsdp.md says when each is waited for, and why that changes no result."""
+
+from collections import deque
+
+import torch
+import torch.distributed as dist
+from torch.autograd import Variable
+from torch.distributed.fsdp import FSDPModule
+
+from railweave._hints import hints
+
+try:
+    from torch.distributed.fsdp._fully_shard._fsdp_api import AllGather, ReduceScatter
+except ImportError as missing:
+    raise ImportError(f"railweave.fsdp needs torch's interface for custom FSDP2 collectives (torch >= 2.10): {missing}")
+
+__all__ = ["overlap"]
+
+# Their names since torch 2.13; the old ones warn there.
+_all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
+_reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
+
+
+class _Unfinished:
+    """The reduce-scatters of one model that nobody waits for yet, the oldest first. Threads: autograd's."""
+
+    def __init__(self, most):
+        self._most = most
+        self._works = deque()
+        self._backward = None  # the id of the one at whose end _end runs
+
+    def make_room(self):
+        """Waits until there are fewer than the most."""
+        self._wait_down_to(self._most - 1)
+
+    def finish(self):
+        """Waits for all. One that failed is raised, and those behind it are no longer kept: their group is over too."""
+        self._wait_down_to(0)
+
+    def add(self, work):
+        """Within backward: it is waited for at the end of it."""
+        self._works.append(work)
+        current = torch._C._current_graph_task_id()
+        if current != self._backward:
+            Variable._execution_engine.queue_callback(self._end)
+            self._backward = current
+
+    def _end(self):
+        self._backward = None
+        self.finish()
+
+    def _wait_down_to(self, most):
+        try:
+            while len(self._works) > most:
+                self._works.popleft().wait()
+        except BaseException:
+            self._works.clear()
+            raise
+
+
+class _UrgentAllGather(AllGather):
+    """Waited for where FSDP copies the parameters out."""
+
+    def allocate(self, size, *, dtype, device):
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(self, output_tensor, input_tensor, group, async_op=False):
+        with hints("urgent"):
+            return _all_gather(output_tensor, input_tensor, group=group, async_op=True)
+
+
+class _LateReduceScatter(ReduceScatter):
+    """One parameter group's: waited for at the end of backward, or at once where something computes on its result."""
+
+    def __init__(self, param_group, unfinished):
+        self._param_group = param_group
+        self._unfinished = unfinished
+
+    def allocate(self, size, *, dtype, device):
+        self._unfinished.make_room()
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def __call__(self, output_tensor, input_tensor, group, op, async_op=False):
+        work = _reduce_scatter(output_tensor, input_tensor, op=op, group=group, async_op=True)
+        if async_op:
+            return work
+        if self._is_final(output_tensor, op):
+            self._unfinished.add(work)
+        else:
+            self._unfinished.finish()  # its result may be added to that of an earlier one
+            work.wait()
+        return None
+
+    def _is_final(self, output, op):
+        """Whether the result becomes the gradient as it is (torch's foreach_reduce shows what else may follow)."""
+        group = self._param_group
+        parameters = [p.sharded_param for p in group.fsdp_params]
+        return (
+            torch._C._current_graph_task_id() != -1  # by hand, as pipeline stages do: no backward whose end could be waited for
+            and op != dist.ReduceOp.SUM  # which torch divides afterwards
+            and output.dtype == group._orig_dtype
+            and not group._is_hsdp
+            and group._all_reduce_hook is None
+            and not any(p.offload_to_cpu for p in group.fsdp_params)
+            and all(p.grad is None for p in parameters)
+            and not any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters)
+        )
+
+
+def _param_groups(module):
+    state = module._get_fsdp_state()
+    if hasattr(state, "_fsdp_param_groups"):
+        return list(state._fsdp_param_groups)
+    return [state._fsdp_param_group] if state._fsdp_param_group else []  # torch <= 2.11
+
+
+class _LayerOrder:
+    """Records in which order a model's layers run, once, then has each fetch those that come next."""
+
+    def __init__(self, model, layers, prefetch):
+        self._prefetch = prefetch
+        self._began, self._ended = [], []
+        self._hooks = [layer.register_forward_pre_hook(self._begins) for layer in layers]
+        self._hooks += [layer.register_forward_hook(self._ends) for layer in layers]
+        self._hooks.append(model.register_forward_hook(self._all_ran))
+
+    def _begins(self, layer, _inputs):
+        if layer not in self._began:
+            self._began.append(layer)
+
+    def _ends(self, layer, _inputs, _output):
+        if layer in self._ended:
+            self._ended.remove(layer)  # backward begins with the last time
+        self._ended.append(layer)
+
+    def _all_ran(self, _model, _inputs, _output):
+        for hook in self._hooks:
+            hook.remove()
+        for at, layer in enumerate(self._began):
+            layer.set_modules_to_forward_prefetch(self._began[at + 1 : at + 1 + self._prefetch])
+        backward = self._ended[::-1]
+        for at, layer in enumerate(backward):
+            layer.set_modules_to_backward_prefetch(backward[at + 1 : at + 1 + self._prefetch])
+
+
+def _drop_what_nobody_used(layers):
+    """A layer that was fetched ahead and did not run must not run later with parameters of today."""
+    for group in (group for layer in layers for group in _param_groups(layer)):
+        if group._all_gather_result is not None:
+            if (work := group._all_gather_result.all_gather_work) is not None:
+                work.wait()
+            group._all_gather_result = None
+
+
+def overlap(model, *, prefetch=2, reduce_scatters=2):
+    """Lets the collectives of `model` go beside its compute: call it once, after ``fully_shard``, before the first forward.
+
+    `model`: the root module that ``torch.distributed.fsdp.fully_shard`` was applied to, of float parameters on any device
+    that the process group serves.
+    `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
+    memory. The first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
+    `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
+
+    Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
+    rank must call it alike. Returns `model`.
+
+    Raises TypeError unless `model` is FSDP2's, ValueError for a number below its least.
+    """
+    if not isinstance(model, FSDPModule):
+        raise TypeError(f"overlap: expected a module with fully_shard applied to it (FSDP2), found {type(model).__name__}")
+    if prefetch < 0:
+        raise ValueError(f"prefetch: expected 0 layers or more, found {prefetch}")
+    if reduce_scatters < 1:
+        raise ValueError(f"reduce_scatters: expected 1 or more, found {reduce_scatters}")
+    layers = [module for module in model.modules() if isinstance(module, FSDPModule)]
+    unfinished = _Unfinished(reduce_scatters)
+    for layer in layers:
+        groups = _param_groups(layer)
+        if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
+            layer.set_custom_all_gather(_UrgentAllGather())
+            layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished))
+    model.register_forward_pre_hook(lambda _model, _inputs: unfinished.finish())  # those of a backward that raised
+    if prefetch > 0:
+        _LayerOrder(model, layers, prefetch)
+    model.register_forward_hook(lambda _model, _inputs, _output: _drop_what_nobody_used(layers))
+    return model
