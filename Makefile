@@ -1,8 +1,8 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build demo the_file test bench conformance compat mutants soak clean
+.PHONY: help setup tools build demo demo-net the_file test bench conformance compat mutants soak clean
 
 help:  ## this text
-	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' Makefile
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
 
 setup:  ## install Debian packages (as root, only when missing), make .venv with torch, build the Python package into it
 	@tools/setup packages python torch package
@@ -14,12 +14,17 @@ build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo: the_file tools  ## one transfer over two rails, with figures; FILE=... names the file
+demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; QUICK=1: two minutes instead of ten
+	@tools/setup packages python torch
+	@tools/build torch railweave_torch railweave_net
+	@perf/demo $(if $(QUICK),--quick)
+
+demo-net: the_file tools  ## one transfer over two rails, with figures; FILE=... names the file
 	@tools/build release railweave_net net_perf raw_tcp railweave-info
-	@perf/demo $(if $(FILE),--file "$(FILE)")
+	@perf/demo_net $(if $(FILE),--file "$(FILE)")
 
 the_file:  # told of before the build, which takes minutes
-	@test -z "$(FILE)" || test -s "$(FILE)" || { echo "demo: $(FILE): expected a file that is not empty" >&2; exit 1; }
+	@test -z "$(FILE)" || test -s "$(FILE)" || { echo "demo-net: $(FILE): expected a file that is not empty" >&2; exit 1; }
 
 test:  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tools/setup packages python torch

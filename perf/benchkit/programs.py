@@ -8,8 +8,10 @@ from pathlib import Path
 
 _PERF = Path(__file__).resolve().parent.parent
 _VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
-_TORCH_PERF, _MPI_STEP = _PERF / "comparekit" / "torch_perf.py", _PERF / "comparekit" / "mpi_step.py"
-_BACKENDS = {"gloo_perf": "gloo", "torch_perf": "railweave"}  # of torch
+_MPI_STEP = _PERF / "comparekit" / "mpi_step.py"
+# Programs that need torch: by which of ours, and its first options.
+_WITH_TORCH = {"gloo_perf": ("torch_perf.py", "--backend", "gloo"), "torch_perf": ("torch_perf.py", "--backend", "railweave"),
+               "urgent_perf": ("urgent_perf.py",)}
 
 
 def command(argv: list[str], programs: Path) -> list[str]:
@@ -17,8 +19,9 @@ def command(argv: list[str], programs: Path) -> list[str]:
     name, rest = argv[0], argv[1:]
     if name == "iperf3":
         return argv
-    if name in _BACKENDS:
-        return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_TORCH_PERF), "--backend", _BACKENDS[name], *rest]
+    if name in _WITH_TORCH:
+        program, *options = _WITH_TORCH[name]
+        return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_PERF / "comparekit" / program), *options, *rest]
     if name == "mpi_perf":
         return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
     return [str(programs / name), *rest]
@@ -37,11 +40,11 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
     """Why it cannot be run, and what would help; None if it can."""
     if name == "iperf3":
         return None if shutil.which("iperf3") else "iperf3 is not there"
-    if name in _BACKENDS and not _has_torch():
+    if name in _WITH_TORCH and not _has_torch():
         return "torch is not in .venv (tools/setup torch)"
-    if name == "torch_perf" and not any(_package(programs).glob("railweave/_C.*.so")):
+    if name in _WITH_TORCH and name != "gloo_perf" and not any(_package(programs).glob("railweave/_C.*.so")):
         return "the torch backend is not built (tools/build torch)"
-    if name in _BACKENDS:
+    if name in _WITH_TORCH:
         return None
     if name == "mpi_perf" and not shutil.which("mpirun"):
         return "mpirun is not there (tools/setup packages)"

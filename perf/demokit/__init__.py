@@ -1,1 +1,1 @@
-"""`make demo`: a real file over one connection that is striped over two rails, as a table and a picture."""
+"""`make demo`: FSDP2 over Gloo, over railweave, and over railweave with its collectives beside compute."""

@@ -3,92 +3,124 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
+import math
 import signal
 import sys
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from . import source_file, transfer
-from .source_file import size_text
+from . import training
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOUT = """\
-Makes two hosts with two NICs each, loads libnccl-net-railweave.so in one process per host, moves a file over ONE connection,
-checks its SHA-256 at the other side and shows where the bytes went; beside it the same over one rail. Without the privilege
-for network namespaces everything runs over loopback instead. Leaves demo.png and demo.json in build/demo."""
-_SAYS = {"raw": "raw TCP on each rail alone", "striped": "the file over all rails", "single": "the same over one rail"}
+Trains a small GPT (25 million parameters, on the sources of Python's standard library) with FSDP2 on two hosts with two NICs
+each: over Gloo, over railweave, and over railweave with its collectives beside compute. Shows how long a step takes and how
+long of it compute waits. Without the privilege for network namespaces everything runs over loopback instead, where the
+network is no limit. Leaves demo.png and demo.json in build/demo."""
+_FULL, _QUICK = (16, 4), (5, 2)  # steps, sequences
+_LOSS_TOLERANCE = 1e-4           # between Gloo's order of adding and ours, over all steps
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="perf/demo", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--file", help="the file to move (default: the machine's compilers, packed once into build/demo/cache)")
-    add("--nics", type=int, default=2, help="rails per host (2)")
-    add("--rate", default="2gbit", help="rate of the rails, as in perf/lab: 2gbit or 2gbit,1gbit (2gbit)")
-    add("--shape", choices=["host", "switch"], default="host", help="where the rate is limited (host)")
-    add("--loopback", action="store_true", help="no namespaces: both processes on this machine's lo, unshaped")
-    add("--sleep-us", type=int, default=50, help="callers sleep this long when nothing moved; 0: they spin, as NCCL does (50)")
-    add("--build", default=str(_ROOT / "build" / "release"), metavar="DIR", help="build folder (build/release)")
+    add("--quick", action="store_true", help="fewer and smaller steps: two minutes instead of ten")
+    add("--ratio", type=float, default=1.0, help="a step's communication on the rails, in steps of compute alone: sets their rate (1)")
+    add("--loopback", action="store_true", help="no namespaces: both ranks on this machine's lo, unshaped")
+    add("--package", default=str(_ROOT / "build" / "torch" / "python"), metavar="DIR",
+        help="the folder with the Python package (build/torch/python)")
     add("--out", default=str(_ROOT / "build" / "demo"), metavar="DIR", help="where the results go (build/demo)")
     return parser.parse_args(argv)
 
 
-def _say(line: str) -> None:
-    print(f"demo: {line}", flush=True)
+class _Bars:
+    """A bar for each training: step, loss, tokens per second."""
+
+    def __init__(self, console: Any) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        self._console, self._tasks = console, {}
+        self.progress = Progress(TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
+                                 console=console)
+
+    def show(self, line: dict[str, Any]) -> None:
+        name, step = line["variant"], line["step"]
+        if name not in self._tasks:
+            self._tasks[name] = self.progress.add_task(training.TITLES[name], total=line["of"], figures="")
+        loss = "" if line["loss"] is None else f"loss {line['loss']:.3f}  "
+        figures = f"{loss}{line['tokens_per_s']:.0f} tokens/s"
+        self.progress.update(self._tasks[name], completed=step, figures=figures)
+        if not self._console.is_terminal:
+            self._console.print(f"{training.TITLES[name]}: step {step} of {line['of']}, {figures}, {line['seconds']:.2f} s",
+                                soft_wrap=True, highlight=False)
 
 
-def _title(outcome: transfer.Outcome, setup: transfer.Setup, file: Path) -> str:
-    rate = setup.rate.replace("gbit", " Gb/s").replace("mbit", " Mb/s").replace(",", " + ")
-    where = "loopback" if outcome.loopback else f"two hosts, {setup.nics} rails each, {rate}, shaped at the {setup.shape}"
-    return f"{file.name}, {size_text(file.stat().st_size)} over ONE connection; {where}"
+def _title(outcome: training.Outcome, plan: training.Plan) -> str:
+    count = outcome.trainings["alone"].parameters / 1e6
+    where = "loopback, unshaped" if outcome.loopback else \
+        f"two hosts, {training.NICS} rails each of {outcome.rate_mbit} Mb/s: communication {plan.ratio:g} x compute"
+    return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on 2 ranks; {where}"
 
 
-def _report(outcome: transfer.Outcome, setup: transfer.Setup, file: Path, out: Path) -> None:
-    from rich.console import Console
+def _disagreement(outcome: training.Outcome) -> str:
+    """What is wrong with the losses; empty: nothing."""
+    gloo, plain, overlapped = (outcome.trainings[name].losses for name in ("gloo", "railweave", "overlap"))
+    if plain != overlapped:
+        return f"the losses with and without overlap differ: {plain} and {overlapped}"
+    for step, (one, other) in enumerate(zip(gloo, plain)):
+        if not math.isclose(one, other, rel_tol=_LOSS_TOLERANCE):
+            return f"the losses over Gloo and railweave differ at step {step + 1}: {one} and {other}"
+    return ""
 
-    from plots.transfer import save
+
+def _report(outcome: training.Outcome, plan: training.Plan, out: Path, console: Any) -> None:
+    from plots.training import save
 
     from .table import show
 
-    title = _title(outcome, setup, file)
-    console = Console(width=None if sys.stdout.isatty() else 100)
+    title = _title(outcome, plan)
     console.print()
     show(outcome, title, console)
     out.mkdir(parents=True, exist_ok=True)
-    (out / "demo.json").write_text(json.dumps(asdict(outcome), indent=1) + "\n")
+    document = {"rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback, "ratio": plan.ratio,
+                "trainings": {name: one.steps for name, one in outcome.trainings.items()}}
+    (out / "demo.json").write_text(json.dumps(document, indent=1) + "\n")
     save(outcome, title, out / "demo.png")
-    console.print(f"{outcome.device}; SHA-256 {outcome.striped.sha256}", soft_wrap=True)
     console.print(f"picture: {out / 'demo.png'}", soft_wrap=True)
 
 
 def main(argv: list[str]) -> int:
-    """Exit status: 1 if a step failed or the checksum differs, 2 for a bad command line."""
+    """Exit status: 1 if a training failed or the losses differ, 2 for a bad command line."""
     args = _parse(argv)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         import matplotlib  # noqa: F401
-        import rich  # noqa: F401
+        import torch  # noqa: F401
+        from rich.console import Console
     except ImportError as missing:
         print(f"demo: {missing}; `make setup` installs it into .venv", file=sys.stderr)
         return 1
-    setup = transfer.Setup(args.nics, args.rate, args.shape, args.loopback, Path(args.build).resolve(), args.sleep_us)
-    if not os.access(setup.build / "bin" / "net_perf", os.X_OK):
-        print(f"demo: no net_perf in {setup.build}/bin; `make build` first", file=sys.stderr)
+    package = Path(args.package).resolve()
+    if not list(package.glob("railweave/_C.*.so")):
+        print(f"demo: no railweave package in {package}; `make demo` builds it", file=sys.stderr)
         return 1
-    out = Path(args.out).resolve()
+    if not args.ratio > 0:
+        print(f"demo: --ratio: expected a number above 0, found {args.ratio:g}", file=sys.stderr)
+        return 2
+    steps, sequences = _QUICK if args.quick else _FULL
+    plan = training.Plan(steps, sequences, args.ratio, package, args.loopback)
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    bars = _Bars(console)
     try:
-        file = source_file.choose(args.file, out / "cache", _say)
-        _say(f"{file} ({size_text(file.stat().st_size)})")
-        outcome = transfer.run(setup, file, lambda step: _say(f"{_SAYS[step]} ..."), _say)
-    except (source_file.NoFile, transfer.DemoError, OSError) as error:
+        with bars.progress:
+            outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))
+    except (training.DemoError, OSError) as error:
         print(f"demo: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130
-    _report(outcome, setup, file, out)
-    transfers = [outcome.striped] + ([outcome.single] if outcome.single else [])
-    if not all(one.match for one in transfers):
-        print("demo: the checksum at the other side DIFFERS", file=sys.stderr)
+    _report(outcome, plan, Path(args.out).resolve(), console)
+    if wrong := _disagreement(outcome):
+        print(f"demo: {wrong}", file=sys.stderr)
         return 1
     return 0

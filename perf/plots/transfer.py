@@ -10,7 +10,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-from demokit.transfer import Outcome, Transfer  # noqa: E402
+from transferkit.transfer import Outcome, Transfer  # noqa: E402
 
 _COLOURS = ("#2f6fb0", "#e08a2c", "#4b9b5f", "#9a5fb4", "#c0504d", "#7f7f7f", "#3aa6a6", "#b5a642")
 _VISIBLE = 0.001  # of the file: less on a rail is chatter, not transfer

@@ -65,11 +65,11 @@ class Acceptance(unittest.TestCase):
     kBounds = {"A1": {">= 0.97", ">= 0.95"}, "A2": {">= 0.95", ">= 0.90"}, "A3": {">= 0.95"}, "A4": {">= 0.95"},
                "A5": {"<= 1.15"}, "A6": {"<= 1.25", "<= 1.5"}, "A7": {"<= 0"}, "A8": {"== 0", "<= 64"},
                "B1": {">= 0.95", ">= 0.85", ">= 0.90"}, "B2": {">= 1.9", ">= 3"}, "B3": {">= 2", ">= 1"}, "B4": {"<= 1.10", "<= 1"},
-               "C3": {">= 1.9", ">= 3", ">= 0.97", "<= 1"}}
+               "C3": {">= 1.9", ">= 3", ">= 0.97", "<= 1"}, "O4": {"<= 0.5", "<= 1.02"}}
 
     def test_file_is_valid_and_complete(self) -> None:
         cases = acceptance.load()
-        self.assertEqual(sorted({case.id for case in cases}), [*(f"A{n}" for n in range(1, 9)), *(f"B{n}" for n in range(1, 5)), "C3"])
+        self.assertEqual(sorted({case.id for case in cases}), [*(f"A{n}" for n in range(1, 9)), *(f"B{n}" for n in range(1, 5)), "C3", "O4"])
         self.assertEqual(len({case.full_name for case in cases}), len(cases))
         for case in cases:
             self.assertTrue({check.bound for check in case.checks if not check.yardstick} <= self.kBounds[case.id], case.full_name)

@@ -62,7 +62,7 @@ def pack(cache: Path, say: Callable[[str], None]) -> Path:
             packed += file.stat().st_size
     if packed < _LEAST_BYTES:
         partial.unlink()
-        raise NoFile(f"only {packed / 2**20:.0f} MiB of compilers and libraries here; name a file: make demo FILE=/path/to/it")
+        raise NoFile(f"only {packed / 2**20:.0f} MiB of compilers and libraries here; name a file: make demo-net FILE=/path/to/it")
     partial.replace(path)
     return path
 

@@ -1,4 +1,4 @@
-"""Runs the demo's steps in one lab: each rail's own speed, the file over all rails, the same file over one."""
+"""Runs the steps in one lab: each rail's own speed, the file over all rails, the same file over one."""
 from __future__ import annotations
 
 import json

@@ -1,0 +1,108 @@
+"""What an urgent all-gather has to wait for while a large reduce-scatter is on the wire, through torch: one rank, found by
+RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+
+In turns: the reduce-scatter alone, and with one all-gather issued at some instant of its first four fifths (the same on every
+rank). The ranks meet by an urgent barrier first, so that what is timed is not how late another one was.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+
+import railweave  # noqa: E402
+
+from comparekit.torch_perf import parse_size  # noqa: E402
+
+_FLOAT_BYTES = 4
+_EARLIEST, _LATEST = 0.1, 0.8  # of the reduce-scatter's own time
+_WARMUPS = 2
+
+
+class Pair:
+    """The two operations and their memory."""
+
+    def __init__(self, bulk_bytes: int, urgent_bytes: int, priority: str) -> None:
+        ranks = dist.get_world_size()
+        self._from, self._to = torch.ones(bulk_bytes // _FLOAT_BYTES), torch.zeros(bulk_bytes // _FLOAT_BYTES // ranks)
+        self._mine, self._all = torch.ones(urgent_bytes // _FLOAT_BYTES // ranks), torch.zeros(urgent_bytes // _FLOAT_BYTES)
+        self._priority = priority
+
+    def alone(self) -> float:
+        """Seconds of the reduce-scatter."""
+        dist.barrier()
+        begin = time.perf_counter()
+        dist.reduce_scatter_single(self._to, self._from)
+        return time.perf_counter() - begin
+
+    def together(self, after_s: float) -> tuple[float, float]:
+        """Seconds of the reduce-scatter and of the all-gather that is issued `after_s` later."""
+        dist.barrier()
+        begin = time.perf_counter()
+        bulk = dist.reduce_scatter_single(self._to, self._from, async_op=True)
+        time.sleep(after_s)
+        with railweave.hints(self._priority):
+            dist.barrier()
+            issued = time.perf_counter()
+            dist.all_gather_single(self._all, self._mine)
+        urgent_s = time.perf_counter() - issued
+        bulk.wait()
+        return time.perf_counter() - begin, urgent_s
+
+
+def _mean(seconds: list[float]) -> list[float]:
+    """Of each, over the ranks."""
+    values = torch.tensor(seconds, dtype=torch.float64)
+    dist.all_reduce(values)
+    return (values / dist.get_world_size()).tolist()
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="urgent_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--bulk", type=parse_size, default=256 << 20, help="bytes that each rank gives the reduce-scatter (256M)")
+    add("--urgent", type=parse_size, default=1 << 20, help="bytes that each rank gets by the all-gather (1M)")
+    add("--priority", choices=["urgent", "normal", "bulk"], default="urgent", help="the all-gather's (urgent)")
+    add("-n", "--iters", type=int, default=50, help="(50)")
+    add("--json", help="write what was measured there")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = _parse()
+    torch.set_num_threads(1)
+    dist.init_process_group("railweave", timeout=timedelta(seconds=120))
+    pair = Pair(args.bulk, args.urgent, args.priority)
+    expected_s = _mean([min(pair.alone() for _ in range(_WARMUPS))])[0]
+    instants = random.Random(1)
+    alone, together, urgent = [], [], []
+    for _ in range(args.iters):
+        alone.append(pair.alone())
+        seconds = pair.together(expected_s * instants.uniform(_EARLIEST, _LATEST))
+        together.append(seconds[0])
+        urgent.append(seconds[1])
+    found = {"bulk_alone_s": _mean(alone), "bulk_with_s": _mean(together), "urgent_s": _mean(urgent)}
+    summary = {name: median(values) for name, values in found.items()}
+    if dist.get_rank() == 0:
+        print("  ".join(f"{name} {value:.6f}" for name, value in summary.items()), flush=True)
+        if args.json:
+            document = {"program": "urgent_perf", "bulk_bytes": args.bulk, "urgent_bytes": args.urgent, "priority": args.priority,
+                        "summary": summary, "results": [found]}
+            Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
+    dist.barrier()
+    dist.destroy_process_group()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,29 @@
+"""Real text, on every machine that can run the demo: the sources of Python's standard library."""
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import torch
+
+_MOST_BYTES = 20 << 20
+
+
+def load() -> torch.Tensor:
+    """Bytes, uint8 [n], the same on every rank. Raises RuntimeError where there are no sources."""
+    text = bytearray()
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
+        text += path.read_bytes()
+        if len(text) >= _MOST_BYTES:
+            break
+    if len(text) < 1 << 16:
+        raise RuntimeError(f"expected Python's sources in {sysconfig.get_path('stdlib')}, found {len(text)} bytes")
+    return torch.frombuffer(text, dtype=torch.uint8)
+
+
+def batch(text: torch.Tensor, step: int, rank: int, sequences: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """This rank's part of a step: bytes and what follows each, int64 [sequences, length]."""
+    random = torch.Generator().manual_seed(step * 10_007 + rank)
+    begins = torch.randint(len(text) - length - 1, (sequences,), generator=random)
+    pieces = torch.stack([text[begin:begin + length + 1] for begin in begins.tolist()]).long()
+    return pieces[:, :-1], pieces[:, 1:]

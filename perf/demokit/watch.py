@@ -1,0 +1,92 @@
+"""When the collectives of a training step were on their way, and when compute waited for them.
+
+Torch's functions, and those that railweave.fsdp calls, are replaced by ones that tell. A collective that blocks is waited
+for from its call to its return.
+"""
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+
+@dataclass
+class Step:
+    """Times in seconds since the step began."""
+
+    seconds: float = 0.0
+    waits: list[tuple[float, float]] = field(default_factory=list)
+    operations: list[dict[str, Any]] = field(default_factory=list)  # name, bytes, begin, end
+
+    @property
+    def waited_s(self) -> float:
+        return sum(end - begin for begin, end in self.waits)
+
+    def plain(self) -> dict[str, Any]:
+        return {**asdict(self), "waited_s": self.waited_s}
+
+
+class _Told(dist.Work):
+    """A Work whose waits are seen."""
+
+    def __init__(self, work: dist.Work, operation: dict[str, Any], watch: Watch) -> None:
+        super().__init__()
+        self._work, self._operation, self._watch = work, operation, watch
+
+    def wait(self, *timeout: Any) -> bool:
+        begin = self._watch.now()
+        try:
+            return self._work.wait(*timeout)
+        finally:
+            end = self._watch.now()
+            self._watch.step.waits.append((begin, end))
+            self._operation["end"] = self._operation["end"] or end  # its Future may come a little later
+
+
+class Watch:
+    """Threads: those of the training; the ends of operations come on any."""
+
+    def __init__(self) -> None:
+        self.step = Step()
+        self._began = time.perf_counter()
+
+    def now(self) -> float:
+        return time.perf_counter() - self._began
+
+    def begin(self) -> None:
+        self.step, self._began = Step(), time.perf_counter()
+
+    def end(self) -> Step:
+        self.step.seconds = self.now()
+        return self.step
+
+    def functions(self, module: ModuleType, **titles: str) -> None:
+        """Has functions of `module` tell: their names, and what to call them."""
+        for name, title in titles.items():
+            setattr(module, name, self._telling(getattr(module, name), title))
+
+    def _telling(self, function: Any, title: str) -> Any:
+        def told(*args: Any, **kwargs: Any) -> Any:
+            tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+            operation = {"name": title, "bytes": max(tensor.nbytes for tensor in tensors), "begin": self.now(), "end": None}
+            self.step.operations.append(operation)
+            work = function(*args, **kwargs)
+            if work is None:
+                operation["end"] = self.now()
+                self.step.waits.append((operation["begin"], operation["end"]))
+                return None
+
+            def over(_future: Any) -> None:
+                operation["end"] = operation["end"] or self.now()
+
+            try:
+                work.get_future().add_done_callback(over)
+            except RuntimeError:  # some of Gloo's have none: then it ends when it is waited for
+                pass
+            return _Told(work, operation, self)
+
+        return told
