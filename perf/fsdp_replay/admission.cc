@@ -1,0 +1,76 @@
+#include "fsdp_replay/admission.h"
+
+#include <algorithm>
+
+namespace railweave::perf::fsdp_replay {
+
+using collectives::Scheduler;
+
+Admission::Admission(EventQueue& events, const StepProgram& program, const Options& options, User& user,
+                     std::size_t member)
+    : events_(events),
+      program_(program),
+      options_(options),
+      user_(user),
+      member_(member),
+      scheduler_(options.window),
+      ids_(program.operations.size()),
+      channel_of_(program.operations.size()) {
+  for (auto& channels : channels_) channels.resize(std::size_t(options.channels));
+}
+
+Class Admission::priority(std::size_t operation) const {
+  return options_.one_line ? Class::normal : program_.operations[operation].priority();
+}
+
+void Admission::issue(std::size_t operation) {
+  const Class priority_class = priority(operation);
+  ids_[operation] = scheduler_.issue(Scheduler::Line(priority_class), priority_class,
+                                     program_.operations[operation].bytes, events_.now());
+  const auto c = std::size_t(priority_class);
+  channel_of_[operation] = &channels_[c][issued_[c]++ % channels_[c].size()];
+  channel_of_[operation]->push_back(operation);
+  look();
+}
+
+void Admission::finish(std::size_t operation) {
+  scheduler_.finish(ids_[operation], events_.now());
+  std::erase(*channel_of_[operation], operation);
+  look();
+}
+
+bool Admission::may_go_on(std::size_t operation) const {
+  return channel_of_[operation]->front() == operation && scheduler_.live(ids_[operation]);
+}
+
+bool Admission::moved(std::size_t operation) {
+  if (scheduler_.off()) return false;
+  scheduler_.moved(ids_[operation], events_.now());
+  if (turned_) look();
+  return turned_;
+}
+
+void Admission::happen(std::uint32_t, std::size_t) {
+  asks_again_ = false;
+  if (scheduler_.held() == 0) return;
+  user_.before_turn(member_);
+  const bool changed = scheduler_.pass_turn(events_.now());
+  const auto standings = scheduler_.standings();
+  turned_ = std::any_of(standings.begin(), standings.end(), [](const auto& one) { return one.waits_for_turn; });
+  look();
+  if (changed) user_.live_changed(member_);
+}
+
+void Admission::look() {
+  if (scheduler_.off()) return;
+  if (scheduler_.held() > 0 && !asks_again_) {
+    asks_again_ = true;
+    events_.after(Scheduler::kStallMost, *this, 0, 0);
+  }
+  const auto standings = scheduler_.standings();
+  const auto live = std::count_if(standings.begin(), standings.end(), [](const auto& one) { return one.live; });
+  most_.bytes = std::max(most_.bytes, scheduler_.live_bytes());
+  most_.operations = std::max(most_.operations, std::size_t(live));
+}
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,70 @@
+// Which operations of one member may begin their next step: the scheduler, asked in virtual time as EngineGroup asks it in real
+// time, and the channels that operations of a class share.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "collectives/scheduler/scheduler.h"
+#include "fsdp_replay/event_queue.h"
+#include "fsdp_replay/step_program.h"
+
+namespace railweave::perf::fsdp_replay {
+
+class Admission final : public EventHandler {
+ public:
+  class User {
+   public:
+    virtual void before_turn(std::size_t member) = 0;  // say what has moved
+    virtual void live_changed(std::size_t member) = 0;
+
+   protected:
+    ~User() = default;
+  };
+
+  struct Options {
+    collectives::Window window;
+    bool one_line = false;  // gathers and reductions are one line, of class normal
+    int channels = 2;       // of a class: the k-th operation uses the k-th, and those on one go one after the other
+  };
+  struct Most {
+    std::size_t bytes = 0, operations = 0;  // live at once, of those that count
+  };
+
+  // What is referred to outlives it.
+  Admission(EventQueue& events, const StepProgram& program, const Options& options, User& user, std::size_t member);
+
+  void issue(std::size_t operation);
+  // Others may go on, then.
+  void finish(std::size_t operation);
+  // True: as after finish().
+  bool moved(std::size_t operation);
+  // REQUIRES: issued and not finished.
+  bool may_go_on(std::size_t operation) const;
+  Class priority(std::size_t operation) const;
+  const Most& most() const { return most_; }
+
+  void happen(std::uint32_t, std::size_t) override;
+
+ private:
+  using Channel = std::deque<std::size_t>;  // operations, the first goes
+
+  void look();
+
+  EventQueue& events_;
+  const StepProgram& program_;
+  const Options options_;
+  User& user_;
+  const std::size_t member_;
+  collectives::Scheduler scheduler_;
+  std::vector<collectives::Scheduler::Id> ids_;  // by operation
+  std::vector<Channel> channels_[kClasses];
+  std::vector<Channel*> channel_of_;             // by operation
+  std::size_t issued_[kClasses] = {};
+  bool asks_again_ = false;                      // an event is planned
+  bool turned_ = false;                          // a line waits for its turn, perhaps
+  Most most_;
+};
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,31 @@
+#include "fsdp_replay/bound.h"
+
+#include <algorithm>
+
+#include "fsdp_replay/step_program.h"
+
+namespace railweave::perf::fsdp_replay {
+
+Nanos bound_of(const Trace& trace, const Ring& ring) {
+  const StepProgram program = fsdp_step(trace, 0, 0);
+  const auto on_wire = [&](std::size_t operation) {
+    return ring.rate.time_for(ring.bytes_moved(program.operations[operation].bytes));
+  };
+  // The order of the acts is that in which computing wants what is gathered.
+  Nanos gathered{}, computed{};
+  std::vector<Nanos> made;  // by piece: when its gradient is
+  for (const StepProgram::Piece& piece : program.pieces) {
+    gathered += on_wire(piece.gather);
+    computed = std::max(computed, gathered) + piece.duration;
+    made.push_back(computed);
+  }
+  // Gathers leave no gap: reductions come behind the last of them.
+  Nanos wire = gathered;
+  for (std::size_t operation = 0; operation < program.operations.size(); ++operation) {
+    if (program.operations[operation].kind != StepProgram::Kind::reduce) continue;
+    wire = std::max(wire, made[program.operations[operation].piece]) + on_wire(operation);
+  }
+  return std::max(computed, wire) + trace.optimizer;
+}
+
+}  // namespace railweave::perf::fsdp_replay

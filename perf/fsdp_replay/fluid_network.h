@@ -1,0 +1,46 @@
+// One member that stands for all: its operations progress at rates, which change only when what is live does.
+#pragma once
+
+#include <vector>
+
+#include "fsdp_replay/network.h"
+
+namespace railweave::perf::fsdp_replay {
+
+class FluidNetwork final : public Network, public Admission::User, public EventHandler {
+ public:
+  // What is referred to outlives it.
+  FluidNetwork(EventQueue& events, const StepProgram& program, const Ring& ring,
+               const Admission::Options& admission, Network::User& user);
+
+  void issue(std::size_t member, std::size_t operation) override;
+  Admission::Most live_most() const override { return admission_.most(); }
+
+  void before_turn(std::size_t member) override;
+  void live_changed(std::size_t member) override;
+  void happen(std::uint32_t what, std::size_t which) override;
+
+ private:
+  enum What : std::uint32_t { kChanges, kEnded };
+
+  struct Flow {
+    std::size_t operation = 0;
+    double bytes = 0;            // still to be moved
+    double bytes_per_s = 0;
+  };
+
+  void progress();
+  void share();
+  double share_of_class(Class priority, double bytes_per_s);
+
+  EventQueue& events_;
+  const StepProgram& program_;
+  const Ring ring_;
+  Network::User& user_;
+  Admission admission_;
+  std::vector<Flow> flows_;      // issued and not over
+  TimePoint progressed_{};
+  std::size_t plan_ = 0;         // the last event that counts
+};
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,43 @@
+// Values of a JSON document that a person wrote. Every error says where it looked, what it found and what it expected.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::perf::fsdp_replay {
+
+// An object. Lives no longer than the document. `where` names it in errors: "step.json: layers[3]".
+class JsonReader {
+ public:
+  static Result<JsonReader> of(const nlohmann::json& value, std::string where);
+
+  bool has(const char* key) const { return value_->contains(key); }
+  // Nothing else than these keys may be there: a key that is misspelt is no default.
+  Status only(std::initializer_list<const char*> keys) const;
+  Result<double> number(const char* key, double least, double most) const;
+  Result<std::size_t> bytes(const char* key) const;  // from 0 to 2^50
+  Result<Nanos> seconds(const char* key) const;      // from 0 to 10^5
+  Result<bool> flag(const char* key) const;
+  Result<std::string> text(const char* key) const;
+  Result<JsonReader> object(const char* key) const;
+  Result<std::vector<JsonReader>> objects(const char* key) const;  // a list of at least one
+  std::vector<std::string> keys() const;
+
+ private:
+  JsonReader(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
+  Status wrong(const std::string& key, const std::string& expected) const;
+
+  const nlohmann::json* value_;
+  std::string where_;
+};
+
+// Errors: what cannot be read, and what is no JSON (with its line).
+Result<nlohmann::json> read_json(const std::string& path);
+Result<nlohmann::json> parse_json(const std::string& text, const std::string& where);
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,37 @@
+// Which all-gathers a CPU thread may issue ahead of the device: FSDP's limiters, which bound memory (docs/replay.md).
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "railweave/status.h"
+
+namespace railweave::perf::fsdp_replay {
+
+enum class LimiterKind { none, block_and_flush, sliding };
+std::string_view name_of(LimiterKind kind);
+// Errors: invalid_argument, saying what was found and what there is.
+Result<LimiterKind> parse_limiter(std::string_view text);
+
+// Of one rank. An all-gather is issued, the computing that uses it launched, its memory freed.
+class Limiter {
+ public:
+  // `bytes` of block_and_flush are ignored, and `gathers` of sliding.
+  Limiter(LimiterKind kind, int gathers, std::size_t bytes) : kind_(kind), gathers_(gathers), bytes_(bytes) {}
+
+  // Whether the thread has to wait before it issues one of so many bytes. Changes with freed() only, once it is true.
+  bool must_wait(std::size_t bytes);
+  void issued(std::size_t bytes) { unfreed_bytes_ += bytes; }
+  void launched();
+  void freed(std::size_t bytes);
+
+ private:
+  const LimiterKind kind_;
+  const int gathers_;
+  const std::size_t bytes_;
+  std::size_t unfreed_bytes_ = 0;
+  int launched_ = 0;     // and not freed: what can be waited for
+  int since_flush_ = 0;  // launched
+};
+
+}  // namespace railweave::perf::fsdp_replay

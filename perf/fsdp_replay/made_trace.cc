@@ -1,0 +1,35 @@
+#include "fsdp_replay/made_trace.h"
+
+#include <cmath>
+
+namespace railweave::perf::fsdp_replay {
+namespace {
+
+Nanos from_seconds(double seconds) { return Nanos(std::llround(seconds * 1e9)); }
+
+}  // namespace
+
+Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts, const Parameters& parameters) {
+  Trace trace;
+  trace.name = name;
+  double all_parameters = 0;
+  for (const ModelShape::Unit& unit : model.units) {
+    // Each token meets every parameter in one multiplication and one addition, and each other token twice.
+    const double per_token = 2 * unit.parameters + 4 * model.sequence * unit.attention_width;
+    const double forward_s = unit.computes ? per_token * model.sequence * batch / model.flops : 0;
+    Layer layer;
+    layer.gather_bytes = layer.reduce_bytes = std::size_t(unit.parameters * parameters.bytes_per_parameter);
+    layer.forward = from_seconds(forward_s);
+    layer.backward = from_seconds(forward_s * (model.recompute ? 3 : 2));
+    for (int i = 0; i < unit.count; ++i) {
+      layer.name = unit.count == 1 ? unit.name : unit.name + ' ' + std::to_string(i);
+      trace.layers.push_back(layer);
+    }
+    all_parameters += unit.parameters * unit.count;
+  }
+  const double state = all_parameters * parameters.state_bytes_per_parameter / (hosts * parameters.ranks_per_host);
+  trace.resident_bytes = std::size_t(state + model.activation_bytes_per_sample * batch);
+  return trace;
+}
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,12 @@
+// Traces made from shapes of models, where nobody has recorded one.
+#pragma once
+
+#include "fsdp_replay/parameters.h"
+#include "fsdp_replay/trace.h"
+
+namespace railweave::perf::fsdp_replay {
+
+// `batch` samples a device; state is sharded over all ranks of `hosts`.
+Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts, const Parameters& parameters);
+
+}  // namespace railweave::perf::fsdp_replay

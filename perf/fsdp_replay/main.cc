@@ -1,0 +1,169 @@
+// fsdp_replay: steps of FSDP through the scheduler, in virtual time.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "common/command_line.h"
+#include "common/console.h"
+#include "common/output_file.h"
+#include "common/report.h"
+#include "fsdp_replay/bound.h"
+#include "fsdp_replay/made_trace.h"
+#include "fsdp_replay/options.h"
+#include "fsdp_replay/published.h"
+#include "fsdp_replay/replay.h"
+
+namespace railweave::perf::fsdp_replay {
+namespace {
+
+using nlohmann::json;
+
+double ms(Nanos time) { return double(time.count()) / 1e6; }
+
+struct Step {
+  Trace trace;
+  int hosts = 1;
+};
+
+// Each trace on each number of hosts; made ones keep their share of the state.
+Result<std::vector<Step>> steps_of(const Options& options, const Parameters& parameters) {
+  std::vector<Step> steps;
+  for (const std::string& name : options.models) {
+    const auto model = parameters.models.find(name);
+    if (model == parameters.models.end()) {
+      std::string known;
+      for (const auto& [one, shape] : parameters.models) known += (known.empty() ? "" : ", ") + one;
+      return Status(Code::invalid_argument, Scope::request,
+                    fmt::format("--model: found '{}', expected one of {} ({})", name, known, options.parameters_path));
+    }
+    const double batch = options.batch > 0 ? options.batch : model->second.batch;
+    for (const int hosts : options.hosts) steps.push_back({make_trace(name, model->second, batch, hosts, parameters), hosts});
+  }
+  for (const std::string& path : options.traces) {
+    RW_ASSIGN_OR_RETURN(const Trace trace, read_trace(path));
+    for (const int hosts : options.hosts) steps.push_back({trace, hosts});
+  }
+  return steps;
+}
+
+json entry_of(const Step& step, Nanos bound) {
+  return {{"trace", step.trace.name}, {"hosts", step.hosts}, {"computing_ms", ms(step.trace.computing())}, {"bound_ms", ms(bound)}};
+}
+
+json with_outcome(json entry, const Outcome& outcome) {
+  entry["step_ms"] = ms(outcome.step);
+  entry["exposed_ms"] = ms(outcome.exposed);
+  entry["memory_most_bytes"] = outcome.memory_most;
+  entry["failed_allocations"] = outcome.failed_allocations;
+  entry["live_bytes_most"] = outcome.live_most.bytes;
+  entry["live_operations_most"] = outcome.live_most.operations;
+  return entry;
+}
+
+void show_bounds(const std::vector<Step>& steps, const Parameters& parameters, json& results) {
+  say("{:<20} {:>6} {:>13} {:>11}\n", "trace", "hosts", "computing ms", "bound ms");
+  for (const Step& step : steps) {
+    const Nanos bound = bound_of(step.trace, ring_of(parameters, step.hosts));
+    say("{:<20} {:>6} {:>13.1f} {:>11.1f}\n", step.trace.name, step.hosts, ms(step.trace.computing()), ms(bound));
+    results.push_back(entry_of(step, bound));
+  }
+}
+
+Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results) {
+  say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10} {:>10} {:>9} {:>10} {:>6} {:>7} {:>6}\n", "trace", "hosts", "mode", "policy",
+      "limiter", "step ms", "compute ms", "exposed", "bound ms", "bound%", "peak GB", "failed");
+  for (const Step& step : steps) {
+    const Ring ring = ring_of(parameters, step.hosts);
+    const Nanos bound = bound_of(step.trace, ring);
+    for (std::size_t p = 0; p < options.policies.size(); ++p) {
+      for (const LimiterKind limiter : options.limiters) {
+        const Mode mode = options.mode.value_or(mode_for(step.hosts));
+        const Setting setting{ring, mode, options.policies[p], limiter, options.one_line};
+        RW_ASSIGN_OR_RETURN(const Outcome outcome, replay(step.trace, setting, parameters));
+        say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10.1f} {:>10.1f} {:>9.1f} {:>10.1f} {:>6.1f} {:>7.1f} {:>6}\n",
+            step.trace.name, step.hosts, name_of(mode), options.policy_texts[p], name_of(limiter), ms(outcome.step),
+            ms(step.trace.computing()), ms(outcome.exposed), ms(bound), 100 * ms(bound) / ms(outcome.step),
+            double(outcome.memory_most) / 1e9, outcome.failed_allocations);
+        json entry = with_outcome(entry_of(step, bound), outcome);
+        entry["mode"] = name_of(mode);
+        entry["policy"] = options.policy_texts[p];
+        entry["limiter"] = name_of(limiter);
+        entry["one_line"] = options.one_line;
+        results.push_back(std::move(entry));
+      }
+    }
+  }
+  return {};
+}
+
+Status show_published(const Parameters& parameters, json& results) {
+  RW_ASSIGN_OR_RETURN(const std::vector<Comparison> all, compare_published(parameters));
+  say("{:<36} {:>5} {:>6} {:>12} {:>14} {:>10} {:>11} {:>8} {:>6}\n", "", "hosts", "batch", "published", "replayed", "step ms",
+      "compute ms", "peak GB", "failed");
+  for (const Comparison& one : all) {
+    const std::string batch = one.batch > 0 ? fmt::format("{:.0f}", one.batch) : "";
+    say("{:<36} {:>5} {:>6} {:>12} {:>14} {:>10.0f} {:>11.0f} {:>8.1f} {:>6}\n", one.name, one.hosts, batch, one.published,
+        one.replayed, ms(one.outcome.step), ms(one.trace.computing()), double(one.outcome.memory_most) / 1e9,
+        one.outcome.failed_allocations);
+    json entry = with_outcome({{"case", one.name}, {"hosts", one.hosts}, {"batch", one.batch}}, one.outcome);
+    entry["published"] = one.published;
+    entry["replayed"] = one.value;
+    results.push_back(std::move(entry));
+  }
+  return {};
+}
+
+Status run(const Options& options, const std::vector<std::string>& command) {
+  RW_ASSIGN_OR_RETURN(const Parameters parameters, read_parameters(options.parameters_path));
+  json document = new_document("fsdp_replay", options.published ? "published" : options.bound ? "bound" : "replay", command);
+  json& results = document["results"];
+  if (options.published) {
+    RW_TRY(show_published(parameters, results));
+  } else {
+    RW_ASSIGN_OR_RETURN(const std::vector<Step> steps, steps_of(options, parameters));
+    if (!options.written_trace.empty()) return write_output_file(options.written_trace, trace_text(steps[0].trace));
+    if (options.bound) {
+      show_bounds(steps, parameters, results);
+    } else {
+      RW_TRY(play(steps, options, parameters, results));
+    }
+  }
+  return options.json_path.empty() ? Status() : write_document(options.json_path, document);
+}
+
+}  // namespace
+}  // namespace railweave::perf::fsdp_replay
+
+int main(int argc, char** argv) {
+  using namespace railweave;
+  using namespace railweave::perf;
+  occupy_standard_streams();
+  fsdp_replay::Options options;
+  const char* const about =
+      "Plays steps of FSDP through the scheduler of the collectives, in virtual time: how long they take under its\n"
+      "policies, and how short they could be. docs/replay.md says what is played and where the values come from.\n"
+      "Run it in the repository's root, or say where --parameters are.\n"
+      "  fsdp_replay --model 7B --hosts 8,16,64,512 --policy off,window:2,window:256M\n"
+      "  fsdp_replay --trace step.json --hosts 8 --limiter none,sliding\n"
+      "  fsdp_replay --published\n"
+      "Exit status: 0, 1 when something failed (a step that fits no device), 2 for a wrong command line.";
+  const auto add = [&](CLI::App& app) { fsdp_replay::add_options(app, options); };
+  if (const auto exit_status = parse_command_line(about, add, argc, argv)) return *exit_status;
+  if (const Status status = options.resolve(); !status.ok()) {
+    say(stderr, "{}\n", status.message());
+    return 2;
+  }
+  try {
+    const Status status = fsdp_replay::run(options, {argv, argv + argc});
+    if (status.ok()) return status_of_output(0);
+    std::fflush(stdout);
+    say(stderr, "{}\n", status.message());
+    return status.code() == Code::invalid_argument ? 2 : 1;
+  } catch (const std::exception& e) {  // out of memory, mostly
+    say(stderr, "ended by {}\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,41 @@
+// How operations move among the members of a ring, in virtual time.
+#pragma once
+
+#include <cstddef>
+
+#include "fsdp_replay/admission.h"
+#include "railweave/units.h"
+
+namespace railweave::perf::fsdp_replay {
+
+// Hosts, or the ranks of one: every operation takes members - 1 steps, each of its bytes over the members.
+struct Ring {
+  int members = 1;
+  Rate rate;         // of a member's link, each way
+  Nanos latency{};   // of a step beyond its bytes
+
+  double step_bytes(std::size_t operation_bytes) const { return double(operation_bytes) / members; }
+  double bytes_moved(std::size_t operation_bytes) const { return step_bytes(operation_bytes) * (members - 1); }
+  // Of one operation alone.
+  Nanos alone(std::size_t operation_bytes) const {
+    return (members - 1) * (latency + rate.time_for(step_bytes(operation_bytes)));
+  }
+};
+
+class Network {
+ public:
+  class User {
+   public:
+    virtual void ended(std::size_t member, std::size_t operation) = 0;
+
+   protected:
+    ~User() = default;
+  };
+
+  virtual ~Network() = default;
+  // Its data is there.
+  virtual void issue(std::size_t member, std::size_t operation) = 0;
+  virtual Admission::Most live_most() const = 0;  // of the member that had most
+};
+
+}  // namespace railweave::perf::fsdp_replay

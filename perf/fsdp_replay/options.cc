@@ -1,0 +1,80 @@
+#include "fsdp_replay/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.h"
+#include "common/command_line.h"
+#include "common/output_file.h"
+#include "common/validators.h"
+
+namespace railweave::perf::fsdp_replay {
+namespace {
+
+Status refused(const std::string& message) { return Status(Code::invalid_argument, Scope::request, message); }
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& o) {
+  app.add_option("--model", o.models, "steps made from the parameter file's models, as 7B,70B")->delimiter(',');
+  app.add_option("--trace", o.traces, "recorded steps (JSON; docs/replay.md)")->delimiter(',');
+  app.add_option("--hosts", o.hosts, "how many hosts share each step, as 8,64,512")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--batch", o.batch, "samples of a device in --model's steps; 0: the model's own")
+      ->check(number_between(0, 1e6))
+      ->capture_default_str();
+  app.add_option("--policy", o.policy_texts, "the scheduler's: off, window:N (operations), window:64M (bytes)")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--limiter", o.limiter_texts, "of the CPU threads' all-gathers: none, block_and_flush, sliding")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--one-line", o.one_line, "gathers and reductions in one order, as on one NCCL communicator");
+  app.add_option("--mode", o.mode_text, "segments, fluid, or auto: segments up to 16 hosts")->capture_default_str();
+  app.add_flag("--bound", o.bound, "only how short each step could be: its longest path on one wire");
+  app.add_flag("--published", o.published, "instead: the figures published of FSDP's limiters, and what comes out here");
+  app.add_option("--parameters", o.parameters_path, "values of machines and models, with their sources")
+      ->capture_default_str();
+  app.add_option("--json", o.json_path, "write the results there")->check(not_empty());
+  app.add_option("--write-trace", o.written_trace, "write the one step that --model makes, and play nothing")
+      ->check(not_empty());
+}
+
+Status Options::resolve() {
+  if (!published && traces.empty() && models.empty()) {
+    return refused("found nothing to play, expected --model, --trace or --published");
+  }
+  if (published && !(traces.empty() && models.empty())) {
+    return refused("--published: found together with --model or --trace, expected neither");
+  }
+  if (!written_trace.empty() && (models.size() != 1 || !traces.empty() || hosts.size() != 1)) {
+    return refused("--write-trace: expected one --model and one of --hosts, and no --trace");
+  }
+  for (const std::string& text : policy_texts) {
+    auto window = collectives::parse_window(text);
+    if (!window.ok()) {
+      return refused("--policy: found '" + text + "', expected off, window:N (operations) or window:BYTES (as 64M)");
+    }
+    policies.push_back(*window);
+  }
+  for (const std::string& text : limiter_texts) {
+    RW_TRY(take("--limiter", parse_limiter(text), limiters.emplace_back()));
+  }
+  if (mode_text == "segments") {
+    mode = Mode::segments;
+  } else if (mode_text == "fluid") {
+    mode = Mode::fluid;
+  } else if (mode_text != "auto") {
+    return refused("--mode: found '" + mode_text + "', expected segments, fluid or auto");
+  }
+  for (const int one : hosts) {
+    if (mode == Mode::segments && one > kSegmentHostsMost) {
+      return refused("--mode: segments are played on up to 16 hosts, found " + std::to_string(one) + " of --hosts");
+    }
+  }
+  if (!written_trace.empty()) RW_TRY(check_output_file(written_trace));
+  return json_path.empty() ? Status() : check_output_file(json_path);
+}
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,158 @@
+#include "fsdp_replay/parameters.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "fsdp_replay/json_reader.h"
+
+namespace railweave::perf::fsdp_replay {
+namespace {
+
+constexpr double kLargest = 1e18;
+
+// Of "values": {"name": {"value": ..., "unit": ..., "source": ...}}.
+class Values {
+ public:
+  explicit Values(JsonReader fields) : fields_(std::move(fields)) {}
+
+  Status into(const char* key, double& value, double least = 0, double most = kLargest) const {
+    RW_ASSIGN_OR_RETURN(const JsonReader one, fields_.object(key));
+    RW_TRY(one.only({"value", "unit", "source"}));
+    RW_TRY(one.text("unit"));
+    RW_TRY(one.text("source"));
+    RW_ASSIGN_OR_RETURN(value, one.number("value", least, most));
+    return {};
+  }
+  Status into(const char* key, std::size_t& value) const {
+    double number = 0;
+    RW_TRY(into(key, number, 1, 1e15));
+    value = std::size_t(number);
+    return {};
+  }
+  Status into(const char* key, int& value, int least, int most) const {
+    double number = 0;
+    RW_TRY(into(key, number, least, most));
+    value = int(number);
+    return {};
+  }
+  Status into(const char* key, Nanos& value) const {
+    double seconds = 0;
+    RW_TRY(into(key, seconds, 0, 3600));
+    value = Nanos(std::llround(seconds * 1e9));
+    return {};
+  }
+  Status into(const char* key, Rate& value) const { return into(key, value.bytes_per_s, 1); }
+
+ private:
+  JsonReader fields_;
+};
+
+Status read_values(const Values& values, Parameters& p) {
+  RW_TRY(values.into("memory_bytes", p.memory_bytes));
+  RW_TRY(values.into("ranks_per_host", p.ranks_per_host, 1, 1024));
+  RW_TRY(values.into("wire_bytes_per_s", p.wire));
+  RW_TRY(values.into("within_bytes_per_s", p.within));
+  RW_TRY(values.into("host_step_latency_s", p.host_step_latency));
+  RW_TRY(values.into("within_step_latency_s", p.within_step_latency));
+  RW_TRY(values.into("segment_bytes", p.segment_bytes));
+  RW_TRY(values.into("channels_per_class", p.channels_per_class, 1, 64));
+  RW_TRY(values.into("launch_s", p.launch));
+  RW_TRY(values.into("wake_s", p.wake));
+  RW_TRY(values.into("synchronize_s", p.synchronize));
+  RW_TRY(values.into("limiter_gathers", p.limiter_gathers, 2, 1000));
+  RW_TRY(values.into("forward_prefetch", p.forward_prefetch, 0, 1000));
+  RW_TRY(values.into("backward_prefetch", p.backward_prefetch, 0, 1000));
+  RW_TRY(values.into("bytes_per_parameter", p.bytes_per_parameter, 1, 8));
+  return values.into("state_bytes_per_parameter", p.state_bytes_per_parameter, 0, 64);
+}
+
+Result<ModelShape::Unit> unit_of(const JsonReader& fields) {
+  RW_TRY(fields.only({"name", "count", "parameters", "computes", "attention_width"}));
+  ModelShape::Unit unit;
+  RW_ASSIGN_OR_RETURN(unit.name, fields.text("name"));
+  RW_ASSIGN_OR_RETURN(const double count, fields.number("count", 1, 10'000));
+  unit.count = int(count);
+  RW_ASSIGN_OR_RETURN(unit.parameters, fields.number("parameters", 1, 1e13));
+  RW_ASSIGN_OR_RETURN(unit.computes, fields.flag("computes"));
+  RW_ASSIGN_OR_RETURN(unit.attention_width, fields.number("attention_width", 0, 1e9));
+  return unit;
+}
+
+Result<ModelShape> model_of(const JsonReader& fields) {
+  RW_TRY(fields.only({"units", "sequence", "batch", "recompute", "flops", "activation_bytes_per_sample", "source"}));
+  RW_TRY(fields.text("source"));
+  ModelShape model;
+  RW_ASSIGN_OR_RETURN(const std::vector<JsonReader> units, fields.objects("units"));
+  for (const JsonReader& one : units) {
+    RW_ASSIGN_OR_RETURN(ModelShape::Unit unit, unit_of(one));
+    model.units.push_back(std::move(unit));
+  }
+  RW_ASSIGN_OR_RETURN(model.sequence, fields.number("sequence", 1, 1e9));
+  RW_ASSIGN_OR_RETURN(model.batch, fields.number("batch", 1, 1e6));
+  RW_ASSIGN_OR_RETURN(model.recompute, fields.flag("recompute"));
+  RW_ASSIGN_OR_RETURN(model.flops, fields.number("flops", 1, kLargest));
+  RW_ASSIGN_OR_RETURN(model.activation_bytes_per_sample, fields.number("activation_bytes_per_sample", 0, 1e15));
+  return model;
+}
+
+Result<PublishedScaling> scaling_of(const JsonReader& fields) {
+  PublishedScaling scaling;
+  RW_ASSIGN_OR_RETURN(scaling.model, fields.text("model"));
+  RW_ASSIGN_OR_RETURN(scaling.host_step_latency, fields.seconds("host_step_latency_s"));
+  RW_TRY(fields.text("source"));
+  RW_ASSIGN_OR_RETURN(const std::vector<JsonReader> cases, fields.objects("cases"));
+  for (const JsonReader& one : cases) {
+    PublishedScaling::Case c;
+    RW_ASSIGN_OR_RETURN(c.name, one.text("name"));
+    RW_ASSIGN_OR_RETURN(c.published, one.text("published"));
+    RW_ASSIGN_OR_RETURN(const double hosts, one.number("hosts", 2, 1024));
+    c.hosts = int(hosts);
+    RW_ASSIGN_OR_RETURN(const std::string limiter, one.text("limiter"));
+    RW_ASSIGN_OR_RETURN(c.limiter, parse_limiter(limiter));
+    RW_ASSIGN_OR_RETURN(c.batch, one.number("batch", 1, 1e6));
+    scaling.cases.push_back(std::move(c));
+  }
+  return scaling;
+}
+
+Result<PublishedBound> bound_of(const JsonReader& fields) {
+  PublishedBound bound;
+  RW_TRY(fields.text("source"));
+  RW_ASSIGN_OR_RETURN(bound.parameters, fields.number("parameters", 1, 1e13));
+  RW_ASSIGN_OR_RETURN(const double units, fields.number("units", 1, 10'000));
+  RW_ASSIGN_OR_RETURN(const double hosts, fields.number("hosts", 2, 1024));
+  bound.units = int(units);
+  bound.hosts = int(hosts);
+  RW_ASSIGN_OR_RETURN(bound.compute_share, fields.number("compute_share", 0, 1000));
+  RW_ASSIGN_OR_RETURN(bound.published, fields.text("published"));
+  return bound;
+}
+
+}  // namespace
+
+Result<Parameters> read_parameters(const std::string& path) {
+  RW_ASSIGN_OR_RETURN(const nlohmann::json document, read_json(path));
+  RW_ASSIGN_OR_RETURN(const JsonReader fields, JsonReader::of(document, path));
+  RW_TRY(fields.only({"schema", "values", "models", "published", "sources"}));
+  RW_TRY(fields.number("schema", 1, 1));
+  Parameters parameters;
+  RW_ASSIGN_OR_RETURN(JsonReader values, fields.object("values"));
+  RW_TRY(read_values(Values(std::move(values)), parameters));
+  RW_ASSIGN_OR_RETURN(const JsonReader models, fields.object("models"));
+  for (const std::string& name : models.keys()) {
+    RW_ASSIGN_OR_RETURN(const JsonReader one, models.object(name.c_str()));
+    RW_ASSIGN_OR_RETURN(parameters.models[name], model_of(one));
+  }
+  RW_ASSIGN_OR_RETURN(const JsonReader published, fields.object("published"));
+  RW_ASSIGN_OR_RETURN(const JsonReader scaling, published.object("scaling"));
+  RW_ASSIGN_OR_RETURN(parameters.scaling, scaling_of(scaling));
+  RW_ASSIGN_OR_RETURN(const JsonReader bound, published.object("communication_bound"));
+  RW_ASSIGN_OR_RETURN(parameters.communication_bound, bound_of(bound));
+  if (!parameters.models.contains(parameters.scaling.model)) {
+    return Status(Code::invalid_argument, Scope::request,
+                  path + ": published: scaling: model: found '" + parameters.scaling.model + "', expected one of models");
+  }
+  return parameters;
+}
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,139 @@
+#include "fsdp_replay/rank.h"
+
+namespace railweave::perf::fsdp_replay {
+
+using Kind = StepProgram::Kind;
+
+Rank::Rank(EventQueue& events, const StepProgram& program, const Options& options, Limiter limiter, Memory memory,
+           Network& network, std::size_t member)
+    : events_(events),
+      program_(program),
+      options_(options),
+      limiter_(limiter),
+      memory_(memory),
+      network_(network),
+      member_(member),
+      ended_(program.operations.size()) {}
+
+void Rank::start() { events_.after(Nanos(0), *this, kThread, 0); }
+
+void Rank::happen(std::uint32_t what, std::size_t) {
+  switch (what) {
+    case kThread: return run_thread();
+    case kComputed: return computed();
+    case kOver:
+      over_ = true;
+      ended_at_ = events_.now();
+      return;
+  }
+}
+
+// Until it waits, is busy launching, or is over.
+void Rank::run_thread() {
+  while (at_ < program_.acts.size()) {
+    const StepProgram::Act& act = program_.acts[at_];
+    const bool launches = act.kind == StepProgram::Act::Kind::launch;
+    if (!(launches ? launch(act.which) : issue(act.which))) return look();
+    ++at_;
+    if (launches) return events_.after(options_.launch, *this, kThread, 0);
+  }
+  look();
+}
+
+bool Rank::issue(std::size_t operation) {
+  const StepProgram::Operation& o = program_.operations[operation];
+  const bool gathers = o.kind == Kind::gather;
+  if (gathers) {
+    if (limiter_.must_wait(o.bytes)) {
+      waits_ = Waits::for_limiter;
+      return false;
+    }
+    if (!allocate(o.bytes)) return false;
+    limiter_.issued(o.bytes);
+  }
+  ++unended_;
+  lines_[gathers || options_.one_line ? 0 : 1].push_back(operation);
+  hand_over();
+  return true;
+}
+
+bool Rank::launch(std::size_t piece) {
+  if (!allocate(program_.pieces[piece].gradient_bytes)) return false;
+  limiter_.launched();
+  ++launched_;
+  compute();
+  return true;
+}
+
+bool Rank::allocate(std::size_t bytes) {
+  if (memory_.allocate(bytes)) {
+    tried_again_ = false;
+    return true;
+  }
+  if (tried_again_) {
+    out_of_memory_ = true;
+    return false;
+  }
+  ++failed_allocations_;
+  waits_ = Waits::for_everything;
+  return false;
+}
+
+// To the scheduler, in each line's order, what has its data.
+void Rank::hand_over() {
+  for (auto& line : lines_) {
+    while (!line.empty()) {
+      const std::size_t operation = line.front();
+      const StepProgram::Operation& o = program_.operations[operation];
+      if (o.kind == Kind::reduce && o.piece >= computed_) break;
+      line.pop_front();
+      network_.issue(member_, operation);
+    }
+  }
+}
+
+void Rank::compute() {
+  if (computing_ || computed_ == launched_ || !ended_[program_.pieces[computed_].gather]) return;
+  computing_ = true;
+  events_.after(program_.pieces[computed_].duration, *this, kComputed, 0);
+}
+
+void Rank::computed() {
+  computing_ = false;
+  const std::size_t gathered = program_.operations[program_.pieces[computed_++].gather].bytes;
+  memory_.free(gathered);
+  limiter_.freed(gathered);
+  hand_over();
+  compute();
+  look();
+}
+
+void Rank::ended(std::size_t operation) {
+  ended_[operation] = true;
+  --unended_;
+  if (program_.operations[operation].kind == Kind::reduce) memory_.free(program_.operations[operation].bytes);
+  compute();
+  look();
+}
+
+// Whether what the thread waits for has come, or the step's end.
+void Rank::look() {
+  const bool quiet = computed_ == launched_ && unended_ == 0;
+  switch (waits_) {
+    case Waits::for_limiter:
+      if (limiter_.must_wait(program_.operations[program_.acts[at_].which].bytes)) return;
+      waits_ = Waits::no;
+      return events_.after(options_.wake, *this, kThread, 0);
+    case Waits::for_everything:
+      // Gathers ahead of what was launched end, and stay.
+      if (!quiet) return;
+      waits_ = Waits::no;
+      tried_again_ = true;
+      return events_.after(options_.synchronize, *this, kThread, 0);
+    case Waits::no:
+      if (quiet && at_ == program_.acts.size()) events_.after(options_.optimizer, *this, kOver, 0);
+      return;
+  }
+}
+
+}  // namespace railweave::perf::fsdp_replay

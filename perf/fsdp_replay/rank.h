@@ -1,0 +1,75 @@
+// One rank: a CPU thread that goes through a step's program, and a device that computes what it launches.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "fsdp_replay/event_queue.h"
+#include "fsdp_replay/limiter.h"
+#include "fsdp_replay/memory.h"
+#include "fsdp_replay/network.h"
+#include "fsdp_replay/step_program.h"
+
+namespace railweave::perf::fsdp_replay {
+
+class Rank final : public EventHandler {
+ public:
+  struct Options {
+    Nanos launch{}, wake{}, synchronize{};  // of the CPU thread: see the parameter file
+    Nanos optimizer{};
+    bool one_line = false;                  // reductions and gathers are issued in one order
+  };
+
+  // What is referred to outlives it.
+  Rank(EventQueue& events, const StepProgram& program, const Options& options, Limiter limiter, Memory memory,
+       Network& network, std::size_t member);
+
+  void start();
+  // The network is done with one that this rank issued.
+  void ended(std::size_t operation);
+
+  bool over() const { return over_; }
+  // Something was never going to fit.
+  bool out_of_memory() const { return out_of_memory_; }
+  TimePoint ended_at() const { return ended_at_; }
+  int failed_allocations() const { return failed_allocations_; }
+  const Memory& memory() const { return memory_; }
+
+  void happen(std::uint32_t what, std::size_t which) override;
+
+ private:
+  enum What : std::uint32_t { kThread, kComputed, kOver };
+  enum class Waits { no, for_limiter, for_everything };
+
+  void run_thread();
+  bool issue(std::size_t operation);
+  bool launch(std::size_t piece);
+  bool allocate(std::size_t bytes);
+  void hand_over();
+  void compute();
+  void computed();
+  void look();
+
+  EventQueue& events_;
+  const StepProgram& program_;
+  const Options options_;
+  Limiter limiter_;
+  Memory memory_;
+  Network& network_;
+  const std::size_t member_;
+
+  std::size_t at_ = 0;                       // of the thread's acts
+  Waits waits_ = Waits::no;
+  bool tried_again_ = false;                 // after a failed allocation
+  std::deque<std::size_t> lines_[2];         // operations issued by the thread, not yet by the scheduler
+  std::size_t unended_ = 0;                  // of those issued by the thread
+  std::size_t launched_ = 0, computed_ = 0;  // pieces
+  bool computing_ = false;
+  std::vector<bool> ended_;                  // by operation
+  bool over_ = false, out_of_memory_ = false;
+  TimePoint ended_at_{};
+  int failed_allocations_ = 0;
+};
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,125 @@
+#include "fsdp_replay/segment_network.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace railweave::perf::fsdp_replay {
+
+SegmentNetwork::SegmentNetwork(EventQueue& events, const StepProgram& program, const Ring& ring,
+                               const Admission::Options& admission, std::size_t segment_bytes, Network::User& user)
+    : events_(events),
+      program_(program),
+      ring_(ring),
+      segment_bytes_(segment_bytes),
+      user_(user),
+      members_(std::size_t(ring.members)) {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    members_[i].admission = std::make_unique<Admission>(events, program, admission, *this, i);
+    members_[i].operations.resize(program.operations.size());
+  }
+}
+
+Admission::Most SegmentNetwork::live_most() const {
+  Admission::Most most;
+  for (const Member& member : members_) {
+    most.bytes = std::max(most.bytes, member.admission->most().bytes);
+    most.operations = std::max(most.operations, member.admission->most().operations);
+  }
+  return most;
+}
+
+void SegmentNetwork::issue(std::size_t member, std::size_t operation) {
+  Member& m = members_[member];
+  m.operations[operation].issued = true;
+  m.unfinished.push_back(operation);
+  m.admission->issue(operation);
+  begin_steps(member);
+  begin_step(before(member), operation);  // it may have waited for this receive
+  end_if_over(member, operation);         // a ring of one
+}
+
+void SegmentNetwork::live_changed(std::size_t member) { begin_steps(member); }
+
+void SegmentNetwork::begin_steps(std::size_t member) {
+  for (const std::size_t operation : members_[member].unfinished) begin_step(member, operation);
+}
+
+// A step begins where the one before has arrived; to a member that has issued the operation, too.
+void SegmentNetwork::begin_step(std::size_t member, std::size_t operation) {
+  Member& m = members_[member];
+  Progress& progress = m.operations[operation];
+  if (!progress.issued || progress.sending || progress.begun == ring_.members - 1) return;
+  if (progress.arrived < progress.begun || !members_[next(member)].operations[operation].issued) return;
+  if (!m.admission->may_go_on(operation)) return;
+  ++progress.begun;
+  progress.sending = true;
+  const auto bytes = std::size_t(std::llround(ring_.step_bytes(program_.operations[operation].bytes)));
+  m.messages[int(m.admission->priority(operation))].push_back({operation, bytes});
+  send(member);
+}
+
+void SegmentNetwork::send(std::size_t member) {
+  Member& m = members_[member];
+  if (m.sending_class >= 0) return;
+  for (int c = 0; c < kClasses; ++c) {
+    if (m.messages[c].empty()) continue;
+    m.sending_class = c;
+    m.sending_bytes = std::min(segment_bytes_, m.messages[c].front().bytes);
+    return events_.after(ring_.rate.time_for(double(m.sending_bytes)), *this, kSent, member);
+  }
+}
+
+void SegmentNetwork::sent(std::size_t member) {
+  Member& m = members_[member];
+  auto& messages = m.messages[m.sending_class];
+  messages.front().bytes -= m.sending_bytes;
+  m.sending_class = -1;
+  const Message message = messages.front();
+  if (message.bytes == 0) {
+    messages.pop_front();
+    Progress& progress = m.operations[message.operation];
+    progress.sending = false;
+    ++progress.sent;
+    const std::size_t which = next(member) * program_.operations.size() + message.operation;
+    events_.after(ring_.latency, *this, kArrived, which);
+  }
+  moved(member, message.operation);
+  if (message.bytes == 0) {
+    begin_step(member, message.operation);
+    end_if_over(member, message.operation);
+  }
+  send(member);
+}
+
+void SegmentNetwork::arrived(std::size_t member, std::size_t operation) {
+  ++members_[member].operations[operation].arrived;
+  moved(member, operation);
+  begin_step(member, operation);
+  end_if_over(member, operation);
+}
+
+void SegmentNetwork::moved(std::size_t member, std::size_t operation) {
+  if (members_[member].admission->moved(operation)) begin_steps(member);
+}
+
+void SegmentNetwork::end_if_over(std::size_t member, std::size_t operation) {
+  Member& m = members_[member];
+  const Progress& progress = m.operations[operation];
+  if (progress.sent < ring_.members - 1 || progress.arrived < ring_.members - 1) return;
+  std::erase(m.unfinished, operation);
+  m.admission->finish(operation);
+  begin_steps(member);
+  // Told from outside: whoever hears of it issues more.
+  events_.after(Nanos(0), *this, kEnded, member * program_.operations.size() + operation);
+}
+
+void SegmentNetwork::happen(std::uint32_t what, std::size_t which) {
+  const std::size_t operations = program_.operations.size();
+  switch (what) {
+    case kSent: return sent(which);
+    case kArrived: return arrived(which / operations, which % operations);
+    case kEnded: return user_.ended(which / operations, which % operations);
+  }
+}
+
+}  // namespace railweave::perf::fsdp_replay

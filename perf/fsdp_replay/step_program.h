@@ -1,0 +1,41 @@
+// A step of FSDP1 in the order in which its CPU thread issues and launches (docs/replay.md).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "fsdp_replay/trace.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::perf::fsdp_replay {
+
+struct StepProgram {
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  enum class Kind { gather, reduce };
+  struct Operation {
+    Kind kind = Kind::gather;
+    std::size_t bytes = 0;
+    std::size_t piece = 0;  // that needs what is gathered; that makes what is reduced
+    Class priority() const { return kind == Kind::gather ? Class::urgent : Class::normal; }
+  };
+  // Of the device's computing; they run in this order.
+  struct Piece {
+    Nanos duration{};
+    std::size_t gather = 0;           // operation
+    std::size_t gradient_bytes = 0;   // that it makes
+  };
+  struct Act {
+    enum class Kind { issue, launch };
+    Kind kind = Kind::issue;
+    std::size_t which = 0;            // operation, or piece
+  };
+  std::vector<Operation> operations;  // in the order of issue
+  std::vector<Piece> pieces;
+  std::vector<Act> acts;
+};
+
+// All-gathers are issued so many units before the one that computes.
+StepProgram fsdp_step(const Trace& trace, int forward_prefetch, int backward_prefetch);
+
+}  // namespace railweave::perf::fsdp_replay

@@ -1,0 +1,36 @@
+// What one rank does in a step of FSDP, the same on all (docs/replay.md has the format).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::perf::fsdp_replay {
+
+// A unit of FSDP: what is gathered, and reduced, at once.
+struct Layer {
+  std::string name;
+  std::size_t gather_bytes = 0;  // of all ranks' parts together
+  std::size_t reduce_bytes = 0;
+  Nanos forward{}, backward{};   // of the device, timed alone
+};
+
+struct Trace {
+  std::string name;
+  std::size_t resident_bytes = 0;  // of the device, all the time
+  Nanos optimizer{};
+  std::vector<Layer> layers;       // in the order of forward; at least one
+
+  Nanos computing() const;         // the pieces, one after the other; the optimizer's not
+  std::size_t largest_gather() const;
+};
+
+// Errors: invalid_argument, naming `where`, the layer and the key.
+Result<Trace> parse_trace(const std::string& text, const std::string& where);
+Result<Trace> read_trace(const std::string& path);
+std::string trace_text(const Trace& trace);
+
+}  // namespace railweave::perf::fsdp_replay
