@@ -1,5 +1,5 @@
-// Which operations of one member may begin their next step: the scheduler, asked in virtual time as EngineGroup asks it in real
-// time, and the channels that operations of a class share.
+// Which operations of one member may begin their next step: the scheduler, asked in virtual time as EngineGroup asks it
+// in real time, and the channels that operations of a class share.
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fsdp_replay/seconds.h"
+
 namespace railweave::perf::fsdp_replay {
 namespace {
 
@@ -39,7 +41,7 @@ void FluidNetwork::live_changed(std::size_t) {
 
 // Up to now, at the rates since the last time.
 void FluidNetwork::progress() {
-  const double seconds = double((events_.now() - progressed_).count()) / 1e9;
+  const double seconds = in_seconds(events_.now() - progressed_);
   progressed_ = events_.now();
   for (Flow& flow : flows_) {
     if (flow.bytes_per_s == 0) continue;
@@ -70,7 +72,7 @@ double FluidNetwork::share_of_class(Class priority, double bytes_per_s) {
     flow.bytes_per_s = 0;
     if (bytes_per_s >= 1 && flow.bytes > kNothing && admission_.may_go_on(flow.operation)) live.push_back(&flow);
   }
-  const double latency_s = double(ring_.latency.count()) / 1e9;
+  const double latency_s = in_seconds(ring_.latency);
   const auto most = [&](const Flow* flow) {
     return 1 / (1 / bytes_per_s + latency_s / ring_.step_bytes(program_.operations[flow->operation].bytes));
   };
@@ -87,7 +89,8 @@ void FluidNetwork::happen(std::uint32_t what, std::size_t which) {
   if (what == kEnded) return user_.ended(0, which);
   if (which != plan_) return;
   progress();
-  const auto over = std::stable_partition(flows_.begin(), flows_.end(), [](const Flow& flow) { return flow.bytes > kNothing; });
+  const auto goes_on = [](const Flow& flow) { return flow.bytes > kNothing; };
+  const auto over = std::stable_partition(flows_.begin(), flows_.end(), goes_on);
   for (auto flow = over; flow != flows_.end(); ++flow) {
     admission_.finish(flow->operation);
     // Told from outside: whoever hears of it issues more.

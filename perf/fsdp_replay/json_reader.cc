@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 
 #include "base/error.h"
+#include "fsdp_replay/seconds.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
@@ -64,7 +64,7 @@ Result<std::size_t> JsonReader::bytes(const char* key) const {
 
 Result<Nanos> JsonReader::seconds(const char* key) const {
   RW_ASSIGN_OR_RETURN(const double value, number(key, 0, kSecondsMost));
-  return Nanos(std::llround(value * 1e9));
+  return from_seconds(value);
 }
 
 Result<bool> JsonReader::flag(const char* key) const {
@@ -106,7 +106,8 @@ Result<json> parse_json(const std::string& text, const std::string& where) {
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + std::ptrdiff_t(std::min(error.byte, text.size())), '\n');
+    const auto place = text.begin() + std::ptrdiff_t(std::min(error.byte, text.size()));
+    const auto line = 1 + std::count(text.begin(), place, '\n');
     return wrong_argument(fmt::format("{}: is no JSON from line {} on", where, line));
   }
 }

@@ -1,15 +1,11 @@
 #include "fsdp_replay/made_trace.h"
 
-#include <cmath>
+#include "fsdp_replay/seconds.h"
 
 namespace railweave::perf::fsdp_replay {
-namespace {
 
-Nanos from_seconds(double seconds) { return Nanos(std::llround(seconds * 1e9)); }
-
-}  // namespace
-
-Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts, const Parameters& parameters) {
+Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
+                 const Parameters& parameters) {
   Trace trace;
   trace.name = name;
   double all_parameters = 0;

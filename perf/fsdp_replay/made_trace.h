@@ -7,6 +7,7 @@
 namespace railweave::perf::fsdp_replay {
 
 // `batch` samples a device; state is sharded over all ranks of `hosts`.
-Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts, const Parameters& parameters);
+Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
+                 const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -40,7 +40,8 @@ Result<std::vector<Step>> steps_of(const Options& options, const Parameters& par
                     fmt::format("--model: found '{}', expected one of {} ({})", name, known, options.parameters_path));
     }
     const double batch = options.batch > 0 ? options.batch : model->second.batch;
-    for (const int hosts : options.hosts) steps.push_back({make_trace(name, model->second, batch, hosts, parameters), hosts});
+    for (const int hosts : options.hosts)
+      steps.push_back({make_trace(name, model->second, batch, hosts, parameters), hosts});
   }
   for (const std::string& path : options.traces) {
     RW_ASSIGN_OR_RETURN(const Trace trace, read_trace(path));
@@ -50,7 +51,10 @@ Result<std::vector<Step>> steps_of(const Options& options, const Parameters& par
 }
 
 json entry_of(const Step& step, Nanos bound) {
-  return {{"trace", step.trace.name}, {"hosts", step.hosts}, {"computing_ms", ms(step.trace.computing())}, {"bound_ms", ms(bound)}};
+  return {{"trace", step.trace.name},
+          {"hosts", step.hosts},
+          {"computing_ms", ms(step.trace.computing())},
+          {"bound_ms", ms(bound)}};
 }
 
 json with_outcome(json entry, const Outcome& outcome) {
@@ -73,8 +77,8 @@ void show_bounds(const std::vector<Step>& steps, const Parameters& parameters, j
 }
 
 Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results) {
-  say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10} {:>10} {:>9} {:>10} {:>6} {:>7} {:>6}\n", "trace", "hosts", "mode", "policy",
-      "limiter", "step ms", "compute ms", "exposed", "bound ms", "bound%", "peak GB", "failed");
+  say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10} {:>10} {:>9} {:>10} {:>6} {:>7} {:>6}\n", "trace", "hosts", "mode",
+      "policy", "limiter", "step ms", "compute ms", "exposed", "bound ms", "bound%", "peak GB", "failed");
   for (const Step& step : steps) {
     const Ring ring = ring_of(parameters, step.hosts);
     const Nanos bound = bound_of(step.trace, ring);
@@ -101,13 +105,13 @@ Status play(const std::vector<Step>& steps, const Options& options, const Parame
 
 Status show_published(const Parameters& parameters, json& results) {
   RW_ASSIGN_OR_RETURN(const std::vector<Comparison> all, compare_published(parameters));
-  say("{:<36} {:>5} {:>6} {:>12} {:>14} {:>10} {:>11} {:>8} {:>6}\n", "", "hosts", "batch", "published", "replayed", "step ms",
-      "compute ms", "peak GB", "failed");
+  say("{:<36} {:>5} {:>6} {:>12} {:>14} {:>10} {:>11} {:>8} {:>6}\n", "", "hosts", "batch", "published", "replayed",
+      "step ms", "compute ms", "peak GB", "failed");
   for (const Comparison& one : all) {
     const std::string batch = one.batch > 0 ? fmt::format("{:.0f}", one.batch) : "";
-    say("{:<36} {:>5} {:>6} {:>12} {:>14} {:>10.0f} {:>11.0f} {:>8.1f} {:>6}\n", one.name, one.hosts, batch, one.published,
-        one.replayed, ms(one.outcome.step), ms(one.trace.computing()), double(one.outcome.memory_most) / 1e9,
-        one.outcome.failed_allocations);
+    say("{:<36} {:>5} {:>6} {:>12} {:>14} {:>10.0f} {:>11.0f} {:>8.1f} {:>6}\n", one.name, one.hosts, batch,
+        one.published, one.replayed, ms(one.outcome.step), ms(one.trace.computing()),
+        double(one.outcome.memory_most) / 1e9, one.outcome.failed_allocations);
     json entry = with_outcome({{"case", one.name}, {"hosts", one.hosts}, {"batch", one.batch}}, one.outcome);
     entry["published"] = one.published;
     entry["replayed"] = one.value;
@@ -118,7 +122,8 @@ Status show_published(const Parameters& parameters, json& results) {
 
 Status run(const Options& options, const std::vector<std::string>& command) {
   RW_ASSIGN_OR_RETURN(const Parameters parameters, read_parameters(options.parameters_path));
-  json document = new_document("fsdp_replay", options.published ? "published" : options.bound ? "bound" : "replay", command);
+  const char* const mode = options.published ? "published" : options.bound ? "bound" : "replay";
+  json document = new_document("fsdp_replay", mode, command);
   json& results = document["results"];
   if (options.published) {
     RW_TRY(show_published(parameters, results));

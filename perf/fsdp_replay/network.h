@@ -1,7 +1,9 @@
 // How operations move among the members of a ring, in virtual time.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #include "fsdp_replay/admission.h"
 #include "railweave/units.h"
@@ -16,6 +18,10 @@ struct Ring {
 
   double step_bytes(std::size_t operation_bytes) const { return double(operation_bytes) / members; }
   double bytes_moved(std::size_t operation_bytes) const { return step_bytes(operation_bytes) * (members - 1); }
+  // Rounded up: no sum of these is below what all the bytes take.
+  Nanos on_link(std::size_t bytes) const {
+    return Nanos(std::int64_t(std::ceil(double(bytes) * 1e9 / rate.bytes_per_s)));
+  }
   // Of one operation alone.
   Nanos alone(std::size_t operation_bytes) const {
     return (members - 1) * (latency + rate.time_for(step_bytes(operation_bytes)));

@@ -33,7 +33,8 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--one-line", o.one_line, "gathers and reductions in one order, as on one NCCL communicator");
   app.add_option("--mode", o.mode_text, "segments, fluid, or auto: segments up to 16 hosts")->capture_default_str();
   app.add_flag("--bound", o.bound, "only how short each step could be: its longest path on one wire");
-  app.add_flag("--published", o.published, "instead: the figures published of FSDP's limiters, and what comes out here");
+  app.add_flag("--published", o.published,
+               "instead: the figures published of FSDP's limiters, and what comes out here");
   app.add_option("--parameters", o.parameters_path, "values of machines and models, with their sources")
       ->capture_default_str();
   app.add_option("--json", o.json_path, "write the results there")->check(not_empty());

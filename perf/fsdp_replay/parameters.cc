@@ -1,9 +1,8 @@
 #include "fsdp_replay/parameters.h"
 
-#include <cmath>
-
 #include "base/error.h"
 #include "fsdp_replay/json_reader.h"
+#include "fsdp_replay/seconds.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
@@ -38,7 +37,7 @@ class Values {
   Status into(const char* key, Nanos& value) const {
     double seconds = 0;
     RW_TRY(into(key, seconds, 0, 3600));
-    value = Nanos(std::llround(seconds * 1e9));
+    value = from_seconds(seconds);
     return {};
   }
   Status into(const char* key, Rate& value) const { return into(key, value.bytes_per_s, 1); }
@@ -108,7 +107,12 @@ Result<PublishedScaling> scaling_of(const JsonReader& fields) {
     RW_ASSIGN_OR_RETURN(const double hosts, one.number("hosts", 2, 1024));
     c.hosts = int(hosts);
     RW_ASSIGN_OR_RETURN(const std::string limiter, one.text("limiter"));
-    RW_ASSIGN_OR_RETURN(c.limiter, parse_limiter(limiter));
+    const auto parsed = parse_limiter(limiter);
+    if (!parsed.ok()) {
+      return Status(Code::invalid_argument, Scope::request,
+                    "published: " + c.name + ": limiter: " + parsed.status().message());
+    }
+    c.limiter = parsed.value();
     RW_ASSIGN_OR_RETURN(c.batch, one.number("batch", 1, 1e6));
     scaling.cases.push_back(std::move(c));
   }
@@ -150,7 +154,8 @@ Result<Parameters> read_parameters(const std::string& path) {
   RW_ASSIGN_OR_RETURN(parameters.communication_bound, bound_of(bound));
   if (!parameters.models.contains(parameters.scaling.model)) {
     return Status(Code::invalid_argument, Scope::request,
-                  path + ": published: scaling: model: found '" + parameters.scaling.model + "', expected one of models");
+                  path + ": published: scaling: model: found '" + parameters.scaling.model +
+                      "', expected one of models");
   }
   return parameters;
 }

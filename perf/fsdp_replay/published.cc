@@ -2,26 +2,28 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
-
 #include "base/error.h"
 #include "fsdp_replay/made_trace.h"
+#include "fsdp_replay/seconds.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-double seconds(Nanos time) { return double(time.count()) / 1e9; }
-
 // The state of the many hosts' run is kept on the one: with its own share, eight devices would not hold the model.
 Result<Comparison> compare_scaling(const PublishedScaling::Case& one, const Parameters& parameters) {
   const std::string& model = parameters.scaling.model;
-  Comparison made{.name = one.name, .published = one.published, .replayed = "", .hosts = one.hosts, .batch = one.batch,
-                  .value = 0, .outcome = {}, .trace = make_trace(model, parameters.models.at(model), one.batch, one.hosts, parameters)};
-  RW_ASSIGN_OR_RETURN(const Outcome alone, replay(made.trace, as_nccl(ring_of(parameters, 1), one.limiter), parameters));
+  Comparison made;
+  made.name = one.name;
+  made.published = one.published;
+  made.hosts = one.hosts;
+  made.batch = one.batch;
+  made.trace = make_trace(model, parameters.models.at(model), one.batch, one.hosts, parameters);
+  const Setting one_host = as_nccl(ring_of(parameters, 1), one.limiter);
+  RW_ASSIGN_OR_RETURN(const Outcome alone, replay(made.trace, one_host, parameters));
   Ring ring = ring_of(parameters, one.hosts);
   ring.latency = parameters.scaling.host_step_latency;
   RW_ASSIGN_OR_RETURN(made.outcome, replay(made.trace, as_nccl(ring, one.limiter), parameters));
-  made.value = seconds(alone.step) / seconds(made.outcome.step);
+  made.value = in_seconds(alone.step) / in_seconds(made.outcome.step);
   made.replayed = fmt::format("{:.0f} %", 100 * made.value);
   return made;
 }
@@ -30,10 +32,11 @@ Trace communication_bound_trace(const PublishedBound& bound, const Ring& ring, c
   Trace trace;
   trace.name = "communication-bound";
   Layer layer;
-  layer.gather_bytes = layer.reduce_bytes = std::size_t(bound.parameters * parameters.bytes_per_parameter / bound.units);
+  layer.gather_bytes = std::size_t(bound.parameters * parameters.bytes_per_parameter / bound.units);
+  layer.reduce_bytes = layer.gather_bytes;
   // Two gathers and a reduction; backward computes twice as long as forward.
-  const double computing_s = bound.compute_share * 3 * seconds(ring.alone(layer.gather_bytes));
-  layer.forward = Nanos(std::llround(computing_s / 3 * 1e9));
+  const double computing_s = bound.compute_share * 3 * in_seconds(ring.alone(layer.gather_bytes));
+  layer.forward = from_seconds(computing_s / 3);
   layer.backward = 2 * layer.forward;
   for (int i = 0; i < bound.units; ++i) {
     layer.name = "block " + std::to_string(i);
@@ -59,10 +62,13 @@ Result<std::vector<Comparison>> compare_published(const Parameters& parameters) 
   const Trace trace = communication_bound_trace(bound, ring, parameters);
   RW_ASSIGN_OR_RETURN(const Outcome free, replay(trace, as_nccl(ring, LimiterKind::none), parameters));
   for (const LimiterKind limiter : {LimiterKind::block_and_flush, LimiterKind::sliding}) {
-    Comparison made{.name = fmt::format("communication-bound, {}", name_of(limiter)), .published = bound.published,
-                    .replayed = "", .hosts = bound.hosts, .batch = 0, .value = 0, .outcome = {}, .trace = trace};
+    Comparison made;
+    made.name = fmt::format("communication-bound, {}", name_of(limiter));
+    made.published = bound.published;
+    made.hosts = bound.hosts;
+    made.trace = trace;
     RW_ASSIGN_OR_RETURN(made.outcome, replay(trace, as_nccl(ring, limiter), parameters));
-    made.value = seconds(made.outcome.step) / seconds(free.step) - 1;
+    made.value = in_seconds(made.outcome.step) / in_seconds(free.step) - 1;
     made.replayed = fmt::format("{:.1f} % slower", 100 * made.value);
     all.push_back(std::move(made));
   }

@@ -21,8 +21,8 @@ struct Comparison {
 // On one NCCL communicator: operations in the order of issue, one at a time.
 Setting as_nccl(const Ring& ring, LimiterKind limiter);
 
-// Scaling: the time of a step on one host over that on many, each a sample; the host alone has the same limiter and batch.
-// Then the communication-bound model: how much longer a step takes with each limiter.
+// Scaling: the time of a step on one host over that on many, with the same limiter and batch. Then the
+// communication-bound model: how much longer a step takes with each limiter.
 Result<std::vector<Comparison>> compare_published(const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

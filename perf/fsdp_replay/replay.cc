@@ -22,7 +22,8 @@ class Play final : public Network::User {
         program_(fsdp_step(trace, parameters.forward_prefetch, parameters.backward_prefetch)) {
     const Admission::Options admission{setting.window, setting.one_line, parameters.channels_per_class};
     if (setting.mode == Mode::segments) {
-      network_ = std::make_unique<SegmentNetwork>(events_, program_, setting.ring, admission, parameters.segment_bytes, *this);
+      network_ = std::make_unique<SegmentNetwork>(events_, program_, setting.ring, admission, parameters.segment_bytes,
+                                                  *this);
     } else {
       network_ = std::make_unique<FluidNetwork>(events_, program_, setting.ring, admission, *this);
     }
@@ -36,8 +37,8 @@ class Play final : public Network::User {
     if (trace_.resident_bytes > parameters_.memory_bytes) return too_large(trace_.resident_bytes);
     for (std::size_t member = 0; member < members; ++member) {
       const Limiter limiter(setting_.limiter, parameters_.limiter_gathers, limit);
-      ranks_.push_back(std::make_unique<Rank>(events_, program_, options, limiter,
-                                              Memory(parameters_.memory_bytes, trace_.resident_bytes), *network_, member));
+      const Memory memory(parameters_.memory_bytes, trace_.resident_bytes);
+      ranks_.push_back(std::make_unique<Rank>(events_, program_, options, limiter, memory, *network_, member));
     }
     for (const auto& rank : ranks_) rank->start();
     const TimePoint latest = TimePoint{} + longest();

@@ -53,7 +53,7 @@ void SegmentNetwork::begin_step(std::size_t member, std::size_t operation) {
   if (!m.admission->may_go_on(operation)) return;
   ++progress.begun;
   progress.sending = true;
-  const auto bytes = std::size_t(std::llround(ring_.step_bytes(program_.operations[operation].bytes)));
+  const auto bytes = std::size_t(std::ceil(ring_.step_bytes(program_.operations[operation].bytes)));
   m.messages[int(m.admission->priority(operation))].push_back({operation, bytes});
   send(member);
 }
@@ -65,7 +65,7 @@ void SegmentNetwork::send(std::size_t member) {
     if (m.messages[c].empty()) continue;
     m.sending_class = c;
     m.sending_bytes = std::min(segment_bytes_, m.messages[c].front().bytes);
-    return events_.after(ring_.rate.time_for(double(m.sending_bytes)), *this, kSent, member);
+    return events_.after(ring_.on_link(m.sending_bytes), *this, kSent, member);
   }
 }
 

@@ -6,13 +6,12 @@
 #include "base/error.h"
 #include "common/report.h"
 #include "fsdp_replay/json_reader.h"
+#include "fsdp_replay/seconds.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
 
 using nlohmann::json;
-
-double seconds(Nanos time) { return double(time.count()) / 1e9; }
 
 Result<Layer> layer_of(const JsonReader& fields) {
   RW_TRY(fields.only({"name", "gather_bytes", "reduce_bytes", "forward_s", "backward_s"}));
@@ -76,14 +75,14 @@ std::string trace_text(const Trace& trace) {
   json document{{"schema", 1},
                 {"name", trace.name},
                 {"resident_bytes", trace.resident_bytes},
-                {"optimizer_s", seconds(trace.optimizer)},
+                {"optimizer_s", in_seconds(trace.optimizer)},
                 {"layers", json::array()}};
   for (const Layer& layer : trace.layers) {
     document["layers"].push_back({{"name", layer.name},
                                   {"gather_bytes", layer.gather_bytes},
                                   {"reduce_bytes", layer.reduce_bytes},
-                                  {"forward_s", seconds(layer.forward)},
-                                  {"backward_s", seconds(layer.backward)}});
+                                  {"forward_s", in_seconds(layer.forward)},
+                                  {"backward_s", in_seconds(layer.backward)}});
   }
   return json_text(document, 1) + '\n';
 }
