@@ -1,0 +1,49 @@
+#include "fsdp_replay/bound.h"
+
+#include "tiny.h"
+
+namespace railweave::replay_test {
+
+using namespace perf::fsdp_replay;
+
+namespace {
+
+// Gathers arrive at 1, 2, 3 and 4 ms. Forward computes 1-4 and 4-7, backward 7-12 and 12-17; reductions take 12-13 and 17-18.
+TEST(Bound, computing_in_front__first_gather_and_last_reduction_are_exposed) {
+  const Parameters p = tiny_machine();
+  EXPECT_EQ(bound_of(tiny_trace(2, milliseconds(3), milliseconds(5)), ring_of(p, 2)), milliseconds(18));
+}
+
+// The wire is never idle: four gathers, two reductions.
+TEST(Bound, communication_in_front__is_the_wire) {
+  const Parameters p = tiny_machine();
+  EXPECT_EQ(bound_of(tiny_trace(2, milliseconds(0), milliseconds(0)), ring_of(p, 2)), milliseconds(6));
+}
+
+TEST(Bound, the_optimizer__comes_last) {
+  const Parameters p = tiny_machine();
+  Trace trace = tiny_trace(1, milliseconds(1), milliseconds(1));
+  trace.optimizer = milliseconds(7);
+  EXPECT_EQ(bound_of(trace, ring_of(p, 2)), milliseconds(1 + 1 + 1 + 1 + 7));
+}
+
+// Of 4 hosts each moves three quarters, and latency is not counted.
+TEST(Bound, hosts__move_what_is_not_their_own) {
+  Parameters p = tiny_machine();
+  p.host_step_latency = milliseconds(9);
+  EXPECT_EQ(bound_of(tiny_trace(1, milliseconds(0), milliseconds(0)), ring_of(p, 4)), std::chrono::microseconds(3 * 1500));
+}
+
+TEST(Bound, no_replay__is_shorter) {
+  const Parameters p = committed_parameters();
+  const Trace trace = tiny_trace(6, milliseconds(2), milliseconds(4));
+  for (const int hosts : {2, 5, 8})
+    for (const Mode mode : {Mode::segments, Mode::fluid})
+      for (const std::size_t operations : {0u, 1u, 2u}) {
+        const Setting setting{ring_of(p, hosts), mode, {.operations = operations}, LimiterKind::none, false};
+        EXPECT_GE(play(trace, setting, p).step, bound_of(trace, setting.ring)) << hosts << " hosts";
+      }
+}
+
+}  // namespace
+}  // namespace railweave::replay_test

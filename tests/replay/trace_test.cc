@@ -1,0 +1,89 @@
+#include "fsdp_replay/trace.h"
+
+#include "fsdp_replay/made_trace.h"
+#include "fsdp_replay/published.h"
+#include "tiny.h"
+
+namespace railweave::replay_test {
+
+using namespace perf::fsdp_replay;
+
+namespace {
+
+std::string refusal(const std::string& text) {
+  auto trace = parse_trace(text, "t.json");
+  return trace.ok() ? "" : trace.status().message();
+}
+
+TEST(Trace, parse__what_docs_replay_shows) {
+  auto trace = parse_trace(
+      R"({"schema": 1, "name": "tiny", "resident_bytes": 1000000, "optimizer_s": 0.001, "layers":
+          [{"name": "block", "gather_bytes": 4000000, "forward_s": 0.002, "backward_s": 0.004}]})",
+      "t.json");
+  ASSERT_TRUE(trace.ok()) << trace.status().message();
+  ASSERT_EQ(trace->layers.size(), 1u);
+  EXPECT_EQ(trace->layers[0].reduce_bytes, 4'000'000u);
+  EXPECT_EQ(trace->computing(), milliseconds(6));
+  EXPECT_EQ(trace->optimizer, milliseconds(1));
+}
+
+TEST(Trace, text__is_read_back_as_it_was) {
+  const Trace trace = tiny_trace(3, milliseconds(2), Nanos(4'000'001));
+  auto again = parse_trace(trace_text(trace), "t.json");
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(trace_text(*again), trace_text(trace));
+  EXPECT_EQ(again->layers[2].backward, Nanos(4'000'001));
+}
+
+TEST(Trace, parse__says_what_is_wrong_and_where) {
+  EXPECT_EQ(refusal("{\n\n,"), "t.json: is no JSON from line 3 on");
+  EXPECT_EQ(refusal("[]"), "t.json: found [], expected an object");
+  EXPECT_EQ(refusal(R"({"schema": 2, "name": "a", "layers": []})"), "t.json: schema: found 2, expected a number from 1 to 1");
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": []})"), "t.json: layers: found [], expected a list of objects");
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": -1}]})"),
+            "t.json: layers[0]: gather_bytes: found -1, expected a number from 0 to 1125899906842624");
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather": 1}]})"),
+            "t.json: layers[0]: found the key 'gather', expected one of name, gather_bytes, reduce_bytes, forward_s, backward_s");
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": 1, "forward_s": "1"}]})"),
+            "t.json: layers[0]: forward_s: found \"1\", expected a number from 0 to 100000");
+}
+
+TEST(Trace, read__a_file_that_is_not_there) {
+  const auto trace = read_trace("/nonexistent/step.json");
+  ASSERT_FALSE(trace.ok());
+  EXPECT_NE(trace.status().message().find("/nonexistent/step.json"), std::string::npos);
+}
+
+// 2 bytes a parameter; the sums are those of the models' names.
+TEST(Parameters, models__are_as_large_as_they_are_called) {
+  const Parameters p = committed_parameters();
+  for (const auto& [name, billions] : {std::pair{"7B", 6.7}, {"13B", 13.0}, {"34B", 33.7}, {"70B", 69.0}, {"T5-11B", 11.3}}) {
+    double bytes = 0;
+    for (const Layer& layer : make_trace(name, p.models.at(name), 1, 8, p).layers) bytes += double(layer.gather_bytes);
+    EXPECT_NEAR(bytes / 2e9, billions, 0.1 * billions / 7) << name;
+  }
+}
+
+// 6 FLOPs a parameter and token, and 12 a position and width: 3760 tokens/s is where flops come from.
+TEST(Parameters, a_made_trace__computes_as_long_as_it_was_seen_to) {
+  const Parameters p = committed_parameters();
+  const Trace trace = make_trace("7B", p.models.at("7B"), 2, 16, p);
+  EXPECT_NEAR(2 * 4096 / (double(trace.computing().count()) / 1e9), 3760, 100);
+}
+
+TEST(Parameters, a_file_that_is_none__is_named) {
+  const auto parameters = read_parameters("/nonexistent.json");
+  ASSERT_FALSE(parameters.ok());
+  EXPECT_NE(parameters.status().message().find("/nonexistent.json"), std::string::npos);
+}
+
+TEST(Published, every_case__is_played) {
+  const Parameters p = committed_parameters();
+  auto all = compare_published(p);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(all->size(), p.scaling.cases.size() + 2);
+  for (const Comparison& one : *all) EXPECT_FALSE(one.replayed.empty()) << one.name;
+}
+
+}  // namespace
+}  // namespace railweave::replay_test
