@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import time
@@ -75,7 +76,16 @@ def _parse() -> argparse.Namespace:
     add("--priority", choices=["urgent", "normal", "bulk"], default="urgent", help="the all-gather's (urgent)")
     add("-n", "--iters", type=int, default=50, help="(50)")
     add("--json", help="write what was measured there")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if missing := [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]:
+        parser.error(f"who are the ranks? {', '.join(missing)} not set (perf/lab run and torchrun do)")
+    unit = _FLOAT_BYTES * int(os.environ["WORLD_SIZE"])
+    for name, value in (("--bulk", args.bulk), ("--urgent", args.urgent)):
+        if value <= 0 or value % unit:
+            parser.error(f"{name}: expected a multiple of {unit} bytes (a float of each rank), found {value}")
+    if args.iters < 1:
+        parser.error(f"--iters: expected 1 or more, found {args.iters}")
+    return args
 
 
 def main() -> int:

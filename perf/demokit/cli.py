@@ -18,6 +18,7 @@ each: over Gloo, over railweave, and over railweave with its collectives beside 
 long of it compute waits. Without the privilege for network namespaces everything runs over loopback instead, where the
 network is no limit. Leaves demo.png and demo.json in build/demo."""
 _FULL, _QUICK = (16, 4), (5, 2)  # steps, sequences
+_RATIOS = (0.05, 10.0)
 _LOSS_TOLERANCE = 1e-4           # between Gloo's order of adding and ours, over all steps
 
 
@@ -81,7 +82,6 @@ def _report(outcome: training.Outcome, plan: training.Plan, out: Path, console: 
     title = _title(outcome, plan)
     console.print()
     show(outcome, title, console)
-    out.mkdir(parents=True, exist_ok=True)
     document = {"rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback, "ratio": plan.ratio,
                 "trainings": {name: one.steps for name, one in outcome.trainings.items()}}
     (out / "demo.json").write_text(json.dumps(document, indent=1) + "\n")
@@ -104,14 +104,16 @@ def main(argv: list[str]) -> int:
     if not list(package.glob("railweave/_C.*.so")):
         print(f"demo: no railweave package in {package}; `make demo` builds it", file=sys.stderr)
         return 1
-    if not args.ratio > 0:
-        print(f"demo: --ratio: expected a number above 0, found {args.ratio:g}", file=sys.stderr)
+    if not _RATIOS[0] <= args.ratio <= _RATIOS[1]:
+        print(f"demo: --ratio: expected {_RATIOS[0]:g} to {_RATIOS[1]:g}, found {args.ratio:g}", file=sys.stderr)
         return 2
     steps, sequences = _QUICK if args.quick else _FULL
     plan = training.Plan(steps, sequences, args.ratio, package, args.loopback)
     console = Console(width=None if sys.stdout.isatty() else 110)
     bars = _Bars(console)
+    out = Path(args.out).resolve()
     try:
+        out.mkdir(parents=True, exist_ok=True)
         with bars.progress:
             outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))
     except (training.DemoError, OSError) as error:
@@ -119,7 +121,7 @@ def main(argv: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    _report(outcome, plan, Path(args.out).resolve(), console)
+    _report(outcome, plan, out, console)
     if wrong := _disagreement(outcome):
         print(f"demo: {wrong}", file=sys.stderr)
         return 1

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard
+from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
 
 import railweave
 import railweave.fsdp
@@ -121,6 +121,15 @@ def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     return diary
 
 
+def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, size: int) -> None:
+    """Changes them; what was gathered before shows in the result."""
+    plain = _layered([], size)
+    for one in (plain, model):
+        for parameter in one.parameters():
+            parameter.to_local().fill_(0.1)
+    assert torch.equal(plain(data), model(data))
+
+
 def _skipped_layer(rank: int, size: int) -> None:
     """A layer that was fetched ahead and did not run, and whose parameters change before it does."""
     del rank
@@ -135,10 +144,38 @@ def _skipped_layer(rank: int, size: int) -> None:
         model(data)
         model.forward = first_two
         model(data)
-        for parameter in model.parameters():
-            parameter.to_local().zero_()
         model.forward = whole
-        assert torch.equal(model(data), torch.zeros(2, _WIDTH))
+        _assert_runs_with_other_parameters(model, data, size)
+
+
+class Stop(Exception):
+    """In the middle of a forward."""
+
+
+def _left_in_forward(rank: int, size: int, entered: str) -> None:
+    """Parameters change after a forward that fetched layers ahead and did not come to its end; then all of them run."""
+    del rank
+    model = _layered([], size)
+    if entered == "by a method":
+        model.first_two = lambda x: model[1](model[0](x))
+        register_fsdp_forward_method(model, "first_two")
+    railweave.fsdp.overlap(model)
+    data = torch.ones(2, _WIDTH)
+
+    def stop(*_: Any) -> None:
+        raise Stop
+
+    with torch.no_grad():
+        model(data)
+        if entered == "by a method":
+            model.first_two(data)
+        else:
+            hook = model[1].register_forward_hook(stop)
+            try:
+                model(data)
+            except Stop:
+                hook.remove()
+        _assert_runs_with_other_parameters(model, data, size)
 
 
 def _by_hand(rank: int, size: int) -> list[list[float]]:
@@ -234,6 +271,11 @@ class OverlapTest(unittest.TestCase):
 
     def test_a_layer_that_was_skipped_runs_with_its_parameters_of_then(self) -> None:
         ranks.run(_skipped_layer, 2)
+
+    def test_a_forward_that_did_not_end_leaves_no_parameters_behind(self) -> None:
+        for entered in ("and raised", "by a method"):
+            with self.subTest(entered=entered):
+                ranks.run(_left_in_forward, 2, entered)
 
     def test_hooks_called_by_hand(self) -> None:
         for gradients in ranks.run(_by_hand, 2):

@@ -16,7 +16,7 @@ def hints(priority):
     Raises ValueError for another priority.
     """
     known = Priority.__members__
-    if priority not in known:
+    if not isinstance(priority, str) or priority not in known:
         raise ValueError(f"priority: expected one of {', '.join(map(repr, known))}, found {priority!r}")
     before = set_priority(known[priority])
     try:

@@ -143,13 +143,46 @@ class _LayerOrder:
             layer.set_modules_to_backward_prefetch(backward[at + 1 : at + 1 + self._prefetch])
 
 
-def _drop_what_nobody_used(layers):
-    """A layer that was fetched ahead and did not run must not run later with parameters of today."""
-    for group in (group for layer in layers for group in _param_groups(layer)):
-        if group._all_gather_result is not None:
-            if (work := group._all_gather_result.all_gather_work) is not None:
-                work.wait()
-            group._all_gather_result = None
+class _Forwards:
+    """Where a forward of the model begins and ends: what an earlier one or its backward left must not be used there."""
+
+    def __init__(self, model, layers, unfinished):
+        self._layers, self._unfinished = layers, unfinished
+        self._left = False  # one began, and its end was not seen: it raised, or is not the module's own
+        model.register_forward_pre_hook(lambda _model, _inputs: self._begins(), prepend=True)
+        model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
+        # Methods of register_fsdp_forward_method run FSDP's hooks and no others.
+        root = model._get_fsdp_state()
+        root._pre_forward = self._before(root._pre_forward, lambda: True)
+        for state in (layer._get_fsdp_state() for layer in layers if layer is not model):
+            outermost = lambda state=state: state._state_ctx.iter_forward_root is None  # noqa: E731
+            state._root_pre_forward = self._before(state._root_pre_forward, outermost)
+
+    def _before(self, function, outermost):
+        def begun(*args):
+            if outermost():
+                self._begins()
+            return function(*args)
+
+        return begun
+
+    def _begins(self):
+        self._unfinished.finish()
+        if self._left:
+            self._drop_what_nobody_used()
+        self._left = True
+
+    def _ends(self):
+        self._drop_what_nobody_used()
+        self._left = False
+
+    def _drop_what_nobody_used(self):
+        """A layer that was fetched ahead and did not run must not run later with parameters of today."""
+        for group in (group for layer in self._layers for group in _param_groups(layer)):
+            if group._all_gather_result is not None:
+                if (work := group._all_gather_result.all_gather_work) is not None:
+                    work.wait()
+                group._all_gather_result = None
 
 
 def overlap(model, *, prefetch=2, reduce_scatters=2):
@@ -179,8 +212,7 @@ def overlap(model, *, prefetch=2, reduce_scatters=2):
         if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
             layer.set_custom_all_gather(_UrgentAllGather())
             layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished))
-    model.register_forward_pre_hook(lambda _model, _inputs: unfinished.finish())  # those of a backward that raised
     if prefetch > 0:
         _LayerOrder(model, layers, prefetch)
-    model.register_forward_hook(lambda _model, _inputs, _output: _drop_what_nobody_used(layers))
+    _Forwards(model, layers, unfinished)
     return model
