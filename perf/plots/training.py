@@ -9,6 +9,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
+from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
 from demokit.training import TITLES, Outcome, Training  # noqa: E402
@@ -60,13 +61,12 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
     alone_s = outcome.trainings["alone"].step_s
     for axes in grid:
         axes.axvline(alone_s, color=_INK, linestyle=":", linewidth=1.1)
-    grid[0].annotate("compute alone", (alone_s, 1.01), xycoords=("data", "axes fraction"), ha="center", va="bottom", fontsize=8.5,
-                     color=_INK, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0})
     grid[-1].set_xlim(0, 1.02 * max(_typical(one)["seconds"] for one in shown))
     grid[-1].set_xlabel("seconds since the step began")
     figure.legend(handles=[Patch(color=_COMPUTE, label="computes"), Patch(color=_WAIT, label="waits"),
-                           Patch(color=_GATHER, label="all-gather on its way"), Patch(color=_REDUCE, label="reduce-scatter on its way")],
-                  loc="outside lower left", ncols=4, fontsize=9, frameon=False)
+                           Patch(color=_GATHER, label="all-gather on its way"), Patch(color=_REDUCE, label="reduce-scatter on its way"),
+                           Line2D([], [], color=_INK, linestyle=":", label="a step of compute alone")],
+                  loc="outside lower left", ncols=5, fontsize=9, frameon=False)
     figure.suptitle(title.replace("; ", "\n"), fontsize=12, x=0.01, ha="left", fontweight="bold")
     figure.savefig(path, dpi=140)
     plt.close(figure)

@@ -227,11 +227,10 @@ def _flat(values: Any) -> list[float]:
 
 class OverlapTest(unittest.TestCase):
     def test_losses_are_the_same_to_the_bit(self) -> None:
-        for options, size in (({}, 2), ({"reshard": False}, 2), ({"bf16": True}, 2), ({"hybrid": True}, 4), ({"accumulated": 2}, 2),
-                              ({"reduce_dtype": torch.float16}, 2), ({"reduce_dtype": torch.bfloat16}, 3)):
+        for options, size in (({}, 2), ({"bf16": True}, 3), ({"hybrid": True}, 4), ({"accumulated": 2}, 2), ({"reduce_dtype": torch.float16}, 2)):
             with self.subTest(**options):
                 plain = ranks.run(training.fsdp2, size, options)
-                for overlap in ({},) if options else ({}, {"prefetch": 0}, {"prefetch": 3, "reduce_scatters": 1}):
+                for overlap in ({},) if options else ({}, {"prefetch": 3, "reduce_scatters": 1}):
                     self.assertEqual(plain, ranks.run(training.fsdp2, size, {**options, "overlap": overlap}))
 
     def test_parameters_are_gathered_ahead(self) -> None:
