@@ -14,7 +14,7 @@ build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; QUICK=1: two minutes instead of ten
+demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; QUICK=1: two minutes instead of six
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
 	@tools/setup packages python torch
 	@tools/build torch railweave_torch railweave_net

@@ -25,7 +25,7 @@ _LOSS_TOLERANCE = 1e-4           # between Gloo's order of adding and ours, over
 def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="perf/demo", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--quick", action="store_true", help="fewer and smaller steps: two minutes instead of ten")
+    add("--quick", action="store_true", help="fewer and smaller steps: two minutes instead of six")
     add("--ratio", type=float, default=1.0, help="a step's communication on the rails, in steps of compute alone: sets their rate (1)")
     add("--loopback", action="store_true", help="no namespaces: both ranks on this machine's lo, unshaped")
     add("--package", default=str(_ROOT / "build" / "torch" / "python"), metavar="DIR",

@@ -12,15 +12,15 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Callable
 
-from labkit.steps import in_lab
+from labkit.steps import TAIL_CHARS, in_lab, tails
 
 NICS = 2
 TITLES = {"alone": "no communication", "gloo": "Gloo, both rails", "railweave": "railweave", "overlap": "railweave, overlapped"}
 _TRAINER = Path(__file__).resolve().parent / "trainer.py"
 _ALONE_TIMEOUT_S = 180.0
-_TAIL_CHARS = 3000
 _STEPS_ALONE = 4
 _LEAST_RATE_MBIT = 10
+_PAYLOAD_SHARE = 0.956  # of a rail's rate: what raw TCP reaches on one
 
 
 class DemoError(RuntimeError):
@@ -122,9 +122,7 @@ def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeou
         finally:
             follower.stop()
         if status != 0:
-            logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}"
-                           for log in sorted(folder.glob("*.log")) if log.stat().st_size)
-            raise DemoError(f"exit status {status}\n{said[-_TAIL_CHARS:]}{logs}")
+            raise DemoError(f"exit status {status}\n{said[-TAIL_CHARS:]}{tails(folder)}")
         found = {variant: json.loads((folder / f"{variant}.json").read_text()) for variant in variants}
     return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"]) for variant, each in found.items()}
 
@@ -151,7 +149,7 @@ def run(plan: Plan, show: Callable[[dict[str, Any]], None], fell_back: Callable[
     rate_mbit = 0
     if not (plan.loopback or reasons):
         seconds = plan.ratio * alone.step_s
-        rate_mbit = max(_LEAST_RATE_MBIT, round(_bytes_received(alone.parameters) * 8e-6 / seconds / NICS / 0.956))
+        rate_mbit = max(_LEAST_RATE_MBIT, round(_bytes_received(alone.parameters) * 8e-6 / seconds / NICS / _PAYLOAD_SHARE))
         lab += ["--rate", f"{rate_mbit}mbit"]
     patience_s = 60 + plan.steps * alone.step_s * (2 + 4 * plan.ratio)
     trainings |= _train(plan, lab, [v for v in TITLES if v != "alone"], plan.steps, patience_s, show, note)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Callable
 
 _LAB = Path(__file__).resolve().parent.parent / "lab"
+TAIL_CHARS = 3000  # of what a program said: enough to see why it failed
 _IPERF_PATIENCE_S = 10.0
 _FELL_BACK = "lab: no network namespaces here"
 
@@ -51,6 +52,12 @@ def in_lab(options: list[str], plan: Path, show: Callable[[str], None],
             lab.send_signal(signal.SIGTERM)  # the lab tears itself down
             lab.wait()
             raise
+
+
+def tails(folder: Path) -> str:
+    """The end of what each step said in each rank, by the logs in its folder."""
+    return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-TAIL_CHARS:]}"
+                   for log in sorted(folder.glob("*.log")) if log.stat().st_size)
 
 
 def _run(argv: list[str], environment: dict[str, str], log: Path, timeout_s: float) -> int:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
-from labkit.steps import in_lab
+from labkit.steps import TAIL_CHARS, in_lab, tails
 
 _STEP_TIMEOUT_S = 120.0
-_TAIL_CHARS = 3000
 
 
 class DemoError(RuntimeError):
@@ -121,7 +120,5 @@ def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None], fell_back: C
 
     status, text = in_lab(where, plan, show, note)
     if status != 0:
-        logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}"
-                       for log in sorted(plan.parent.glob("*.log")) if log.stat().st_size)
-        raise DemoError(f"exit status {status}\n{text[-_TAIL_CHARS:]}{logs}")
+        raise DemoError(f"exit status {status}\n{text[-TAIL_CHARS:]}{tails(plan.parent)}")
     return setup.loopback or bool(reasons)
