@@ -80,7 +80,8 @@ TEST(Connect, StreamsShareTheSocketsOfOne) {
     ASSERT_TRUE(streams[i]) << i;
     ASSERT_TRUE(transfer(streams[i], 10'000, i));
   }
-  EXPECT_EQ(open_descriptors(), before);
+  // Fewer is possible: what the first connect was about to close may have been counted.
+  EXPECT_LE(open_descriptors(), before);
   EXPECT_EQ(sessions_of(*a), 1u);
 }
 
