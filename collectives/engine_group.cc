@@ -37,23 +37,27 @@ void EngineGroup::plan_by(Planner planner) {
 
 // ------------------------------------------------------------------------------------------------------------- issuing
 
-std::shared_ptr<Ticket> EngineGroup::new_ticket() {
-  return std::make_shared<Ticket>(runner_, [weak = weak_from_this()](const std::string& why) {
+std::shared_ptr<Ticket> EngineGroup::new_ticket(std::shared_ptr<BoardLine> line) {
+  const auto abort_group = [weak = weak_from_this()](const std::string& why) {
     if (const auto self = weak.lock()) self->abort(why);
-  });
+  };
+  return std::make_shared<Ticket>(runner_, abort_group, std::move(line));
 }
 
 WorkPtr EngineGroup::submit(Call call) {
-  auto ticket = new_ticket();
   if (const Status refused = runner_->forked() ? Runner::dead_after_fork() : check(call); !refused.ok()) {
+    auto ticket = new_ticket();
     (void)ticket->finish(refused);  // nobody can have asked for a callback yet
     return ticket;
   }
+  const bool known = line_ && call.hints.priority == Class::normal, on_board = known && line_->takes(call);
+  auto ticket = new_ticket(on_board ? line_ : nullptr);
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
   {
     const std::lock_guard lock(submissions_mutex_);
     const std::uint64_t number = issued_[int(call.hints.priority)]++;
-    submissions_.push_back({ticket, std::move(call), number, {}, false});
+    if (known) line_->tell_issued(call, number);
+    if (!on_board || !line_->add(ticket, call, number)) submissions_.push_back({ticket, std::move(call), number, {}, false});
   }
   runner_->submitted(promptly);
   return ticket;
@@ -81,7 +85,7 @@ void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t 
 }
 
 bool EngineGroup::busy() const {
-  return !running_.empty() || !held_.empty() || (messages_ && messages_->busy()) || !failing_.ok();
+  return !running_.empty() || !held_.empty() || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
 }
 
 bool EngineGroup::advance() {
@@ -92,6 +96,10 @@ bool EngineGroup::advance() {
   bool moved = false;
   if (!held_.empty()) moved = start_what_is_live(failure);
   if (failure.ok()) moved |= run(failure);
+  if (line_ && failure.ok()) {
+    moved |= line_->advance(callbacks_);
+    failure = line_->failure();
+  }
   if (scheduler_->held() > 0) scheduler_->pass_turn(now());
   if (failure.ok()) failure = hear_of_losses(moved);
   if (!failure.ok()) fail(std::move(failure));

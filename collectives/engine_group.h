@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/board/line.h"
 #include "collectives/call.h"
 #include "collectives/execution.h"
 #include "collectives/links.h"
@@ -35,6 +36,9 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   void join(std::unique_ptr<Links> links, Planner planner);
   // From the next operation on. REQUIRES: every rank does so between the same two operations.
   void plan_by(Planner planner);
+  bool is_of_one_host() const { return one_host_; }
+  // Small operations are done there from the next one on. REQUIRES: as above.
+  void use_board(std::unique_ptr<BoardLine> line) { line_ = std::move(line); }
 
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
@@ -83,13 +87,14 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
   WorkPtr submit(Message message, Status refused);
-  std::shared_ptr<Ticket> new_ticket();
+  std::shared_ptr<Ticket> new_ticket(std::shared_ptr<BoardLine> line = nullptr);
   void take_submissions();
   void take_up(Submitted submitted);
   bool start_what_is_live(Status& failed);
   Status start(Submitted submitted);
   bool run(Status& failed);
   Status hear_of_losses(bool moved);
+  Status look_after_board();
   void fail(Status why);                   // the first counts; ends once the others have been told
   bool end_if_told();
   void end(Status why);
@@ -103,6 +108,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const Options options_;
   const std::vector<int> host_of_;         // see Problem::host_of
   const bool one_host_;                    // all ranks share it
+
+  std::shared_ptr<BoardLine> line_;        // null: no board. Constant once the group is there
 
   std::mutex submissions_mutex_;
   std::deque<Submitted> submissions_;      // guarded by submissions_mutex_

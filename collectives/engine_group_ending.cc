@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "collectives/engine_group.h"
 
@@ -65,7 +66,16 @@ Status EngineGroup::hear_of_losses(bool moved) {
   if (quiet_since_ == TimePoint{}) quiet_since_ = t;
   if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
+  if (line_) RW_TRY(look_after_board());
   answer_ = ask([place = place_] { return place.blamed(); });
+  return {};
+}
+
+// A rank that is gone, or does something else, posts nothing.
+Status EngineGroup::look_after_board() {
+  RW_TRY(line_->look_at_awaited());
+  for (const int rank : line_->awaited())
+    if (const Status gone = links_->look_for(rank); !gone.ok()) return Links::lost(rank, gone);
   return {};
 }
 
@@ -99,6 +109,8 @@ void EngineGroup::end(Status why) {
     scheduler_->finish(r.id, now());
   }
   running_.clear();
+  if (line_)
+    for (const auto& ticket : line_->close()) finish(*ticket, failed_);
   if (messages_)
     for (const auto& ticket : messages_->abandon()) finish(*ticket, failed_);
   for (Submitted& held : held_) {
@@ -115,7 +127,8 @@ void EngineGroup::abort(const std::string& why) {
   std::shared_future<std::string> told;
   {
     const auto held = runner_->lock();
-    const std::vector<int> awaited = running_.empty() ? std::vector<int>() : running_.front().execution->awaited();
+    std::vector<int> awaited = line_ ? line_->awaited() : std::vector<int>();
+    if (awaited.empty() && !running_.empty()) awaited = running_.front().execution->awaited();
     const std::string whom = awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
     fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}{}", options_.rank, why, whom)));
     if (failing_.ok()) return;

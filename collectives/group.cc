@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "collectives/board/sharing.h"
 #include "collectives/costs.h"
 #include "collectives/engine_group.h"
 #include "collectives/host_proof.h"
@@ -67,6 +68,7 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   RW_TRY(check_algorithm_choice(config.algorithms));
   RW_ASSIGN_OR_RETURN(const Window window, parse_window(config.schedule));
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
+  const bool engine_shares_memory = engine->shares_memory();
   auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, window);
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
@@ -78,6 +80,10 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
         met.system_errno());
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
+  if (group->is_of_one_host()) {
+    RW_ASSIGN_OR_RETURN(auto line, share_board(*group, place, engine_shares_memory, options.timeout, named));
+    group->use_board(std::move(line));
+  }
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
   return std::shared_ptr<Group>(std::move(group));
 }

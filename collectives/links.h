@@ -54,6 +54,8 @@ class Links {
   // Goes on with what is being connected; next to nothing when nothing is.
   // A peer that is awaited and gone is no error here: Incoming::gone tells who wants something from it.
   Status advance();
+  // Why a peer that owes us something, though no message, is gone; ok as far as is known. Ask again now and then.
+  Status look_for(int peer) { return peer == rank_ ? Status() : watch(peer); }
   int rank() const { return rank_; }
   // The status with the rank's name in front of it.
   static Status lost(int peer, const Status& why);

@@ -5,10 +5,17 @@
 #include "base/clock.h"
 
 namespace railweave::collectives {
+namespace {
+
+constexpr Nanos kAttendsFor = std::chrono::milliseconds(1);  // a shorter wait looks at the board as at everything else
+
+}  // namespace
 
 bool Ticket::test() {
+  if (runner_->forked()) return true;
+  if (line_ && !over()) line_->look();
   if (!over()) runner_->drive_once();
-  return over() || runner_->forked();
+  return over();
 }
 
 Status Ticket::status() const {
@@ -17,6 +24,7 @@ Status Ticket::status() const {
 }
 
 Status Ticket::wait(Nanos timeout) {
+  if (line_ && timeout >= kAttendsFor && !runner_->forked()) line_->attend(*this);
   if (runner_->drive_until([this] { return over(); }, deadline_after(timeout))) return status_;
   if (runner_->forked()) return Runner::dead_after_fork();
   return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));

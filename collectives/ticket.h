@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/board/line.h"
 #include "collectives/group.h"
 #include "collectives/runner.h"
 
@@ -16,8 +17,9 @@ namespace railweave::collectives {
 class Ticket final : public Work {
  public:
   // `abort_group`: ends the ticket's group as cancelled; must be callable after the group is gone.
-  Ticket(std::shared_ptr<Runner> runner, std::function<void(const std::string& why)> abort_group)
-      : runner_(std::move(runner)), abort_group_(std::move(abort_group)) {}
+  // `line`: where the operation is, if it is on a board; else null.
+  Ticket(std::shared_ptr<Runner> runner, std::function<void(const std::string& why)> abort_group, std::shared_ptr<BoardLine> line)
+      : runner_(std::move(runner)), abort_group_(std::move(abort_group)), line_(std::move(line)) {}
 
   bool test() override;
   Status wait(Nanos timeout) override;
@@ -34,6 +36,7 @@ class Ticket final : public Work {
  private:
   const std::shared_ptr<Runner> runner_;
   const std::function<void(const std::string&)> abort_group_;
+  const std::shared_ptr<BoardLine> line_;
   Status status_;                          // these three: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;

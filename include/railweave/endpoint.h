@@ -104,6 +104,8 @@ class Engine {
 
   virtual const std::vector<Rail>& rails() const = 0;
   virtual const std::vector<Device>& devices() const = 0;
+  // Whether it reaches peers on this host by shared memory, where they do, too (RAILWEAVE_SHM).
+  virtual bool shares_memory() const = 0;
 
   // REQUIRES: 0 <= device < devices().size(). Fills `handle` (connector bytes zeroed).
   virtual Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) = 0;

@@ -9,10 +9,10 @@
 
 #include "base/abstract_socket.h"
 #include "base/clock.h"
+#include "base/local_socket.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "engine/local_door.h"
-#include "wire/shm/local_socket.h"
 #include "wire/tcp/socket.h"
 
 namespace railweave::engine {
@@ -111,7 +111,7 @@ bool Dial::dial_local() {
   local_ = false;  // if it comes to nothing
   Result<OwnedFd> fd = dial_abstract(local_name(peer_.instance));
   if (!fd.ok()) return false;  // on another host, as a rule
-  if (Status s = wire::shm::check_same_user(fd->get()); !s.ok()) {
+  if (Status s = check_same_user(fd->get()); !s.ok()) {
     RW_INFO(net, "no shared memory: {}", s.message());
     return false;
   }

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/local_socket.h"
 #include "engine/fork_guard.h"
-#include "wire/shm/local_socket.h"
 #include "wire/tcp/address.h"
 
 namespace railweave::engine {
@@ -111,7 +111,7 @@ Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
 
 Status Handshake::write_some(bool& all) {
   while (!out_.empty()) {
-    const ssize_t n = attached_ ? wire::shm::send_with_fd(fd_.get(), out_, attached_.get())
+    const ssize_t n = attached_ ? send_with_fd(fd_.get(), out_, attached_.get())
                                 : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
@@ -135,7 +135,7 @@ Status Handshake::read_some(bool& all) {
     }
     in_.resize(expected_bytes_);
     const auto rest = std::span(in_).subspan(have);
-    const ssize_t n = local_ ? wire::shm::recv_with_fd(fd_.get(), rest, attached_)
+    const ssize_t n = local_ ? recv_with_fd(fd_.get(), rest, attached_)
                              : recv(fd_.get(), rest.data(), rest.size(), MSG_DONTWAIT);
     in_.resize(have + std::size_t(n > 0 ? n : 0));
     if (n < 0 && errno == EINTR) continue;

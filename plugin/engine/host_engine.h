@@ -40,6 +40,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   const std::vector<Rail>& rails() const override { return rails_; }
   const std::vector<Device>& devices() const override { return devices_; }
+  bool shares_memory() const override { return config_.shm.value_or(false); }
   Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override;
   Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Class priority) override;
   EngineStats stats() const override;

@@ -7,9 +7,9 @@
 #include "base/abstract_socket.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/local_socket.h"
 #include "base/log.h"
 #include "engine/fork_guard.h"
-#include "wire/shm/local_socket.h"
 
 namespace railweave::engine {
 namespace {
@@ -48,7 +48,7 @@ void LocalDoor::close() {
 
 void LocalDoor::accept_all() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    Result<OwnedFd> accepted = wire::shm::accept_local(fd_.get());
+    Result<OwnedFd> accepted = accept_local(fd_.get());
     if (!accepted.ok()) {
       if (!std::exchange(warned_exhausted_, true)) RW_WARN(net, "{}", accepted.status().message());
       timer_ = reactor_.at(now() + kRetryExhausted, [this] {
@@ -59,7 +59,7 @@ void LocalDoor::accept_all() {
     }
     if (!*accepted) break;
     warned_exhausted_ = false;
-    if (Status s = wire::shm::check_same_user(accepted->get()); s.ok()) {
+    if (Status s = check_same_user(accepted->get()); s.ok()) {
       on_connection_(std::move(*accepted));
     } else {
       RW_INFO(net, "shown out: {}", s.message());

@@ -197,6 +197,7 @@ class FakeEngine final : public Engine, public std::enable_shared_from_this<Fake
 
   const std::vector<Rail>& rails() const override { return rails_; }
   const std::vector<Device>& devices() const override { return devices_; }
+  bool shares_memory() const override { return false; }
   EngineStats stats() const override { return {}; }
 
   Result<std::unique_ptr<Listener>> listen(int, Handle& handle) override {

@@ -133,6 +133,7 @@ class FakeEngine final : public Engine {
   explicit FakeEngine(std::shared_ptr<State> state) : state_(std::move(state)) {}
   const std::vector<Rail>& rails() const override { return rails_; }
   const std::vector<Device>& devices() const override { return devices_; }
+  bool shares_memory() const override { return false; }
   Result<std::unique_ptr<Listener>> listen(int, Handle& handle) override {
     const auto id = std::uint32_t(state_->arrivals.size());
     state_->arrivals.emplace_back();

@@ -27,6 +27,7 @@ class RememberingEngine final : public Engine {
   }
   const std::vector<Rail>& rails() const override { return engine_->rails(); }
   const std::vector<Device>& devices() const override { return engine_->devices(); }
+  bool shares_memory() const override { return engine_->shares_memory(); }
   Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override { return engine_->listen(device, handle); }
   Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Class priority) override {
     const std::lock_guard lock(mutex_);

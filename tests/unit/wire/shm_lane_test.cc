@@ -9,9 +9,9 @@
 
 #include "base/abstract_socket.h"
 #include "base/clock.h"
+#include "base/local_socket.h"
 #include "tests/unit/wire/counting_handler.h"
 #include "tests/unit/wire/shm_pair.h"
-#include "wire/shm/local_socket.h"
 
 namespace railweave::wire {
 namespace {
@@ -220,7 +220,7 @@ TEST_F(ShmLaneTest, APeerKilledInsideAFrameIsSeenAtOnce) {
     auto object = shm::SharedObject::make();
     auto socket = dial_abstract(name);
     const std::byte hello{7};
-    if (!object.ok() || !socket.ok() || shm::send_with_fd(socket->get(), {&hello, 1}, object->fd()) != 1) ::_exit(1);
+    if (!object.ok() || !socket.ok() || send_with_fd(socket->get(), {&hello, 1}, object->fd()) != 1) ::_exit(1);
     ShmLane lane(std::move(*socket), std::move(*object), ShmLane::End::maker);
     a.to_send = std::deque<std::size_t>(64, 256 * KiB);
     for (;;) {
@@ -230,14 +230,14 @@ TEST_F(ShmLaneTest, APeerKilledInsideAFrameIsSeenAtOnce) {
   }
   pollfd p{listener->get(), POLLIN, 0};
   ASSERT_EQ(::poll(&p, 1, 5000), 1);
-  auto socket = shm::accept_local(listener->get());
+  auto socket = accept_local(listener->get());
   ASSERT_TRUE(socket.ok() && *socket);
-  EXPECT_TRUE(shm::check_same_user(socket->get()).ok());
+  EXPECT_TRUE(check_same_user(socket->get()).ok());
   p.fd = socket->get();
   ASSERT_EQ(::poll(&p, 1, 5000), 1);
   OwnedFd passed;
   std::byte hello{};
-  ASSERT_EQ(shm::recv_with_fd(socket->get(), {&hello, 1}, passed), 1);
+  ASSERT_EQ(recv_with_fd(socket->get(), {&hello, 1}, passed), 1);
   auto object = shm::SharedObject::adopt(std::move(passed));
   ASSERT_TRUE(object.ok()) << object.status().message();
   ShmLane lane(std::move(*socket), std::move(*object), ShmLane::End::taker, {.one_copy = shm::OneCopy::always});

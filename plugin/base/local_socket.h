@@ -1,4 +1,4 @@
-// What ShmLanes do with the Unix stream sockets they begin with (base/abstract_socket.h).
+// Unix stream sockets between processes of one host (base/abstract_socket.h): who is there, and passing descriptors.
 // All descriptors are non-blocking and CLOEXEC; nothing here waits. Threads: any; a descriptor by one thread at a time.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "railweave/status.h"
 
-namespace railweave::wire::shm {
+namespace railweave {
 
 // None: nobody waits. Errors: Code::exhausted without descriptors or memory, system.
 Result<OwnedFd> accept_local(int listener);
@@ -21,4 +21,4 @@ ssize_t send_with_fd(int fd, std::span<const std::byte> bytes, int passed);
 // Receives into `bytes`; a descriptor that came along goes to `passed`, unless one came before. As recv.
 ssize_t recv_with_fd(int fd, std::span<std::byte> bytes, OwnedFd& passed);
 
-}  // namespace railweave::wire::shm
+}  // namespace railweave

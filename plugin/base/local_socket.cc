@@ -1,4 +1,4 @@
-#include "wire/shm/local_socket.h"
+#include "base/local_socket.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-namespace railweave::wire::shm {
+namespace railweave {
 namespace {
 
 bool is_exhausted(int err) { return err == EMFILE || err == ENFILE || err == ENOBUFS || err == ENOMEM; }
@@ -78,4 +78,4 @@ ssize_t recv_with_fd(int fd, std::span<std::byte> bytes, OwnedFd& passed) {
   return n;
 }
 
-}  // namespace railweave::wire::shm
+}  // namespace railweave

@@ -1,0 +1,70 @@
+#include "collectives/board/board.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace railweave::collectives {
+
+Board::Board(BoardMemory memory, int rank, int ranks) : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {}
+
+BoardColumn& Board::column(int rank) const { return reinterpret_cast<BoardColumn*>(memory_.data())[rank]; }
+
+bool Board::has_room(std::uint64_t number) {
+  if (number < read_by_all_ + BoardColumn::kSlots) return true;
+  std::uint64_t least = UINT64_MAX;
+  for (int r = 0; r < ranks_; ++r) least = std::min(least, column(r).read.load(std::memory_order_acquire));
+  read_by_all_ = least;
+  return number < read_by_all_ + BoardColumn::kSlots;
+}
+
+std::vector<int> Board::readers_of_slot(std::uint64_t number) const {
+  std::vector<int> readers;
+  for (int r = 0; r < ranks_; ++r)
+    if (number >= column(r).read.load(std::memory_order_acquire) + BoardColumn::kSlots) readers.push_back(r);
+  return readers;
+}
+
+void Board::post(std::uint64_t number, const Posting& posting) {
+  BoardSlot& ours = slot(rank_, number);
+  const std::size_t bytes = posting.data.size();
+  ours.number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);  // for header(): nothing new is seen under the old number
+  ours.fingerprint.store(posting.fingerprint, std::memory_order_relaxed);
+  ours.bytes = bytes;
+  if (bytes > 0) std::memcpy(bytes <= BoardSlot::kInLine ? ours.in_line : ours.beyond, posting.data.data(), bytes);
+  ours.number.store(number + 1, std::memory_order_release);
+}
+
+bool Board::is_there(int rank, std::uint64_t number) const {
+  return slot(rank, number).number.load(std::memory_order_acquire) == number + 1;
+}
+
+Board::Posting Board::posted(int rank, std::uint64_t number) const {
+  const BoardSlot& theirs = slot(rank, number);
+  const std::size_t bytes = std::min<std::size_t>(theirs.bytes, BoardSlot::kBytesMax);
+  return {theirs.fingerprint.load(std::memory_order_relaxed), {bytes <= BoardSlot::kInLine ? theirs.in_line : theirs.beyond, bytes}};
+}
+
+Fingerprint Board::header(int rank, std::uint64_t number) const {
+  const BoardSlot& theirs = slot(rank, number);
+  if (!is_there(rank, number)) return 0;
+  const Fingerprint found = theirs.fingerprint.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return theirs.number.load(std::memory_order_relaxed) == number + 1 ? found : 0;
+}
+
+void Board::done_with(std::uint64_t number) { column(rank_).read.store(number + 1, std::memory_order_release); }
+
+void Board::tell_issued(std::uint64_t number, Fingerprint fingerprint, std::uint64_t bytes) {
+  BoardColumn::Issued& place = column(rank_).issued[number % BoardColumn::kIssued];
+  place.bytes.store(bytes, std::memory_order_relaxed);
+  place.fingerprint.store(fingerprint, std::memory_order_release);
+}
+
+Board::Issued Board::issued(int rank, std::uint64_t number) const {
+  const BoardColumn::Issued& place = column(rank).issued[number % BoardColumn::kIssued];
+  const Fingerprint fingerprint = place.fingerprint.load(std::memory_order_acquire);
+  return {fingerprint, place.bytes.load(std::memory_order_relaxed)};
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,78 @@
+// A group's operations on its board, from their issue to their end.
+//
+// Threads: any; a mutex of its own, inside which only a Ticket's is taken. Memory: a caller's input and output are touched
+// until its operation is over or close() is back. Errors: the first sticks in failure() and ends nothing by itself: the group does.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "collectives/board/board.h"
+#include "collectives/call.h"
+#include "collectives/fingerprint.h"
+
+namespace railweave::collectives {
+
+class Ticket;
+
+class BoardLine {
+ public:
+  using Callbacks = std::vector<std::function<void()>>;
+
+  // `named`: RAILWEAVE_ALGO, the same on every rank. What it names an algorithm for is not done on the board.
+  BoardLine(Board board, std::string named);
+
+  // Whether such a call is done here, as every rank finds alike. REQUIRES: checked.
+  bool takes(const Call& call) const;
+  // The group issues its call `number`, here or over streams: the others may look it up.
+  void tell_issued(const Call& call, std::uint64_t number);
+  // REQUIRES: takes(call); in issue order. False, and nothing done: closed.
+  bool add(const std::shared_ptr<Ticket>& ticket, Call& call, std::uint64_t number);
+  // Goes on as far as the others let it. True: something moved; false also where another thread is at it. What it appends to
+  // `callbacks` is to be called without any lock.
+  bool advance(Callbacks& callbacks);
+  // advance() and the callbacks, without any lock: once, and for some microseconds or until the ticket is over.
+  void look();
+  void attend(const Ticket& ticket);
+  bool busy() const;
+
+  // Ranks that our operations wait for.
+  std::vector<int> awaited() const;
+  // ok, or what is wrong: with what was posted, or (a longer look) with what awaited ranks have issued instead.
+  Status failure() const;
+  Status look_at_awaited();
+  // Takes nothing from now on; what was not over.
+  std::vector<std::shared_ptr<Ticket>> close();
+
+ private:
+  struct Waiting {
+    std::shared_ptr<Ticket> ticket;
+    Call call;
+    Fingerprint fingerprint = 0;
+    std::uint64_t issue = 0;                  // the group's number of it
+  };
+
+  // --- under mutex_
+  bool post_what_has_room();
+  bool complete_oldest(Callbacks& callbacks);
+  Status check_unread(std::uint64_t number) const;
+  Status check(int rank, const Board::Posting& posting, const Waiting& ours) const;
+  std::vector<int> awaited_by_oldest() const;
+
+  const std::string named_;
+  mutable std::mutex mutex_;
+  Board board_;                               // guarded by mutex_, as is all below
+  std::deque<Waiting> waiting_;               // the oldest is operation `first_` of the board
+  std::uint64_t first_ = 0, posted_ = 0;      // posted_: the next to be posted
+  Fingerprint unread_[BoardColumn::kSlots] = {};  // by slot: of an operation whose headers not all were needed; else 0
+  std::vector<const std::byte*> inputs_;      // complete_oldest(): kept, so that it is not allocated each time
+  Status failure_;
+  bool closed_ = false;
+};
+
+}  // namespace railweave::collectives

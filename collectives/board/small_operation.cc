@@ -1,0 +1,110 @@
+#include "collectives/board/small_operation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "collectives/schedule/memory.h"
+
+namespace railweave::collectives {
+namespace {
+
+std::size_t sum_of(const std::vector<std::size_t>& counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::size_t{0});
+}
+
+bool is_leaf(const Problem& p, int rank) { return has_root(p.operation) && rank != p.root; }
+
+void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+// Everybody's `count` elements at `offset_bytes` of what they posted.
+void reduce_all(const Call& call, std::span<const std::byte* const> posted, std::size_t offset_bytes, std::size_t count) {
+  if (count == 0) return;
+  constexpr std::size_t kFew = 16;
+  Operand few[kFew];
+  std::vector<Operand> many;
+  if (posted.size() > kFew) many.resize(posted.size());
+  const std::span<Operand> operands(many.empty() ? few : many.data(), posted.size());
+  for (std::size_t r = 0; r < posted.size(); ++r) operands[r] = {posted[r] + offset_bytes, false};
+  reduce(call.how, operands, call.output, true, count);
+}
+
+}  // namespace
+
+std::size_t due_bytes(const Problem& p, int from) {
+  switch (p.operation) {
+    case Operation::all_gather:
+    case Operation::gather: return p.counts[std::size_t(from)] * p.element_bytes;
+    case Operation::all_reduce:
+    case Operation::reduce: return p.counts[0] * p.element_bytes;
+    case Operation::reduce_scatter:
+    case Operation::all_to_all: return sum_of(p.counts) * p.element_bytes;
+    case Operation::broadcast: return from == p.root ? p.counts[0] * p.element_bytes : 0;
+    case Operation::scatter: return from == p.root ? sum_of(p.counts) * p.element_bytes : 0;
+    case Operation::barrier: break;
+  }
+  return 0;
+}
+
+bool needs(const Problem& p, int from) {
+  if (p.operation == Operation::broadcast || p.operation == Operation::scatter) return from == p.root;
+  return !is_leaf(p, p.rank);  // of a reduce or a gather
+}
+
+bool fits_board(const Call& call) {
+  const Problem& p = call.problem;
+  if (p.operation == Operation::all_to_all && !p.uniform) return false;
+  std::size_t longest = 0, all = 0;
+  for (int r = 0; r < p.ranks; ++r) {
+    const std::size_t bytes = due_bytes(p, r);
+    longest = std::max(longest, bytes);
+    all += bytes;
+  }
+  return longest <= kPostedMax && all <= kPostedByAllMax;
+}
+
+std::span<const std::byte> to_post(const Call& call) {
+  return {static_cast<const std::byte*>(call.input), due_bytes(call.problem, call.problem.rank)};
+}
+
+void complete(const Call& call, std::span<const std::byte* const> posted) {
+  const Problem& p = call.problem;
+  auto* const output = static_cast<std::byte*>(call.output);
+  const auto own = std::size_t(p.rank), root = std::size_t(p.root);
+  switch (p.operation) {
+    case Operation::gather:
+      if (is_leaf(p, p.rank)) return;
+      [[fallthrough]];
+    case Operation::all_gather: {
+      std::size_t at = 0;
+      for (std::size_t r = 0; r < posted.size(); ++r) {
+        const std::size_t bytes = p.counts[r] * p.element_bytes;
+        if (r != own || !p.in_place) copy(output + at, posted[r], bytes);
+        at += bytes;
+      }
+      return;
+    }
+    case Operation::reduce:
+      if (is_leaf(p, p.rank)) return;
+      [[fallthrough]];
+    case Operation::all_reduce: return reduce_all(call, posted, 0, p.counts[0]);
+    case Operation::reduce_scatter: return reduce_all(call, posted, own_offset_bytes(p), p.counts[own]);
+    case Operation::broadcast:
+      if (!p.in_place) copy(output, posted[root], p.counts[0] * p.element_bytes);
+      return;
+    case Operation::scatter:
+      if (!p.in_place) copy(output, posted[root] + own_offset_bytes(p), p.counts[own] * p.element_bytes);
+      return;
+    case Operation::all_to_all: {
+      const std::size_t bytes = p.counts[own] * p.element_bytes;
+      for (std::size_t r = 0; r < posted.size(); ++r) copy(output + r * bytes, posted[r] + own * bytes, bytes);
+      return;
+    }
+    case Operation::barrier: return;
+  }
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,28 @@
+// What a rank posts on the board for an operation, whose postings it needs, and what it makes of them (docs/board.md).
+// No state. Threads: any.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "collectives/board/layout.h"
+#include "collectives/call.h"
+#include "railweave/units.h"
+
+namespace railweave::collectives {
+
+inline constexpr std::size_t kPostedMax = 64 * KiB;        // by one rank
+inline constexpr std::size_t kPostedByAllMax = 512 * KiB;  // every rank may have to read it all
+static_assert(kPostedMax <= BoardSlot::kBytesMax);
+
+// Whether the call is small, as every rank of the operation finds alike. REQUIRES: checked.
+bool fits_board(const Call& call);
+// What this rank posts: a part of call.input.
+std::span<const std::byte> to_post(const Call& call);
+// How much rank `from` posts.
+std::size_t due_bytes(const Problem& problem, int from);
+bool needs(const Problem& problem, int from);
+// Writes the output. posted[r]: what rank r posted, due_bytes(r) long; null where it is not needed.
+void complete(const Call& call, std::span<const std::byte* const> posted);
+
+}  // namespace railweave::collectives
