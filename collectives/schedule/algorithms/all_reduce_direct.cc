@@ -5,6 +5,7 @@
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/owner.h"
 #include "collectives/schedule/algorithms/table.h"
+#include "collectives/schedule/load.h"
 
 namespace railweave::collectives {
 namespace {
@@ -21,7 +22,7 @@ class AllReduceDirect {
   }
 
   Schedule build() {
-    const std::size_t lag = problem_.in_place ? kLagInPlace : kLag;
+    const std::size_t lag = Topology(problem_).hosts > 1 ? kLagOfRoundTrip : kLag;
     for (std::size_t k = 0; k < most_ + lag; ++k) {
       inputs(k);
       if (k >= lag) results(k - lag);

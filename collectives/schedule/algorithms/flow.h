@@ -12,8 +12,9 @@ inline constexpr std::size_t kSlots = 16;
 // How many chunks the second phase of an operation is behind the first, in the order they are posted. Long enough for a chunk
 // to cross the network and to be reduced while others are sent. Less than kSlots.
 inline constexpr std::size_t kLag = 4;
-// In place a result may come only where an input has left, which its receiver must have acknowledged: a round trip more.
-inline constexpr std::size_t kLagInPlace = 10;
+// The same where ranks may be in place: a result may come only where an input has left, which its receiver must have
+// acknowledged. Between hosts that is a round trip more.
+inline constexpr std::size_t kLagOfRoundTrip = 10;
 
 // The rank `distance` after `rank`, in a circle; -ranks <= distance.
 inline int around(const Problem& problem, int rank, int distance) {

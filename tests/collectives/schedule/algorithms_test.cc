@@ -110,16 +110,17 @@ TEST_P(EveryAlgorithm, elements_of_odd_sizes) {
 
 TEST_P(EveryAlgorithm, some_ranks_in_place_and_some_not) {
   if (GetParam().operation == Operation::all_to_all) return;
-  for (const int ranks : {2, 3, 5, 8}) {
-    Problem problem = problem_of(GetParam().operation, ranks, 1001);
-    problem.host_of = hosts_of_four(ranks);
-    problem.chunk_bytes = 512;
-    if (!GetParam().fits(problem)) continue;
-    std::vector<Problem> problems = everybody(problem);
-    for (std::size_t rank = 0; rank < problems.size(); ++rank) problems[rank].in_place = rank % 2 == 0;
-    const Status status = check(problems, build_all(GetParam(), problems));
-    ASSERT_TRUE(status.ok()) << text(problem) << ": " << status.message();
-  }
+  for (const int ranks : {2, 3, 5, 8})
+    for (const std::size_t count : {std::size_t{1001}, std::size_t{20'000}}) {  // many chunks: their order shows
+      Problem problem = problem_of(GetParam().operation, ranks, count);
+      problem.host_of = hosts_of_four(ranks);
+      problem.chunk_bytes = 384;
+      if (!GetParam().fits(problem)) continue;
+      std::vector<Problem> problems = everybody(problem);
+      for (std::size_t rank = 0; rank < problems.size(); ++rank) problems[rank].in_place = rank % 2 == 0;
+      const Status status = check(problems, build_all(GetParam(), problems));
+      ASSERT_TRUE(status.ok()) << text(problem) << ": " << status.message();
+    }
 }
 
 TEST_P(EveryAlgorithm, several_ranks_on_a_host) {
