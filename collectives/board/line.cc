@@ -83,10 +83,11 @@ void BoardLine::attend(const Ticket& ticket) {
 bool BoardLine::post_what_has_room() {
   bool posted = false;
   while (posted_ < first_ + waiting_.size() && failure_.ok() && board_.has_room(posted_)) {
-    if (failure_ = check_unread(posted_); !failure_.ok()) break;
+    if (posted_ >= BoardColumn::kSlots) failure_ = check_unread(posted_ - BoardColumn::kSlots + 1);
+    if (!failure_.ok()) break;
     const Waiting& w = waiting_[std::size_t(posted_ - first_)];
     board_.post(posted_, {w.fingerprint, to_post(w.call)});
-    unread_[posted_ % BoardColumn::kSlots] = has_root(w.call.problem.operation) ? w.fingerprint : 0;
+    if (has_root(w.call.problem.operation)) unread_.push_back({posted_, w.fingerprint});
     ++posted_;
     posted = true;
   }
@@ -96,15 +97,19 @@ bool BoardLine::post_what_has_room() {
 bool BoardLine::complete_oldest(Callbacks& callbacks) {
   Waiting& oldest = waiting_.front();
   const Problem& problem = oldest.call.problem;
+  bool all = true;
   for (int r = 0; r < board_.ranks(); ++r) {
     const bool needed = needs(problem, r);
     inputs_[std::size_t(r)] = nullptr;
+    all = all && needed;
     if (!needed) continue;
     if (!board_.is_there(r, first_)) return false;
     const Board::Posting posting = board_.posted(r, first_);
     if (failure_ = check(r, posting, oldest); !failure_.ok()) return false;
     inputs_[std::size_t(r)] = posting.data.data();
   }
+  if (all) failure_ = check_unread(first_);  // they are as far, too
+  if (!failure_.ok()) return false;
   complete(oldest.call, inputs_);
   board_.done_with(first_);
   for (auto& callback : oldest.ticket->finish({})) callbacks.push_back(std::move(callback));
@@ -113,14 +118,15 @@ bool BoardLine::complete_oldest(Callbacks& callbacks) {
   return true;
 }
 
-// Before our slot is written again. Whoever is ahead of us has looked at ours.
-Status BoardLine::check_unread(std::uint64_t number) const {
-  const Fingerprint ours = unread_[number % BoardColumn::kSlots];
-  if (ours == 0 || number < BoardColumn::kSlots) return {};
-  const std::uint64_t before = number - BoardColumn::kSlots;
-  for (int r = 0; r < board_.ranks(); ++r) {
-    const Fingerprint theirs = board_.header(r, before);
-    if (theirs != 0 && theirs != ours) return another(r, difference(theirs, ours));
+// Of operations below `end`: at the latest before our slot is written again. Whoever has overwritten theirs looked at ours.
+Status BoardLine::check_unread(std::uint64_t end) {
+  while (!unread_.empty() && unread_.front().number < end) {
+    const Unread ours = unread_.front();
+    unread_.erase(unread_.begin());
+    for (int r = 0; r < board_.ranks(); ++r) {
+      const Fingerprint theirs = board_.header(r, ours.number);
+      if (theirs != 0 && theirs != ours.fingerprint) return another(r, difference(theirs, ours.fingerprint));
+    }
   }
   return {};
 }
@@ -129,7 +135,7 @@ Status BoardLine::check(int rank, const Board::Posting& posting, const Waiting& 
   if (posting.fingerprint != ours.fingerprint) return another(rank, difference(posting.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank);
   if (posting.data.size() == due) return {};
-  return another(rank, fmt::format("it posted {} bytes where {} were due", posting.data.size(), due));
+  return another(rank, fmt::format("a posting of {} bytes where {} were due", posting.data.size(), due));
 }
 
 // --------------------------------------------------------------------------------------------- when nothing moves
@@ -165,7 +171,7 @@ Status BoardLine::look_at_awaited() {
     if (theirs.fingerprint != oldest.fingerprint)
       failure_ = another(r, difference(theirs.fingerprint, oldest.fingerprint));
     else if (theirs.bytes != due)
-      failure_ = another(r, fmt::format("there it is of {} bytes where {} were due", theirs.bytes, due));
+      failure_ = another(r, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
   }
   return failure_;
 }

@@ -57,10 +57,16 @@ class BoardLine {
     std::uint64_t issue = 0;                  // the group's number of it
   };
 
+  // Of an operation with a root: not all needed all headers.
+  struct Unread {
+    std::uint64_t number = 0;
+    Fingerprint fingerprint = 0;
+  };
+
   // --- under mutex_
   bool post_what_has_room();
   bool complete_oldest(Callbacks& callbacks);
-  Status check_unread(std::uint64_t number) const;
+  Status check_unread(std::uint64_t end);
   Status check(int rank, const Board::Posting& posting, const Waiting& ours) const;
   std::vector<int> awaited_by_oldest() const;
 
@@ -69,7 +75,7 @@ class BoardLine {
   Board board_;                               // guarded by mutex_, as is all below
   std::deque<Waiting> waiting_;               // the oldest is operation `first_` of the board
   std::uint64_t first_ = 0, posted_ = 0;      // posted_: the next to be posted
-  Fingerprint unread_[BoardColumn::kSlots] = {};  // by slot: of an operation whose headers not all were needed; else 0
+  std::vector<Unread> unread_;                // the oldest first
   std::vector<const std::byte*> inputs_;      // complete_oldest(): kept, so that it is not allocated each time
   Status failure_;
   bool closed_ = false;

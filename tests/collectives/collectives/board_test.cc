@@ -1,0 +1,187 @@
+// Small operations of ranks on one host.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "base/sealed_memory.h"
+#include "collectives/board/board.h"
+#include "collectives/board/memory.h"
+#include "collectives/board/small_operation.h"
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace railweave::collectives;
+
+struct TwoBoards {
+  std::vector<Board> of;
+  TwoBoards() {
+    const OwnedFd fd = std::move(*make_sealed_memory(Board::memory_bytes(2)));
+    for (int rank : {0, 1}) of.emplace_back(std::move(*BoardMemory::map(fd.get(), Board::memory_bytes(2))), rank, 2);
+  }
+};
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
+  std::vector<std::byte> data(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) data[i] = std::byte(seed * 31 + i * 7 + i / 251);
+  return data;
+}
+
+TEST(Board, posted__arrives_whatever_its_size) {
+  TwoBoards two;
+  std::uint64_t number = 0;
+  for (const std::size_t bytes : std::vector<std::size_t>{0, 1, 39, 40, 41, 64, 4097, BoardSlot::kBytesMax}) {
+    const auto data = pattern(bytes, unsigned(number));
+    EXPECT_FALSE(two.of[1].is_there(0, number));
+    ASSERT_TRUE(two.of[0].has_room(number));
+    two.of[0].post(number, {number + 77, data});
+    ASSERT_TRUE(two.of[1].is_there(0, number));
+    const Board::Posting got = two.of[1].posted(0, number);
+    EXPECT_EQ(got.fingerprint, number + 77);
+    EXPECT_EQ(std::vector(got.data.begin(), got.data.end()), data) << bytes;
+    for (Board& board : two.of) board.done_with(number);
+    ++number;
+  }
+}
+
+TEST(Board, has_room__until_the_slowest_reader_is_a_round_behind) {
+  TwoBoards two;
+  std::uint64_t number = 0;
+  for (; number < BoardColumn::kSlots; ++number) {
+    ASSERT_TRUE(two.of[0].has_room(number));
+    two.of[0].post(number, {});
+    two.of[0].done_with(number);
+  }
+  EXPECT_FALSE(two.of[0].has_room(number));
+  EXPECT_EQ(two.of[0].readers_of_slot(number), std::vector<int>{1});
+  two.of[1].done_with(0);
+  EXPECT_TRUE(two.of[0].has_room(number));
+  EXPECT_FALSE(two.of[0].has_room(number + 1));
+}
+
+TEST(Board, header__of_a_slot_written_again_is_none) {
+  TwoBoards two;
+  two.of[0].post(3, {5, {}});
+  EXPECT_EQ(two.of[1].header(0, 3), 5u);
+  two.of[0].post(3 + BoardColumn::kSlots, {6, {}});
+  EXPECT_EQ(two.of[1].header(0, 3), 0u);
+}
+
+TEST(Board, fits_board__is_of_what_the_longest_posts_and_of_all) {
+  Call call;
+  call.problem.operation = Operation::all_gather;
+  call.problem.ranks = 2;
+  call.problem.counts = {kPostedMax, 1};
+  EXPECT_TRUE(fits_board(call));
+  call.problem.counts = {1, kPostedMax + 1};
+  EXPECT_FALSE(fits_board(call)) << "also where this rank posts one byte";
+  call.problem.ranks = 9;
+  call.problem.counts.assign(9, kPostedByAllMax / 9 + 1);
+  EXPECT_FALSE(fits_board(call));
+  call.problem.operation = Operation::all_to_all;
+  call.problem.counts.assign(9, 1);
+  EXPECT_FALSE(fits_board(call)) << "a rank does not know what the others send";
+  call.problem.uniform = true;
+  EXPECT_TRUE(fits_board(call));
+}
+
+// Leaves of a reduce wait for nobody, but may not overtake their root by more than there are slots.
+TEST(BoardLine, leaves_that_run_ahead__overwrite_nothing) {
+  Ranks ranks(3, "ahead", true);
+  ranks.run([](int rank, Group& group) {
+    constexpr std::size_t kMany = 200;
+    std::vector<std::int64_t> values, results(kMany, -1);
+    for (std::size_t k = 0; k < kMany; ++k) values.push_back(std::int64_t(k) * (rank + 1));
+    std::vector<WorkPtr> works;
+    for (std::size_t k = 0; k < kMany; ++k) {
+      works.push_back(group.reduce(&values[k], &results[k], 1, DataType::int64, Reduction::sum, 0));
+      if (rank == 0 && k % 8 == 0) std::this_thread::sleep_for(1ms);
+    }
+    for (const WorkPtr& work : works) ASSERT_EQ(outcome(work), "ok");
+    for (std::size_t k = 0; rank == 0 && k < kMany; ++k) ASSERT_EQ(results[k], std::int64_t(6 * k));
+  });
+}
+
+// The one by the board, the other over streams: neither waits for the other.
+TEST(BoardLine, a_small_operation__passes_a_large_one_that_stands) {
+  Ranks ranks(2, "passes", true);
+  std::vector<float> large(1 << 20, 1), sums(1 << 20);
+  const WorkPtr stands = ranks.group(0).all_reduce(large.data(), sums.data(), large.size(), DataType::float32, Reduction::sum);
+  std::vector<float> other(1 << 20, 2);
+  std::thread late([&] {
+    int one = 1, sum = 0;
+    const WorkPtr mine = ranks.group(1).all_reduce(other.data(), other.data(), other.size(), DataType::float32, Reduction::sum);
+    EXPECT_EQ(outcome(ranks.group(1).all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum)), "ok");
+    EXPECT_EQ(outcome(mine), "ok");
+  });
+  int one = 1, sum = 0;
+  EXPECT_EQ(outcome(ranks.group(0).all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum)), "ok");
+  EXPECT_EQ(sum, 2);
+  EXPECT_EQ(outcome(stands), "ok");
+  late.join();
+  EXPECT_EQ(sums, std::vector<float>(1 << 20, 3));
+  EXPECT_EQ(other, sums);
+}
+
+// One rank's is small, the other's is not: it runs over streams, and the board tells.
+TEST(BoardLine, a_rank_whose_operation_is_larger__is_told_so) {
+  Ranks ranks(2, "larger", true);
+  std::string said[2];
+  ranks.run([&](int rank, Group& group) {
+    std::vector<float> data(rank == 0 ? 10 : 1'000'000);
+    said[rank] = outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
+  });
+  EXPECT_NE(said[0].find("rank 1 does not do the same operation: one of 4000000 bytes where 40 were due"), std::string::npos) << said[0];
+  EXPECT_NE(said[1].find("does not do the same operation"), std::string::npos) << said[1];
+}
+
+TEST(BoardLine, a_rank_that_leaves__is_named_to_who_waits_for_it) {
+  Ranks ranks(3, "leaves", true);
+  ranks.run([&](int rank, Group& group) {
+    if (rank == 2) return;
+    int one = 1, sum = 0;
+    const WorkPtr work = group.all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum);
+    if (rank == 0) {
+      std::this_thread::sleep_for(100ms);
+      ranks.leave(2);
+    }
+    const std::string said = outcome(work, 10s);
+    EXPECT_NE(said.find("rank 2 is lost"), std::string::npos) << "rank " << rank << ": " << said;
+  });
+}
+
+TEST(BoardLine, what_was_posted__is_read_though_its_rank_left) {
+  Ranks ranks(2, "left", true);
+  int one = 1, sum = 0, other_sum = 0;
+  const WorkPtr early = ranks.group(1).all_reduce(&one, &other_sum, 1, DataType::int32, Reduction::sum);
+  std::thread reads([&] {
+    EXPECT_EQ(outcome(ranks.group(0).all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum)), "ok");
+  });
+  EXPECT_EQ(outcome(early), "ok");
+  ranks.leave(1);
+  reads.join();
+  EXPECT_EQ(sum, 2);
+}
+
+// A named algorithm is a schedule, so over streams: an environment that differs would show as ranks that wait for each other.
+TEST(BoardLine, a_named_algorithm__is_what_runs) {
+  ::setenv("RAILWEAVE_ALGO", "all_reduce=ring", 1);
+  Ranks ranks(2, "named", true);
+  ::unsetenv("RAILWEAVE_ALGO");
+  ranks.run([](int, Group& group) {
+    for (int k = 0; k < 50; ++k) {
+      int one = 1, sum = 0;
+      ASSERT_EQ(outcome(group.all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum)), "ok");
+      ASSERT_EQ(sum, 2);
+      ASSERT_EQ(outcome(group.barrier()), "ok");
+    }
+  });
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test
