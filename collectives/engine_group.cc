@@ -27,7 +27,15 @@ void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
   messages_ = std::make_unique<Messages>(
       *links_, options_.size, kClasses * kChannelsPerClass,
       [this](Ticket& ticket, Status status, int source, std::size_t bytes) { finish(ticket, std::move(status), source, bytes); });
+  origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr});
   runner_->add(*this);
+}
+
+void EngineGroup::use_board(std::unique_ptr<BoardLine> line) {
+  if (!line) return;
+  line->count_from(issued_[int(Class::normal)]);
+  line_ = std::move(line);
+  board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_});
 }
 
 void EngineGroup::plan_by(Planner planner) {
@@ -37,27 +45,27 @@ void EngineGroup::plan_by(Planner planner) {
 
 // ------------------------------------------------------------------------------------------------------------- issuing
 
-std::shared_ptr<Ticket> EngineGroup::new_ticket(std::shared_ptr<BoardLine> line) {
-  const auto abort_group = [weak = weak_from_this()](const std::string& why) {
-    if (const auto self = weak.lock()) self->abort(why);
-  };
-  return std::make_shared<Ticket>(runner_, abort_group, std::move(line));
-}
-
 WorkPtr EngineGroup::submit(Call call) {
   if (const Status refused = runner_->forked() ? Runner::dead_after_fork() : check(call); !refused.ok()) {
     auto ticket = new_ticket();
     (void)ticket->finish(refused);  // nobody can have asked for a callback yet
     return ticket;
   }
-  const bool known = line_ && call.hints.priority == Class::normal, on_board = known && line_->takes(call);
-  auto ticket = new_ticket(on_board ? line_ : nullptr);
+  const bool counted_by_line = line_ && call.hints.priority == Class::normal;
+  if (counted_by_line && line_->takes(call)) {
+    auto ticket = std::make_shared<Ticket>(board_origin_);
+    if (line_->add(ticket, call)) {
+      runner_->submitted(false);
+      return ticket;
+    }
+  }
+  auto ticket = new_ticket();
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
+  call.problem.host_of = host_of_;
   {
     const std::lock_guard lock(submissions_mutex_);
-    const std::uint64_t number = issued_[int(call.hints.priority)]++;
-    if (known) line_->tell_issued(call, number);
-    if (!on_board || !line_->add(ticket, call, number)) submissions_.push_back({ticket, std::move(call), number, {}, false});
+    const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
+    submissions_.push_back({ticket, std::move(call), number, {}, false});
   }
   runner_->submitted(promptly);
   return ticket;

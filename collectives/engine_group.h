@@ -38,7 +38,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
   // Small operations are done there from the next one on. REQUIRES: as above.
-  void use_board(std::unique_ptr<BoardLine> line) { line_ = std::move(line); }
+  void use_board(std::unique_ptr<BoardLine> line);
 
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
@@ -84,10 +84,11 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     Scheduler::Id id = 0;
   };
 
+  // Without host_of, which only schedules ask for.
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
   WorkPtr submit(Message message, Status refused);
-  std::shared_ptr<Ticket> new_ticket(std::shared_ptr<BoardLine> line = nullptr);
+  std::shared_ptr<Ticket> new_ticket() const { return std::make_shared<Ticket>(origin_); }
   void take_submissions();
   void take_up(Submitted submitted);
   bool start_what_is_live(Status& failed);
@@ -109,11 +110,13 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const std::vector<int> host_of_;         // see Problem::host_of
   const bool one_host_;                    // all ranks share it
 
-  std::shared_ptr<BoardLine> line_;        // null: no board. Constant once the group is there
+  // These three are constant once the group is there.
+  std::shared_ptr<const TicketOrigin> origin_, board_origin_;  // board_origin_: of operations on the board
+  std::shared_ptr<BoardLine> line_;        // null: no board
 
   std::mutex submissions_mutex_;
   std::deque<Submitted> submissions_;      // guarded by submissions_mutex_
-  std::uint64_t issued_[kClasses] = {};    // likewise
+  std::uint64_t issued_[kClasses] = {};    // likewise; of class normal line_ counts, if there is one
 
   std::unique_ptr<Links> links_;           // null once failed
   std::unique_ptr<Messages> messages_;     // between two ranks

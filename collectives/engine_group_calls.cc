@@ -17,7 +17,6 @@ Call EngineGroup::call_of(Operation operation, const void* input, void* output, 
   call.problem.ranks = options_.size;
   call.problem.rank = options_.rank;
   call.problem.root = root;
-  call.problem.host_of = host_of_;
   if (one_host_) call.problem.chunk_bytes = kChunkWithinHost;
   call.problem.element_bytes = size_bytes(type);
   call.problem.partial_bytes = partial_size_bytes(type);

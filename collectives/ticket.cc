@@ -12,30 +12,32 @@ constexpr Nanos kAttendsFor = std::chrono::milliseconds(1);  // a shorter wait l
 }  // namespace
 
 bool Ticket::test() {
-  if (runner_->forked()) return true;
-  if (line_ && !over()) line_->look();
-  if (!over()) runner_->drive_once();
+  if (origin_->runner->forked()) return true;
+  if (origin_->line && !over()) origin_->line->look();
+  if (!over()) origin_->runner->drive_once();
   return over();
 }
 
 Status Ticket::status() const {
   if (over()) return status_;
-  return runner_->forked() ? Runner::dead_after_fork() : Status();
+  return origin_->runner->forked() ? Runner::dead_after_fork() : Status();
 }
 
 Status Ticket::wait(Nanos timeout) {
-  if (line_ && timeout >= kAttendsFor && !runner_->forked()) line_->attend(*this);
-  if (runner_->drive_until([this] { return over(); }, deadline_after(timeout))) return status_;
-  if (runner_->forked()) return Runner::dead_after_fork();
+  if (origin_->line && timeout >= kAttendsFor && !origin_->runner->forked()) origin_->line->attend(*this);
+  if (over()) return status_;
+  if (origin_->runner->drive_until([this] { return over(); }, deadline_after(timeout))) return status_;
+  if (origin_->runner->forked()) return Runner::dead_after_fork();
   return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
 }
 
 void Ticket::abort() {
-  if (!over()) abort_group_("aborted by its caller");
+  if (over()) return;
+  if (const auto group = origin_->group.lock()) group->abort("aborted by its caller");
 }
 
 void Ticket::when_over(std::function<void(const Status&)> callback) {
-  if (runner_->forked()) return callback(status());
+  if (origin_->runner->forked()) return callback(status());
   {
     const std::lock_guard lock(mutex_);
     if (!over()) return callbacks_.push_back(std::move(callback));

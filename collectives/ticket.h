@@ -14,12 +14,16 @@
 
 namespace railweave::collectives {
 
+// What tickets of a group have in common; outlives it.
+struct TicketOrigin {
+  std::shared_ptr<Runner> runner;
+  std::weak_ptr<Group> group;
+  std::shared_ptr<BoardLine> line;         // of operations on a board; else null
+};
+
 class Ticket final : public Work {
  public:
-  // `abort_group`: ends the ticket's group as cancelled; must be callable after the group is gone.
-  // `line`: where the operation is, if it is on a board; else null.
-  Ticket(std::shared_ptr<Runner> runner, std::function<void(const std::string& why)> abort_group, std::shared_ptr<BoardLine> line)
-      : runner_(std::move(runner)), abort_group_(std::move(abort_group)), line_(std::move(line)) {}
+  explicit Ticket(std::shared_ptr<const TicketOrigin> origin) : origin_(std::move(origin)) {}
 
   bool test() override;
   Status wait(Nanos timeout) override;
@@ -34,9 +38,7 @@ class Ticket final : public Work {
   std::vector<std::function<void()>> finish(Status status, int source = -1, std::size_t bytes = 0);
 
  private:
-  const std::shared_ptr<Runner> runner_;
-  const std::function<void(const std::string&)> abort_group_;
-  const std::shared_ptr<BoardLine> line_;
+  const std::shared_ptr<const TicketOrigin> origin_;
   Status status_;                          // these three: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;

@@ -5,7 +5,14 @@
 
 namespace railweave::collectives {
 
-Board::Board(BoardMemory memory, int rank, int ranks) : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {}
+Board::Board(BoardMemory memory, int rank, int ranks) : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {
+  // The pages of slots' beginnings are mapped now, not in the first operations.
+  for (int r = 0; r < ranks; ++r)
+    for (std::uint64_t s = 0; s < BoardColumn::kSlots; ++s) {
+      if (r == rank) slot(r, s).number.store(0, std::memory_order_relaxed);
+      (void)slot(r, s).number.load(std::memory_order_relaxed);
+    }
+}
 
 BoardColumn& Board::column(int rank) const { return reinterpret_cast<BoardColumn*>(memory_.data())[rank]; }
 

@@ -40,6 +40,8 @@ class Board {
   Fingerprint header(int rank, std::uint64_t number) const;
   // This rank needs no posting up to that of `number` any more. REQUIRES: in ascending order.
   void done_with(std::uint64_t number);
+  // Our slot of `number` will be written soon: its first line is fetched to this core meanwhile.
+  void prepare(std::uint64_t number) const { __builtin_prefetch(&slot(rank_, number), 1); }
   // The ranks that may still need what our slot of `number` holds.
   std::vector<int> readers_of_slot(std::uint64_t number) const;
 

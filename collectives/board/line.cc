@@ -36,15 +36,18 @@ bool BoardLine::takes(const Call& call) const {
   return fits_board(call) && chosen_name(named_, call.problem.operation).empty();
 }
 
-void BoardLine::tell_issued(const Call& call, std::uint64_t number) {
+std::uint64_t BoardLine::tell_issued(const Call& call) {
   const std::lock_guard lock(mutex_);
-  board_.tell_issued(number, fingerprint(call, number), due_bytes(call.problem, board_.rank()));
+  board_.tell_issued(next_, fingerprint(call, next_), due_bytes(call.problem, board_.rank()));
+  return next_++;
 }
 
-bool BoardLine::add(const std::shared_ptr<Ticket>& ticket, Call& call, std::uint64_t number) {
-  const Fingerprint print = fingerprint(call, number);
+bool BoardLine::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
+  const std::uint64_t number = next_++;
+  const Fingerprint print = fingerprint(call, number);
+  board_.tell_issued(number, print, due_bytes(call.problem, board_.rank()));
   waiting_.push_back({ticket, std::move(call), print, number});
   (void)post_what_has_room();
   return true;
@@ -74,7 +77,8 @@ void BoardLine::look() {
 
 void BoardLine::attend(const Ticket& ticket) {
   for (int looks = 0; looks < kLooks; ++looks) {
-    look();
+    const std::uint64_t missing = missing_.load(std::memory_order_relaxed);
+    if (missing == 0 || board_.is_there(int(missing & 0xff) - 1, missing >> 8)) look();
     if (ticket.over()) return;
     looks < kLooksAtOnce ? pause_briefly() : void(::sched_yield());
   }
@@ -103,7 +107,10 @@ bool BoardLine::complete_oldest(Callbacks& callbacks) {
     inputs_[std::size_t(r)] = nullptr;
     all = all && needed;
     if (!needed) continue;
-    if (!board_.is_there(r, first_)) return false;
+    if (!board_.is_there(r, first_)) {
+      missing_.store(first_ << 8 | std::uint64_t(r + 1), std::memory_order_relaxed);
+      return false;
+    }
     const Board::Posting posting = board_.posted(r, first_);
     if (failure_ = check(r, posting, oldest); !failure_.ok()) return false;
     inputs_[std::size_t(r)] = posting.data.data();
@@ -112,9 +119,11 @@ bool BoardLine::complete_oldest(Callbacks& callbacks) {
   if (!failure_.ok()) return false;
   complete(oldest.call, inputs_);
   board_.done_with(first_);
+  board_.prepare(posted_);
   for (auto& callback : oldest.ticket->finish({})) callbacks.push_back(std::move(callback));
   waiting_.pop_front();
   ++first_;
+  missing_.store(0, std::memory_order_relaxed);
   return true;
 }
 

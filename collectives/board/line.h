@@ -4,6 +4,7 @@
 // until its operation is over or close() is back. Errors: the first sticks in failure() and ends nothing by itself: the group does.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,10 +30,12 @@ class BoardLine {
 
   // Whether such a call is done here, as every rank finds alike. REQUIRES: checked.
   bool takes(const Call& call) const;
-  // The group issues its call `number`, here or over streams: the others may look it up.
-  void tell_issued(const Call& call, std::uint64_t number);
-  // REQUIRES: takes(call); in issue order. False, and nothing done: closed.
-  bool add(const std::shared_ptr<Ticket>& ticket, Call& call, std::uint64_t number);
+  // The group's next call has this number. Before any of the two below, which number calls in the order they come.
+  void count_from(std::uint64_t number) { next_ = number; }
+  // The group issues a call that is not done here: the others may look it up. Its number.
+  std::uint64_t tell_issued(const Call& call);
+  // It issues one that is. REQUIRES: takes(call). False, and nothing done: closed.
+  bool add(const std::shared_ptr<Ticket>& ticket, Call& call);
   // Goes on as far as the others let it. True: something moved; false also where another thread is at it. What it appends to
   // `callbacks` is to be called without any lock.
   bool advance(Callbacks& callbacks);
@@ -75,8 +78,12 @@ class BoardLine {
   Board board_;                               // guarded by mutex_, as is all below
   std::deque<Waiting> waiting_;               // the oldest is operation `first_` of the board
   std::uint64_t first_ = 0, posted_ = 0;      // posted_: the next to be posted
+  std::uint64_t next_ = 0;                    // number of the group's next call
   std::vector<Unread> unread_;                // the oldest first
   std::vector<const std::byte*> inputs_;      // complete_oldest(): kept, so that it is not allocated each time
+  // Whom the oldest waits for, so that attend() need not lock to find that he has not come: rank + 1, and above 8 bits the
+  // operation. 0: not known.
+  std::atomic<std::uint64_t> missing_{0};
   Status failure_;
   bool closed_ = false;
 };
