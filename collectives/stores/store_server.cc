@@ -22,7 +22,9 @@ Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host,
   auto listening = listen_at(host, port, served);
   if (!listening.ok()) {
     const Status why = listening.status();
-    const char* const hint = why.system_errno() == EADDRINUSE ? " (is another job at the same address and port?)" : "";
+    const char* const hint = why.system_errno() == EADDRINUSE
+                                 ? " (by another job at the same address and port, or a connection that just ended?)"
+                                 : "";
     return Status(why.code(), why.scope(), "the store that rank 0 keeps: " + why.message() + hint, why.system_errno());
   }
   OwnedFd stop(::eventfd(0, EFD_CLOEXEC));

@@ -27,7 +27,9 @@ Result<Place> place_by_variables(const LaunchOptions& o) {
   }
   Place place{o.rank, o.world_size, o.local_rank, false, {}};
   place.meeting.address = o.master_address;
-  place.meeting.port = std::uint16_t(o.master_port + (o.agent_store ? 1 : 0));
+  // Not the next port: torchrun --standalone takes its own by bind(0), which prefers odd ports, as connect() does even
+  // ones. A connection that has just ended would keep us out of its port for a minute.
+  place.meeting.port = std::uint16_t(o.master_port + (o.agent_store ? 2 : 0));
   return place;
 }
 

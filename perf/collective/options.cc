@@ -116,7 +116,7 @@ void add_launching(CLI::App& app, LaunchOptions& o) {
       ->envname("MASTER_PORT")
       ->check(CLI::Range(1, 65535))
       ->group(group);
-  app.add_option("--agent-store", o.agent_store, "the launcher keeps that port for itself: the next one is taken")
+  app.add_option("--agent-store", o.agent_store, "the launcher keeps that port for itself: ranks meet two ports higher")
       ->envname("TORCHELASTIC_USE_AGENT_STORE")
       ->group(group);
   app.add_option("--patience", o.patience_s, "seconds to wait for the other ranks")

@@ -262,6 +262,14 @@ class Programs(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"rank 1|ranks 1")
 
+    def test_beside_torchruns_own_store_they_meet_two_ports_higher(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            port = taken.getsockname()[1]
+            done = run(["all_reduce_perf", "--patience", "1"], RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                       MASTER_PORT=str(port - 2), TORCHELASTIC_USE_AGENT_STORE="True", NCCL_SOCKET_IFNAME="lo")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"\b{port}\b.*another job.*a connection that just ended")
 
     def test_nothing_is_left_of_ranks_that_are_killed(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -21,14 +21,14 @@ def torchrun(*words):
                           env={**kept, "NCCL_SOCKET_IFNAME": "lo"})
 
 
-def two_free_ports():
-    """The first of two in a row: torchrun's own store takes one, the ranks meet at the next."""
+def free_port():
+    """One that is free two ports higher, too: torchrun's own store takes it, and there the ranks meet."""
     while True:
         with socket.socket() as first, socket.socket() as second:
             first.bind(("127.0.0.1", 0))
             port = first.getsockname()[1]
             try:
-                second.bind(("127.0.0.1", port + 1))
+                second.bind(("127.0.0.1", port + 2))
             except (OSError, OverflowError):
                 continue
             return port
@@ -47,7 +47,7 @@ class Torchrun(unittest.TestCase):
         self.started("--standalone", "--nproc-per-node", "3", program, "-b", "48K", "-e", "48K", "-n", "2")
 
     def test_at_a_place_it_is_told(self):
-        place = ["--master-addr", "127.0.0.1", "--master-port", str(two_free_ports())]
+        place = ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]
         program = str(ARGS.bin / "all_reduce_perf")
         self.started(*place, "--nproc-per-node", "3", program, "-b", "48K", "-e", "48K", "-n", "2")
 
