@@ -36,7 +36,8 @@ def _parse(argv: list[str]) -> argparse.Namespace:
     add("-b", "--minbytes", default="8", help="smallest size; each next one is twice as large (8)")
     add("-e", "--maxbytes", default="256M", help="largest size (256M)")
     add("--runs", type=int, default=3, help="of each side; medians are shown (3)")
-    add("--out", default="compare-out", metavar="DIR", help="where compare.json and the curves go (compare-out)")
+    add("--out", default=str(_ROOT / "build" / "compare"), metavar="DIR",
+        help="where compare.json and the curves go (build/compare)")
     add("--build", default=str(_ROOT / "build" / "release"), metavar="DIR", help="build folder (build/release)")
     return parser.parse_args(argv)
 

@@ -60,7 +60,7 @@ def _title(outcome: training.Outcome, plan: training.Plan) -> str:
     count = outcome.trainings["alone"].parameters / 1e6
     where = "loopback, unshaped" if outcome.loopback else \
         f"two hosts, {training.NICS} rails each of {outcome.rate_mbit} Mb/s: communication {plan.ratio:g} x compute"
-    return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on 2 ranks; {where}"
+    return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on {training.RANKS} ranks; {where}"
 
 
 def _disagreement(outcome: training.Outcome) -> str:
@@ -83,7 +83,7 @@ def _report(outcome: training.Outcome, plan: training.Plan, out: Path, console: 
     console.print()
     show(outcome, title, console)
     document = {"rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback, "ratio": plan.ratio,
-                "trainings": {name: one.steps for name, one in outcome.trainings.items()}}
+                "trainings": {name: one.plain() for name, one in outcome.trainings.items()}}
     (out / "demo.json").write_text(json.dumps(document, indent=1) + "\n")
     save(outcome, title, out / "demo.png")
     console.print(f"picture: {out / 'demo.png'}", soft_wrap=True)

@@ -12,7 +12,8 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
     rails = outcome.trainings["overlap"].rails
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("FSDP2 over", no_wrap=True)
-    for name in ["step\ns", "against\nGloo", "waiting for\ncollectives, s", "these without\ncompute, s", *(f"{rail}\nGb/s" for rail in rails), "loss\nat the end"]:
+    for name in ["step\ns", "against\nGloo", "waiting for\ncollectives\ns", "the same\ncollectives\nalone, s",
+                 *(f"{rail}, mean\nof a step\nGb/s" for rail in rails), "loss\nat the end"]:
         table.add_column(name, justify="right")
     gloo_s = outcome.trainings["gloo"].step_s
     for variant, name in TITLES.items():
@@ -27,3 +28,5 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
                       *(f"{one.rail_gbps(rail):.2f}" for rail in rails), f"{one.losses[-1]:.4f}")
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
+    if outcome.remark:
+        console.print(outcome.remark, soft_wrap=True, highlight=False)

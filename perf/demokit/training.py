@@ -15,6 +15,8 @@ from typing import Any, Callable
 from labkit.steps import TAIL_CHARS, in_lab, tails
 
 NICS = 2
+RANKS = 2
+_BUSY_THREADS = 2  # of a rank, overlapped: one computes, one makes progress
 TITLES = {"alone": "no communication", "gloo": "Gloo, both rails", "railweave": "railweave", "overlap": "railweave, overlapped"}
 _TRAINER = Path(__file__).resolve().parent / "trainer.py"
 _ALONE_TIMEOUT_S = 180.0
@@ -62,13 +64,23 @@ class Training:
     def waited_s(self) -> float:
         return self.median_of(lambda step: step["waited_s"])
 
+    @property
+    def computed_s(self) -> float:
+        return self.median_of(lambda step: step["seconds"] - step["waited_s"])
+
     def rail_gbps(self, rail: str) -> float:
-        """Received over the rail, all of the step counted. Over loopback: by both ranks."""
+        """Received over the rail, as a mean over the step. Over loopback: by both ranks."""
         return self.median_of(lambda step: step["received"].get(rail, 0) * 8e-9 / step["seconds"])
 
     @property
     def rails(self) -> list[str]:
         return list(self.steps[-1]["received"])
+
+    def plain(self) -> dict[str, Any]:
+        """The figures that the table shows, and all that they are made of."""
+        return {"step_s": self.step_s, "waited_s": self.waited_s, "computed_s": self.computed_s,
+                "communication_s": self.communication_s,
+                "rail_gbps": {rail: self.rail_gbps(rail) for rail in self.rails}, "steps": self.steps}
 
 
 @dataclass
@@ -76,6 +88,16 @@ class Outcome:
     trainings: dict[str, Training]
     rate_mbit: int  # of each rail; 0: unshaped, over loopback
     loopback: bool
+    cores: int
+
+    @property
+    def remark(self) -> str:
+        """Why compute is slower when overlapped, where this machine is the reason; empty: it is not."""
+        alone_s, overlapped_s = self.trainings["alone"].computed_s, self.trainings["overlap"].computed_s
+        if self.cores >= RANKS * _BUSY_THREADS or overlapped_s <= alone_s:
+            return ""
+        return (f"Overlapped, compute takes {overlapped_s:.2f} s of a step, alone {alone_s:.2f} s: "
+                f"{RANKS} ranks and their progress threads share this machine's cores ({self.cores}).")
 
 
 def _steps(plan: Plan, variants: list[str], steps: int, timeout_s: float, progress: Path) -> list[dict[str, Any]]:
@@ -127,7 +149,7 @@ def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeou
     return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"]) for variant, each in found.items()}
 
 
-def _bytes_received(parameters: int, ranks: int = 2, each_bytes: int = 4) -> float:
+def _bytes_received(parameters: int, ranks: int = RANKS, each_bytes: int = 4) -> float:
     """By a rank in a step: two all-gathers and a reduce-scatter of all parameters."""
     return 3 * parameters * each_bytes * (ranks - 1) / ranks
 
@@ -153,4 +175,4 @@ def run(plan: Plan, show: Callable[[dict[str, Any]], None], fell_back: Callable[
         lab += ["--rate", f"{rate_mbit}mbit"]
     patience_s = 60 + plan.steps * alone.step_s * (2 + 4 * plan.ratio)
     trainings |= _train(plan, lab, [v for v in TITLES if v != "alone"], plan.steps, patience_s, show, note)
-    return Outcome(trainings, rate_mbit, plan.loopback or bool(reasons))
+    return Outcome(trainings, rate_mbit, plan.loopback or bool(reasons), len(os.sched_getaffinity(0)))
