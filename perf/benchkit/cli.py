@@ -98,6 +98,7 @@ def main(argv: list[str]) -> int:
         print(f"perf/bench: {error.args[0]}", file=sys.stderr)
         return 2
     if args.list:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no error
         return _list(cases)
     if not os.access(Path(args.build) / "bin" / "net_perf", os.X_OK):
         print(f"perf/bench: no net_perf in {args.build}/bin; `make build` first", file=sys.stderr)

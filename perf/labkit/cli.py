@@ -13,7 +13,9 @@ from .spec import SpecError, make_spec, parse_rate
 
 _ABOUT = """\
 Turns this machine into several hosts with several NICs: hosts are network namespaces, NICs are veth pairs with a token
-bucket. `run` makes them, runs CMD once per host and removes everything again, however it ends."""
+bucket. `run` makes them, runs CMD once per host and removes everything again, however it ends.
+
+Namespaces need root. Without it `run` says so and goes over loopback (as with --loopback): no NICs, no rates."""
 
 _RUN_ABOUT = """\
 Runs CMD once per host (see --ranks-per-host). Each sees only its host's NICs, in /sys/class/net too, and has its own
@@ -60,7 +62,8 @@ def _add_run(commands: argparse._SubParsersAction) -> None:
 
 def _add_set(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("set", help="change a NIC of a running lab",
-                                 description="Changes one NIC of a running lab, in mid-traffic.")
+                                 description="Changes one NIC of a running lab, in mid-traffic.",
+                                 epilog="For example: perf/lab set --host 0 --nic 1 --rate 100mbit")
     add = parser.add_argument
     add("--lab", default=os.environ.get("RWLAB"), metavar="NAME", help="default: $RWLAB, else the only one there is")
     add("--host", type=int, metavar="H", help="default: every host")
@@ -78,15 +81,20 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _add_run(commands)
     _add_set(commands)
-    enter = commands.add_parser("exec", help="run one more command inside a host of a running lab", usage="perf/lab exec "
-                                "[--lab NAME] [--host H] -- CMD ...")
+    enter = commands.add_parser("exec", help="run one more command inside a host of a running lab",
+                                description="Runs CMD inside one host of a running lab, where it sees that host's "
+                                "NICs. Exit status: CMD's.", usage="perf/lab exec [--lab NAME] [--host H] -- CMD ...",
+                                epilog="For example: perf/lab exec --host 1 -- ss -tin")
     enter.add_argument("--lab", default=os.environ.get("RWLAB"), metavar="NAME", help="default: $RWLAB, else the only one there is")
     enter.add_argument("--host", type=int, default=0, metavar="H", help="(0)")
     enter.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD ...")
     enter.set_defaults(action=_exec)
-    show = commands.add_parser("list", help="living labs, their hosts and NICs, as JSON")
+    show = commands.add_parser("list", help="living labs, their hosts and NICs, as JSON",
+                               description="Prints the labs that live and their plans: a JSON object, by name.")
     show.set_defaults(action=lambda _: print(json.dumps(state.living(), indent=1)) or 0)
-    clean = commands.add_parser("clean", help="remove what labs left behind whose processes are all gone")
+    clean = commands.add_parser("clean", help="remove what labs left behind whose processes are all gone",
+                                description="Removes the namespaces and files of labs whose processes, the guardian "
+                                "too, are all gone, and names them. The next `run` does the same.")
     clean.set_defaults(action=_clean)
     return parser
 
