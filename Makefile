@@ -49,5 +49,5 @@ mutants: tools  ## remove each cure of a known pitfall and see its test fail
 soak: tools  ## a quarter of an hour of new seeds and fuzzing; writes tests/soak_result.txt
 	@tests/run --record tests/soak_result.txt worlds fuzz
 
-clean:  ## remove all that was built
+clean:  ## remove all that was built; .venv stays
 	rm -rf build
