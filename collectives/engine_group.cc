@@ -33,6 +33,7 @@ void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
 
 void EngineGroup::use_board(std::unique_ptr<BoardLine> line) {
   if (!line) return;
+  const auto held = runner_->lock();         // passes of others look at it
   line->count_from(issued_[int(Class::normal)]);
   line_ = std::move(line);
   board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_});

@@ -35,8 +35,7 @@ void Board::post(std::uint64_t number, const Posting& posting) {
   BoardSlot& ours = slot(rank_, number);
   const std::size_t bytes = posting.data.size();
   ours.number.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);  // for header(): nothing new is seen under the old number
-  ours.fingerprint.store(posting.fingerprint, std::memory_order_relaxed);
+  ours.fingerprint.store(posting.fingerprint, std::memory_order_release);  // whoever sees it does not see the old number
   ours.bytes = bytes;
   if (bytes > 0) std::memcpy(bytes <= BoardSlot::kInLine ? ours.in_line : ours.beyond, posting.data.data(), bytes);
   ours.number.store(number + 1, std::memory_order_release);
@@ -55,8 +54,7 @@ Board::Posting Board::posted(int rank, std::uint64_t number) const {
 Fingerprint Board::header(int rank, std::uint64_t number) const {
   const BoardSlot& theirs = slot(rank, number);
   if (!is_there(rank, number)) return 0;
-  const Fingerprint found = theirs.fingerprint.load(std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_acquire);
+  const Fingerprint found = theirs.fingerprint.load(std::memory_order_acquire);
   return theirs.number.load(std::memory_order_relaxed) == number + 1 ? found : 0;
 }
 
