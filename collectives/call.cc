@@ -51,6 +51,12 @@ Status check(Call& call) {
     return refused(call, fmt::format("{} receive counts for {} ranks", p.receive_counts.size(), p.ranks));
   if (const auto own = std::size_t(p.rank); p.operation == Operation::all_to_all && p.counts[own] != p.receive_counts[own])
     return refused(call, fmt::format("rank {} sends {} elements to itself and receives {}", p.rank, p.counts[own], p.receive_counts[own]));
+  for (const auto* each : {&p.counts, &p.receive_counts}) {
+    std::size_t bytes = 0, all = 0;
+    for (const std::size_t count : *each)
+      if (__builtin_mul_overflow(count, p.element_bytes, &bytes) || __builtin_add_overflow(all, bytes, &all))
+        return refused(call, fmt::format("{} elements of {} bytes are more than memory can have", count, p.element_bytes));
+  }
   if (reduces(p.operation) && !supports(call.how.type, call.how.reduction))
     return refused(call, fmt::format("no {} of {}", name(call.how.reduction), name(call.how.type)));
   const std::size_t in = call.input_bytes(), out = call.output_bytes();

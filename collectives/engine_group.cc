@@ -52,8 +52,7 @@ WorkPtr EngineGroup::submit(Call call) {
     (void)ticket->finish(refused);  // nobody can have asked for a callback yet
     return ticket;
   }
-  const bool counted_by_line = line_ && call.hints.priority == Class::normal;
-  if (counted_by_line && line_->takes(call)) {
+  if (line_ && line_->takes(call)) {
     auto ticket = std::make_shared<Ticket>(board_origin_);
     if (line_->add(ticket, call)) {
       runner_->submitted(false);
@@ -65,6 +64,7 @@ WorkPtr EngineGroup::submit(Call call) {
   call.problem.host_of = host_of_;
   {
     const std::lock_guard lock(submissions_mutex_);
+    const bool counted_by_line = line_ && call.hints.priority == Class::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
     submissions_.push_back({ticket, std::move(call), number, {}, false});
   }
@@ -107,6 +107,7 @@ bool EngineGroup::advance() {
   if (failure.ok()) moved |= run(failure);
   if (line_ && failure.ok()) {
     moved |= line_->advance(callbacks_);
+    moved |= line_->ended() != std::exchange(ended_on_board_, line_->ended());
     failure = line_->failure();
   }
   if (scheduler_->held() > 0) scheduler_->pass_turn(now());
@@ -167,9 +168,9 @@ Status EngineGroup::start(Submitted submitted) {
     return why;
   }
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
-  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, fingerprint(call, submitted.number), *links_,
-                                               channel, call.hints.priority);
-  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id});
+  const Fingerprint print = fingerprint(call, submitted.number);
+  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_, channel, call.hints.priority);
+  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
   return {};
 }
 

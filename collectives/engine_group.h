@@ -16,6 +16,7 @@
 #include "collectives/board/line.h"
 #include "collectives/call.h"
 #include "collectives/execution.h"
+#include "collectives/fingerprint.h"
 #include "collectives/links.h"
 #include "collectives/meeting.h"
 #include "collectives/messages.h"
@@ -82,6 +83,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     Scratch::Block scratch;
     std::unique_ptr<Execution> execution;
     Scheduler::Id id = 0;
+    Fingerprint fingerprint = 0;
+    Class priority = Class::normal;
   };
 
   // Without host_of, which only schedules ask for.
@@ -95,7 +98,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status start(Submitted submitted);
   bool run(Status& failed);
   Status hear_of_losses(bool moved);
-  Status look_after_board();
+  Status look_after_board(TimePoint t);
   void fail(Status why);                   // the first counts; ends once the others have been told
   bool end_if_told();
   void end(Status why);
@@ -130,6 +133,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status failing_;                         // what it will be: the others are being told
   TimePoint give_up_telling_{};
   TimePoint quiet_since_{};                // when something moved last, or the store was asked
+  TimePoint board_quiet_since_{};          // likewise, or ranks that the board waits for were looked for
+  std::uint64_t ended_on_board_ = 0;       // as of the last pass
   std::shared_future<std::string> answer_; // of the store: who was lost
   std::vector<std::function<void()>> callbacks_;
 };

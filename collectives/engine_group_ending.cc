@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -59,23 +60,32 @@ Status EngineGroup::hear_of_losses(bool moved) {
     if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
   }
   if (moved || !busy()) {
-    quiet_since_ = TimePoint{};
+    quiet_since_ = board_quiet_since_ = TimePoint{};
     return {};
   }
   const TimePoint t = now();
+  if (line_) RW_TRY(look_after_board(t));
   if (quiet_since_ == TimePoint{}) quiet_since_ = t;
   if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
-  if (line_) RW_TRY(look_after_board());
   answer_ = ask([place = place_] { return place.blamed(); });
   return {};
 }
 
-// A rank that is gone, or does something else, posts nothing.
-Status EngineGroup::look_after_board() {
+// A rank that is gone, or does something else, posts nothing; and who does on the board what is due over streams sends nothing.
+// Asks no store, which may not answer.
+Status EngineGroup::look_after_board(TimePoint t) {
+  if (board_quiet_since_ == TimePoint{}) board_quiet_since_ = t;
+  if (t - board_quiet_since_ < kAskEvery) return {};
+  board_quiet_since_ = t;
   RW_TRY(line_->look_at_awaited());
-  for (const int rank : line_->awaited())
-    if (const Status gone = links_->look_for(rank); !gone.ok()) return Links::lost(rank, gone);
+  const auto streamed = std::ranges::find(running_, Class::normal, &Running::priority);
+  if (streamed != running_.end()) RW_TRY(line_->look_at_streamed(streamed->fingerprint));
+  for (const int rank : line_->awaited()) {
+    const Status gone = links_->look_for(rank);
+    // It may have posted and left in peace since we asked whom we wait for.
+    if (!gone.ok() && std::ranges::count(line_->awaited(), rank) > 0) return Links::lost(rank, gone);
+  }
   return {};
 }
 

@@ -18,7 +18,7 @@ namespace railweave::collectives {
 using Fingerprint = std::uint64_t;
 
 Fingerprint fingerprint(const Call& call, std::uint64_t number);
-constexpr bool is_same_number(Fingerprint a, Fingerprint b) { return a >> 40 == b >> 40; }
+constexpr std::uint64_t number_of(Fingerprint fingerprint) { return fingerprint >> 40; }  // its lowest 24 bits
 
 // "there it is all_reduce of float32 (sum); here it is broadcast of int8, root 0", or where only the numbers differ
 // "there it is operation 4, here operation 6, of the group: their calls before it differed". REQUIRES: they differ.

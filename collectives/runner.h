@@ -53,6 +53,17 @@ class Runner {
   void submitted(bool promptly);
   // Drives until `over` or the deadline: what it said last. Must not be called from a callback.
   bool drive_until(const std::function<bool()>& over, TimePoint deadline);
+  // Somebody drives a part by himself and waits, as long as this lives: the thread need not come for it.
+  class Waiter {
+   public:
+    explicit Waiter(std::atomic<int>& waiters) : waiters_(waiters) { waiters_.fetch_add(1, std::memory_order_relaxed); }
+    ~Waiter() { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+    Waiter(const Waiter&) = delete;
+
+   private:
+    std::atomic<int>& waiters_;
+  };
+  Waiter count_waiter() { return Waiter(bell_->waiters); }
   // For what may take its time. All are done before the last holder of the runner is gone.
   void send_on_errand(std::function<void()> errand) { errands_.add(std::move(errand)); }
   // True in a child forked since: driving does nothing there, and nothing else may be called.

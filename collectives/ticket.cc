@@ -5,15 +5,14 @@
 #include "base/clock.h"
 
 namespace railweave::collectives {
-namespace {
-
-constexpr Nanos kAttendsFor = std::chrono::milliseconds(1);  // a shorter wait looks at the board as at everything else
-
-}  // namespace
 
 bool Ticket::test() {
   if (origin_->runner->forked()) return true;
-  if (origin_->line && !over()) origin_->line->look();
+  if (origin_->line && !over()) {
+    BoardLine::Callbacks callbacks;
+    (void)origin_->line->advance(callbacks);
+    for (auto& callback : callbacks) callback();
+  }
   if (!over()) origin_->runner->drive_once();
   return over();
 }
@@ -24,11 +23,25 @@ Status Ticket::status() const {
 }
 
 Status Ticket::wait(Nanos timeout) {
-  if (origin_->line && timeout >= kAttendsFor && !origin_->runner->forked()) origin_->line->attend(*this);
   if (over()) return status_;
-  if (origin_->runner->drive_until([this] { return over(); }, deadline_after(timeout))) return status_;
+  const TimePoint deadline = timeout == Nanos::max() ? TimePoint::max() : deadline_after(timeout);
+  if (origin_->line && attend(deadline)) return status_;
+  if (origin_->runner->drive_until([this] { return over(); }, deadline)) return status_;
   if (origin_->runner->forked()) return Runner::dead_after_fork();
   return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
+}
+
+// The board alone, for a while. Whoever is in a callback drives nobody, so does not count as waiting.
+bool Ticket::attend(TimePoint deadline) {
+  if (origin_->runner->forked()) return false;
+  BoardLine::Callbacks callbacks;
+  do {
+    for (auto& callback : callbacks) callback();
+    callbacks.clear();
+    const Runner::Waiter counted = origin_->runner->count_waiter();
+    origin_->line->attend(*this, deadline, callbacks);
+  } while (!callbacks.empty());
+  return over();
 }
 
 void Ticket::abort() {

@@ -38,6 +38,8 @@ class Ticket final : public Work {
   std::vector<std::function<void()>> finish(Status status, int source = -1, std::size_t bytes = 0);
 
  private:
+  bool attend(TimePoint deadline);
+
   const std::shared_ptr<const TicketOrigin> origin_;
   Status status_;                          // these three: constant once over_
   int source_ = -1;

@@ -58,8 +58,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
   check_same_dtype(output, input, submission.title());
   const auto sent = parts_of(input, input_splits, size_, submission.title());
   const auto received = parts_of(output, output_splits, size_, submission.title());
-  const bool equal = input_splits.empty() && output_splits.empty();
-  if (equal)
+  if (input_splits.empty() && output_splits.empty())
     TORCH_CHECK(output.numel() == input.numel(), submission.title(), ": the output has ", output.numel(),
                 " elements, the input ", input.numel());
   check_own_part(sent, received, rank_, submission.title());
@@ -67,16 +66,10 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
   void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
-  const collectives::DataType type = moved(input).type;
-  if (equal) {
-    submission.call([=, count = sent.front()](Group& group, const Hints& hints) {
-      return group.all_to_all(from, to, count, type, hints);
-    });
-  } else {
-    submission.call([=](Group& group, const Hints& hints) {
-      return group.all_to_all_v(from, to, sent, received, type, hints);
-    });
-  }
+  // The others may have given splits where we did not: only those of a pair must fit.
+  submission.call([=, type = moved(input).type](Group& group, const Hints& hints) {
+    return group.all_to_all_v(from, to, sent, received, type, hints);
+  });
   return submit(std::move(submission), options.timeout);
 }
 

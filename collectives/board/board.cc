@@ -4,6 +4,11 @@
 #include <cstring>
 
 namespace railweave::collectives {
+namespace {
+
+constexpr std::uint64_t kBytesMask = 0xffff'ffff, kHashMask = 0x7fff'ffff;
+
+}  // namespace
 
 Board::Board(BoardMemory memory, int rank, int ranks) : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {
   // The pages of slots' beginnings are mapped now, not in the first operations.
@@ -36,7 +41,8 @@ void Board::post(std::uint64_t number, const Posting& posting) {
   const std::size_t bytes = posting.data.size();
   ours.number.store(0, std::memory_order_relaxed);
   ours.fingerprint.store(posting.fingerprint, std::memory_order_release);  // whoever sees it does not see the old number
-  ours.bytes = bytes;
+  ours.bytes = std::uint32_t(bytes);
+  ours.counts_hash = posting.counts_hash;
   if (bytes > 0) std::memcpy(bytes <= BoardSlot::kInLine ? ours.in_line : ours.beyond, posting.data.data(), bytes);
   ours.number.store(number + 1, std::memory_order_release);
 }
@@ -48,7 +54,9 @@ bool Board::is_there(int rank, std::uint64_t number) const {
 Board::Posting Board::posted(int rank, std::uint64_t number) const {
   const BoardSlot& theirs = slot(rank, number);
   const std::size_t bytes = std::min<std::size_t>(theirs.bytes, BoardSlot::kBytesMax);
-  return {theirs.fingerprint.load(std::memory_order_relaxed), {bytes <= BoardSlot::kInLine ? theirs.in_line : theirs.beyond, bytes}};
+  return {theirs.fingerprint.load(std::memory_order_relaxed),
+          {bytes <= BoardSlot::kInLine ? theirs.in_line : theirs.beyond, bytes},
+          theirs.counts_hash};
 }
 
 Fingerprint Board::header(int rank, std::uint64_t number) const {
@@ -60,16 +68,20 @@ Fingerprint Board::header(int rank, std::uint64_t number) const {
 
 void Board::done_with(std::uint64_t number) { column(rank_).read.store(number + 1, std::memory_order_release); }
 
-void Board::tell_issued(std::uint64_t number, Fingerprint fingerprint, std::uint64_t bytes) {
-  BoardColumn::Issued& place = column(rank_).issued[number % BoardColumn::kIssued];
-  place.bytes.store(bytes, std::memory_order_relaxed);
-  place.fingerprint.store(fingerprint, std::memory_order_release);
+void Board::tell_issued(const Issued& call) {
+  BoardColumn::Issued& place = issued_place(rank_, call.fingerprint);
+  const std::uint64_t what = std::min(call.bytes, kBytesMask) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_board) << 63;
+  place.fingerprint.store(0, std::memory_order_relaxed);
+  place.what.store(what, std::memory_order_release);  // whoever sees it does not see the old fingerprint
+  place.fingerprint.store(call.fingerprint, std::memory_order_release);
 }
 
-Board::Issued Board::issued(int rank, std::uint64_t number) const {
-  const BoardColumn::Issued& place = column(rank).issued[number % BoardColumn::kIssued];
-  const Fingerprint fingerprint = place.fingerprint.load(std::memory_order_acquire);
-  return {fingerprint, place.bytes.load(std::memory_order_relaxed)};
+Board::Issued Board::issued(int rank, Fingerprint number) const {
+  const BoardColumn::Issued& place = issued_place(rank, number);
+  const Fingerprint found = place.fingerprint.load(std::memory_order_acquire);
+  const std::uint64_t what = place.what.load(std::memory_order_acquire);
+  if (place.fingerprint.load(std::memory_order_relaxed) != found || number_of(found) != number_of(number)) return {};
+  return {found, what & kBytesMask, std::uint32_t(what >> 32 & kHashMask), what >> 63 != 0};
 }
 
 }  // namespace railweave::collectives

@@ -1,7 +1,7 @@
 // What the ranks of a group on one host show each other: slots and counters in memory that all map (docs/board.md).
 // Operations are numbered from 0, the same on every rank.
 //
-// Threads: one at a time. Life: the memory lasts as long as this does, whatever the others do.
+// Threads: one at a time; is_there() any. Life: the memory lasts as long as this does, whatever the others do.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,7 @@ class Board {
   struct Posting {
     Fingerprint fingerprint = 0;
     std::span<const std::byte> data;
+    std::uint32_t counts_hash = 0;         // 31 bits
   };
 
   static std::size_t memory_bytes(int ranks) { return std::size_t(ranks) * sizeof(BoardColumn); }
@@ -45,18 +46,23 @@ class Board {
   // The ranks that may still need what our slot of `number` holds.
   std::vector<int> readers_of_slot(std::uint64_t number) const;
 
-  // Tells that our call `number` of the group (over streams or not) is this one, of so many bytes.
-  void tell_issued(std::uint64_t number, Fingerprint fingerprint, std::uint64_t bytes);
   struct Issued {
-    Fingerprint fingerprint = 0;           // with its number in it; 0: none yet
-    std::uint64_t bytes = 0;
+    Fingerprint fingerprint = 0;           // with the call's number in it; 0: not known
+    std::uint64_t bytes = 0;               // 2^32-1: or more
+    std::uint32_t counts_hash = 0;
+    bool on_board = false;                 // else over streams
   };
-  // What `rank` told last at that place: of call `number`, or of one that many places before or behind.
-  Issued issued(int rank, std::uint64_t number) const;
+  // Tells what our call of the number in its fingerprint is.
+  void tell_issued(const Issued& call);
+  // What `rank` told of its call of that fingerprint's number; unknown, too, where it is too long ago or still to come.
+  Issued issued(int rank, Fingerprint number) const;
 
  private:
   BoardColumn& column(int rank) const;
   BoardSlot& slot(int rank, std::uint64_t number) const { return column(rank).slots[number % BoardColumn::kSlots]; }
+  BoardColumn::Issued& issued_place(int rank, Fingerprint number) const {
+    return column(rank).issued[number_of(number) % BoardColumn::kIssued];
+  }
 
   BoardMemory memory_;
   const int rank_, ranks_;

@@ -1,14 +1,17 @@
-// What lies in a board's memory (docs/board.md). Each column has one writer, its rank.
+// What lies in a board's memory (docs/board.md): a column for each rank, which is its only writer. All zero is an empty one.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/cache_line.h"
 #include "railweave/units.h"
 
 namespace railweave::collectives {
+
+inline constexpr int kBoardRanksMax = 64;  // half a MiB each, of which what is written is there
 
 struct BoardSlot {
   static constexpr std::size_t kInLine = 40;
@@ -16,7 +19,7 @@ struct BoardSlot {
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> number;  // 1 + the operation's; 0 while the rest is being written
   std::atomic<std::uint64_t> fingerprint;
-  std::uint64_t bytes;
+  std::uint32_t bytes, counts_hash;
   std::byte in_line[kInLine];              // data, where it fits
   std::byte beyond[kBytesMax];             // all of it, where it does not
 };
@@ -26,7 +29,8 @@ struct BoardColumn {
   static constexpr std::size_t kSlots = 8;
   static constexpr std::size_t kIssued = 64;
   struct Issued {
-    std::atomic<std::uint64_t> fingerprint, bytes;
+    std::atomic<std::uint64_t> fingerprint;  // 0 while `what` is being written
+    std::atomic<std::uint64_t> what;         // bytes (32 bits, at most) | counts_hash (31) | on the board (1)
   };
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> read;
@@ -34,7 +38,7 @@ struct BoardColumn {
   BoardSlot slots[kSlots];
 };
 
-// Between processes only what needs no lock works.
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+// Between processes only what needs no lock works, and nobody constructs it.
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::is_trivially_destructible_v<BoardColumn>);
 
 }  // namespace railweave::collectives

@@ -11,7 +11,7 @@
 namespace railweave::collectives {
 
 // Every rank calls it, between the same two operations of the group, whose ranks all share a host. `shares_memory`: this rank
-// may. `named`: see BoardLine. Null: some rank may not, or could not. Errors: of the group or the store.
+// may. `named`: see BoardLine. Null: some rank may not, or could not (told at level INFO). Errors: of the group.
 Result<std::unique_ptr<BoardLine>> share_board(Group& group, MeetingPlace& place, bool shares_memory, Nanos timeout,
                                                const std::string& named);
 

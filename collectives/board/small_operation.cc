@@ -57,13 +57,19 @@ bool needs(const Problem& p, int from) {
 bool fits_board(const Call& call) {
   const Problem& p = call.problem;
   if (p.operation == Operation::all_to_all && !p.uniform) return false;
-  std::size_t longest = 0, all = 0;
-  for (int r = 0; r < p.ranks; ++r) {
-    const std::size_t bytes = due_bytes(p, r);
-    longest = std::max(longest, bytes);
-    all += bytes;
+  if (p.operation != Operation::all_gather && p.operation != Operation::gather) {  // all post alike, or only the root
+    const std::size_t posters = p.operation == Operation::broadcast || p.operation == Operation::scatter ? 1 : std::size_t(p.ranks);
+    return due_bytes(p, p.root) <= std::min(kPostedMax, kPostedByAllMax / posters);
   }
-  return longest <= kPostedMax && all <= kPostedByAllMax;
+  const std::size_t longest = p.counts.empty() ? 0 : *std::ranges::max_element(p.counts);
+  return longest * p.element_bytes <= kPostedMax && sum_of(p.counts) * p.element_bytes <= kPostedByAllMax;
+}
+
+std::uint32_t counts_hash(const Problem& p) {
+  if (p.operation != Operation::all_gather && p.operation != Operation::reduce_scatter) return 0;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a count at a time
+  for (const std::size_t count : p.counts) hash = (hash ^ count) * 0x100000001b3;
+  return std::uint32_t((hash ^ hash >> 32) & 0x7fffffff);
 }
 
 std::span<const std::byte> to_post(const Call& call) {

@@ -19,6 +19,8 @@ enum class Operation : std::uint8_t {
   barrier,         // nothing
 };
 
+inline constexpr int kOperations = 9;
+
 constexpr bool reduces(Operation o) {
   return o == Operation::reduce_scatter || o == Operation::all_reduce || o == Operation::reduce;
 }

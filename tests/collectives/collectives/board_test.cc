@@ -3,7 +3,10 @@
 #include <stdlib.h>
 
 #include <chrono>
+#include <functional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/sealed_memory.h"
@@ -138,6 +141,64 @@ TEST(BoardLine, a_rank_whose_operation_is_larger__is_told_so) {
   });
   EXPECT_NE(said[0].find("rank 1 does not do the same operation: one of 4000000 bytes where 40 were due"), std::string::npos) << said[0];
   EXPECT_NE(said[1].find("does not do the same operation"), std::string::npos) << said[1];
+}
+
+// Who is done once it has posted does not wait: the one whose operation is larger has to find out.
+TEST(BoardLine, who_waits_over_streams_for_a_posting__is_told_so) {
+  const auto broadcast = [](Group& group, float* data, std::size_t count) { return group.broadcast(data, data, count, DataType::float32, 0); };
+  const auto reduce = [](Group& group, float* data, std::size_t count) {
+    return group.reduce(data, data + count, count, DataType::float32, Reduction::sum, 0);
+  };
+  using Call = std::function<WorkPtr(Group&, float*, std::size_t)>;
+  for (const auto& [call, small] : {std::pair<Call, int>{broadcast, 0}, {reduce, 1}}) {
+    Ranks ranks(2, "streams", true);
+    std::string said[2];
+    ranks.run([&, &call = call, small = small](int rank, Group& group) {
+      std::vector<float> data(2'000'000);
+      said[rank] = outcome(call(group, data.data(), rank == small ? 10 : 1'000'000), 20s);
+    });
+    EXPECT_NE(said[1 - small].find("does not do the same operation: there it is small, a posting of "), std::string::npos) << said[1 - small];
+  }
+}
+
+TEST(BoardLine, equal_bytes_of_other_counts__are_told_so) {
+  Ranks ranks(2, "counts", true);
+  std::string said[2];
+  ranks.run([&](int rank, Group& group) {
+    const std::size_t counts[2][2] = {{1, 3}, {3, 1}};
+    float data[4] = {}, out[4] = {};
+    said[rank] = outcome(group.reduce_scatter_v(data, out, counts[rank], DataType::float32, Reduction::sum), 20s);
+  });
+  for (const std::string& one : said) EXPECT_NE(one.find("its counts are others than ours"), std::string::npos) << one;
+}
+
+TEST(BoardOffer, give__does_not_wait_for_ever_for_who_does_not_come) {
+  auto offer = BoardOffer::make(4096);
+  ASSERT_TRUE(offer.ok());
+  EXPECT_EQ(offer->give(1, 50ms).code(), Code::timed_out);
+}
+
+TEST(BoardOffer, take__of_what_is_not_offered_or_not_so_large) {
+  EXPECT_FALSE(take_board_memory("", 4096, 1s).ok());
+  EXPECT_FALSE(take_board_memory("railweave-board-of-nobody", 4096, 1s).ok());
+  auto offer = BoardOffer::make(4096);
+  ASSERT_TRUE(offer.ok());
+  std::thread gives([&] { EXPECT_TRUE(offer->give(1, 5s).ok()); });
+  const auto taken = take_board_memory(offer->name(), 8192, 5s);
+  gives.join();
+  EXPECT_EQ(taken.status().code(), Code::remote) << taken.status().message();
+}
+
+TEST(BoardLine, a_short_wait__is_short) {
+  Ranks ranks(2, "short", true);
+  int one = 1, sum = 0;
+  const WorkPtr work = ranks.group(0).all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum);
+  EXPECT_EQ(work->wait(0s).code(), Code::timed_out);
+  EXPECT_EQ(work->wait(2ms).code(), Code::timed_out);
+  EXPECT_FALSE(work->test());
+  int other = 0;
+  EXPECT_EQ(outcome(ranks.group(1).all_reduce(&one, &other, 1, DataType::int32, Reduction::sum)), "ok");
+  EXPECT_EQ(outcome(work), "ok");
 }
 
 TEST(BoardLine, a_rank_that_leaves__is_named_to_who_waits_for_it) {

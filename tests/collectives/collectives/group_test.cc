@@ -246,6 +246,8 @@ TEST_P(GroupOver, arguments__refused_alone) {
     EXPECT_NE(outcome(group.all_reduce(data.data(), data.data(), 5, DataType::float32, Reduction::band)).find("no band of float32"), std::string::npos);
     EXPECT_NE(outcome(group.broadcast(data.data(), data.data(), 5, DataType::float32, 2)).find("root 2, expected 0 to 1"), std::string::npos);
     EXPECT_NE(outcome(group.all_gather(data.data(), nullptr, 5, DataType::float32)).find("no output"), std::string::npos);
+    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data(), std::size_t(1) << 62, DataType::float32, Reduction::sum)).find("more than memory"),
+              std::string::npos);
     const std::size_t sends[] = {3, 3}, receives[] = {2, 2};
     EXPECT_NE(outcome(group.all_to_all_v(data.data(), data.data() + 6, sends, receives, DataType::float32)).find("3 elements to itself and receives 2"),
               std::string::npos);

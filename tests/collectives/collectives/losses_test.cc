@@ -116,6 +116,22 @@ TEST(Losses, a_store_that_hangs_while_a_group_fails__holds_up_neither_it_nor_ano
   store->let_go();
 }
 
+TEST(Losses, a_store_that_hangs__hides_no_rank_that_left_the_board) {
+  Ranks ranks(2, "test", true);
+  const auto store = std::make_shared<HangingStore>(ranks.store_folder());
+  auto groups = ranks.another("other", store);
+  ASSERT_TRUE(groups[0] && groups[1]);
+  int value = 1, out = 0;
+  const auto waits = groups[0]->all_reduce(&value, &out, 1, DataType::int32, Reduction::sum);
+  EXPECT_EQ(waits->wait(100ms).code(), Code::timed_out);
+  store->hang();
+  groups[1].reset();
+  ranks.leave(1);
+  const std::string said = outcome(waits, 10s);
+  store->let_go();
+  EXPECT_NE(said.find("rank 1 is lost"), std::string::npos) << said;
+}
+
 TEST(Losses, a_rank_that_aborts_while_nothing_is_under_way__tells_the_others) {
   Ranks ranks(2);
   ranks.group(0).abort("enough of this");
