@@ -14,7 +14,7 @@ namespace railweave::collectives {
 namespace {
 
 constexpr int kLooks = 400;               // of attend(): tens of microseconds where nobody else wants the core
-constexpr int kLooksAtOnce = 100;         // of these, without giving the core away
+constexpr int kLooksAtOnce = 25;          // of these, without giving the core away
 constexpr int kLooksBetweenClocks = 16;
 
 // BoardLine::missing_: rank + 1 in the lowest byte, the operation above.
