@@ -1,4 +1,5 @@
 // Writing log lines: RW_WARN(net, "rail {} lost: {}", name, why). The first argument is a LogTopic, the rest fmt's.
+// Names and reasons come from the network as they are: control bytes become '?' here, once for all of them.
 // Without a sink a line costs one atomic load and its arguments are not evaluated. Any thread; never on the data path.
 #pragma once
 

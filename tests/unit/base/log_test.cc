@@ -64,6 +64,12 @@ TEST_F(LogTest, NoLineEndsInANewline) {
   EXPECT_EQ(lines[1].text, "b");
 }
 
+// Names and reasons come from the network: they must not look like other lines, nor speak to a terminal.
+TEST_F(LogTest, ControlBytesBecomeQuestionMarks) {
+  RW_WARN(net, "peer {} €", std::string("evil\nNCCL WARN all is lost\r\x1b[31m\t\x7f\0.", 36));
+  EXPECT_EQ(lines[0].text, "peer evil?NCCL WARN all is lost??[31m???. €");
+}
+
 TEST_F(LogTest, SilentWithoutASinkAndThenEvaluatesNothing) {
   int evaluated = 0;
   EXPECT_EQ(set_log_sink(nullptr), keep_line);
