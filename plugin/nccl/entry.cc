@@ -13,7 +13,9 @@ namespace railweave::nccl::entry {
 namespace {
 
 // A stream's error comes back from every call on it: told once. That of a session the engine told, for all its streams.
+// A request that was wrong by itself is told each time, and leaves the stream its one telling.
 ReturnCode report_for(Comm& comm, const Status& status) {
+  if (status.scope() == Scope::request) return report(status);
   return comm.first_error() && status.scope() != Scope::session ? report(status) : return_code(status.code());
 }
 

@@ -56,6 +56,21 @@ TEST_P(Errors, AStreamsErrorIsToldOnce) {
   EXPECT_EQ(only_warning(), "NET/Railweave : the peer left");
 }
 
+// A call that was wrong by itself does not use up the warning for the stream's own end.
+TEST_P(Errors, MisuseDoesNotSilenceAStreamsError) {
+  make_pair();
+  char byte = 0;
+  void* request = nullptr;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(net->isend(recv_comm, &byte, 1, nullptr, &request), abi::kInternalError);
+  EXPECT_EQ(captured_warnings().size(), 2u) << warnings_text();
+  clear_captured_log();
+  fake::fail_next(Call::test, Status(Code::truncated, Scope::stream, "the message is too long"));
+  ASSERT_EQ(net->irecv(recv_comm, 1, &byte, 1, nullptr, &request), abi::kSuccess);
+  int done = 0;
+  EXPECT_EQ(net->test(request, &done, nullptr), abi::kInvalidUsage);
+  EXPECT_EQ(only_warning(), "NET/Railweave : the message is too long");
+}
+
 TEST_P(Errors, ASessionsErrorWasToldByTheEngine) {
   make_pair();
   char byte = 0;
