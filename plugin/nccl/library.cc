@@ -1,7 +1,5 @@
 #include "nccl/library.h"
 
-#include <unistd.h>
-
 #include "base/log.h"
 #include "nccl/abi.h"
 
@@ -20,8 +18,13 @@ void announce(const Config& config, const Engine& engine) {
 }  // namespace
 
 Library& Library::get() {
-  static Library& library = *new Library;
-  return library;
+  static constinit std::atomic<Library*> current{nullptr};
+  Library* library = current.load(std::memory_order_acquire);
+  if (library && !library->birthplace_.left()) return *library;
+  auto* const fresh = new Library;
+  if (current.compare_exchange_strong(library, fresh, std::memory_order_acq_rel)) return *fresh;
+  delete fresh;  // another thread was first
+  return *library;
 }
 
 Result<std::shared_ptr<Engine>> Library::running_engine() {
@@ -34,16 +37,7 @@ Result<std::shared_ptr<Engine>> Library::running_engine() {
   hints_ = config->optional_completion;
   const std::lock_guard lock(mutex_);
   engine_ = started.value();
-  engine_pid_ = getpid();
   return started;
-}
-
-// After a fork the parent's engine has no threads here: what hangs on it is left alone for good.
-void Library::forget_parent() {
-  const std::lock_guard lock(mutex_);
-  if (engine_pid_ == 0 || engine_pid_ == getpid()) return;
-  engine_.reset();
-  life_context_ = nullptr;
 }
 
 Result<Context*> Library::open(int traffic_class) {
@@ -52,7 +46,6 @@ Result<Context*> Library::open(int traffic_class) {
 }
 
 Result<Context*> Library::open_locked(int traffic_class) {
-  forget_parent();
   auto engine = running_engine();
   if (!engine.ok()) return engine.status();
   auto context = std::make_unique<Context>(std::move(engine.value()), traffic_class);
@@ -64,7 +57,6 @@ Result<Context*> Library::open_locked(int traffic_class) {
 
 Result<Context*> Library::open_for_life() {
   const std::lock_guard starting(init_mutex_);
-  forget_parent();
   if (Context* context = life_context()) return context;
   auto context = open_locked(abi::kTrafficClassUndefined);
   if (!context.ok()) return context;

@@ -2,10 +2,10 @@
 //
 // From v11 on every init makes a Context and every finalize ends one; with the last the engine stops. Up to v10 nobody
 // tells us to stop: the first init makes a Context for life. The Library itself is never destroyed, so exit handlers
-// and the reactor cannot find it half gone. Threads: any.
+// and the reactor cannot find it half gone. What a parent had open is dead in its forked child, and unknown to this.
+// Threads: any.
 #pragma once
 
-#include <sys/types.h>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "base/birthplace.h"
 #include "nccl/comm.h"
 
 namespace railweave::nccl {
@@ -33,6 +34,7 @@ class Context {
 
 class Library {
  public:
+  // Of this process: a forked child has one of its own, and the parent's is left as the fork caught it, locked perhaps.
   static Library& get();
 
   // Starts the engine if there is none. Errors: the engine's.
@@ -84,13 +86,12 @@ class Library {
   Library() = default;
   Result<Context*> open_locked(int traffic_class);
   Result<std::shared_ptr<Engine>> running_engine();
-  void forget_parent();
   std::vector<std::unique_ptr<Owned>> take_all_of(const Context* context);
 
+  const Birthplace birthplace_;
   std::mutex init_mutex_;  // held while an engine starts or stops; before mutex_
   std::mutex mutex_;       // maps and pointers
   std::weak_ptr<Engine> engine_;
-  pid_t engine_pid_ = 0;
   std::atomic<bool> hints_{true};
   std::unordered_map<const void*, std::unique_ptr<Context>> contexts_;
   Context* life_context_ = nullptr;

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 namespace railweave {
 
@@ -21,8 +22,15 @@ namespace {
 std::mutex mutex;  // all of the fake's state
 std::map<Call, Status> planned_failures;
 std::map<Call, bool> planned_throws;
+std::map<Call, std::function<void()>> planned_runs;
 
 Status planned(Call call) {
+  std::function<void()> first;
+  {
+    const std::lock_guard lock(mutex);
+    first = std::exchange(planned_runs[call], nullptr);
+  }
+  if (first) first();
   const std::lock_guard lock(mutex);
   if (planned_throws[call]) {
     planned_throws[call] = false;
@@ -238,6 +246,11 @@ void fail_next(Call call, Status status) {
 void throw_next(Call call) {
   const std::lock_guard lock(mutex);
   planned_throws[call] = true;
+}
+
+void run_at_next(Call call, std::function<void()> first) {
+  const std::lock_guard lock(mutex);
+  planned_runs[call] = std::move(first);
 }
 
 }  // namespace fake

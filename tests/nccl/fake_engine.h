@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 
 #include "railweave/endpoint.h"
@@ -23,5 +24,8 @@ void fail_next(Call call, Status status);
 
 // The next call of this kind throws.
 void throw_next(Call call);
+
+// The next call of this kind runs `first` before anything else, on its caller's thread.
+void run_at_next(Call call, std::function<void()> first);
 
 }  // namespace railweave::fake

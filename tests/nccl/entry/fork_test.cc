@@ -1,0 +1,40 @@
+// What a fork may have caught in the middle of is the parent's: the child begins afresh.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <future>
+#include <thread>
+
+#include "tests/nccl/entry/fixture.h"
+
+namespace railweave::nccl_test {
+namespace {
+
+TEST(Fork, AChildOfAnInitUnderWayMayInitItself) {
+  const std::unique_ptr<Net> net = linked_net(11);
+  std::promise<void> begun, forked;
+  fake::run_at_next(fake::Call::start, [&] {
+    begun.set_value();
+    forked.get_future().wait();
+  });
+  void* context = nullptr;
+  std::thread other([&] { EXPECT_EQ(net->init(&context, -1, capture_log), abi::kSuccess); });
+  begun.get_future().wait();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(5);
+    void* own = nullptr;
+    const bool ok = net->init(&own, -1, nullptr) == abi::kSuccess && own && net->finalize(own) == abi::kSuccess;
+    _exit(ok ? 0 : 1);
+  }
+  forked.set_value();
+  other.join();
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status) << ": the child hung";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(net->finalize(context), abi::kSuccess);
+}
+
+}  // namespace
+}  // namespace railweave::nccl_test
