@@ -1,6 +1,7 @@
 #include "engine/stream_end.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -22,6 +23,10 @@ void StreamEnd<F, P, B>::leave_session() {
 template <class F, class P, class B>
 Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, std::uint64_t tag, Reading reading) {
   if (session_->forked()) return dead_after_fork();
+  if (size > protocol::kMessageBytesMax)
+    return Status(Code::invalid_argument, Scope::request,
+                  "a message of " + std::to_string(size) + " bytes, expected at most " +
+                      std::to_string(protocol::kMessageBytesMax));
   Request* request = requests_.take();
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
