@@ -13,6 +13,18 @@
 #include "wire/tcp/address.h"
 
 namespace railweave::engine {
+namespace {
+
+// Where the connection is what failed, the peer or its way to us did.
+Status broken(std::string call) {
+  const int err = errno;
+  const Status status = system_error(Scope::lane, std::move(call), err);
+  const bool theirs = err == ECONNRESET || err == EPIPE || err == ETIMEDOUT || err == ECONNABORTED || err == EHOSTUNREACH ||
+                      err == ENETUNREACH;
+  return theirs ? Status(Code::remote, Scope::lane, status.message(), err) : status;
+}
+
+}  // namespace
 
 Handshake::Handshake(Reactor& reactor, std::string what, Done done)
     : reactor_(reactor), what_(std::move(what)), done_(std::move(done)) {}
@@ -115,7 +127,7 @@ Status Handshake::write_some(bool& all) {
                                 : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
-    if (n < 0) return system_error(Scope::lane, what_ + ": send");
+    if (n < 0) return broken(what_ + ": send");
     out_.erase(out_.begin(), out_.begin() + n);
     attached_.reset();
   }
@@ -140,7 +152,7 @@ Status Handshake::read_some(bool& all) {
     in_.resize(have + std::size_t(n > 0 ? n : 0));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
-    if (n < 0) return system_error(Scope::lane, what_ + ": recv");
+    if (n < 0) return broken(what_ + ": recv");
     if (n == 0) return Status(Code::remote, Scope::lane, what_ + ": closed by the peer after " + std::to_string(have) + " bytes of its handshake");
   }
   RW_ASSIGN_OR_RETURN(hello_, decode_hello(in_));
