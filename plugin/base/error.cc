@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 #include <cstring>
 
+#include "base/without_memory.h"
+
 namespace railweave {
 
 Status system_error(Scope scope, std::string what, int err) {
   const char* name = ::strerrordesc_np(err);
   return Status(Code::system, scope, fmt::format("{}: {} (errno {})", what, name ? name : "unknown error", err), err);
+}
+
+const Status& out_of_memory() {
+  static const Status& status = *new Status(Code::exhausted, Scope::session, "out of memory");
+  return status;
 }
 
 }  // namespace railweave

@@ -12,6 +12,7 @@
 #include "base/local_socket.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/without_memory.h"
 #include "engine/local_door.h"
 #include "wire/tcp/socket.h"
 
@@ -75,6 +76,16 @@ std::vector<std::shared_ptr<PendingStream>> Dial::take_waiters() {
   return std::exchange(waiters_, {});
 }
 
+template <class Act>
+void Dial::guarded(const Act& act) {
+  try {
+    act();
+  } catch (const std::bad_alloc&) {
+    attempts_.clear();
+    finish(out_of_memory());
+  }
+}
+
 Hello Dial::hello(Hello::Kind kind, const Attempt& attempt) const {
   Hello h;
   h.kind = kind;
@@ -98,13 +109,18 @@ void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
   const TimePoint deadline = std::min(deadline_.load(), now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(kind, *raw), deadline,
                                    [this, raw, kind](Handshake::Outcome outcome) {
-                                     kind == Hello::Kind::first ? on_first(*raw, std::move(outcome)) : on_join(*raw, std::move(outcome));
+                                     guarded([&] {
+                                       kind == Hello::Kind::first ? on_first(*raw, std::move(outcome))
+                                                                  : on_join(*raw, std::move(outcome));
+                                     });
                                    });
 }
 
 // -------------------------------------------------------------------------------------------------------- first lane
 
-void Dial::start() { next_round(); }
+void Dial::start() {
+  guarded([this] { next_round(); });
+}
 
 bool Dial::dial_local() {
   if (!local_) return false;
@@ -127,7 +143,9 @@ bool Dial::dial_local() {
   raw->object = std::move(*object);
   raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(Hello::Kind::first, *raw),
                                          std::min(deadline_.load(), now() + kHandshakeTime),
-                                         [this, raw](Handshake::Outcome outcome) { on_first(*raw, std::move(outcome)); });
+                                         [this, raw](Handshake::Outcome outcome) {
+                                           guarded([&] { on_first(*raw, std::move(outcome)); });
+                                         });
   return true;
 }
 
@@ -192,7 +210,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   if ((rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load()) return finish(last_failure_);
   timer_ = reactor_.at(now() + kRoundPause, [this] {
     timer_ = 0;
-    next_round();
+    guarded([this] { next_round(); });
   });
 }
 

@@ -101,6 +101,9 @@ class Dial {
   void begin_joins();
   void join_pair(const RailPair& pair);
   void finish(Status status);
+  // Every way in from the reactor: without memory the dial is over, or its waiters would never hear.
+  template <class Act>
+  void guarded(const Act& act);
 
   Reactor& reactor_;
   const Identity& self_;

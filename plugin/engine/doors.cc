@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "engine/fork_guard.h"
 #include "wire/tcp/socket.h"
 
@@ -58,6 +59,7 @@ void Doors::close() {
 }
 
 void Doors::accept_all(Door& door) {
+  ScopeExit rearm([&] { reactor_.arm(door.fd.get(), door, EPOLLIN); });  // also when a connection finds no memory
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Result<wire::Accepted> accepted = wire::accept_from(door.fd.get());
     if (!accepted.ok()) {
@@ -67,7 +69,7 @@ void Doors::accept_all(Door& door) {
         door.timer = 0;
         reactor_.arm(door.fd.get(), door, EPOLLIN);
       });
-      return;
+      return rearm.dismiss();
     }
     if (!accepted->fd) break;
     warned_exhausted_ = false;
@@ -75,7 +77,6 @@ void Doors::accept_all(Door& door) {
     wire::bind_to_interface(accepted->fd.get(), rails_[door.rail].name, accepted->remote);
     on_connection_(std::move(accepted->fd), door.rail);
   }
-  reactor_.arm(door.fd.get(), door, EPOLLIN);
 }
 
 }  // namespace railweave::engine

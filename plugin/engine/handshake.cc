@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/local_socket.h"
+#include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "wire/tcp/address.h"
 
@@ -101,7 +102,12 @@ Handshake::~Handshake() {
 void Handshake::on_ready(std::uint32_t) {
   std::uint32_t wanted = 0;
   bool complete = false;
-  const Status status = advance(wanted, complete);
+  Status status;
+  try {
+    status = advance(wanted, complete);
+  } catch (const std::bad_alloc&) {  // over at once: nobody would look again before the deadline
+    status = out_of_memory();
+  }
   if (!status.ok() || complete) return finish(status);
   reactor_.arm(fd_.get(), *this, wanted);
 }

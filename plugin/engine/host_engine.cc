@@ -8,6 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/scope_exit.h"
+#include "base/without_memory.h"
 #include "discovery/devices.h"
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
@@ -34,6 +36,8 @@ Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
 namespace railweave::engine {
 namespace {
 
+constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;  // slots of streams that nobody accepted yet
+
 std::string own_name() {
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
@@ -43,7 +47,10 @@ std::string own_name() {
 }  // namespace
 
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
-    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)), doors_(reactor_), local_door_(reactor_), stats_door_(reactor_) {
+    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
+      slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
+      doors_(reactor_), local_door_(reactor_), stats_door_(reactor_) {
+  (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
   self_.name = own_name();
   self_.rails = &rails_;
@@ -61,14 +68,21 @@ Status HostEngine::start() {
 }
 
 void HostEngine::serve() {
-  doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
-  local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
+  until_memory([this] {  // or nobody would ever be let in
+    doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
+    local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
+  });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
 HostEngine::~HostEngine() {
-  if (reactor_.running()) say_farewell();
+  try {
+    if (reactor_.running()) say_farewell();
+  } catch (const std::bad_alloc&) {
+    RW_WARN(net, "no memory to say goodbye with");
+  }
   reactor_.stop();
+  close_all_lanes();
   std::map<PeerKey, std::shared_ptr<LiveSession>> sessions;
   std::map<std::uint32_t, std::shared_ptr<ListenQueue>> listeners;
   {
@@ -77,7 +91,7 @@ HostEngine::~HostEngine() {
     listeners.swap(listeners_);
   }
   for (auto& [id, queue] : listeners) queue->close();
-  for (auto& [key, session] : sessions) session->fail(Status(Code::cancelled, Scope::engine, "the engine ended"));
+  for (auto& [key, session] : sessions) session->fail(ended_);
 }
 
 std::uint64_t HostEngine::rail_mask(int device) const {
@@ -96,7 +110,7 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
   std::shared_ptr<ListenQueue> queue;
   {
     const std::lock_guard lock(table_mutex_);
-    queue = std::make_shared<ListenQueue>(next_listener_++, rail_mask(device));
+    queue = std::make_shared<ListenQueue>(next_listener_++, rail_mask(device), slot_budget_);
     listeners_.emplace(queue->id(), queue);
   }
   HandleContent content{self_.instance, queue->id(), {}};
@@ -154,13 +168,10 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
   {
     const std::lock_guard lock(table_mutex_);
     if (const auto it = sessions_.find(key); it != sessions_.end() && it->second->serves()) session = it->second;
-    if (!session) {
-      std::unique_ptr<Dial>& dial = dials_[key];
-      if (!dial) {
-        dial = make_dial(key, *peer);
-        reactor_.run_soon([this, key] { start_dial(key); });
-      }
-      dial->add_waiter(pending);
+    if (const auto it = dials_.find(key); !session && it != dials_.end()) {
+      it->second->add_waiter(pending);
+    } else if (!session) {
+      begin_dial(key, *peer, {pending});
     }
   }
   if (session) session->open(pending);
@@ -201,6 +212,15 @@ void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
 
 // --------------------------------------------------------------------------------------------------- reactor's thread
 
+// REQUIRES: table_mutex_; no dial has the key. Whatever finds no memory, no dial stays behind that nobody starts.
+void HostEngine::begin_dial(const PeerKey& key, const HandleContent& peer,
+                            const std::vector<std::shared_ptr<PendingStream>>& waiters) {
+  std::unique_ptr<Dial> dial = make_dial(key, peer);
+  for (const auto& waiter : waiters) dial->add_waiter(waiter);
+  reactor_.run_soon([this, key] { start_dial(key); });
+  dials_.emplace(key, std::move(dial));
+}
+
 void HostEngine::start_dial(const PeerKey& key) {
   Dial* dial = nullptr;
   {
@@ -212,36 +232,37 @@ void HostEngine::start_dial(const PeerKey& key) {
 }
 
 void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
-  std::unique_ptr<Dial> dial;
+  std::shared_ptr<Dial> dial;
+  // The dial is running a callback of its own: it dies when that has returned.
+  ScopeExit later([&] { until_memory([&] { reactor_.run_soon([dial] {}); }); });
   std::vector<std::shared_ptr<PendingStream>> waiters;
   std::shared_ptr<LiveSession> session;
-  bool again = false;
+  Status why = status.ok() ? ended_ : status;
   {
     const std::lock_guard lock(table_mutex_);
     const auto it = dials_.find(key);
-    if (it == dials_.end()) return;
-    dial = std::move(it->second);
+    if (it == dials_.end()) return later.dismiss();
+    until_memory([&] { dial = std::move(it->second); });
     dials_.erase(it);
     waiters = dial->take_waiters();
     if (const auto s = sessions_.find(key); s != sessions_.end() && s->second->serves()) session = s->second;
     // They came while the other lanes of a session were dialled that has failed since: nobody has dialled for them yet.
-    again = status.ok() && !session && !waiters.empty() && !leaving_;
-    if (again) {
-      std::unique_ptr<Dial>& next = dials_[key] = make_dial(key, dial->peer());
-      for (auto& waiter : waiters) next->add_waiter(std::move(waiter));
-      waiters.clear();
+    if (status.ok() && !session && !waiters.empty() && !leaving_) {
+      try {
+        begin_dial(key, dial->peer(), waiters);
+        waiters.clear();
+      } catch (const std::bad_alloc&) {
+        why = out_of_memory();
+      }
     }
   }
-  if (again) reactor_.run_soon([this, key] { start_dial(key); });
   for (auto& waiter : waiters) {
     if (session) {
       session->open(waiter);
     } else {
-      waiter->fail(status.ok() ? Status(Code::cancelled, Scope::engine, "the engine ended") : status);
+      waiter->fail(why);
     }
   }
-  // The dial is running a callback of its own: it dies when that has returned.
-  reactor_.run_soon([dead = std::shared_ptr<Dial>(std::move(dial))] {});
 }
 
 std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
@@ -252,10 +273,15 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
     const std::lock_guard lock(table_mutex_);
     old = std::exchange(sessions_[key], session);
   }
+  ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
+    for (const auto& waiter : waiters) waiter->fail(out_of_memory());
+    session->fail(out_of_memory());
+  });
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
   const std::string rail = lane.object ? "shm" : rails_[std::size_t(lane.local_rail)].name;
   add_lane(*session, std::move(lane));
+  broken.dismiss();
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rail);
   if (SessionWatch* watch = watch_of(*session)) watch->look();
@@ -299,15 +325,35 @@ SessionWatch* HostEngine::watch_of(const LiveSession& session) {
 }
 
 void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
-  session->fail(Status(Code::cancelled, Scope::session, "the session was replaced"));
+  if (!session->over()) session->fail(Status(Code::cancelled, Scope::session, "the session was replaced"));
   session->close_lanes();
   {
     const std::lock_guard lock(table_mutex_);
     std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
   }
   // Its watch may be on the stack below us.
-  if (auto node = watches_.extract(session.get()); !node.empty())
-    reactor_.run_soon([watch = std::shared_ptr<SessionWatch>(std::move(node.mapped()))] {});
+  if (const auto it = watches_.find(session.get()); it != watches_.end()) {
+    std::shared_ptr<SessionWatch> watch;
+    until_memory([&] { watch = std::move(it->second); });
+    watches_.erase(it);
+    until_memory([&] { reactor_.run_soon([watch] {}); });
+  }
+  drop_dead_streams();
+}
+
+// Walks by id: a copy of the table would need memory, and the ends' sessions must not be under its mutex.
+void HostEngine::drop_dead_streams() {
+  for (std::uint32_t id = 0;; ++id) {
+    std::shared_ptr<ListenQueue> queue;
+    {
+      const std::lock_guard lock(table_mutex_);
+      const auto it = listeners_.lower_bound(id);
+      if (it == listeners_.end()) return;
+      id = it->first;
+      queue = it->second;
+    }
+    queue->drop_dead();
+  }
 }
 
 }  // namespace railweave::engine

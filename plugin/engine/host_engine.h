@@ -57,6 +57,8 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   std::uint64_t rail_mask(int device) const;
   std::unique_ptr<Dial> make_dial(const PeerKey& key, const HandleContent& peer);
+  void begin_dial(const PeerKey& key, const HandleContent& peer,
+                  const std::vector<std::shared_ptr<PendingStream>>& waiters);
   PeerKey key_for_dial(const InstanceId& peer, int traffic_class) const;
 
   // host_engine_accept.cc: the acceptor's side of handshakes. Reactor's thread.
@@ -70,6 +72,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void accept_first(OwnedFd fd, const Hello& hello, int rail, wire::shm::SharedObject object = {});
   void accept_join(OwnedFd fd, const Hello& hello, int rail);
   PeerKey key_of_dialler(const Hello& hello) const;
+  void show_out_idle_sessions();
 
   // Reactor's thread.
   void serve();
@@ -82,14 +85,24 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_dial_over(const PeerKey& key, const Status& status);
   SessionWatch* watch_of(const LiveSession& session);
   void bury(const std::shared_ptr<LiveSession>& session);
+  void drop_dead_streams();
 
   // host_engine_farewell.cc
   void say_farewell();
+  void close_all_lanes();
+
+  // A session that a peer began and has opened no stream in.
+  struct Newcomer {
+    std::weak_ptr<LiveSession> session;
+    TimePoint since;
+  };
 
   const Birthplace birthplace_;
   const Config config_;
   const std::vector<Rail> rails_;
   const std::vector<Device> devices_;
+  const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // made while there is memory
+  SlotBudget slot_budget_;
   Identity self_;
   Reactor reactor_;
 
@@ -106,6 +119,9 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival
   std::uint64_t next_incoming_ = 0;
+  std::vector<Newcomer> newcomers_;                                      // likewise
+  Reactor::TimerId idle_timer_ = 0;                                      // of show_out_idle_sessions()
+  bool warned_idle_ = false;
   bool leaving_ = false;
 };
 

@@ -12,6 +12,9 @@ namespace {
 
 constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent stranger is shown out
 constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it the oldest is closed
+constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a stream in its session,
+constexpr std::size_t kIdleMax = 64;                    // when so many have not;
+constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
 
 }  // namespace
 
@@ -81,6 +84,7 @@ Hello HostEngine::answer(const Hello& hello, Hello::Kind kind, int rail) const {
 void HostEngine::refuse(OwnedFd fd, const Hello& hello, Hello::Refusal refusal, std::string reason) {
   Hello a = answer(hello, Hello::Kind::refused, 0);
   a.refusal = refusal;
+  if (refusal == Hello::Refusal::stranger) a.from = {};  // whoever it is need not learn whom he found
   a.reason = std::move(reason);
   (void)send_hello(fd.get(), a);
 }
@@ -108,7 +112,35 @@ void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail, wire::sh
     return;
   }
   const int dialler_rail = std::min<int>(hello.local_rail, 63);
-  add_session(key, hello, hello.session, {std::move(fd), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker}, {});
+  NewLane lane{std::move(fd), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker};
+  const auto session = add_session(key, hello, hello.session, std::move(lane), {});
+  newcomers_.push_back({session, now()});
+  show_out_idle_sessions();
+}
+
+// A peer dials because it wants a stream. Many that want none only hold our descriptors.
+void HostEngine::show_out_idle_sessions() {
+  std::erase_if(newcomers_, [](const Newcomer& n) {
+    const auto session = n.session.lock();
+    return !session || session->over() || session->used();
+  });
+  std::size_t out = 0;
+  for (; newcomers_.size() - out > kIdleMax; ++out) {
+    const Newcomer& oldest = newcomers_[out];
+    if (newcomers_.size() - out <= kIdleAtOnceMax && now() - oldest.since < kIdleTime) break;
+    const auto session = oldest.session.lock();
+    if (!session) continue;
+    if (!std::exchange(warned_idle_, true))
+      RW_WARN(net, "more than {} sessions whose peers never opened a stream: they are ended, {}'s first", kIdleMax,
+              session->peer());
+    session->fail(Status(Code::remote, Scope::session, "the session with " + session->peer() + " ended: no stream came"));
+  }
+  newcomers_.erase(newcomers_.begin(), newcomers_.begin() + std::ptrdiff_t(out));
+  if (newcomers_.size() <= kIdleMax || idle_timer_ || leaving_) return;
+  idle_timer_ = reactor_.at(newcomers_.front().since + kIdleTime, [this] {
+    idle_timer_ = 0;
+    show_out_idle_sessions();
+  });
 }
 
 void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {

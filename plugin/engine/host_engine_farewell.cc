@@ -1,7 +1,9 @@
 // Leaving in peace: GOODBYE with the last acks, half-close, drain, close (decision D4, endings). Bounded.
-#include <future>
+#include <condition_variable>
 #include <memory>
-#include <set>
+#include <mutex>
+#include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "engine/host_engine.h"
@@ -10,6 +12,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kFarewellMax = std::chrono::seconds(1);
+constexpr Nanos kPatience = std::chrono::seconds(10);   // with a reactor that is busy, or waits for memory
 constexpr Nanos kStep = std::chrono::milliseconds(1);
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;                   // a peer that never stops sending must not stop the clock
@@ -27,9 +30,8 @@ class Farewell {
     if (half_closed_ || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
     half_closed_ = true;
     for (int i = 0; i < session_->lane_count(); ++i) {
-      session_->lane(i).claim();
+      const auto claim = session_->lane(i).claimed();
       session_->lane(i).finish_writing();
-      session_->lane(i).release();
     }
     return false;
   }
@@ -39,29 +41,55 @@ class Farewell {
   bool half_closed_ = false;
 };
 
+// What one thread waits for and another does.
+class Gate {
+ public:
+  void open() {
+    {
+      const std::lock_guard lock(mutex_);
+      open_ = true;
+    }
+    opened_.notify_all();
+  }
+  bool wait(Nanos patience) {
+    std::unique_lock lock(mutex_);
+    return opened_.wait_for(lock, patience, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+};
+
+// Opens the gate when its last holder is gone, done or not.
 struct Leaving {
+  explicit Leaving(std::shared_ptr<Gate> out) : gate(std::move(out)) {}
+  ~Leaving() { gate->open(); }
+  std::shared_ptr<Gate> gate;
   std::vector<Farewell> sessions;
   TimePoint deadline;
-  std::promise<void> done;
 };
 
 void step(Reactor& reactor, std::shared_ptr<Leaving> leaving) {
   std::erase_if(leaving->sessions, [](Farewell& f) { return f.step(); });
-  if (leaving->sessions.empty() || now() >= leaving->deadline) return leaving->done.set_value();
+  if (leaving->sessions.empty() || now() >= leaving->deadline) return;
   reactor.at(now() + kStep, [&reactor, leaving] { step(reactor, leaving); });
 }
 
 }  // namespace
 
+// The tasks may find no memory and be given up: the gate opens then, too, and what they left is closed without ceremony.
 void HostEngine::say_farewell() {
-  auto leaving = std::make_shared<Leaving>();
-  std::future<void> done = leaving->done.get_future();
-  reactor_.run_soon([this, leaving] {
+  auto gone = std::make_shared<Gate>();
+  auto leaving = std::make_shared<Leaving>(gone);
+  reactor_.run_soon([this, leaving = std::move(leaving)] {
     leaving_ = true;
     doors_.close();
     local_door_.close();
     stats_door_.close();
     incoming_.clear();
+    if (idle_timer_) reactor_.cancel(std::exchange(idle_timer_, 0));
     std::map<PeerKey, std::unique_ptr<Dial>> dials;
     {
       const std::lock_guard lock(table_mutex_);
@@ -69,23 +97,32 @@ void HostEngine::say_farewell() {
       for (auto& [key, session] : sessions_) leaving->sessions.emplace_back(session);
     }
     for (auto& [key, dial] : dials)
-      for (auto& waiter : dial->take_waiters()) waiter->fail(Status(Code::cancelled, Scope::engine, "the engine ended"));
+      for (auto& waiter : dial->take_waiters()) waiter->fail(ended_);
     leaving->deadline = now() + kFarewellMax;
     step(reactor_, leaving);
   });
-  done.wait();
-  std::promise<void> closed;
-  reactor_.run_soon([this, &closed] {
+  (void)gone->wait(kPatience);
+  auto closed = std::make_shared<Gate>();
+  reactor_.run_soon([this, last = std::make_shared<Leaving>(closed)] {
     watches_.clear();
-    std::map<PeerKey, std::shared_ptr<LiveSession>> sessions;
+    close_all_lanes();
+  });
+  (void)closed->wait(kPatience);
+}
+
+// Walks by key: a copy of the table would need memory.
+void HostEngine::close_all_lanes() {
+  std::shared_ptr<LiveSession> session;
+  for (std::optional<PeerKey> after;;) {
     {
       const std::lock_guard lock(table_mutex_);
-      sessions = sessions_;
+      const auto it = after ? sessions_.upper_bound(*after) : sessions_.begin();
+      if (it == sessions_.end()) return;
+      after = it->first;
+      session = it->second;
     }
-    for (auto& [key, session] : sessions) session->close_lanes();
-    closed.set_value();
-  });
-  closed.get_future().wait();
+    session->close_lanes();
+  }
 }
 
 }  // namespace railweave::engine

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "engine/live_session.h"
 #include "protocol/frame.h"
@@ -29,7 +30,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
     return move(budget_bytes, flush);
   } catch (const std::bad_alloc&) {  // the peer opened streams, say
     Pass result;
-    result.status = Status(Code::exhausted, Scope::session, "out of memory");
+    result.status = out_of_memory();
     return result;
   }
 }
@@ -81,9 +82,12 @@ bool LaneDriver::write(Pass& result) {
   return true;
 }
 
-void LaneDriver::close() {
+void LaneDriver::close() noexcept {
   if (!lane_) return;
-  last_stats_ = lane_->stats();
+  try {
+    last_stats_ = lane_->stats();
+  } catch (const std::bad_alloc&) {  // they are for people; closing is not
+  }
   last_stats_.closed = true;
   last_stats_.outstanding_bytes = 0;
   release_descriptor(descriptor_.exchange(-1));
@@ -159,7 +163,8 @@ Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
 }
 
 Status LaneDriver::judged(Status status) {
-  malformed_ = malformed_ || (status.code() == Code::remote && status.scope() == Scope::lane);
+  const bool frame = status.scope() == Scope::lane || status.scope() == Scope::session;  // the session's bounds, too
+  malformed_ = malformed_ || (status.code() == Code::remote && frame);
   return status;
 }
 

@@ -25,9 +25,25 @@ class LaneDriver final : private wire::LaneHandler {
   int local_rail() const { return local_rail_; }
 
   // --- the claim. Any thread.
-  bool try_claim() { return !claimed_.load(std::memory_order_relaxed) && !claimed_.exchange(true, std::memory_order_acquire); }
+  bool try_claim() { return !is_claimed_.load(std::memory_order_relaxed) && !is_claimed_.exchange(true, std::memory_order_acquire); }
   void claim();    // spins: holders keep it for one pass
-  void release() { claimed_.store(false, std::memory_order_seq_cst); }
+  void release() { is_claimed_.store(false, std::memory_order_seq_cst); }
+
+  // Gives a claim that was taken up when it goes, whatever is thrown meanwhile.
+  class Claimed {
+   public:
+    explicit Claimed(LaneDriver& lane) : lane_(lane) {}
+    ~Claimed() { lane_.release(); }
+    Claimed(const Claimed&) = delete;
+    Claimed& operator=(const Claimed&) = delete;
+
+   private:
+    LaneDriver& lane_;
+  };
+  [[nodiscard]] Claimed claimed() {
+    claim();
+    return Claimed(*this);
+  }
 
   // --- holder of the claim only
   struct Pass {
@@ -39,7 +55,7 @@ class LaneDriver final : private wire::LaneHandler {
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
   bool open() const { return lane_ != nullptr; }
-  void close();
+  void close() noexcept;
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
   void withdraw_payload(std::span<const std::byte> range) { if (lane_) lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
@@ -76,7 +92,7 @@ class LaneDriver final : private wire::LaneHandler {
   const int local_rail_;
   std::unique_ptr<wire::Lane> lane_;
   std::atomic<int> descriptor_;
-  std::atomic<bool> claimed_{false};
+  std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last

@@ -58,18 +58,23 @@ void LiveSession::join_ended() {
 
 void LiveSession::close_lanes() {
   for (int i = 0; i < lane_count(); ++i) {
-    lanes_[i]->claim();
+    const auto claim = lanes_[i]->claimed();
     lanes_[i]->close();
-    lanes_[i]->release();
   }
 }
 
 void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
+  bool withdrawn = true;
   for (int i = 0; i < lane_count(); ++i) {
-    lanes_[i]->claim();
-    sends ? lanes_[i]->withdraw_payload(range) : lanes_[i]->withdraw_target(stream, range);
-    lanes_[i]->release();
+    const auto claim = lanes_[i]->claimed();
+    try {
+      sends ? lanes_[i]->withdraw_payload(range) : lanes_[i]->withdraw_target(stream, range);
+    } catch (const std::bad_alloc&) {  // a closed lane touches nothing
+      lanes_[i]->close();
+      withdrawn = false;
+    }
   }
+  if (!withdrawn) fail(out_of_memory());
 }
 
 bool LiveSession::second_malformed() {
@@ -126,15 +131,27 @@ void LiveSession::log_lane_loss(LaneDriver& lane, const Status& why, bool malfor
 // ------------------------------------------------------------------------------------------------------------ streams
 
 void LiveSession::open(std::shared_ptr<PendingStream> pending) {
-  {
+  used_.store(true, std::memory_order_relaxed);
+  try {
     const std::lock_guard lock(mutex_);
     if (!protocol_.error().ok()) return pending->fail(protocol_.error());
     protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
     pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
     publish();
+  } catch (const std::bad_alloc&) {  // there may be a stream without an end now
+    pending->fail(out_of_memory());
+    return fail(out_of_memory());
   }
-  owner_.wake_for(shared_from_this());
+  wake();
+}
+
+// Without memory to ask with, whoever drives next sees to it.
+void LiveSession::wake() noexcept {
+  try {
+    until_memory([this] { owner_.wake_for(shared_from_this()); });
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void LiveSession::posted(Inbox& inbox) {
@@ -146,24 +163,32 @@ void LiveSession::posted(Inbox& inbox) {
 void LiveSession::ask_reactor() {
   if (borrowed_.load(std::memory_order_seq_cst)) return;
   polled_.store(true, std::memory_order_relaxed);
-  if (!wake_asked_.exchange(true, std::memory_order_seq_cst)) owner_.wake_for(shared_from_this());
+  if (!wake_asked_.exchange(true, std::memory_order_seq_cst)) wake();
 }
 
 void LiveSession::take_posts() {
   if (ready_.empty()) return;
-  Inbox* stuck[64];
-  std::size_t stuck_count = 0;
-  for (ReadyNode* node = ready_.take_all(); node != nullptr;) {
-    Inbox& inbox = static_cast<Inbox&>(*node);
-    node = ReadySet::release(inbox);
-    if (inbox.drain(protocol_)) continue;
-    if (stuck_count == std::size(stuck)) {
-      ready_.add(inbox);
-    } else {
-      stuck[stuck_count++] = &inbox;
+  // When a post finds no memory, the inboxes that are left go back in.
+  struct Rest {
+    ReadySet& ready;
+    ReadyNode* node;
+    Inbox* current = nullptr;
+    ~Rest() {
+      if (current) ready.add(*current);
+      while (node != nullptr) {
+        ReadyNode& left = *node;
+        node = ReadySet::release(left);
+        ready.add(left);
+      }
     }
+  } rest{ready_, ready_.take_all()};
+  while (rest.node != nullptr) {
+    Inbox& inbox = static_cast<Inbox&>(*rest.node);
+    rest.node = ReadySet::release(inbox);
+    rest.current = &inbox;
+    if (!inbox.drain(protocol_)) ready_.add(inbox);
+    rest.current = nullptr;
   }
-  for (std::size_t i = 0; i < stuck_count; ++i) ready_.add(*stuck[i]);
   publish();
 }
 
@@ -179,6 +204,8 @@ void LiveSession::publish() {
   protocol_.completions().clear();
   may_write_.store(protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy(), std::memory_order_relaxed);
   if (protocol_.events().empty()) return;
+  const std::size_t events = events_.size() + protocol_.events().size();
+  if (events > events_.capacity()) events_.reserve(2 * events);  // first what may throw: none may come twice
   std::ranges::move(protocol_.events(), std::back_inserter(events_));
   protocol_.events().clear();
   has_events_.store(true, std::memory_order_relaxed);
@@ -192,6 +219,15 @@ void LiveSession::progress() {
 }
 
 LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
+  try {
+    return drive_lanes(budget_bytes, flush);
+  } catch (const std::bad_alloc&) {  // a loss half handled, an event lost: nothing in the session can be relied on
+    fail(out_of_memory());
+    return {.moved = true};
+  }
+}
+
+LiveSession::Driven LiveSession::drive_lanes(std::size_t budget_bytes, bool flush) {
   Driven result;
   bool blocked = false;
   const int lanes = lane_count();
@@ -237,10 +273,13 @@ void LiveSession::end_late_posts() {
 bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) {
   bool moved = false;
   for (int turn = 0;; ++turn) {
-    const LaneDriver::Pass pass = lane.pass(budget_bytes, flush);
-    moved |= pass.moved || !pass.status.ok();
-    if (!pass.status.ok()) lane_over(lane, pass.status, pass.malformed);
-    lane.release();
+    LaneDriver::Pass pass;
+    {
+      const LaneDriver::Claimed claim(lane);
+      pass = lane.pass(budget_bytes, flush);
+      moved |= pass.moved || !pass.status.ok();
+      if (!pass.status.ok()) lane_over(lane, pass.status, pass.malformed);
+    }
     blocked |= pass.blocked;
     if (pass.blocked || !pass.status.ok() || turn > 0 || ready_.empty() || !lane.try_claim()) return moved;
   }
@@ -272,9 +311,8 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::lane_condemned:
       for (int i = 0; i < lane_count(); ++i) {
         if (lanes_[i]->id() != event.lane) continue;
-        lanes_[i]->claim();
+        const auto claim = lanes_[i]->claimed();
         lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"), false);
-        lanes_[i]->release();
       }
   }
 }
@@ -294,42 +332,48 @@ void LiveSession::stream_opened(const protocol::Event& event) {
 void LiveSession::accept(const protocol::Event& event) {
   const std::shared_ptr<ListenQueue> queue = owner_.find_listener(std::uint32_t(event.listener));
   const bool room = queue && queue->has_room();
+  SlotBudget::Share slots = room ? queue->take_slots() : nullptr;
   std::unique_ptr<RecvEnd> end;
   {
     const std::lock_guard lock(mutex_);
     if (room) {
-      end = std::make_unique<RecvEnd>(shared_from_this(), protocol_.accept_stream(event.stream, queue->rail_mask()));
+      used_.store(true, std::memory_order_relaxed);
+      protocol::RecvStream& stream = protocol_.accept_stream(event.stream, queue->rail_mask(), slots != nullptr);
+      end = std::make_unique<RecvEnd>(shared_from_this(), stream);
     } else {
       protocol_.refuse_stream(event.stream, queue ? "its backlog is full" : "no such listener (closed already?)");
     }
     publish();
   }
-  if (end) queue->push(std::move(end));
-  owner_.wake_for(shared_from_this());
+  if (end) queue->push(std::move(end), std::move(slots));
+  wake();
 }
 
 // ------------------------------------------------------------------------------------------------------------- ending
 
 void LiveSession::fail(const Status& why) {
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
-  bool missed = false;
-  {
+  bool missed = false, first = false;
+  broken_.store(true, std::memory_order_release);
+  until_memory([&] {  // or requests would never end
     const std::lock_guard lock(mutex_);
     if (over()) return;
     take_posts();
-    missed = somebody_waits();
+    missed = missed || somebody_waits();
     protocol_.fail(why);
     publish();
     openings.swap(openings_);
     over_.store(true, std::memory_order_release);
-  }
+    first = true;
+  });
+  if (!first) return;
   for (auto& [id, pending] : openings) pending->fail(why);
   if (missed) {
     tell_loss(why);
   } else if (why.code() != Code::cancelled) {
     RW_INFO(net, "{}", why.message());
   }
-  owner_.on_session_over(shared_from_this());
+  until_memory([this] { owner_.on_session_over(shared_from_this()); });
 }
 
 void LiveSession::tell_loss(const Status& why) {
@@ -359,9 +403,8 @@ bool LiveSession::goodbye_written() {
 std::uint64_t LiveSession::outstanding_bytes() {
   std::uint64_t sum = 0;
   for (int i = 0; i < lane_count(); ++i) {
-    lanes_[i]->claim();
+    const auto claim = lanes_[i]->claimed();
     sum += lanes_[i]->outstanding_bytes();
-    lanes_[i]->release();
   }
   return sum;
 }
@@ -370,9 +413,8 @@ SessionStats LiveSession::stats() {
   SessionStats s;
   s.peer = peer_;
   for (int i = 0; i < lane_count(); ++i) {
-    lanes_[i]->claim();
+    const auto claim = lanes_[i]->claimed();
     s.lanes.push_back(lanes_[i]->stats());
-    lanes_[i]->release();
   }
   const std::lock_guard lock(mutex_);
   s.send_streams = std::uint32_t(protocol_.send_streams());

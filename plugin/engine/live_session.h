@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/ready_set.h"
+#include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "engine/lane_driver.h"
 #include "protocol/session.h"
@@ -67,6 +68,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
   bool forked() const { return birthplace_.left(); }  // no call is of use in a forked child
   bool over() const { return over_.load(std::memory_order_acquire); }
+  // A stream was opened in it, by either side, and not refused.
+  bool used() const { return used_.load(std::memory_order_relaxed); }
   // Takes streams: not over, nor about to be because the two ends disagree.
   bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
@@ -108,7 +111,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // The reactor is about to look: who finds work from now on asks again.
   void hear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
 
-  // --- ending. The first error sticks; every request ends with it.
+  // --- ending. The first error sticks; every request ends with it. Waits for memory where there is none.
   void fail(const Status& why);
   void say_goodbye();
   bool goodbye_written();
@@ -121,6 +124,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   template <class ProtocolStream>
   static constexpr bool kSends = std::is_same_v<ProtocolStream, protocol::SendStream>;
 
+  Driven drive_lanes(std::size_t budget_bytes, bool flush);
+  void wake() noexcept;
   bool has_posts() const { return !ready_.empty(); }
   // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
   bool may_write() const { return may_write_.load(std::memory_order_relaxed); }
@@ -167,36 +172,41 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
   std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
+  std::atomic<bool> used_{false};
   std::atomic<bool> over_{false};
-  std::atomic<bool> broken_{false};         // protocol_ failed by itself; fail() is on its way
+  std::atomic<bool> broken_{false};         // protocol_ failed by itself, and fail() is on its way or at work
   std::atomic<bool> told_{false};
 };
 
 template <class ProtocolStream>
 void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> range) {
-  {
+  bool failed = false;
+  until_memory([&] {
     const std::lock_guard lock(mutex_);
     take_posts();
     const bool touched = protocol_.withdraw(stream, range);
+    failed = touched || stream.failed();
     publish();
-    if (!touched && !stream.failed()) return;
-  }
+  });
+  if (!failed) return;
   withdraw_from_lanes(stream.id(), kSends<ProtocolStream>, range);
-  owner_.wake_for(shared_from_this());
+  wake();
 }
 
 template <class ProtocolStream>
 void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges) {
   const protocol::StreamId id = stream.id();  // close() may forget it
-  {
+  bool closed = false;
+  until_memory([&] {
     const std::lock_guard lock(mutex_);
     std::erase(inboxes_, &inbox);
     take_posts();
-    protocol_.close(stream);
+    if (!closed) protocol_.close(stream);
+    closed = true;
     publish();
-  }
+  });
   for (const auto& range : ranges) withdraw_from_lanes(id, kSends<ProtocolStream>, range);
-  owner_.wake_for(shared_from_this());
+  wake();
 }
 
 }  // namespace railweave::engine

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/local_socket.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
@@ -47,6 +48,7 @@ void LocalDoor::close() {
 }
 
 void LocalDoor::accept_all() {
+  ScopeExit rearm([this] { reactor_.arm(fd_.get(), *this, EPOLLIN); });  // also when a connection finds no memory
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Result<OwnedFd> accepted = accept_local(fd_.get());
     if (!accepted.ok()) {
@@ -55,7 +57,7 @@ void LocalDoor::accept_all() {
         timer_ = 0;
         reactor_.arm(fd_.get(), *this, EPOLLIN);
       });
-      return;
+      return rearm.dismiss();
     }
     if (!*accepted) break;
     warned_exhausted_ = false;
@@ -65,7 +67,6 @@ void LocalDoor::accept_all() {
       RW_INFO(net, "shown out: {}", s.message());
     }
   }
-  reactor_.arm(fd_.get(), *this, EPOLLIN);
 }
 
 }  // namespace railweave::engine

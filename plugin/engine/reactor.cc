@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <exception>
 #include <string>
 #include <system_error>
@@ -77,7 +78,8 @@ void Reactor::close() {
 
 void Reactor::stop() {
   if (!thread_.joinable()) return;
-  run_soon([this] { stopping_ = true; });
+  stopping_ = true;  // not by a task: there may be no memory for one
+  wake();
   thread_.join();
   release_descriptor(epoll_.get());
   release_descriptor(wake_.get());
@@ -98,9 +100,12 @@ void Reactor::wake() {
 
 Status Reactor::add(int fd, Pollable& pollable, std::uint32_t events) {
   epoll_event event{.events = events | EPOLLONESHOT, .data = {.fd = fd}};
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return system_error(Scope::engine, "epoll_ctl");
   polled_[fd] = &pollable;
-  return {};
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
+  if (errno == EEXIST && epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) == 0) return {};  // when it is repeated
+  const int err = errno;
+  polled_.erase(fd);
+  return system_error(Scope::engine, "epoll_ctl", err);
 }
 
 void Reactor::arm(int fd, Pollable& pollable, std::uint32_t events) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/without_memory.h"
 
 namespace railweave::engine {
 namespace {
@@ -39,6 +40,14 @@ void SessionWatch::look_again_in(Nanos delay) {
 }
 
 void SessionWatch::look() {
+  try {
+    look_and_arm();
+  } catch (const std::bad_alloc&) {  // neither armed nor timed: nobody would look again
+    session_->fail(out_of_memory());
+  }
+}
+
+void SessionWatch::look_and_arm() {
   session_->hear_wake();
   if (session_->over()) return;
   if (session_->take_polled()) {
@@ -81,6 +90,7 @@ SessionWatch::Armed SessionWatch::arm() {
       if (armed == Armed::all) armed = Armed::missed;
       continue;
     }
+    const LaneDriver::Claimed claim(lane);
     if (const int fd = lane.descriptor(); fd >= 0) {
       if (registered_[i] < 0 && reactor_.add(fd, *this, 0).ok()) registered_[i] = fd;
       const short events = registered_[i] == fd ? lane.prepare_to_wait() : short(0);
@@ -90,7 +100,6 @@ SessionWatch::Armed SessionWatch::arm() {
         armed = Armed::ready;
       }
     }
-    lane.release();
   }
   return armed;
 }

@@ -25,6 +25,7 @@ class SessionWatch final : public Pollable {
 
  private:
   void on_ready(std::uint32_t) override { look(); }
+  void look_and_arm();
   void look_again_in(Nanos delay);
   bool drive_until_quiet();
   enum class Armed { all, missed, ready };

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {
@@ -37,11 +38,13 @@ void StatsDoor::close() {
 }
 
 void StatsDoor::on_ready(std::uint32_t) {
-  if (server_->serve(ask_).ok()) return reactor_.arm(server_->descriptor(), *this, EPOLLIN);
+  ScopeExit rearm([this] { reactor_.arm(server_->descriptor(), *this, EPOLLIN); });  // also when an answer finds no memory
+  if (server_->serve(ask_).ok()) return;
   timer_ = reactor_.at(now() + kRetryExhausted, [this] {
     timer_ = 0;
     reactor_.arm(server_->descriptor(), *this, EPOLLIN);
   });
+  rearm.dismiss();
 }
 
 }  // namespace railweave::engine

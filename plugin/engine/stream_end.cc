@@ -11,6 +11,7 @@ namespace railweave::engine {
 template <class F, class P, class B>
 void StreamEnd<F, P, B>::leave_session() {
   if (session_->forked()) return;
+  // Nothing here allocates, and the session waits for memory where it must: this runs in destructors.
   closing_ = true;  // ordered before drain() by the session's mutex in close()
   std::vector<Range> ranges = std::move(doubtful_);
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
@@ -58,7 +59,7 @@ template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   const Status status = std::exchange(request.status, Status());
   const Progress progress{true, request.bytes, request.tag};
-  if (!status.ok() && request.size > 0 && doubtful_.size() < doubtful_.capacity()) doubtful_.push_back({request.data, request.size});
+  if (!status.ok() && request.size > 0 && doubtful_.size() < kRequestsPerStream) doubtful_.push_back({request.data, request.size});
   request.state.store(Request::State::free, std::memory_order_relaxed);
   requests_.give_back(&request);
   if (!status.ok()) return status;
@@ -84,12 +85,12 @@ TimePoint StreamEnd<F, P, B>::oldest_post() const {
 template <class F, class P, class B>
 bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
   if (!stream_.can_post()) return false;
+  Request* const request = std::exchange(held_, nullptr);  // posted once, even if the session finds no memory for the rest
   if constexpr (std::is_same_v<P, protocol::RecvStream>) {
-    session.post(stream_, held_, held_->data, held_->size, held_->reading == Reading::meanwhile);
+    session.post(stream_, request, request->data, request->size, request->reading == Reading::meanwhile);
   } else {
-    session.post(stream_, held_, held_->data, held_->size, held_->tag);
+    session.post(stream_, request, request->data, request->size, request->tag);
   }
-  held_ = nullptr;
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/stream_setup.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace railweave::engine {
@@ -50,30 +51,50 @@ std::shared_ptr<LiveSession> PendingStream::session() {
   return session_;
 }
 
-bool ListenQueue::has_room() {
-  const std::lock_guard lock(mutex_);
-  return !closed_ && ends_.size() < kStreamsMax;
+SlotBudget::Share SlotBudget::take() {
+  if (taken_.fetch_add(1, std::memory_order_relaxed) < streams_) return Share(this);
+  taken_.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
 }
 
-void ListenQueue::push(std::unique_ptr<RecvEnd> end) {
-  std::unique_ptr<RecvEnd> dropped;
+bool ListenQueue::has_room() {
   const std::lock_guard lock(mutex_);
-  (closed_ ? dropped : ends_.emplace_back()) = std::move(end);
+  return !closed_ && waiting_.size() < kStreamsMax;
+}
+
+void ListenQueue::push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots) {
+  const std::lock_guard lock(mutex_);  // goes before the arguments do
+  if (closed_) return;
+  Waiting& waiting = waiting_.emplace_back();
+  waiting.end = std::move(end);
+  waiting.slots = std::move(slots);
 }
 
 std::unique_ptr<RecvEnd> ListenQueue::pop() {
   const std::lock_guard lock(mutex_);
-  if (ends_.empty()) return nullptr;
-  std::unique_ptr<RecvEnd> end = std::move(ends_.front());
-  ends_.pop_front();
+  if (waiting_.empty()) return nullptr;
+  std::unique_ptr<RecvEnd> end = std::move(waiting_.front().end);
+  waiting_.pop_front();
   return end;
 }
 
+void ListenQueue::drop_dead() {
+  std::list<Waiting> dropped;
+  const std::lock_guard lock(mutex_);
+  auto dead = std::size_t(std::ranges::count_if(waiting_, [](const Waiting& w) { return w.end->dead(); }));
+  for (auto it = waiting_.begin(); dead > kDeadMax;) {
+    const auto here = it++;
+    if (!here->end->dead()) continue;
+    dropped.splice(dropped.end(), waiting_, here);
+    --dead;
+  }
+}
+
 void ListenQueue::close() {
-  std::deque<std::unique_ptr<RecvEnd>> dropped;
+  std::list<Waiting> dropped;
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  dropped.swap(ends_);
+  dropped.swap(waiting_);
 }
 
 }  // namespace railweave::engine

@@ -2,8 +2,9 @@
 // Threads: any; each object has its own mutex, taken after a session's.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -40,26 +41,55 @@ struct PendingStream {
   std::unique_ptr<SendEnd> end_;
 };
 
-// Streams that arrived for one listener and were not accepted yet. Bounded.
+// How many streams of an engine that nobody accepted yet may have slots for eager messages: what strangers can make us hold.
+// Outlives its shares. Threads: any.
+class SlotBudget {
+ public:
+  explicit SlotBudget(std::size_t streams) : streams_(streams) {}
+
+  struct GiveBack {
+    void operator()(SlotBudget* budget) const { budget->taken_.fetch_sub(1, std::memory_order_relaxed); }
+  };
+  using Share = std::unique_ptr<SlotBudget, GiveBack>;
+  // For one stream, until it is destroyed; null when all are taken.
+  Share take();
+
+ private:
+  const std::size_t streams_;
+  std::atomic<std::size_t> taken_{0};
+};
+
+// Streams that arrived for one listener and were not accepted yet. Bounded; so are those among them whose session is over:
+// some stay, so that who accepts hears that a peer was lost.
 class ListenQueue {
  public:
   static constexpr std::size_t kStreamsMax = 1024;
+  static constexpr std::size_t kDeadMax = 64;
 
-  ListenQueue(std::uint32_t id, std::uint64_t rail_mask) : id_(id), rail_mask_(rail_mask) {}
+  ListenQueue(std::uint32_t id, std::uint64_t rail_mask, SlotBudget& budget) : id_(id), rail_mask_(rail_mask), budget_(budget) {}
 
   std::uint32_t id() const { return id_; }
   std::uint64_t rail_mask() const { return rail_mask_; }
   bool has_room();
-  void push(std::unique_ptr<RecvEnd> end);
+  SlotBudget::Share take_slots() { return budget_.take(); }
+  // `slots`: the stream's; null: it has none.
+  void push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots);
   std::unique_ptr<RecvEnd> pop();      // null when empty
+  void drop_dead();                    // all but the last kDeadMax
   void close();                        // and what is in it
 
  private:
+  struct Waiting {
+    std::unique_ptr<RecvEnd> end;
+    SlotBudget::Share slots;
+  };
+
   const std::uint32_t id_;
   const std::uint64_t rail_mask_;
+  SlotBudget& budget_;
   std::mutex mutex_;
   bool closed_ = false;
-  std::deque<std::unique_ptr<RecvEnd>> ends_;
+  std::list<Waiting> waiting_;         // moving it about allocates nothing
 };
 
 }  // namespace railweave::engine

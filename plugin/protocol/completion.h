@@ -1,6 +1,7 @@
 // What the protocol hands out when a request ends. Exactly one per posted request.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -23,9 +24,16 @@ struct Completion {
 // does not allocate.
 using Completions = std::vector<Completion>;
 
+// So many more can be appended without an allocation, which might fail half way.
+inline void make_room(Completions& completions, std::size_t more) {
+  const std::size_t needed = completions.size() + more;
+  if (needed > completions.capacity()) completions.reserve(std::max(needed, 2 * completions.capacity()));
+}
+
 inline constexpr std::size_t kMessagesInFlight = kRequestsPerStream;  // per stream: posted or waiting for the last ack
 inline constexpr std::size_t kEagerSlots = 8;                        // per stream and direction
 inline constexpr std::size_t kStreamsMax = 65536;                    // per session and direction
+inline constexpr std::size_t kUnacceptedMax = 16384;                 // of these not answered yet, or refused and not forgotten
 // Message slots: those in flight, and as many that one end has finished with and the other has not heard of yet.
 inline constexpr std::size_t kMessageSlots = 2 * kMessagesInFlight;
 

@@ -16,14 +16,16 @@ Status contradiction(StreamId id, const FrameHeader& h, const std::string& what)
 }  // namespace
 
 RecvStream::RecvStream(StreamId id, std::size_t eager_slot_bytes, CreditPool& credit)
-    : id_(id), eager_slot_bytes_(eager_slot_bytes), credit_(credit) {
-  if (eager_slot_bytes_ > 0)
-    eager_slots_ = std::make_unique_for_overwrite<std::byte[]>(eager_slot_bytes_ * kEagerSlots);
-}
+    : id_(id), eager_slot_bytes_(eager_slot_bytes), credit_(credit) {}
 
-void RecvStream::accept(std::uint64_t rail_mask) {
+void RecvStream::accept(std::uint64_t rail_mask, bool slots) {
+  if (state_ == State::open) {  // not given up by the peer meanwhile
+    messages_ = std::make_unique<std::array<Message, kMessageSlots>>();
+    if (!slots) eager_slot_bytes_ = 0;
+    if (eager_slot_bytes_ > 0) eager_slots_ = std::make_unique_for_overwrite<std::byte[]>(eager_slot_bytes_ * kEagerSlots);
+  }
   rail_mask_ = rail_mask;
-  opened_pending_ = true;
+  accepted_ = opened_pending_ = true;
 }
 
 void RecvStream::refuse(std::string reason) {
@@ -71,7 +73,8 @@ void RecvStream::deliver_from_slot(Message& m) {
 
 Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Completions& out) {
   const std::span<std::byte> nowhere{static_cast<std::byte*>(nullptr), h.length};
-  if (state_ != State::open) return nowhere;
+  if (state_ != State::open || peer_lost_) return nowhere;
+  if (!accepted_) return contradiction(id_, h, "its stream was not accepted yet");
   if (h.message < ready_) return contradiction(id_, h, "it is complete already");
   if (h.message >= ready_ + kMessagesInFlight)
     return contradiction(id_, h, "expected below " + std::to_string(ready_ + kMessagesInFlight));
@@ -116,14 +119,14 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
 }
 
 void RecvStream::on_segment_lost(const FrameHeader& h) {
-  if (state_ != State::open || h.message < ready_) return;
+  if (state_ != State::open || peer_lost_ || h.message < ready_) return;
   Message& m = at(h.message);
   m.placed -= h.length;
   if (m.placed == 0) m.eager = m.in_slot = false;
 }
 
 Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
-  if (state_ != State::open) return {};
+  if (state_ != State::open || peer_lost_) return {};
   if (h.message < ready_) return contradiction(id_, h, "it is complete already");  // an empty segment twice at once
   Message& m = at(h.message);
   credit_.settle(h.length);
@@ -308,41 +311,50 @@ void RecvStream::extend_leave() {
 // ------------------------------------------------------------------------------------------------------------ ending
 
 void RecvStream::close(Completions& out) {
-  user_done_ = true;
-  if (state_ != State::open) return;
-  const Status why(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the receiver");
-  if (unfinished() > 0) {
-    fail(why, true, out);
-    return;
+  if (state_ == State::open) {
+    const Status why(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the receiver");
+    if (unfinished() > 0) {
+      fail(why, true, out);
+    } else {
+      end(State::closed, why, out);
+      close_pending_ = true;
+    }
   }
-  end(State::closed, why, out);
-  close_pending_ = true;
+  user_done_ = true;  // only now: before a repeated call it must not seem gone
 }
 
 void RecvStream::fail(const Status& why, bool tell_peer, Completions& out) {
   if (state_ != State::open) return;
-  end(State::failed, why, out);
   error_text_ = why.message().substr(0, kControlPayloadBytesMax);
+  end(State::failed, why, out);
   abort_pending_ = tell_peer;
 }
 
 void RecvStream::end(State state, const Status& why, Completions& out) {
+  make_room(out, unfinished());  // what may throw comes first: a stream that half ended would never end
   state_ = state;
   error_ = why;
   for (; published_ < posted_; ++published_) out.push_back({at(published_).request, 0, error_});
-  for (Message& m : messages_)
-    if (m.size_known && m.received < m.size) credit_.settle(m.size - m.received);
-  messages_ = {};
+  if (messages_)
+    for (const Message& m : *messages_)
+      if (m.size_known && m.received < m.size) credit_.settle(m.size - m.received);
   ready_ = granted_ = ack_sent_ = posted_;
   ack_urgent_ = leave_due_ = false;
 }
 
 void RecvStream::on_peer_lost(const Status& why, Completions& out) {
   if (state_ != State::open) return;
-  peer_done_ = final_known_ = true;
+  peer_lost_ = peer_done_ = final_known_ = slots_idle_ = true;
   final_error_ = why;
-  for (final_ = published_; final_ < published_ + kMessagesInFlight && at(final_).arrived;) ++final_;
+  for (final_ = published_; messages_ && final_ < published_ + kMessagesInFlight && at(final_).arrived; ++final_)
+    slots_idle_ = slots_idle_ && !at(final_).in_slot;
   publish(ready_, out);
+}
+
+void RecvStream::free_memory() {
+  if (landing > 0) return;
+  if (state_ != State::open) messages_.reset();
+  if (state_ != State::open || slots_idle_) eager_slots_.reset();
 }
 
 bool RecvStream::touches(std::span<const std::byte> range) const {

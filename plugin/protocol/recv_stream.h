@@ -6,7 +6,8 @@
 // Nobody waits for the ack of an eager message, nor for a grant while a quarter of the posted receives have theirs:
 // such statements are lazy, they ride on the next frame that goes anyway (a ping-pong costs one system call each way).
 //
-// One thread at a time (the session's owner). Memory: [data, data+capacity) is written until the request ends.
+// One thread at a time (the session's owner). Memory: [data, data+capacity) is written until the request ends. What it
+// keeps of its own, slots above all, exists from accept() to its end only: an OPEN alone reserves next to nothing.
 #pragma once
 
 #include <algorithm>
@@ -28,21 +29,23 @@ class RecvStream {
 
   StreamId id() const { return id_; }
 
-  // Answers the peer's OPEN. REQUIRES: called once, accept() or refuse().
-  void accept(std::uint64_t rail_mask);
+  // Answers the peer's OPEN. REQUIRES: called once, accept() or refuse(). Segments that come before are no peer's. Without
+  // `slots` every message waits at its sender until its receive is posted.
+  void accept(std::uint64_t rail_mask, bool slots = true);
   void refuse(std::string reason);
+  bool accepted() const { return accepted_; }
 
   // --- posting
   bool can_post() const { return posted_ - published_ < kMessagesInFlight; }
-  // REQUIRES: can_post(). On a failed stream the request ends at once with the stream's error. `watched`: somebody reads
-  // the memory while the message lands.
+  // REQUIRES: can_post(), accepted. On a failed stream the request ends at once with the stream's error. `watched`:
+  // somebody reads the memory while the message lands.
   void post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool watched = false);
   std::uint64_t unfinished() const { return posted_ - published_; }
 
   // --- data
   // Where a segment's payload goes; data() == nullptr: nowhere. Errors: the header contradicts what is known (Scope::lane).
   Result<std::span<std::byte>> on_segment(const FrameHeader& header, Completions& out);
-  bool watched(std::uint64_t message) const { return at(message).watched; }
+  bool watched(std::uint64_t message) const { return messages_ && at(message).watched; }
   // Its lane was lost before the segment was wholly there: it will come again.
   void on_segment_lost(const FrameHeader& header);
   // The segment is wholly in the place that on_segment() named.
@@ -80,6 +83,8 @@ class RecvStream {
   bool closed() const { return state_ == State::closed; }
   const Status& error() const { return error_; }
   bool gone() const { return !has_control() && peer_done_ && user_done_; }
+  // Lets go of memory that nothing will need again, once no lane writes there. Session: after every change.
+  void free_memory();
 
   FifoHook<RecvStream> control_hook;  // Session: streams with a control frame to send
   FifoHook<RecvStream> lazy_hook;     // Session: streams with a lazy ack
@@ -110,8 +115,8 @@ class RecvStream {
     std::uint8_t eager_slot = 0;
   };
 
-  Message& at(std::uint64_t message) { return messages_[message % kMessageSlots]; }
-  const Message& at(std::uint64_t message) const { return messages_[message % kMessageSlots]; }
+  Message& at(std::uint64_t message) { return (*messages_)[message % kMessageSlots]; }
+  const Message& at(std::uint64_t message) const { return (*messages_)[message % kMessageSlots]; }
   std::span<std::byte> slot(std::uint8_t index, std::size_t bytes) const {
     return {eager_slots_.get() + index * eager_slot_bytes_, bytes};
   }
@@ -130,7 +135,7 @@ class RecvStream {
   bool grants_urgent() const { return ungranted() > 0 && 4 * ungranted() > 3 * (posted_ - ready_); }
 
   const StreamId id_;
-  const std::size_t eager_slot_bytes_;
+  std::size_t eager_slot_bytes_;
   CreditPool& credit_;
   State state_ = State::open;
   Status error_;
@@ -138,6 +143,8 @@ class RecvStream {
   std::uint64_t rail_mask_ = 0;
   bool opened_pending_ = false, refused_ = false, close_pending_ = false, abort_pending_ = false;
   bool ack_urgent_ = false, leave_due_ = false, peer_done_ = false, user_done_ = false;
+  bool accepted_ = false;
+  bool peer_lost_ = false, slots_idle_ = false;    // slots_idle_: nothing waits in them, and nothing will
   bool final_known_ = false;
   std::uint64_t final_ = 0;                        // messages the sender has at all, when it closed
   Status final_error_;                             // of receives beyond; OK: the peer closed in peace
@@ -145,8 +152,8 @@ class RecvStream {
   // published_ <= ready_ <= posted_, granted_ <= posted_, ack_sent_ <= ready_.
   std::uint64_t posted_ = 0, granted_ = 0, ready_ = 0, published_ = 0;
   std::uint64_t ack_sent_ = 0, ack_written_ = 0;
-  std::array<Message, kMessageSlots> messages_;
-  std::unique_ptr<std::byte[]> eager_slots_;       // the memory reserved for unexpected messages
+  std::unique_ptr<std::array<Message, kMessageSlots>> messages_;  // while open and accepted
+  std::unique_ptr<std::byte[]> eager_slots_;       // likewise: for unexpected messages
 };
 
 }  // namespace railweave::protocol

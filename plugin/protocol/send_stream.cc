@@ -296,20 +296,20 @@ void SendStream::repeat_control(FrameType type) {
 // ------------------------------------------------------------------------------------------------------------ ending
 
 void SendStream::close(Completions& out) {
-  user_done_ = true;
-  if (state_ == State::closing) return;
-  if (!failed() && (unfinished() > 0 || state_ == State::opening))
+  if (!failed() && state_ != State::closing && (unfinished() > 0 || state_ == State::opening))
     fail(Status(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the sender"), true, out);
-  if (told_peer_) return;
+  user_done_ = true;  // only now: before a repeated call it must not seem gone
+  if (state_ == State::closing || told_peer_) return;
   if (!failed()) state_ = State::closing;
   close_pending_ = told_peer_ = true;
 }
 
 void SendStream::fail(const Status& why, bool tell_peer, Completions& out) {
   if (failed()) return;
-  state_ = State::failed;
-  error_ = why;
+  make_room(out, unfinished());  // what may throw comes first: a stream that half failed would never end
   error_text_ = why.message().substr(0, kControlPayloadBytesMax);
+  error_ = why;
+  state_ = State::failed;
   abort_pending_ = tell_peer && !told_peer_;
   told_peer_ = told_peer_ || tell_peer;
   // What the receiver has is done, even if the lane that wrote it has not yet come round to say that it let go.

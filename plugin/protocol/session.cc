@@ -24,9 +24,10 @@ SendStream& Session::open_stream(Class priority, std::uint64_t listener, std::ui
   return stream;
 }
 
-RecvStream& Session::accept_stream(StreamId id, std::uint64_t local_rail_mask) {
+RecvStream& Session::accept_stream(StreamId id, std::uint64_t local_rail_mask, bool slots) {
   RecvStream& stream = *find_recv(id);
-  stream.accept(local_rail_mask);
+  stream.accept(local_rail_mask, slots);
+  --unaccepted_;
   if (!error_.ok()) stream.fail(error_, false, completions_);
   note(stream);
   return stream;
@@ -93,7 +94,10 @@ void Session::note(RecvStream& stream) {
   stream.has_control() ? recv_control_.push(&stream) : recv_control_.remove(&stream);
   stream.has_lazy() ? lazy_.push(&stream) : lazy_.remove(&stream);
   stream.waits_for_leave() ? leave_waits_.push(&stream) : leave_waits_.remove(&stream);
-  if (stream.gone() && stream.ledger_frames == 0 && stream.landing == 0) recv_streams_.erase(stream.id());
+  stream.free_memory();
+  if (!stream.gone() || stream.ledger_frames > 0 || stream.landing > 0) return;
+  unaccepted_ -= stream.accepted() ? 0 : 1;
+  recv_streams_.erase(stream.id());
 }
 
 // The pool has room again, or a stream's oldest receive moved on.
@@ -134,22 +138,21 @@ void Session::say_goodbye() {
 }
 
 void Session::fail(const Status& why) {
-  if (!error_.ok()) return;
-  error_ = why;
+  if (error_.ok()) error_ = why;
   // note() may forget a stream: walk over ids.
   std::vector<StreamId> ids;
   for (const auto& [id, stream] : send_streams_) ids.push_back(id);
   for (StreamId id : ids) {
     SendStream& s = *send_streams_[id];
     const bool opening = s.opening();
-    s.fail(why, false, completions_);
-    if (opening) events_.push_back({Event::Kind::opened, id, 0, 0, why});
+    s.fail(error_, false, completions_);
+    if (opening) events_.push_back({Event::Kind::opened, id, 0, 0, error_});
     note(s);
   }
   ids.clear();
   for (const auto& [id, stream] : recv_streams_) ids.push_back(id);
   for (StreamId id : ids) {
-    recv_streams_[id]->on_peer_lost(why, completions_);
+    recv_streams_[id]->on_peer_lost(error_, completions_);
     note(*recv_streams_[id]);
   }
 }

@@ -57,7 +57,8 @@ class Session {
 
   // --- streams. References stay valid until close().
   SendStream& open_stream(Class priority, std::uint64_t listener, std::uint64_t local_rail_mask);
-  RecvStream& accept_stream(StreamId id, std::uint64_t local_rail_mask);
+  // `slots`: reserves room for messages that come before their receives (see RecvStream::accept).
+  RecvStream& accept_stream(StreamId id, std::uint64_t local_rail_mask, bool slots = true);
   void refuse_stream(StreamId id, std::string reason);
   void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag = 0);
   void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool watched = false);
@@ -109,7 +110,7 @@ class Session {
   void say_goodbye();
   bool goodbye_written() const { return goodbye_written_; }
   bool peer_said_goodbye() const { return peer_goodbye_; }
-  // Ends every request with `why`; the first error sticks.
+  // Ends every request with `why`; the first error sticks. May be repeated when it ran out of memory.
   void fail(const Status& why);
   const Status& error() const { return error_; }
 
@@ -193,6 +194,7 @@ class Session {
   std::unordered_map<StreamId, std::unique_ptr<RecvStream>> recv_streams_;
   StreamId next_send_id_ = 0;
   StreamId next_recv_id_ = 0;                // ids below were opened by the peer, perhaps forgotten since
+  std::size_t unaccepted_ = 0;               // of recv_streams_
 
   Fifo<SendStream, &SendStream::turn_hook> turns_[kClasses];
   Fifo<SendStream, &SendStream::control_hook> send_control_;

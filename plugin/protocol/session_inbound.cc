@@ -6,7 +6,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr StreamId kOpenGapMax = 1024;  // OPENs of so many streams may overtake an earlier one's; each is memory reserved
+constexpr StreamId kOpenGapMax = 1024;  // OPENs of so many streams may overtake an earlier one's
 
 Status unknown_stream(const FrameHeader& h) {
   return Status(Code::remote, Scope::lane,
@@ -93,11 +93,14 @@ Status Session::on_open(const FrameHeader& h) {
     return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(h.aux) + ", expected 0..2");
   if (recv_streams_.size() >= kStreamsMax)
     return Status(Code::remote, Scope::session, "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
+  if (unaccepted_ >= kUnacceptedMax)
+    return Status(Code::remote, Scope::session, "the peer has more than " + std::to_string(kUnacceptedMax) +
+                                                    " streams open that nobody accepted");
   if (h.stream >= next_recv_id_ && h.stream - next_recv_id_ > kOpenGapMax)
     return Status(Code::remote, Scope::lane, "malformed frame: OPEN of stream " + std::to_string(h.stream) + ", expected about " +
                                                  std::to_string(next_recv_id_));
   // OPENs may overtake each other on different lanes: every id up to the highest is known to exist.
-  for (; next_recv_id_ <= h.stream; ++next_recv_id_) {
+  for (; next_recv_id_ <= h.stream; ++next_recv_id_, ++unaccepted_) {
     auto stream = std::make_unique<RecvStream>(next_recv_id_, options_.eager_limit_bytes, credit_);
     recv_streams_.emplace(next_recv_id_, std::move(stream));
   }

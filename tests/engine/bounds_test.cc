@@ -1,8 +1,5 @@
 // Memory and descriptors stay bounded, whatever comes and goes.
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 #include "base/clock.h"
 #include "two_engines.h"
@@ -11,15 +8,6 @@ namespace railweave::engine_test {
 namespace {
 
 using namespace std::chrono_literals;
-
-std::size_t resident_bytes() {
-  std::size_t pages = 0, resident = 0;
-  std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  if (std::fscanf(file, "%zu %zu", &pages, &resident) != 2) resident = 0;
-  std::fclose(file);
-  return resident * std::size_t(sysconf(_SC_PAGESIZE));
-}
 
 TEST(Bounds, ASessionOfManyTransfersDoesNotGrow) {
   const auto a = start_engine(), b = start_engine();

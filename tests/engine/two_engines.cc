@@ -3,7 +3,9 @@
 #include <dirent.h>
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <mutex>
 #include <thread>
 
@@ -141,6 +143,15 @@ bool transfer(Ends& ends, std::size_t bytes, unsigned seed) {
   place.resize(received->bytes);
   EXPECT_TRUE(place == data) << "message of " << bytes << " bytes with seed " << seed << " arrived damaged";
   return place == data;
+}
+
+std::size_t resident_bytes() {
+  std::size_t pages = 0, resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  if (std::fscanf(file, "%zu %zu", &pages, &resident) != 2) resident = 0;
+  std::fclose(file);
+  return resident * std::size_t(sysconf(_SC_PAGESIZE));
 }
 
 int open_descriptors() {

@@ -49,6 +49,8 @@ std::vector<std::byte> pattern(std::size_t bytes, unsigned seed);
 // Sends one message of `bytes` and checks what arrived. False after a test failure.
 bool transfer(Ends& ends, std::size_t bytes, unsigned seed);
 
+// Memory that this process has in use.
+std::size_t resident_bytes();
 // Descriptors that this process has open.
 int open_descriptors();
 

@@ -131,7 +131,8 @@ class Paperwork : public testing::Test, public SessionOwner {
   Config config_;
   Paper paper_[4];
   std::vector<std::byte> place_ = std::vector<std::byte>(65536);
-  std::shared_ptr<ListenQueue> queue_ = std::make_shared<ListenQueue>(7, ~std::uint64_t{0});
+  SlotBudget budget_{2};
+  std::shared_ptr<ListenQueue> queue_ = std::make_shared<ListenQueue>(7, ~std::uint64_t{0}, budget_);
   std::shared_ptr<LiveSession> session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
@@ -209,6 +210,37 @@ TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
   EXPECT_TRUE(done(request));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("FENCE after 999 frames"), std::string::npos) << warnings[0];
+}
+
+TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accepted) {
+  add_lanes(1);
+  const auto offered = [&](protocol::StreamId stream) {
+    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = stream, .a = 7, .b = ~std::uint64_t{0}});
+    drive(3);
+    std::uint64_t bytes = 1;
+    for (const FrameHeader& h : paper_[0].sent)
+      if (h.type == FrameType::opened && h.stream == stream) bytes = h.b;
+    return bytes;
+  };
+  EXPECT_EQ(offered(0), config_.eager_limit_bytes);
+  EXPECT_EQ(offered(1), config_.eager_limit_bytes);
+  EXPECT_EQ(offered(2), 0u);
+  recv_ = queue_->pop();
+  EXPECT_EQ(offered(3), config_.eager_limit_bytes);
+  queue_->close();
+}
+
+TEST_F(Paperwork, of_streams_whose_session_is_over_the_last_few_wait_for_their_accept) {
+  add_lanes(1);
+  for (protocol::StreamId stream = 0; stream < 100; ++stream)
+    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = stream, .a = 7, .b = ~std::uint64_t{0}});
+  drive(3);
+  queue_->drop_dead();
+  session_->fail(Status(Code::remote, Scope::session, "gone"));
+  queue_->drop_dead();
+  std::size_t left = 0;
+  while (queue_->pop()) ++left;
+  EXPECT_EQ(left, ListenQueue::kDeadMax);
 }
 
 TEST_F(Paperwork, counters_of_a_lost_lane_stay) {

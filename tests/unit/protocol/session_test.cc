@@ -77,6 +77,21 @@ TEST_F(SessionPair, on_open__opens_overtake_each_other_on_two_lanes) {
   EXPECT_EQ(pair_.events(End::b)[1].stream, first.id());
 }
 
+// An address sanitizer would see the slot go too early.
+TEST_F(SessionPair, close__a_slot_outlives_the_payload_that_is_landing_there) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(5000, 1);
+  send(ends.out, data);
+  pair_.send(End::a, 0);
+  auto target = pair_.read_header(End::b, 0);
+  ASSERT_TRUE(target.ok());
+  ASSERT_NE(target->data(), nullptr);
+  pair_.b().close(ends.in);
+  EXPECT_TRUE(pair_.read_payload(End::b, 0, *target).ok());
+  pair_.run();
+}
+
 TEST_F(SessionPair, close__the_receivers_close_overtakes_its_opened) {
   pair_.add_lanes(2);
   SendStream& out = pair_.a().open_stream(Class::normal, 1, ~0ull);

@@ -1,0 +1,225 @@
+// Who shakes hands as a peer does and then asks for more than a peer would: what he costs is bounded, and others do not pay.
+#include "rogue.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/clock.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RogueBounds : public testing::Test {
+ protected:
+  void SetUp() override {
+    a_ = start_engine();
+    b_ = start_engine();
+    ASSERT_TRUE(a_ && b_);
+    ends_ = join(*a_, *b_);
+    ASSERT_TRUE(ends_);
+    auto listener = b_->listen(0, handle_);
+    ASSERT_TRUE(listener.ok());
+    listener_ = std::move(*listener);
+    before_ = in_use();
+  }
+  void TearDown() override {
+    EXPECT_TRUE(transfer(ends_, 200'000, 1)) << "others paid for it";
+    EXPECT_TRUE(join(*a_, *b_));
+  }
+  static std::size_t in_use() {
+    malloc_trim(0);
+    return resident_bytes();
+  }
+  std::size_t grown() const {
+    const std::size_t resident = in_use();
+    return resident > before_ ? resident - before_ : 0;
+  }
+
+  std::shared_ptr<Engine> a_, b_;
+  Ends ends_;
+  Handle handle_{};
+  std::unique_ptr<Listener> listener_;
+  std::size_t before_ = 0;
+};
+
+TEST_F(RogueBounds, OpensToNobodyReserveNothing) {
+  const LogCapture log;
+  Rogue rogue(handle_);
+  ASSERT_TRUE(rogue.welcome());
+  std::size_t most = 0;
+  bool alive = true;
+  for (int i = 0; i < 40 && alive; ++i) {
+    for (int k = 0; k < 1000; ++k) rogue.open_at(1'000'000);
+    alive = rogue.flush();
+    most = std::max(most, grown());
+  }
+  EXPECT_TRUE(!alive || rogue.shown_out(5s));
+  EXPECT_LT(most, 64 * MiB);
+  EXPECT_TRUE(eventually([&] {
+    const auto warnings = log.warnings();
+    return std::ranges::any_of(warnings, [](const auto& w) { return w.find("rogue pid 1") != w.npos && w.find("16384") != w.npos; });
+  })) << log.all();
+}
+
+TEST_F(RogueBounds, StreamsThatNobodyAcceptedTakeABoundedLot) {
+  Rogue rogue(handle_);
+  ASSERT_TRUE(rogue.welcome());
+  for (int i = 0; i < 900; ++i) rogue.open();
+  ASSERT_TRUE(rogue.flush());
+  ASSERT_TRUE(eventually([&] { return rogue.answers() == 900; }));
+  std::size_t most = 0;
+  bool alive = true;
+  for (std::uint32_t i = 0; i < 900 && alive; ++i) {
+    for (std::uint16_t slot = 0; slot < 8; ++slot) rogue.say_eager(i, slot);
+    alive = rogue.flush();
+    if (i % 32 == 0 || !alive) most = std::max(most, grown());
+  }
+  EXPECT_LT(most, 300 * MiB);
+}
+
+TEST_F(RogueBounds, EagerDataBeforeTheAnswerIsNoFrame) {
+  Rogue rogue(handle_);
+  ASSERT_TRUE(rogue.welcome());
+  for (std::uint32_t i = 0; i < 64; ++i) {  // in one go: the engine answers after it read
+    rogue.open();
+    rogue.say_eager(i, 0);
+  }
+  (void)rogue.flush();
+  EXPECT_TRUE(rogue.shown_out(5s));
+}
+
+TEST_F(RogueBounds, ADeadSessionKeepsNoSlots) {
+  std::unique_ptr<RecvStream> held;
+  {
+    Rogue rogue(handle_);
+    ASSERT_TRUE(rogue.welcome());
+    for (int i = 0; i < 200; ++i) rogue.open();
+    ASSERT_TRUE(rogue.flush());
+    ASSERT_TRUE(eventually([&] { return rogue.answers() == 200; }));
+    ASSERT_TRUE(eventually([&] {
+      auto accepted = listener_->accept();
+      if (accepted.ok()) held = std::move(*accepted);
+      return bool(held);
+    }));
+    for (std::uint32_t i = 0; i < 200; ++i) {
+      for (std::uint16_t slot = 0; slot < 7; ++slot) rogue.say_eager(i, slot);
+      rogue.say({.type = protocol::FrameType::close, .stream = i, .message = 9});  // and never the rest
+      ASSERT_TRUE(rogue.flush());
+    }
+    ASSERT_TRUE(eventually([&] { return grown() > 60 * MiB; }));
+  }
+  EXPECT_TRUE(eventually([&] { return grown() < 40 * MiB; }, 5s)) << grown() / MiB << " MiB are kept";
+}
+
+// Connects of many streams at once, all before any accept, with data on its way: every one works.
+TEST_F(RogueBounds, HonestPeersMayConnectByTheHundred) {
+  constexpr int kStreams = 700;  // more than may send ahead of their accept
+  std::vector<std::unique_ptr<Connector>> connectors;
+  for (int i = 0; i < kStreams; ++i) {
+    auto connector = a_->connect(0, handle_);
+    ASSERT_TRUE(connector.ok());
+    connectors.push_back(std::move(*connector));
+  }
+  std::vector<std::unique_ptr<SendStream>> sends;
+  const auto data = pattern(3000, 7);
+  std::vector<Request*> requests;
+  for (auto& connector : connectors) {
+    std::unique_ptr<SendStream> send;
+    ASSERT_TRUE(eventually([&] {
+      auto polled = connector->poll();
+      if (polled.ok()) send = std::move(*polled);
+      return !polled.ok() || send;
+    }));
+    ASSERT_TRUE(send);
+    requests.push_back(post_send(*send, data));
+    sends.push_back(std::move(send));
+  }
+  std::vector<std::unique_ptr<RecvStream>> receives;
+  ASSERT_TRUE(eventually([&] {
+    auto accepted = listener_->accept();
+    if (accepted.ok() && *accepted) receives.push_back(std::move(*accepted));
+    return receives.size() == kStreams;
+  }));
+  std::vector<std::byte> place(3000);
+  for (auto& receive : receives) {
+    ASSERT_TRUE(finish(*receive, post_recv(*receive, place)).ok());
+    ASSERT_TRUE(place == data);
+  }
+  for (std::size_t i = 0; i < sends.size(); ++i) EXPECT_TRUE(finish(*sends[i], requests[i]).ok());
+}
+
+// A stranger learns from a refusal no more than he said himself.
+TEST_F(RogueBounds, ARefusalDoesNotNameTheInstance) {
+  Rogue rogue(handle_, [](engine::Hello& hello) { hello.to = {}; });
+  EXPECT_EQ(rogue.answer().kind, engine::Hello::Kind::refused);
+  EXPECT_EQ(rogue.answer().from, engine::InstanceId{});
+}
+
+TEST_F(RogueBounds, SessionsWithoutStreamsEndWhenThereAreMany) {
+  const LogCapture log;
+  const int before = open_descriptors();
+  std::vector<std::unique_ptr<Rogue>> crowd;
+  for (int i = 0; i < 150; ++i) {
+    crowd.push_back(std::make_unique<Rogue>(handle_));
+    ASSERT_TRUE(crowd.back()->welcome());
+  }
+  EXPECT_TRUE(eventually([&] { return open_descriptors() <= before + 150 + 64; }, 20s)) << open_descriptors() - before;
+  const auto warnings = log.warnings();
+  EXPECT_EQ(std::ranges::count_if(warnings, [](const auto& w) { return w.find("never opened a stream") != w.npos; }), 1);
+  EXPECT_FALSE(b_->stats().sessions.empty());
+}
+
+// A message that no frame can describe is the caller's mistake, and ends nothing but itself.
+TEST_F(RogueBounds, AMessageBeyondTheProtocolsBoundIsRefusedAtOnce) {
+  std::byte byte{};
+  const auto request = ends_.send->post(&byte, (std::size_t{1} << 40) + 1);
+  ASSERT_FALSE(request.ok());
+  EXPECT_EQ(request.status().code(), Code::invalid_argument);
+  EXPECT_EQ(request.status().scope(), Scope::request);
+  EXPECT_NE(request.status().message().find("1099511627777"), std::string::npos) << request.status().message();
+}
+
+TEST(Handshakes, AConnectionResetMeanwhileIsThePeersDoing) {
+  OwnedFd door(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof here;
+  ASSERT_EQ(bind(door.get(), reinterpret_cast<const sockaddr*>(&here), length), 0);
+  ASSERT_EQ(listen(door.get(), 16), 0);
+  getsockname(door.get(), reinterpret_cast<sockaddr*>(&here), &length);
+  std::thread resets([&] {
+    while (OwnedFd fd{accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC)}) {
+      const linger now{1, 0};
+      setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+      char byte;
+      (void)recv(fd.get(), &byte, 1, 0);
+    }
+  });
+  Address loopback{.family = Address::Family::v4, .prefix_bits = 8};
+  loopback.bytes = {127, 0, 0, 1};
+  const auto engine = start_engine();
+  ASSERT_TRUE(engine);
+  auto connector = engine->connect(0, engine::encode_handle({{1}, 1, {{loopback, ntohs(here.sin_port)}}}));
+  ASSERT_TRUE(connector.ok());
+  Status failed;
+  EXPECT_TRUE(eventually([&] {
+    auto polled = (*connector)->poll();
+    if (!polled.ok()) failed = polled.status();
+    return !failed.ok();
+  }));
+  EXPECT_EQ(failed.code(), Code::remote) << failed.message();
+  shutdown(door.get(), SHUT_RDWR);
+  resets.join();
+}
+
+}  // namespace
+}  // namespace railweave::engine_test

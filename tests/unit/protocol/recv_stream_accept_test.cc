@@ -1,0 +1,38 @@
+// What a stream takes before it is accepted, and when it is accepted without slots.
+#include <gtest/gtest.h>
+
+#include "protocol/recv_stream.h"
+
+namespace railweave::protocol {
+namespace {
+
+class Accepting : public ::testing::Test {
+ protected:
+  static FrameHeader eager(std::uint64_t size) {
+    return {.type = FrameType::segment, .flags = kFlagEager, .stream = 9, .length = std::uint32_t(size), .b = size};
+  }
+
+  CreditPool credit_{64 * MiB};
+  Completions done_;
+  RecvStream stream_{9, 1024, credit_};
+};
+
+TEST_F(Accepting, accept__a_segment_that_comes_before_contradicts) {
+  EXPECT_FALSE(stream_.on_segment(eager(10), done_).ok());
+  stream_.accept(~0ull);
+  EXPECT_TRUE(stream_.on_segment(eager(10), done_).ok());
+}
+
+TEST_F(Accepting, accept__without_slots_it_offers_none_and_takes_none) {
+  stream_.accept(~0ull, false);
+  FrameHeader h;
+  std::span<const std::byte> payload;
+  ASSERT_TRUE(stream_.next_control(h, payload));
+  EXPECT_EQ(h.type, FrameType::opened);
+  EXPECT_EQ(h.b, 0u);
+  EXPECT_FALSE(stream_.on_segment(eager(10), done_).ok());
+  EXPECT_TRUE(stream_.on_segment(eager(0), done_).ok());  // an empty message needs no room
+}
+
+}  // namespace
+}  // namespace railweave::protocol
