@@ -124,8 +124,9 @@ void SendStream::on_peer_close(Status why, Completions& out) {
 
 // -------------------------------------------------------------------------------------------------------------- data
 
-bool SendStream::could_be_eager(const Message& m) const {
-  return m.cut == 0 && m.size <= eager_limit_bytes_ && free_eager_slots_ != 0;
+bool SendStream::could_be_eager(const Message& m, int free_slots, std::size_t eager_bytes) const {
+  return m.cut == 0 && m.size <= eager_limit_bytes_ && free_slots > 0 &&
+         (eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
 }
 
 // Recomputes what could be cut now. Walks the posted messages that are not wholly cut: a handful.
@@ -136,12 +137,14 @@ void SendStream::refresh() {
   for (const Range& r : requeued_) sendable_bytes_ += r.length;
   has_segment_ = !requeued_.empty();
   int eager_slots = std::popcount(free_eager_slots_);
+  std::size_t eager_bytes = eager_bytes_;
   for (std::uint64_t i = cursor_; i < posted_; ++i) {
     const Message& m = at(i);
     if (m.eager) {
       sendable_bytes_ += m.size - m.cut;
-    } else if (m.cut == 0 && m.size <= eager_limit_bytes_ && eager_slots > 0) {
+    } else if (could_be_eager(m, eager_slots, eager_bytes)) {
       --eager_slots;
+      eager_bytes += m.size;
       sendable_bytes_ += m.size;
     } else if (m.granted && (m.size == 0 || std::min(m.leave, m.size) > m.cut)) {
       sendable_bytes_ += std::min(m.leave, m.size) - m.cut;
@@ -181,6 +184,7 @@ SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t 
 
 void SendStream::make_eager(Message& m) {
   m.eager = true;
+  eager_bytes_ += m.size;
   m.eager_slot = std::uint8_t(std::countr_zero(free_eager_slots_));
   free_eager_slots_ &= std::uint8_t(free_eager_slots_ - 1);
   if (m.size > 0) std::memcpy(eager_copies_.get() + m.eager_slot * eager_limit_bytes_, m.data, m.size);
@@ -205,7 +209,7 @@ SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
   if (!requeued_.empty()) return cut_requeued(bytes_max);
   const std::uint64_t message = cursor_;
   Message& m = at(message);
-  if (could_be_eager(m)) make_eager(m);
+  if (could_be_eager(m, std::popcount(free_eager_slots_), eager_bytes_)) make_eager(m);
   const std::uint64_t limit = (m.eager ? m.size : std::min(m.leave, m.size)) - m.cut;
   std::uint64_t length = std::min<std::uint64_t>(limit, bytes_max);
   const std::uint64_t rest = limit - length;
@@ -250,7 +254,10 @@ void SendStream::settle(Completions& out) {
   for (; retired_ < acked_ && retired_ < done_ && at(retired_).unreleased == 0; ++retired_) {
     Message& m = at(retired_);
     // Only now: the ack may overtake the lane's return from the system call that reads the copy.
-    if (m.eager) free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
+    if (m.eager) {
+      free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
+      eager_bytes_ -= m.size;
+    }
     m = Message{};
   }
 }

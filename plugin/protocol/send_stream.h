@@ -110,7 +110,8 @@ class SendStream {
 
   Message& at(std::uint64_t message) { return messages_[message % kMessageSlots]; }
   const Message& at(std::uint64_t message) const { return messages_[message % kMessageSlots]; }
-  bool could_be_eager(const Message& m) const;
+  // With so many slots free and bytes of eager messages on their way.
+  bool could_be_eager(const Message& m, int free_slots, std::size_t eager_bytes) const;
   bool fits_grant(std::uint64_t message, Completions& out);
   void refresh();
   Status apply_ack(std::uint64_t below, Completions& out);
@@ -140,6 +141,7 @@ class SendStream {
   std::array<Message, kMessageSlots> messages_;
   std::vector<Range> requeued_;       // grows only when a lane was lost
   std::uint8_t free_eager_slots_ = 0xff;
+  std::size_t eager_bytes_ = 0;       // in slots that are not free
   std::unique_ptr<std::byte[]> eager_copies_;
 };
 static_assert(kEagerSlots == 8, "free_eager_slots_ has a bit for each");
