@@ -26,7 +26,11 @@ TEST(Bounds, ASessionOfManyTransfersDoesNotGrow) {
   for (unsigned i = 0; i < 20; ++i) ASSERT_TRUE(round(i));
   const std::size_t before = resident_bytes();
   for (unsigned i = 0; i < 60; ++i) ASSERT_TRUE(round(i));
+#ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
   EXPECT_LT(resident_bytes(), before + 8 * MiB);
+#else
+  (void)before;
+#endif
 }
 
 TEST(Bounds, StreamsThatComeAndGoLeaveNothing) {
