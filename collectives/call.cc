@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/error.h"
@@ -37,6 +38,8 @@ bool is_in_place(const Call& call) {
 std::size_t Call::input_bytes() const { return elements(problem, Place::input) * problem.element_bytes; }
 
 std::size_t Call::output_bytes() const { return elements(problem, Place::output) * problem.element_bytes; }
+
+std::size_t Call::most_bytes() const { return std::max(input_bytes(), output_bytes()); }
 
 Status check(Call& call) {
   Problem& p = call.problem;

@@ -21,6 +21,7 @@ struct Call {
   // Bytes that this rank reads and writes.
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
+  std::size_t most_bytes() const;          // the larger of these
 };
 
 // Errors: invalid_argument, saying which argument was found how. Sets Problem::in_place; refuses any other overlap.

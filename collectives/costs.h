@@ -1,5 +1,7 @@
 // What messages and reductions cost here, measured by rank 0 of a process's first group with the group's own operations, and
-// told to all: every rank plans by the same numbers. Cached for later groups whose ranks lie on hosts in the same way.
+// told to all: every rank plans by the same numbers. Cached for later groups of the process whose ranks lie on hosts in the same
+// way, whatever the hosts and engines. One figure stands for both within and between hosts: what rank 0 saw of the whole group;
+// so two-level algorithms are chosen by where ranks lie, not by measurement.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
   messages_ = std::make_unique<Messages>(
       *links_, options_.size, kClasses * kChannelsPerClass,
       [this](Ticket& ticket, Status status, int source, std::size_t bytes) { finish(ticket, std::move(status), source, bytes); });
-  origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr});
+  origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr, traced_name()});
   runner_->add(*this);
 }
 
@@ -36,7 +36,7 @@ void EngineGroup::use_board(std::unique_ptr<BoardLine> line) {
   const auto held = runner_->lock();         // passes of others look at it
   line->count_from(issued_[int(Class::normal)]);
   line_ = std::move(line);
-  board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_});
+  board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_, traced_name()});
 }
 
 void EngineGroup::plan_by(Planner planner) {
@@ -52,20 +52,21 @@ WorkPtr EngineGroup::submit(Call call) {
     (void)ticket->finish(refused);  // nobody can have asked for a callback yet
     return ticket;
   }
+  const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
   if (line_ && line_->takes(call)) {
     auto ticket = std::make_shared<Ticket>(board_origin_);
     if (line_->add(ticket, call)) {
-      runner_->submitted(false);
+      runner_->submitted(promptly);
       return ticket;
     }
   }
   auto ticket = new_ticket();
-  const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
   call.problem.host_of = host_of_;
   {
     const std::lock_guard lock(submissions_mutex_);
     const bool counted_by_line = line_ && call.hints.priority == Class::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
+    if (trace::on()) ticket->issued(fingerprint(call, number), call.most_bytes(), call.hints.priority);
     submissions_.push_back({ticket, std::move(call), number, {}, false});
   }
   runner_->submitted(promptly);
@@ -132,7 +133,7 @@ void EngineGroup::take_up(Submitted submitted) {
   if (submitted.is_message) return messages_->add(std::move(submitted.ticket), submitted.message);
   const Call& call = submitted.call;
   const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
-  submitted.id = scheduler_->issue(line, call.hints.priority, std::max(call.input_bytes(), call.output_bytes()), now());
+  submitted.id = scheduler_->issue(line, call.hints.priority, call.most_bytes(), now());
   held_.push_back(std::move(submitted));
 }
 
@@ -169,6 +170,7 @@ Status EngineGroup::start(Submitted submitted) {
   }
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
   const Fingerprint print = fingerprint(call, submitted.number);
+  submitted.ticket->live();
   auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_, channel, call.hints.priority);
   running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
   return {};

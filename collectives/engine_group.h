@@ -38,7 +38,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   // From the next operation on. REQUIRES: every rank does so between the same two operations.
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
-  // Small operations are done there from the next one on. REQUIRES: as above.
+  // What it takes is done there from the next operation on. REQUIRES: as above.
   void use_board(std::unique_ptr<BoardLine> line);
 
   int rank() const override { return options_.rank; }
@@ -91,6 +91,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
   WorkPtr submit(Message message, Status refused);
+  const std::string& traced_name() const { return options_.traced_as.empty() ? options_.name : options_.traced_as; }
   std::shared_ptr<Ticket> new_ticket() const { return std::make_shared<Ticket>(origin_); }
   void take_submissions();
   void take_up(Submitted submitted);

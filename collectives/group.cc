@@ -17,7 +17,7 @@ namespace railweave::collectives {
 
 namespace {
 
-struct Neighbours {
+struct Met {
   std::vector<Handle> handles;  // by rank
   std::vector<int> host_of;     // see Problem::host_of
 };
@@ -25,13 +25,13 @@ struct Neighbours {
 constexpr std::string_view kKeeps = " keeps the store";
 
 // Every rank's listener, and the lowest rank of its host.
-Result<Neighbours> meet(MeetingPlace& place, int rank, const Handle& own) {
+Result<Met> meet(MeetingPlace& place, int rank, const Handle& own) {
   RW_TRY(place.arrive());
   RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
   RW_ASSIGN_OR_RETURN(
       const std::vector<std::string> told,
       place.exchange("rank", std::string(reinterpret_cast<const char*>(own.data()), own.size()) + proof.name()));
-  Neighbours all;
+  Met all;
   int lowest = rank;
   for (int r = 0; r < int(told.size()); ++r) {
     const std::string& theirs = told[std::size_t(r)];
@@ -61,14 +61,15 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   RW_ASSIGN_OR_RETURN(std::shared_ptr<Runner> runner, Runner::shared());
   Handle own;
   RW_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, engine->listen(0, own));
-  RW_ASSIGN_OR_RETURN(Neighbours all, meet(place, options.rank, own));
+  RW_ASSIGN_OR_RETURN(Met all, meet(place, options.rank, own));
   RW_TRY(place.begin());
   // Rank 0's environment and measurements decide for all.
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   RW_TRY(check_algorithm_choice(config.algorithms));
   RW_ASSIGN_OR_RETURN(const Window window, parse_window(config.schedule));
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
-  const bool engine_shares_memory = engine->shares_memory();
+  // Where a scheduler admits by windows, what is large asks it.
+  const BoardLeave board{.shares_memory = engine->shares_memory(), .in_pieces = window == Window()};
   auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, window);
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
@@ -81,10 +82,12 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
   if (group->is_of_one_host()) {
-    RW_ASSIGN_OR_RETURN(auto line, share_board(*group, place, engine_shares_memory, options.timeout, named));
+    RW_ASSIGN_OR_RETURN(auto line, share_board(*group, place, board, options.timeout, named));
     group->use_board(std::move(line));
   }
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
+  place.tidy_up();
+  RW_TRY(group->barrier({})->wait(options.timeout));  // the next meeting of this name finds nothing of this one
   return std::shared_ptr<Group>(std::move(group));
 }
 
@@ -97,7 +100,7 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
                   fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
   MeetingPlace place(std::move(store), options);
   auto group = come_together(std::move(engine), place, options);
-  place.tidy_up();  // after a failure too: whoever tries again must not find our listener that was
+  place.tidy_up();  // after a failure: whoever tries again must not find our listener that was
   return group;
 }
 

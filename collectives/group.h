@@ -1,5 +1,7 @@
 // Ranks that do operations together.
 //
+// Ranks of one host use shared memory where the engines of all were started with Config::shm (RAILWEAVE_SHM), which is off
+// unless asked for; the perf programs and the torch backend ask for it.
 // Threads: a Group may be used from any thread; calls from several threads at once are taken in some order, which must be
 // the same on every rank. Operations return at once; they match in issue order and finish in any.
 // Fork: a group is dead in a child forked since, its calls and Works say so; the child may create groups on engines of its own.
@@ -24,8 +26,9 @@
 
 namespace railweave::collectives {
 
-// What a caller may tell of an operation. `priority` goes with its bytes into the sessions; of a message the sender's counts,
-// and up to 8 KiB ride with the envelopes, which are of the normal class.
+// What a caller may tell of an operation. `priority` goes with its bytes into the sessions; of a message the sender's counts
+// (the receiver's hints say nothing), and up to 8 KiB ride with the envelopes, which are of the normal class. Messages, and
+// what goes by a board, are not admitted by the scheduler (docs/scheduler.md): they begin at once.
 struct Hints {
   Class priority = Class::normal;          // of operations the same on every rank: it chooses the channel
   // Nothing reads these two yet.
@@ -62,6 +65,7 @@ class Group {
     int rank = 0;
     int size = 1;
     Nanos timeout = std::chrono::seconds(60);  // for the others to come
+    std::string traced_as{};               // in traces, likewise the same; empty: `name`
   };
   // Every rank calls it. Errors: timed_out (names the ranks that did not come), what the engine or the store said.
   static Result<std::shared_ptr<Group>> create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options);

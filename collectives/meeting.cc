@@ -34,11 +34,13 @@ std::string drawn_id() {
 
 Status MeetingPlace::arrive() {
   if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_verdict_ = *before;
-  const Status seat = store_->claim(key(fmt::format("seat/{}", options_.rank)));
+  const std::string seat_key = key(fmt::format("seat/{}", options_.rank));
+  const Status seat = store_->claim(seat_key);
+  if (seat.ok()) seat_ = std::make_shared<const Seat>(store_, seat_key);
   if (seat.code() != Code::exhausted) return seat;
   const Status twice(
       Code::exhausted, Scope::engine,
-      fmt::format("group '{}': rank {} is there already, of another job at the same address and port? ({})",
+      fmt::format("group '{}': rank {} is there already, of another job that meets at the same place? ({})",
                   options_.name, options_.rank, seat.message()));
   condemn(twice);
   return twice;

@@ -27,7 +27,7 @@ class MeetingPlace {
   void store_kept_by(int rank) { keeper_ = rank; }
   // Draws what tells this group from others of its name, and takes away what they left.
   Status begin();
-  // All are through with exchange() and agree(), or we gave up: what we told is taken out of the store.
+  // All are through with exchange() and agree(), or we gave up: what we told is taken out of the store. Again is fine.
   void tidy_up();
 
   // The first of the group to notice a loss tells the others who is to blame; answers what the first said. Any thread.
@@ -39,12 +39,25 @@ class MeetingPlace {
   std::string blamed() const;
 
  private:
+  // Taken; free again when the last copy of this place is gone.
+  class Seat {
+   public:
+    Seat(std::shared_ptr<Store> store, std::string key) : store_(std::move(store)), key_(std::move(key)) {}
+    ~Seat() { store_->release(key_); }
+    Seat(const Seat&) = delete;
+
+   private:
+    const std::shared_ptr<Store> store_;
+    const std::string key_;
+  };
+
   void condemn(const Status& why);
   Status verdict() const;  // why no group of this name comes about
   std::string key(const std::string& what) const { return options_.name + "/" + what; }
 
   const std::shared_ptr<Store> store_;
   const Group::Options options_;
+  std::shared_ptr<const Seat> seat_;
   std::vector<std::string> told_;
   std::string old_verdict_;  // of those who met here before us
   int keeper_ = -1;

@@ -16,16 +16,19 @@ using namespace std::chrono_literals;
 constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them
 constexpr int kLooksMax = 20;         // in a row without anything unfinished: then it sleeps until it is woken
 constexpr Nanos kSoon = 50us;         // from a submission to its wait()
-constexpr Nanos kSpin = 1ms;          // without anything moving: then whoever drives begins to sleep between passes
+constexpr Nanos kSpin = 1ms;          // without anything moving, and
+constexpr int kPassesBeforeNaps = 64;  // so many passes: then whoever drives begins to sleep between them
 constexpr Nanos kNap = 50us;
 
-// Yields while something may come any moment, then naps: with more ranks than cores the others need them.
+// Yields while something may come any moment, then naps: with more ranks than cores the others need them. Not for the time
+// alone: a yield lasts as long as who else is on this core wants it, and two that share one and nap are never moved apart (Linux
+// looks at how many wait for a core, and does not look for an idle one when it wakes who slept).
 class Patience {
  public:
-  void moved() { since_ = TimePoint{}; }
+  void moved() { passes_ = 0; }
   void idle() {
-    if (since_ == TimePoint{}) since_ = now();
-    if (now() - since_ < kSpin) {
+    if (passes_ < kPassesBeforeNaps && ++passes_ == 1) since_ = now();
+    if (passes_ < kPassesBeforeNaps || now() - since_ < kSpin) {
       sched_yield();
     } else {
       std::this_thread::sleep_for(kNap);
@@ -34,6 +37,22 @@ class Patience {
 
  private:
   TimePoint since_{};
+  int passes_ = 0;                       // in a row that moved nothing; no more are counted than matter
+};
+
+// Of the thread: nobody waits for what it drives, and what computes meanwhile wants the core. What came while it slept is in the
+// kernel, and goes in one pass; nobody yields a core that is wanted as cheaply as who sleeps.
+class Background {
+ public:
+  void moved() { nap_ = std::max(nap_ / 2, kShortest); }
+  void idle() {
+    std::this_thread::sleep_for(nap_);
+    nap_ = std::min(2 * nap_, kLongest);
+  }
+
+ private:
+  static constexpr Nanos kShortest = 50us, kLongest = 400us;
+  Nanos nap_ = kShortest;
 };
 
 }  // namespace
@@ -143,9 +162,7 @@ void Runner::drive_once() {
 bool Runner::drive_until(const std::function<bool()>& over, TimePoint deadline) {
   if (over()) return true;
   if (forked()) return false;
-  bell_->waiters.fetch_add(1, std::memory_order_relaxed);
-  const Nanos submitted_at(bell_->submitted_at_ns.load(std::memory_order_relaxed));
-  bell_->waits_soon.store(now().time_since_epoch() - submitted_at < kSoon, std::memory_order_relaxed);
+  const Waiter counted = count_waiter();
   Patience patience;
   bool done = false;
   for (int turns = 1; !done; ++turns) {
@@ -154,12 +171,19 @@ bool Runner::drive_until(const std::function<bool()>& over, TimePoint deadline) 
     if (done || (turns % 16 == 0 && now() >= deadline)) break;
     p == Pass::moved ? patience.moved() : patience.idle();
   }
-  bell_->waiters.fetch_sub(1, std::memory_order_relaxed);
   return done;
 }
 
+Runner::Waiter Runner::count_waiter() {
+  if (bell_->submitted_at_ns.load(std::memory_order_relaxed) != 0) {
+    const Nanos submitted_at(bell_->submitted_at_ns.exchange(0, std::memory_order_relaxed));
+    bell_->waits_soon.store(now().time_since_epoch() - submitted_at < kSoon, std::memory_order_relaxed);
+  }
+  return Waiter(bell_->waiters);
+}
+
 void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
-  Patience patience;
+  Background patience;
   while (bell->wait()) {
     bool moved = false;
     {

@@ -63,7 +63,7 @@ class Runner {
    private:
     std::atomic<int>& waiters_;
   };
-  Waiter count_waiter() { return Waiter(bell_->waiters); }
+  Waiter count_waiter();
   // For what may take its time. All are done before the last holder of the runner is gone.
   void send_on_errand(std::function<void()> errand) { errands_.add(std::move(errand)); }
   // True in a child forked since: driving does nothing there, and nothing else may be called.
@@ -85,7 +85,7 @@ class Runner {
     std::atomic<bool> busy{false};           // somebody has unfinished operations, as of the last pass or submission
     std::atomic<int> waiters{0};             // threads in drive_until()
     std::atomic<bool> deep{false};           // the thread sleeps until it is woken
-    std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly
+    std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly; 0: somebody came to wait since
     std::atomic<bool> waits_soon{false};     // its caller came to wait at once
     std::mutex mutex;
     std::condition_variable rung;

@@ -24,6 +24,7 @@ Status Ticket::status() const {
 
 Status Ticket::wait(Nanos timeout) {
   if (over()) return status_;
+  const OperationTrace::Wait waited(trace_);
   const TimePoint deadline = timeout == Nanos::max() ? TimePoint::max() : deadline_after(timeout);
   if (origin_->line && attend(deadline)) return status_;
   if (origin_->runner->drive_until([this] { return over(); }, deadline)) return status_;
@@ -59,6 +60,7 @@ void Ticket::when_over(std::function<void(const Status&)> callback) {
 }
 
 std::vector<std::function<void()>> Ticket::finish(Status status, int source, std::size_t bytes) {
+  trace_.over();
   std::vector<std::function<void()>> calls;
   const std::lock_guard lock(mutex_);
   status_ = std::move(status);

@@ -10,6 +10,7 @@
 
 #include "collectives/board/line.h"
 #include "collectives/group.h"
+#include "collectives/operation_trace.h"
 #include "collectives/runner.h"
 
 namespace railweave::collectives {
@@ -19,6 +20,7 @@ struct TicketOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
   std::shared_ptr<BoardLine> line;         // of operations on a board; else null
+  std::string group_name;                  // in traces
 };
 
 class Ticket final : public Work {
@@ -33,6 +35,13 @@ class Ticket final : public Work {
   int source() const override { return over() ? source_ : -1; }
   std::size_t bytes() const override { return over() ? bytes_ : 0; }
 
+  // Before anybody else has it, while a trace is on; what that says of it. `bytes`: as OperationTrace's.
+  void issued(Fingerprint what, std::uint64_t bytes, Class priority) {
+    trace_.issued(what, trace::number_of(origin_->group_name), bytes, priority);
+  }
+  // It may move bytes. Whoever finishes it calls this.
+  void live() { trace_.live(); }
+
   bool over() const { return over_.load(std::memory_order_acquire); }
   // Once. Answers what is to be called now, without any lock held.
   std::vector<std::function<void()>> finish(Status status, int source = -1, std::size_t bytes = 0);
@@ -41,6 +50,7 @@ class Ticket final : public Work {
   bool attend(TimePoint deadline);
 
   const std::shared_ptr<const TicketOrigin> origin_;
+  OperationTrace trace_;
   Status status_;                          // these three: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;

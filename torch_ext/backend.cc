@@ -8,6 +8,7 @@
 #include "torch_ext/c10d_names.h"
 #include "torch_ext/errors.h"
 #include "torch_ext/gil.h"
+#include "torch_ext/living.h"
 #include "torch_ext/process_engine.h"
 #include "torch_ext/torch_store.h"
 #include "torch_ext/work_of_all.h"
@@ -18,6 +19,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kEndless = std::chrono::hours(24 * 365);
+
+std::chrono::milliseconds checked(std::chrono::milliseconds timeout) {
+  TORCH_CHECK_VALUE(timeout > 0ms, "railweave: expected a timeout of more than 0, found ", timeout.count(), " ms");
+  return timeout;
+}
 
 TimePoint deadline_of(std::chrono::milliseconds timeout) {
   return timeout <= 0ms || timeout > kEndless ? TimePoint::max() : now() + Nanos(timeout);
@@ -44,13 +50,31 @@ c10d::ErrorType kind_of(Code code) {
   }
 }
 
+// "group 'x' (global ranks 2, 3)".
+std::string full_name(const c10d::Backend::Options& options) {
+  constexpr std::size_t kNamedMost = 16;
+  std::vector<std::uint64_t> ranks = options.global_ranks_in_group;
+  const bool more = ranks.size() > kNamedMost;
+  if (more) ranks.resize(kNamedMost);
+  return c10::str("group '", options.group_name, "' (global ranks ", c10::Join(", ", ranks), more ? ", ...)" : ")");
+}
+
+// " of group ...", where a rank's number here is another than everywhere.
+std::shared_ptr<const std::string> whose(const c10d::Backend::Options& options) {
+  std::uint64_t own = 0;
+  if (std::ranges::all_of(options.global_ranks_in_group, [&](std::uint64_t rank) { return rank == own++; }))
+    return std::make_shared<const std::string>();
+  return std::make_shared<const std::string>(c10::str(" of ", full_name(options)));
+}
+
 std::shared_ptr<collectives::Group> meet(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-                                         std::chrono::milliseconds timeout) {
-  const std::string what = c10::str("railweave: rank ", rank, " of ", size);
+                                         const c10d::Backend::Options& options) {
+  const auto timeout = options.timeout;
+  const std::string what = c10::str("railweave: rank ", rank, " of ", size, *whose(options));
   auto engine = process_engine();
   check_ok(engine.status(), what);
   const Nanos patience = timeout > kEndless ? Nanos(kEndless) : Nanos(timeout);
-  auto group = collectives::Group::create(*engine, store_of(store), {"railweave", rank, size, patience});
+  auto group = collectives::Group::create(*engine, store_of(store), {"railweave", rank, size, patience, full_name(options)});
   check_ok(group.status(), what);
   return *group;
 }
@@ -62,11 +86,18 @@ RailweaveBackend::RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int ra
     : c10d::Backend(rank, size),
       store_(std::move(store)),
       options_(std::move(options)),
-      group_(meet(store_, rank, size, options_->timeout)) {
+      timeout_ms_(checked(options_->timeout).count()),
+      whose_(whose(*options_)),
+      group_(meet(store_, rank, size, *options_)) {
   init();
 }
 
 RailweaveBackend::~RailweaveBackend() { shutdown(); }
+
+void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
+  timeout_ms_ = checked(timeout).count();
+  options_->timeout = timeout;  // who asks for the options reads it there
+}
 
 std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
   const std::lock_guard lock(group_mutex_);
@@ -76,12 +107,18 @@ std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
 
 // REQUIRES: order_ is held.
 void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
-                              const std::shared_ptr<collectives::Group>& group) {
-  std::vector<MarkPtr> ready = work->fetch();
+                              const std::shared_ptr<collectives::Group>& group, bool counted) {
+  std::vector<MarkPtr> ready;
+  try {
+    ready = work->fetch();
+  } catch (...) {
+    if (counted) --sequence_;  // no operation, at this rank or at any
+    throw;
+  }
   const auto place = unfinished_->add(work);
   work->begin([place, unfinished = unfinished_, error = error_](const Status& status) {
     auto none = c10d::ErrorType::SUCCESS;
-    if (!status.ok()) error->compare_exchange_strong(none, kind_of(status.code()));
+    if (!status.ok() && status.scope() != Scope::request) error->compare_exchange_strong(none, kind_of(status.code()));
     unfinished->remove(place);
   });
   for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
@@ -91,7 +128,7 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
                                                    bool counted) {
   const auto group = this->group();
-  const auto patience = timeout == c10d::kUnsetTimeout ? options_->timeout : timeout;
+  const auto patience = timeout == c10d::kUnsetTimeout ? this->timeout() : timeout;
   const TimePoint deadline = deadline_of(patience);
   c10::intrusive_ptr<RailweaveWork> work;
   {
@@ -103,13 +140,14 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     outline.counted = counted;
     outline.timeout = patience;
     outline.deadline = deadline;
+    outline.whose = whose_;
     outline.profile_title = profile_title(options_->backend, outline.title);
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
-    launch(work, group);
+    launch(work, group, counted);
   }
   if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.title());
   const std::lock_guard lock(coalescing_mutex_);
-  if (coalescing_) coalesced_.push_back(work);
+  if (coalescing_ == std::this_thread::get_id()) coalesced_.push_back(work);
   return work;
 }
 
@@ -125,8 +163,8 @@ TimePoint RailweaveBackend::end_what_is_late() {
         group = group_;
       }
       const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
-      if (group) group->abort(why);
       launches_.end(Status(Code::timed_out, Scope::engine, why));
+      if (group) group->abort(why);  // whose callbacks may drop this backend
       return TimePoint::max();
     }
     next = std::min(next, work->deadline());
@@ -140,13 +178,13 @@ void RailweaveBackend::check_root(std::int64_t root, const char* operation) cons
 
 void RailweaveBackend::startCoalescing() {
   const std::lock_guard lock(coalescing_mutex_);
-  coalescing_ = true;
+  coalescing_ = std::this_thread::get_id();
   coalesced_.clear();
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::endCoalescing() {
   const std::lock_guard lock(coalescing_mutex_);
-  coalescing_ = false;
+  coalescing_ = {};
   return c10::make_intrusive<WorkOfAll>(rank_, std::exchange(coalesced_, {}));
 }
 
@@ -159,10 +197,11 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
                                                           const c10::intrusive_ptr<c10d::Backend::Options>& options) {
   const auto mine = std::ranges::find(ranks, rank_);
   if (mine == ranks.end()) return nullptr;
-  const auto timeout = options ? options->timeout : options_->timeout;
-  auto own = c10::make_intrusive<Options>(timeout, options_->backend);
+  auto own = c10::make_intrusive<Options>(options ? options->timeout : timeout(), options_->backend);
   if (options) take_group(*options, *own);
-  return c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
+  auto part = c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
+  enlist(part);
+  return part;
 }
 
 std::shared_ptr<collectives::Group> RailweaveBackend::end_group(const char* why) {
@@ -193,7 +232,7 @@ void RailweaveBackend::await_collectives() {
   for (const auto& work : unfinished_->all()) {
     if (c10d::isP2POp(work->retrieveOpType())) continue;
     try {
-      work->wait(options_->timeout);
+      work->wait(timeout());
     } catch (const std::exception&) {  // whoever holds the Work learns it from there
     }
   }

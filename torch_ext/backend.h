@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/birthplace.h"
@@ -41,7 +42,8 @@ class RailweaveBackend final : public c10d::Backend {
   c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
   bool supportsSplitting() const override { return true; }
   bool supportsCoalescing() const override { return true; }
-  void setTimeout(std::chrono::milliseconds timeout) override { options_->timeout = timeout; }
+  // More than 0, or a ValueError.
+  void setTimeout(std::chrono::milliseconds timeout) override;
   void setSequenceNumberForGroup() override {}
   uint64_t getSequenceNumberForGroup() override { return sequence_; }
   c10d::ErrorType getError() override { return error_->load(); }
@@ -91,8 +93,10 @@ class RailweaveBackend final : public c10d::Backend {
   void leave();
 
  private:
+  std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
   std::shared_ptr<collectives::Group> group() const;
-  void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group);
+  void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group,
+              bool counted);
   WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
   WorkPtr receive(Tensors& tensors, int from, int tag, const char* title, c10d::OpType type);
   void check_root(std::int64_t root, const char* operation) const;
@@ -103,6 +107,8 @@ class RailweaveBackend final : public c10d::Backend {
   const Birthplace birthplace_;
   const c10::intrusive_ptr<c10d::Store> store_;
   const c10::intrusive_ptr<Options> options_;
+  std::atomic<std::int64_t> timeout_ms_;
+  const std::shared_ptr<const std::string> whose_;  // its group, for errors: empty where that is all ranks
   mutable std::mutex group_mutex_;
   std::shared_ptr<collectives::Group> group_;  // guarded by group_mutex_; null after the end, as is
   const char* ended_ = "";                     // why
@@ -116,7 +122,7 @@ class RailweaveBackend final : public c10d::Backend {
       std::make_shared<std::atomic<c10d::ErrorType>>(c10d::ErrorType::SUCCESS);
   std::mutex coalescing_mutex_;
   std::vector<WorkPtr> coalesced_;  // guarded by coalescing_mutex_, as is
-  bool coalescing_ = false;
+  std::thread::id coalescing_;      // whose calls they are; none: nobody's
   Launches launches_;
   Deadlines deadlines_{[this] { return end_what_is_late(); }};
 };

@@ -1,6 +1,8 @@
 // Barriers. The monitored one goes by the store: a rank that does not come must not end the group.
 #include <c10/util/StringUtil.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "torch_ext/backend.h"
 #include "torch_ext/errors.h"
@@ -12,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kMonitored = "railweave:monitored_barrier";
+constexpr Nanos kReadMost = 10s;  // for all to read what rank 0 found
 
 std::string ranks_text(const std::vector<int>& ranks) {
   return c10::str(ranks.size() == 1 ? "Rank " : "Ranks ", c10::Join(", ", ranks));
@@ -42,7 +45,7 @@ std::string wait_for_all(collectives::Store& store, const std::string& prefix, i
 
 }  // namespace
 
-// Over when the barrier is and every operation that was called before it on this rank.
+// Over when the barrier is and every collective that was called before it on this rank; messages are not waited for.
 RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& options) {
   Submission submission(c10d::OpType::BARRIER, "railweave:barrier");
   std::vector<WorkPtr> earlier;
@@ -54,12 +57,13 @@ RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& 
 }
 
 void RailweaveBackend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all) {
-  const auto timeout = options.timeout == c10d::kUnsetTimeout ? options_->timeout : options.timeout;
+  const auto given = options.timeout == c10d::kUnsetTimeout ? timeout() : options.timeout;
+  const auto patience = std::min<std::chrono::milliseconds>(given, std::chrono::hours(24 * 365));
   const auto store = store_of(store_);
   const std::string prefix = c10::str("railweave/monitored/", monitored_++, "/");
   if (rank_ != 0) {
     check_ok(store->set(c10::str(prefix, "here/", rank_), ""), kMonitored);
-    const auto verdict = store->get(prefix + "verdict", Nanos(timeout) + Nanos(1s));
+    const auto verdict = store->get(prefix + "verdict", Nanos(patience) + Nanos(1s));
     static_cast<void>(store->set(c10::str(prefix, "read/", rank_), ""));
     TORCH_CHECK(verdict.ok() && verdict.value().empty(), "Rank ", rank_,
                 " successfully reached monitoredBarrier, but received errors "
@@ -67,12 +71,13 @@ void RailweaveBackend::monitoredBarrier(const c10d::BarrierOptions& options, boo
                 verdict.ok() ? verdict.value() : verdict.status().message());
     return;
   }
-  const std::string verdict = wait_for_all(*store, prefix, size_, timeout, wait_all);
+  const std::string verdict = wait_for_all(*store, prefix, size_, patience, wait_all);
   check_ok(store->set(prefix + "verdict", verdict), kMonitored);
   TORCH_CHECK(verdict.empty(), "[Rank 0]: ", verdict);
+  const TimePoint end = now() + kReadMost;
   for (int rank = 1; rank < size_; ++rank) {
     const std::string key = c10::str(prefix, "read/", rank);
-    if (store->get(key, 10s).ok()) static_cast<void>(store->remove(key));
+    if (store->get(key, std::max(Nanos{0}, end - now())).ok()) static_cast<void>(store->remove(key));
   }
   static_cast<void>(store->remove(prefix + "verdict"));
 }

@@ -62,7 +62,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall_base(at::Tensor& output, at
     TORCH_CHECK(output.numel() == input.numel(), submission.title(), ": the output has ", output.numel(),
                 " elements, the input ", input.numel());
   check_own_part(sent, received, rank_, submission.title());
-  const void* const from = submission.read(input);
+  const void* const from = submission.read(submission.apart(input, output, std::nullopt));
   void* const to = submission.write(output);
   submission.input(input);
   submission.result(output);
@@ -84,7 +84,10 @@ RailweaveBackend::WorkPtr RailweaveBackend::alltoall(Tensors& outputs, Tensors& 
   check_same_dtype(inputs.front(), outputs.front(), submission.title());
   const auto sent = moved_counts(inputs), received = moved_counts(outputs);
   check_own_part(sent, received, rank_, submission.title());
-  const void* const from = submission.read(at::TensorList(inputs));
+  const auto all_inputs = joined(inputs), all_outputs = joined(outputs);
+  const void* const from = all_inputs && all_outputs
+                               ? submission.read(submission.apart(*all_inputs, *all_outputs, std::nullopt))
+                               : submission.read(at::TensorList(inputs));
   void* const to = submission.write(at::TensorList(outputs));
   submission.inputs(inputs);
   submission.results(outputs);

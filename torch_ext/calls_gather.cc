@@ -8,7 +8,7 @@ using c10d::OpType;
 using collectives::Group;
 using collectives::Hints;
 
-void add_all_gather(Submission& submission, const at::Tensor& output, const at::Tensor& input, int ranks) {
+void add_all_gather(Submission& submission, const at::Tensor& output, const at::Tensor& input, int rank, int ranks) {
   check_tensor(output, submission.title());
   check_tensor(input, submission.title());
   check_same_dtype(output, input, submission.title());
@@ -25,7 +25,7 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
   };
   const auto slices = submission.slices(output, ranks);
   if (slices.size() == 1) {
-    const void* const from = submission.read(input);
+    const void* const from = submission.read(submission.apart(input, output, rank * input.numel()));
     return add(from, submission.write(output), moved(input));
   }
   const at::Tensor from = submission.row_to_read(input), to = submission.row_to_write(output);
@@ -36,6 +36,15 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
   }
 }
 
+// The input of a list's own slot; a copy where it lies elsewhere in their memory.
+at::Tensor beside(Submission& submission, const at::Tensor& input, const Tensors& outputs, int rank) {
+  const auto whole = joined(outputs);
+  if (!whole) return input;
+  std::int64_t own_at = 0;
+  for (int before = 0; before < rank; ++before) own_at += outputs[std::size_t(before)].numel();
+  return submission.apart(input, *whole, own_at);
+}
+
 void add_all_gather(Submission& submission, const Tensors& outputs, const at::Tensor& input, int rank, int ranks) {
   check_tensor(input, submission.title());
   TORCH_CHECK(std::int64_t(outputs.size()) == ranks, submission.title(),
@@ -44,7 +53,7 @@ void add_all_gather(Submission& submission, const Tensors& outputs, const at::Te
   check_same_dtype(input, outputs.front(), submission.title());
   TORCH_CHECK(outputs[std::size_t(rank)].numel() == input.numel(), submission.title(), ": invalid tensor size: output ",
               rank, " has ", outputs[std::size_t(rank)].numel(), " elements, and the input ", input.numel());
-  const void* const from = submission.read(input);
+  const void* const from = submission.read(beside(submission, input, outputs, rank));
   void* const to = submission.write(at::TensorList(outputs));
   submission.input(input);
   submission.results(outputs);
@@ -60,6 +69,12 @@ void check_alike(const Tensors& tensors, const at::Tensor& one, const char* oper
     TORCH_CHECK(tensor.numel() == one.numel(), operation, ": invalid tensor size: ", tensor.numel(),
                 " elements beside ", one.numel());
   }
+}
+
+void check_outputs(const RailweaveBackend::Lists& outputs, const at::Tensor& input, int ranks, const char* operation) {
+  TORCH_CHECK(outputs.size() == 1 && std::int64_t(outputs.front().size()) == ranks, operation,
+              ": requires a single-element output list containing a list with ", ranks, " tensors.");
+  check_alike(outputs.front(), input, operation);
 }
 
 }  // namespace
@@ -92,7 +107,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::allgather(Lists& outputs, Tensors& i
 RailweaveBackend::WorkPtr RailweaveBackend::_allgather_base(at::Tensor& output, at::Tensor& input,
                                                             const c10d::AllgatherOptions& options) {
   Submission submission(OpType::_ALLGATHER_BASE, "railweave:_all_gather_base");
-  add_all_gather(submission, output, input, size_);
+  add_all_gather(submission, output, input, rank_, size_);
   return submit(std::move(submission), options.timeout);
 }
 
@@ -119,7 +134,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::allgather_into_tensor_coalesced(Tens
   Submission submission(OpType::COALESCED, "railweave:all_gather_into_tensor_coalesced");
   TORCH_CHECK(outputs.size() == inputs.size(), submission.title(), ": ", outputs.size(), " outputs for ", inputs.size(),
               " inputs");
-  for (std::size_t i = 0; i < outputs.size(); ++i) add_all_gather(submission, outputs[i], inputs[i], size_);
+  for (std::size_t i = 0; i < outputs.size(); ++i) add_all_gather(submission, outputs[i], inputs[i], rank_, size_);
   return submit(std::move(submission), options.timeout);
 }
 
@@ -128,13 +143,12 @@ RailweaveBackend::WorkPtr RailweaveBackend::gather(Lists& outputs, Tensors& inpu
   Submission submission(OpType::GATHER, "railweave:gather");
   const at::Tensor& input = only(inputs, submission.title());
   check_root(options.rootRank, submission.title());
-  const void* const from = submission.read(input);
+  const bool is_root = options.rootRank == rank_;
+  if (is_root) check_outputs(outputs, input, size_, submission.title());
+  const void* const from = submission.read(is_root ? beside(submission, input, outputs.front(), rank_) : input);
   void* to = nullptr;
   submission.input(input);
-  if (options.rootRank == rank_) {
-    TORCH_CHECK(outputs.size() == 1 && std::int64_t(outputs.front().size()) == size_, submission.title(),
-                ": requires a single-element output list containing a list with ", size_, " tensors.");
-    check_alike(outputs.front(), input, submission.title());
+  if (is_root) {
     to = submission.write(at::TensorList(outputs.front()));
     submission.results(outputs.front());
   } else {
@@ -156,7 +170,9 @@ RailweaveBackend::WorkPtr RailweaveBackend::scatter(Tensors& outputs, Lists& inp
     TORCH_CHECK(inputs.size() == 1 && std::int64_t(inputs.front().size()) == size_, submission.title(),
                 ": requires a single-element input list containing a list with ", size_, " tensors.");
     check_alike(inputs.front(), output, submission.title());
-    from = submission.read(at::TensorList(inputs.front()));
+    const auto whole = joined(inputs.front());
+    from = whole ? submission.read(submission.apart(*whole, output, -rank_ * output.numel()))
+                 : submission.read(at::TensorList(inputs.front()));
     submission.inputs(inputs.front());
   } else {
     TORCH_CHECK(inputs.empty(), submission.title(), ": requires empty input on non-root");

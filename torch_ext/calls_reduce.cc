@@ -1,5 +1,4 @@
 // Operations that reduce. See collectives/schedule/problem.h for who has which memory.
-
 #include "torch_ext/backend.h"
 #include "torch_ext/c10d_names.h"
 
@@ -24,7 +23,7 @@ void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d
 }
 
 void add_reduce_scatter(Submission& submission, const at::Tensor& output, const at::Tensor& input,
-                        const c10d::ReduceOp& op, int ranks) {
+                        const c10d::ReduceOp& op, int rank, int ranks) {
   check_tensor(output, submission.title());
   check_tensor(input, submission.title());
   check_same_dtype(output, input, submission.title());
@@ -40,7 +39,7 @@ void add_reduce_scatter(Submission& submission, const at::Tensor& output, const 
   };
   const auto slices = submission.slices(input, ranks);
   if (slices.size() == 1) {
-    const void* const from = submission.read(input);
+    const void* const from = submission.read(submission.apart(input, output, -rank * output.numel()));
     return add(from, submission.write(output), output.numel());
   }
   const at::Tensor from = submission.row_to_read(input), to = submission.row_to_write(output);
@@ -97,8 +96,14 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lis
               output.numel(), " elements, and input ", rank_, " has ", list[std::size_t(rank_)].numel());
   const TensorReduction how = reduction_of(options.reduceOp, output, submission.title());
   std::vector<std::size_t> counts;
-  for (const at::Tensor& input : list) counts.push_back(std::size_t(input.numel()));
-  const void* const from = submission.read(at::TensorList(list));
+  std::int64_t own_at = 0;
+  for (const at::Tensor& input : list) {
+    if (std::int64_t(counts.size()) < rank_) own_at += input.numel();
+    counts.push_back(std::size_t(input.numel()));
+  }
+  const auto whole = joined(list);
+  const void* const from =
+      whole ? submission.read(submission.apart(*whole, output, -own_at)) : submission.read(at::TensorList(list));
   void* const to = submission.write(output);
   submission.inputs(list);
   submission.result(output);
@@ -111,7 +116,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lis
 RailweaveBackend::WorkPtr RailweaveBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                                  const c10d::ReduceScatterOptions& options) {
   Submission submission(OpType::_REDUCE_SCATTER_BASE, "railweave:_reduce_scatter_base");
-  add_reduce_scatter(submission, output, input, options.reduceOp, size_);
+  add_reduce_scatter(submission, output, input, options.reduceOp, rank_, size_);
   return submit(std::move(submission), options.timeout);
 }
 
@@ -121,7 +126,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter_tensor_coalesced(Tens
   TORCH_CHECK(outputs.size() == inputs.size(), submission.title(), ": ", outputs.size(), " outputs for ", inputs.size(),
               " inputs");
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    add_reduce_scatter(submission, outputs[i], inputs[i], options.reduceOp, size_);
+    add_reduce_scatter(submission, outputs[i], inputs[i], options.reduceOp, rank_, size_);
   return submit(std::move(submission), options.timeout);
 }
 

@@ -10,18 +10,21 @@
 namespace railweave::torch_ext {
 
 Deadlines::~Deadlines() {
-  if (birthplace_.left())
-    return;  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  if (birthplace_.left()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
+    new std::shared_ptr<Clock>(clock_);
+    return;
+  }
   {
     const std::lock_guard lock(clock_->mutex);
     clock_->over = true;
   }
   clock_->changed.notify_all();
-  if (clock_->thread.joinable()) clock_->thread.join();
-  delete clock_;
+  if (!clock_->thread.joinable()) return;
+  clock_->thread.get_id() == std::this_thread::get_id() ? clock_->thread.detach() : clock_->thread.join();
 }
 
 Status Deadlines::expect(TimePoint deadline) {
+  if (birthplace_.left()) return {};  // no such thread, and its lock may be held for ever
   const std::lock_guard lock(clock_->mutex);
   if (deadline >= clock_->next) return {};
   clock_->next = deadline;
@@ -43,7 +46,7 @@ void Deadlines::Clock::run() {
     }
     next = TimePoint::max();  // what comes meanwhile is noted beside
     lock.unlock();
-    const TimePoint after = look();
+    const TimePoint after = look();  // whose owner may be gone after it: then this is over
     lock.lock();
     next = std::min(next, after);
   }

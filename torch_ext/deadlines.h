@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -16,8 +17,8 @@ namespace railweave::torch_ext {
 class Deadlines {
  public:
   // `look`: ends what is late and answers the next deadline. Called on the thread, without a lock held.
-  explicit Deadlines(std::function<TimePoint()> look) : clock_(new Clock(std::move(look))) {}
-  // Joins the thread. Not from `look`.
+  explicit Deadlines(std::function<TimePoint()> look) : clock_(std::make_shared<Clock>(std::move(look))) {}
+  // Joins the thread; from `look` (what it ended dropped the last reference to a backend), leaves it to itself.
   ~Deadlines();
   Deadlines(const Deadlines&) = delete;
   // There is something that ends at `deadline`. Any thread. Errors: exhausted (no thread).
@@ -36,7 +37,7 @@ class Deadlines {
     void run();
   };
   const Birthplace birthplace_;
-  Clock* const clock_;
+  const std::shared_ptr<Clock> clock_;
 };
 
 }  // namespace railweave::torch_ext

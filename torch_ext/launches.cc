@@ -15,16 +15,18 @@ constexpr auto kLook = std::chrono::microseconds(20);
 }  // namespace
 
 Launches::~Launches() {
-  if (birthplace_.left())
-    return;  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  if (birthplace_.left()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
+    new std::shared_ptr<Line>(line_);
+    return;
+  }
   end(Status(Code::cancelled, Scope::engine, "the process group is gone"));
   {
     const std::lock_guard lock(line_->mutex);
     line_->over = true;
   }
   line_->changed.notify_all();
-  if (line_->thread.joinable()) line_->thread.join();
-  delete line_;
+  if (!line_->thread.joinable()) return;
+  line_->thread.get_id() == std::this_thread::get_id() ? line_->thread.detach() : line_->thread.join();
 }
 
 void Launches::add(MarkPtr ready, Launch launch) {
@@ -53,7 +55,7 @@ void Launches::end(const Status& why) {
 }
 
 void Launches::drain() {
-  if (birthplace_.left()) return;
+  if (birthplace_.left() || line_->thread.get_id() == std::this_thread::get_id()) return;
   std::unique_lock lock(line_->mutex);
   line_->changed.wait(lock, [this] { return line_->waiting.empty(); });
 }

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -20,8 +21,9 @@ class Launches {
   // Told ok, or why the operation must not go to the group.
   using Launch = std::function<void(const Status&)>;
 
-  Launches() : line_(new Line) {}
-  // Joins the thread; what still waits is told `cancelled`.
+  Launches() : line_(std::make_shared<Line>()) {}
+  // Joins the thread; what still waits is told `cancelled`. From a `launch` that dropped the last reference to a backend,
+  // leaves the thread to itself.
   ~Launches();
   Launches(const Launches&) = delete;
   // Calls `launch` once: within this call where nothing is ahead and `ready` is null, else on the thread. One caller at
@@ -29,7 +31,7 @@ class Launches {
   void add(MarkPtr ready, Launch launch);
   // Whatever waits, or comes later, is told `why`. Any thread; the first one sticks.
   void end(const Status& why);
-  // Waits until nothing is on its way. Not from a `launch`.
+  // Waits until nothing is on its way; not within a `launch` on the thread, which is on its way itself.
   void drain();
 
  private:
@@ -49,7 +51,7 @@ class Launches {
     Status until_ready(const MarkPtr& ready);
   };
   const Birthplace birthplace_;
-  Line* const line_;
+  const std::shared_ptr<Line> line_;
 };
 
 }  // namespace railweave::torch_ext

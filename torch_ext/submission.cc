@@ -5,6 +5,7 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace railweave::torch_ext {
 namespace {
@@ -56,6 +57,17 @@ at::Tensor Submission::fetched(const at::Tensor& tensor) {
   const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
   chunk_.before.emplace_back(host, made_plain(tensor));
   return host;
+}
+
+at::Tensor Submission::apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at) {
+  if (staged(input) || !plain(input) || !plain(output)) return input;  // one of them is copied anyway
+  const auto* const from = static_cast<const std::byte*>(input.const_data_ptr());
+  const auto* const to = static_cast<const std::byte*>(output.const_data_ptr());
+  const std::less<const std::byte*> before;
+  if (!before(from, to + output.nbytes()) || !before(to, from + input.nbytes())) return input;
+  if (own_at && from == to + *own_at * std::int64_t(output.element_size())) return input;
+  const at::NoGradGuard no_grad;
+  return input.clone();
 }
 
 const void* Submission::read(const at::Tensor& tensor) { return kept(fetched(tensor)); }

@@ -28,6 +28,9 @@ class Submission {
   const void* read(const at::Tensor& tensor);
   void* write(const at::Tensor& tensor);
   void* change(const at::Tensor& tensor);
+  // `input`, to be read while `output` is written; a copy of it where they share memory in another way than the group's
+  // operation allows: `own_at` is where the input may lie in the output, in elements (below 0: the output in the input).
+  at::Tensor apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at);
   // The same for all of a list as one piece, in order.
   const void* read(at::TensorList tensors);
   void* write(at::TensorList tensors);

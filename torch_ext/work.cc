@@ -4,6 +4,8 @@
 #include <ATen/core/jit_type.h>
 #include <c10/util/StringUtil.h>
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "torch_ext/errors.h"
 #include "torch_ext/gil.h"
@@ -34,6 +36,12 @@ RailweaveWork::RailweaveWork(Outline outline)
   for (const at::Tensor& tensor : outline_.inputs) input_bytes_ += tensor.nbytes();
   if (!outline_.inputs.empty()) input_type_ = c10::str(" of ", outline_.inputs.front().dtype().name());
   outline_.inputs.clear();
+  if (copies_back()) callers_.emplace();
+}
+
+bool RailweaveWork::copies_back() const {
+  const auto copies = [](const Chunk& chunk) { return !chunk.after.empty(); };
+  return !outline_.last.empty() || std::ranges::any_of(outline_.chunks, copies);
 }
 
 RailweaveWork::~RailweaveWork() {
@@ -67,7 +75,12 @@ void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const S
     launched_.store(chunk + 1);
     return chunk_over(chunk, status);
   }
-  const collectives::WorkPtr part = outline_.chunks[chunk].call(group, outline_.hints);
+  collectives::WorkPtr part;
+  try {
+    part = outline_.chunks[chunk].call(group, outline_.hints);
+  } catch (const std::exception& error) {  // no memory: the others wait for it
+    return launch(chunk, group, Status(Code::system, Scope::session, error.what()));
+  }
   parts_[chunk] = part;
   launched_.store(chunk + 1);
   if (aborted_) part->abort();
@@ -97,6 +110,7 @@ void RailweaveWork::deliver(const Copies& copies) {
   if (copies.empty()) return;
   const std::lock_guard lock(ends_mutex_);  // held meanwhile: the mark that stays is that of the stream's last copy
   try {
+    const at::ThreadLocalStateGuard as_the_caller(*callers_);
     if (outline_.device != nullptr) {
       delivered_ = outline_.device->copy(Way::to_device, *begin_, copies);
       return;
@@ -119,8 +133,8 @@ void RailweaveWork::conclude() {
   outline_.chunks.clear();
   outline_.last.clear();
   outline_.after.clear();
+  std::exchange(over_, nullptr)(status_);  // first: whoever sees that this failed sees what ended the group
   finish(failed);
-  std::exchange(over_, nullptr)(status_);
   if (failed) {
     future_->setError(failed);
   } else {
@@ -150,6 +164,9 @@ bool RailweaveWork::isCompleted() {
 }
 
 bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
+  if (birthplace_.left())
+    check_ok(Status(Code::internal, Scope::engine, "called before this process was forked: wait for it in the parent"),
+             description());
   const Nanos most = as_nanos(timeout);
   const TimePoint began = now();
   const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
@@ -181,8 +198,8 @@ int RailweaveWork::sourceRank() const {
 
 std::string RailweaveWork::description() const {
   const std::string number = outline_.counted ? c10::str(" number ", outline_.sequence) : "";
-  return c10::str(outline_.title, number, " at rank ", rank_, " (", input_bytes_, " bytes",
-                  input_type_, ")");
+  return c10::str(outline_.title, number, " at rank ", rank_, outline_.whose ? *outline_.whose : "", " (", input_bytes_,
+                  " bytes", input_type_, ")");
 }
 
 }  // namespace railweave::torch_ext

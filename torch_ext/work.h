@@ -4,6 +4,7 @@
 // to its stream; on the thread of the last one the Future is completed and the backend told.
 #pragma once
 
+#include <ATen/ThreadLocalState.h>
 #include <ATen/core/ivalue.h>
 #include <torch/csrc/distributed/c10d/Work.hpp>
 
@@ -11,9 +12,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "base/birthplace.h"
 #include "collectives/group.h"
 #include "torch_ext/staging.h"
 #include "torch_ext/tensors.h"
@@ -31,6 +34,7 @@ struct Chunk {
 struct Outline {
   c10d::OpType type = c10d::OpType::UNKNOWN;
   const char* title = "";                            // "railweave:all_reduce", in profiles and errors
+  std::shared_ptr<const std::string> whose;          // " of group ...", in errors; null: nothing
   std::shared_ptr<const std::string> profile_title;  // instead, in profiles; null: the same
   int rank = 0;
   std::uint64_t sequence = 0;             // of the collectives before it, itself included
@@ -81,6 +85,7 @@ class RailweaveWork final : public c10d::Work {
 
  private:
   void chunk_over(std::size_t chunk, Status status);
+  bool copies_back() const;
   void deliver(const Copies& copies);
   void one_less();
   void conclude();
@@ -90,7 +95,10 @@ class RailweaveWork final : public c10d::Work {
   template <class Each>
   void each_part(Each each) const;
 
+  const Birthplace birthplace_;
   Outline outline_;
+  // The caller's modes (inference, say), for copies of results on whatever thread; only where there are some.
+  std::optional<at::ThreadLocalState> callers_;
   std::size_t input_bytes_ = 0;
   std::string input_type_;
   std::vector<collectives::WorkPtr> parts_;  // by chunk; null: it did not reach the group

@@ -1,6 +1,9 @@
 #include "torch_ext/work_of_all.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
 
 namespace railweave::torch_ext {
 
@@ -22,7 +25,11 @@ std::exception_ptr WorkOfAll::exception() const {
 }
 
 bool WorkOfAll::wait(std::chrono::milliseconds timeout) {
-  for (const auto& work : works_) work->wait(timeout);
+  const TimePoint began = now();
+  for (const auto& work : works_) {
+    const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(now() - began);
+    work->wait(timeout == kNoTimeout ? timeout : std::max(timeout - waited, std::chrono::milliseconds(1)));
+  }
   return true;
 }
 

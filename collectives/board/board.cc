@@ -6,7 +6,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr std::uint64_t kBytesMask = 0xffff'ffff, kHashMask = 0x7fff'ffff;
+constexpr std::uint64_t kHashMask = 0x7fff'ffff;
 
 }  // namespace
 
@@ -41,9 +41,14 @@ void Board::post(std::uint64_t number, const Posting& posting) {
   const std::size_t bytes = posting.data.size();
   ours.number.store(0, std::memory_order_relaxed);
   ours.fingerprint.store(posting.fingerprint, std::memory_order_release);  // whoever sees it does not see the old number
-  ours.bytes = std::uint32_t(bytes);
+  ours.bytes = std::uint32_t(bytes) | (posting.offered ? BoardSlot::kOffered : 0);
   ours.counts_hash = posting.counts_hash;
-  if (bytes > 0) std::memcpy(bytes <= BoardSlot::kInLine ? ours.in_line : ours.beyond, posting.data.data(), bytes);
+  if (posting.offered) {
+    const auto address = reinterpret_cast<std::uint64_t>(posting.data.data());
+    std::memcpy(ours.in_line, &address, sizeof address);
+  } else if (bytes > 0) {
+    std::memcpy(bytes <= BoardSlot::kInLine ? ours.in_line : ours.beyond, posting.data.data(), bytes);
+  }
   ours.number.store(number + 1, std::memory_order_release);
 }
 
@@ -53,10 +58,28 @@ bool Board::is_there(int rank, std::uint64_t number) const {
 
 Board::Posting Board::posted(int rank, std::uint64_t number) const {
   const BoardSlot& theirs = slot(rank, number);
-  const std::size_t bytes = std::min<std::size_t>(theirs.bytes, BoardSlot::kBytesMax);
+  const std::uint32_t told = __atomic_load_n(&theirs.bytes, __ATOMIC_RELAXED);  // once: it may change under a rogue's hand
+  const std::size_t bytes = std::min<std::size_t>(told & ~BoardSlot::kOffered, BoardSlot::kBytesMax);
+  if ((told & BoardSlot::kOffered) != 0) {
+    const std::byte* there = nullptr;
+    std::memcpy(&there, theirs.in_line, sizeof there);
+    return {theirs.fingerprint.load(std::memory_order_relaxed), {there, bytes}, theirs.counts_hash, true};
+  }
   return {theirs.fingerprint.load(std::memory_order_relaxed),
           {bytes <= BoardSlot::kInLine ? theirs.in_line : theirs.beyond, bytes},
-          theirs.counts_hash};
+          theirs.counts_hash,
+          false};
+}
+
+// A read-modify-write, which is ordered between what was read and a withdrawal.
+bool Board::stands(int rank, std::uint64_t number) {
+  std::uint64_t expected = number + 1;
+  return slot(rank, number).number.compare_exchange_strong(expected, expected, std::memory_order_acq_rel);
+}
+
+void Board::withdraw_offers() {
+  for (BoardSlot& ours : column(rank_).slots)
+    if ((ours.bytes & BoardSlot::kOffered) != 0) ours.number.exchange(0, std::memory_order_seq_cst);
 }
 
 Fingerprint Board::header(int rank, std::uint64_t number) const {
@@ -70,7 +93,7 @@ void Board::done_with(std::uint64_t number) { column(rank_).read.store(number + 
 
 void Board::tell_issued(const Issued& call) {
   BoardColumn::Issued& place = issued_place(rank_, call.fingerprint);
-  const std::uint64_t what = std::min(call.bytes, kBytesMask) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_board) << 63;
+  const std::uint64_t what = told(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_board) << 63;
   place.fingerprint.store(0, std::memory_order_relaxed);
   place.what.store(what, std::memory_order_release);  // whoever sees it does not see the old fingerprint
   place.fingerprint.store(call.fingerprint, std::memory_order_release);
@@ -81,7 +104,7 @@ Board::Issued Board::issued(int rank, Fingerprint number) const {
   const Fingerprint found = place.fingerprint.load(std::memory_order_acquire);
   const std::uint64_t what = place.what.load(std::memory_order_acquire);
   if (place.fingerprint.load(std::memory_order_relaxed) != found || number_of(found) != number_of(number)) return {};
-  return {found, what & kBytesMask, std::uint32_t(what >> 32 & kHashMask), what >> 63 != 0};
+  return {found, what & kToldMax, std::uint32_t(what >> 32 & kHashMask), what >> 63 != 0};
 }
 
 }  // namespace railweave::collectives

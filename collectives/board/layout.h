@@ -16,6 +16,7 @@ inline constexpr int kBoardRanksMax = 64;  // half a MiB each, of which what is 
 struct BoardSlot {
   static constexpr std::size_t kInLine = 40;
   static constexpr std::size_t kBytesMax = 64 * KiB;
+  static constexpr std::uint32_t kOffered = 1u << 31;  // in `bytes`: in_line begins with the data's address in its process
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> number;  // 1 + the operation's; 0 while the rest is being written
   std::atomic<std::uint64_t> fingerprint;

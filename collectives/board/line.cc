@@ -6,16 +6,19 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "collectives/board/small_operation.h"
+#include "base/error.h"
+#include "collectives/board/pieces.h"
 #include "collectives/schedule/algorithm_choice.h"
 #include "collectives/ticket.h"
 
 namespace railweave::collectives {
 namespace {
 
-constexpr int kLooks = 400;               // of attend(): tens of microseconds where nobody else wants the core
+constexpr int kLooks = 400;               // of attend(): tens of microseconds where nobody else wants the core, and nothing moves
 constexpr int kLooksAtOnce = 25;          // of these, without giving the core away
 constexpr int kLooksBetweenClocks = 16;
+constexpr int kLooksOfAMove = 100;        // what one that moved something counts for: others are to be driven, too
+constexpr int kTurns = 4;                 // of advance(): a large operation must not keep who issues the next one
 
 // BoardLine::missing_: rank + 1 in the lowest byte, the operation above.
 static_assert(kBoardRanksMax < 256);
@@ -39,12 +42,15 @@ Status another(int rank, const std::string& how) {
 
 }  // namespace
 
-BoardLine::BoardLine(Board board, const std::string& named) : board_(std::move(board)), inputs_(std::size_t(board_.ranks())) {
+BoardLine::BoardLine(Board board, const std::string& named, bool in_pieces, std::optional<Neighbours> neighbours)
+    : in_pieces_(in_pieces), neighbours_(std::move(neighbours)), board_(std::move(board)), inputs_(std::size_t(board_.ranks())),
+      offered_(inputs_.size()) {
   for (int o = 0; o < kOperations; ++o) named_[std::size_t(o)] = !chosen_name(named, Operation(o)).empty();
 }
 
 bool BoardLine::takes(const Call& call) const {
-  return call.hints.priority == Class::normal && !named_[std::size_t(call.problem.operation)] && fits_board(call);
+  if (call.hints.priority != Class::normal || named_[std::size_t(call.problem.operation)]) return false;
+  return fits_board(call) || (in_pieces_ && pieces(call) > 0);
 }
 
 std::uint64_t BoardLine::tell_issued(const Call& call) {
@@ -58,15 +64,22 @@ bool BoardLine::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
   const Fingerprint print = fingerprint(call, next_++);
+  if (trace::on()) {
+    ticket->issued(print, call.most_bytes(), call.hints.priority);
+    ticket->live();
+  }
   board_.tell_issued({print, due_bytes(call.problem, board_.rank()), hash, true});
-  waiting_.push_back({ticket, std::move(call), print, hash});
-  (void)post_what_has_room();
+  const std::size_t count = pieces(call);
+  const bool offered = neighbours_ && better_offered(call) && Neighbours::readable(to_post(call));
+  waiting_.push_back(
+      {.ticket = ticket, .call = std::move(call), .fingerprint = print, .counts_hash = hash, .pieces = count, .offered = offered});
+  (void)post_next();
   return true;
 }
 
 std::uint64_t BoardLine::ended() const {
   const std::lock_guard lock(mutex_);
-  return first_;
+  return first_ + over_;
 }
 
 bool BoardLine::busy() const {
@@ -76,11 +89,13 @@ bool BoardLine::busy() const {
 
 bool BoardLine::advance(Callbacks& callbacks) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock || waiting_.empty() || !failure_.ok()) return false;
-  bool moved = post_what_has_room();
-  while (failure_.ok() && first_ < posted_ && complete_oldest(callbacks)) {
+  if (!lock) return false;
+  bool moved = false;
+  for (int turns = 0; turns < kTurns && !waiting_.empty() && failure_.ok(); ++turns) {
+    const bool posted = post_next();
+    const bool completed = failure_.ok() && complete_oldest(callbacks);
+    if (!posted && !completed) break;
     moved = true;
-    (void)post_what_has_room();
   }
   return moved;
 }
@@ -88,30 +103,46 @@ bool BoardLine::advance(Callbacks& callbacks) {
 void BoardLine::attend(const Ticket& ticket, TimePoint deadline, Callbacks& callbacks) {
   for (int looks = 0; looks < kLooks; ++looks) {
     const std::uint64_t missing = missing_.load(std::memory_order_relaxed);
-    if (missing == 0 || board_.is_there(rank_of(missing), operation_of(missing))) (void)advance(callbacks);
+    const bool looked = missing == 0 || board_.is_there(rank_of(missing), operation_of(missing));
+    const bool moved = looked && advance(callbacks);
     if (ticket.over() || !callbacks.empty()) return;
-    if (looks % kLooksBetweenClocks == kLooksBetweenClocks - 1 && now() >= deadline) return;
-    looks < kLooksAtOnce ? pause_briefly() : void(::sched_yield());
+    if ((moved || looks % kLooksBetweenClocks == 0) && now() >= deadline) return;
+    if (moved) {
+      looks += kLooksOfAMove - 1;
+    } else {
+      looks < kLooksAtOnce ? pause_briefly() : void(::sched_yield());
+    }
   }
 }
 
-bool BoardLine::post_what_has_room() {
-  bool posted = false;
-  while (posted_ < first_ + waiting_.size() && failure_.ok() && board_.has_room(posted_)) {
-    if (posted_ >= BoardColumn::kSlots) failure_ = check_unread(posted_ - BoardColumn::kSlots + 1);
-    if (!failure_.ok()) break;
-    const Waiting& w = waiting_[std::size_t(posted_ - first_)];
-    board_.post(posted_, {w.fingerprint, to_post(w.call), w.counts_hash});
-    if (has_root(w.call.problem.operation)) unread_.push_back({posted_, w.fingerprint});
-    ++posted_;
-    posted = true;
-  }
-  return posted;
+Part BoardLine::part_of(const Waiting& w, std::size_t index) { return w.pieces == 1 ? Part() : piece(w.call, index); }
+
+bool BoardLine::post_next() {
+  if (posting_ == waiting_.size() || !board_.has_room(posted_)) return false;
+  if (posted_ >= BoardColumn::kSlots) failure_ = check_unread(posted_ - BoardColumn::kSlots + 1);
+  if (!failure_.ok()) return false;
+  Waiting& w = waiting_[posting_];
+  board_.post(posted_, {w.fingerprint, to_post(w.call, part_of(w, w.posted)), w.counts_hash, w.offered});
+  if (has_root(w.call.problem.operation)) unread_.push_back({posted_, w.fingerprint});
+  ++posted_;
+  if (++w.posted == w.pieces) ++posting_;
+  return true;
 }
 
 bool BoardLine::complete_oldest(Callbacks& callbacks) {
   Waiting& oldest = waiting_.front();
+  const bool took = oldest.done < oldest.posted && take_piece(oldest);
+  if (oldest.done < oldest.pieces || (oldest.offered && !board_.read_by_all(first_ - 1))) return took;
+  for (auto& callback : oldest.ticket->finish({})) callbacks.push_back(std::move(callback));
+  waiting_.pop_front();
+  --posting_;
+  ++over_;
+  return true;
+}
+
+bool BoardLine::take_piece(Waiting& oldest) {
   const Problem& problem = oldest.call.problem;
+  const Part part = part_of(oldest, oldest.done);
   bool all = true;
   for (int r = 0; r < board_.ranks(); ++r) {
     const bool needed = needs(problem, r);
@@ -125,16 +156,32 @@ bool BoardLine::complete_oldest(Callbacks& callbacks) {
     const Board::Posting posting = board_.posted(r, first_);
     if (failure_ = check(r, posting, oldest); !failure_.ok()) return false;
     inputs_[std::size_t(r)] = posting.data.data();
+    offered_[std::size_t(r)] = posting.offered;
   }
+  if (!fetch_offers(oldest, part)) return false;
   if (all) failure_ = check_unread(first_);  // they are as far, too
   if (!failure_.ok()) return false;
-  complete(oldest.call, inputs_);
+  complete(oldest.call, part, inputs_);
   board_.done_with(first_);
   board_.prepare(posted_);
-  for (auto& callback : oldest.ticket->finish({})) callbacks.push_back(std::move(callback));
-  waiting_.pop_front();
   ++first_;
+  ++oldest.done;
   missing_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+// Reads what the others offered of the oldest piece, to its place. False: it was withdrawn, or failed.
+bool BoardLine::fetch_offers(const Waiting& oldest, const Part& part) {
+  for (int r = 0; r < board_.ranks(); ++r) {
+    const std::byte*& input = inputs_[std::size_t(r)];
+    if (r == board_.rank() || input == nullptr || !offered_[std::size_t(r)]) continue;
+    std::byte* const place = place_of(oldest.call, part, r);
+    if (!neighbours_ || place == nullptr) return failure_ = another(r, "it offers its memory"), false;
+    const Status read = neighbours_->read(r, input, {place, due_bytes(oldest.call.problem, r, part)});
+    if (!board_.stands(r, first_)) return false;
+    if (failure_ = read; !read.ok()) return false;
+    input = nullptr;
+  }
   return true;
 }
 
@@ -153,9 +200,21 @@ Status BoardLine::check_unread(std::uint64_t end) {
 
 Status BoardLine::check(int rank, const Board::Posting& posting, const Waiting& ours) const {
   if (posting.fingerprint != ours.fingerprint) return another(rank, difference(posting.fingerprint, ours.fingerprint));
+  const std::size_t due = due_bytes(ours.call.problem, rank, part_of(ours, ours.done));
+  if (posting.data.size() == due && posting.counts_hash == ours.counts_hash) return {};
+  RW_TRY(check_issued(rank, ours));  // pieces tell less than all
+  if (posting.data.size() == due) return another(rank, kOtherCounts);
+  return another(rank, fmt::format("a posting of {} bytes where {} were due", posting.data.size(), due));
+}
+
+// What the rank told of the call, where it is still to be found.
+Status BoardLine::check_issued(int rank, const Waiting& ours) const {
+  const Board::Issued theirs = board_.issued(rank, ours.fingerprint);
+  if (theirs.fingerprint == 0) return {};
+  if (theirs.fingerprint != ours.fingerprint) return another(rank, difference(theirs.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank);
-  if (posting.data.size() != due) return another(rank, fmt::format("a posting of {} bytes where {} were due", posting.data.size(), due));
-  return posting.counts_hash == ours.counts_hash ? Status() : another(rank, kOtherCounts);
+  if (theirs.bytes != Board::told(due)) return another(rank, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
+  return theirs.counts_hash == ours.counts_hash && theirs.on_board ? Status() : another(rank, kOtherCounts);
 }
 
 // --------------------------------------------------------------------------------------------- when nothing moves
@@ -163,9 +222,11 @@ Status BoardLine::check(int rank, const Board::Posting& posting, const Waiting& 
 std::vector<int> BoardLine::awaited_by_oldest() const {
   std::vector<int> ranks;
   if (waiting_.empty()) return ranks;
+  const Waiting& oldest = waiting_.front();
+  if (oldest.done == oldest.pieces) return board_.readers_of(first_ - 1);
   if (first_ == posted_) return board_.readers_of_slot(first_);
   for (int r = 0; r < board_.ranks(); ++r)
-    if (needs(waiting_.front().call.problem, r) && !board_.is_there(r, first_)) ranks.push_back(r);
+    if (needs(oldest.call.problem, r) && !board_.is_there(r, first_)) ranks.push_back(r);
   return ranks;
 }
 
@@ -182,18 +243,8 @@ Status BoardLine::failure() const {
 Status BoardLine::look_at_awaited() {
   const std::lock_guard lock(mutex_);
   if (!failure_.ok() || waiting_.empty()) return failure_;
-  const Waiting& oldest = waiting_.front();
-  for (const int r : awaited_by_oldest()) {
-    const Board::Issued theirs = board_.issued(r, oldest.fingerprint);
-    if (theirs.fingerprint == 0) continue;
-    const std::size_t due = due_bytes(oldest.call.problem, r);
-    if (theirs.fingerprint != oldest.fingerprint)
-      failure_ = another(r, difference(theirs.fingerprint, oldest.fingerprint));
-    else if (theirs.bytes != due)
-      failure_ = another(r, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
-    else if (theirs.counts_hash != oldest.counts_hash || !theirs.on_board)
-      failure_ = another(r, kOtherCounts);
-  }
+  for (const int r : awaited_by_oldest())
+    if (failure_ = check_issued(r, waiting_.front()); !failure_.ok()) break;
   return failure_;
 }
 
@@ -212,9 +263,11 @@ std::vector<std::shared_ptr<Ticket>> BoardLine::close() {
   std::vector<std::shared_ptr<Ticket>> left;
   const std::lock_guard lock(mutex_);
   closed_ = true;
+  board_.withdraw_offers();
   for (Waiting& w : waiting_) left.push_back(std::move(w.ticket));
   waiting_.clear();
   posted_ = first_;
+  posting_ = 0;
   return left;
 }
 

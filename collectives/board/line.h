@@ -11,10 +11,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "collectives/board/board.h"
+#include "collectives/board/neighbours.h"
+#include "collectives/board/posting.h"
 #include "collectives/call.h"
 #include "collectives/fingerprint.h"
 #include "railweave/units.h"
@@ -27,8 +30,9 @@ class BoardLine {
  public:
   using Callbacks = std::vector<std::function<void()>>;
 
-  // `named`: RAILWEAVE_ALGO, the same on every rank. What it names an algorithm for is not done on the board.
-  BoardLine(Board board, const std::string& named);
+  // `named`: RAILWEAVE_ALGO, the same on every rank. What it names an algorithm for is not done on the board. `in_pieces`, the
+  // same on every rank: large operations may be done here in pieces. `neighbours`, none or all ranks: their data may be offered.
+  BoardLine(Board board, const std::string& named, bool in_pieces, std::optional<Neighbours> neighbours);
 
   // Whether such a call is done here, as every rank finds alike; any thread. REQUIRES: checked.
   bool takes(const Call& call) const;
@@ -38,13 +42,14 @@ class BoardLine {
   std::uint64_t tell_issued(const Call& call);
   // It issues one that is. REQUIRES: takes(call). False, and nothing done: closed.
   bool add(const std::shared_ptr<Ticket>& ticket, Call& call);
-  // Goes on as far as the others let it. True: something moved; false also where another thread is at it. What it appends to
-  // `callbacks` is to be called without any lock.
+  // Goes on as far as the others let it, by a few pieces at most. True: something moved; false also where another thread is at
+  // it. What it appends to `callbacks` is to be called without any lock.
   bool advance(Callbacks& callbacks);
-  // advance() for some microseconds, or until the ticket is over, the deadline, or there is something to call.
+  // advance() for some microseconds, or a few times that moved something and took longer, or until the ticket is over, the
+  // deadline, or there is something to call.
   void attend(const Ticket& ticket, TimePoint deadline, Callbacks& callbacks);
   bool busy() const;
-  // How many operations ended so far.
+  // How many operations and pieces ended so far.
   std::uint64_t ended() const;
 
   // Ranks that our operations wait for.
@@ -64,6 +69,8 @@ class BoardLine {
     Call call;
     Fingerprint fingerprint = 0;
     std::uint32_t counts_hash = 0;
+    std::size_t pieces = 1, posted = 0, done = 0;  // each is an operation of the board
+    bool offered = false;                          // our postings: it is over when all have read them
   };
 
   // Of an operation with a root: not all needed all headers.
@@ -73,20 +80,30 @@ class BoardLine {
   };
 
   // --- under mutex_
-  bool post_what_has_room();
+  static Part part_of(const Waiting& waiting, std::size_t index);
+  bool post_next();
   bool complete_oldest(Callbacks& callbacks);
+  bool take_piece(Waiting& oldest);
+  bool fetch_offers(const Waiting& oldest, const Part& part);
   Status check_unread(std::uint64_t end);
   Status check(int rank, const Board::Posting& posting, const Waiting& ours) const;
+  Status check_issued(int rank, const Waiting& ours) const;
   std::vector<int> awaited_by_oldest() const;
 
   std::array<bool, kOperations> named_{};     // operations with an algorithm of the user's choice; constant
+  const bool in_pieces_;
+  const std::optional<Neighbours> neighbours_;
   mutable std::mutex mutex_;
   Board board_;                               // guarded by mutex_, as is all below
-  std::deque<Waiting> waiting_;               // the oldest is operation `first_` of the board
+  std::deque<Waiting> waiting_;               // the oldest's oldest piece is operation `first_` of the board
   std::uint64_t first_ = 0, posted_ = 0;      // posted_: the next to be posted
+  std::size_t posting_ = 0;                   // of which of waiting_
   std::uint64_t next_ = 0;                    // number of the group's next call
   std::deque<Unread> unread_;                 // the oldest first
-  std::vector<const std::byte*> inputs_;      // complete_oldest(): kept, so that it is not allocated each time
+  // take_piece(): by rank, what was posted and whether it is offered; kept, so that it is not allocated each time.
+  std::vector<const std::byte*> inputs_;
+  std::vector<bool> offered_;
+  std::uint64_t over_ = 0;                    // operations
   // Whom the oldest waits for, so that attend() need not lock to find that he has not come. 0: not known.
   std::atomic<std::uint64_t> missing_{0};
   Status failure_;

@@ -8,10 +8,6 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr Operation kOperations[] = {Operation::all_gather, Operation::reduce_scatter, Operation::all_reduce,
-                                     Operation::broadcast,  Operation::reduce,         Operation::gather,
-                                     Operation::scatter,    Operation::all_to_all,     Operation::barrier};
-
 struct Entry {
   std::string_view operation;  // empty: every one
   std::string_view algorithm;
@@ -32,7 +28,8 @@ Entry next_entry(std::string_view& rest) {
 
 std::string all_choices() {
   std::string text;
-  for (const Operation operation : kOperations) {
+  for (int o = 0; o < kOperations; ++o) {
+    const auto operation = Operation(o);
     std::string names;
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.operation != operation) continue;

@@ -1,13 +1,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "base/birthplace.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -22,6 +28,13 @@ constexpr Nanos kLookEvery = std::chrono::milliseconds(2);
 class FileStore final : public Store {
  public:
   explicit FileStore(std::string folder) : folder_(std::move(folder)) {}
+  ~FileStore() override {
+    if (birthplace_.left()) {  // they are the parent's, and fork may have caught it changing them
+      (void)claims_.release();
+      return;
+    }
+    for (const auto& [key, held] : *claims_) ::unlink(claim_path(key).c_str());
+  }
 
   Status set(const std::string& key, const std::string& value) override {
     static std::atomic<unsigned> serial{0};
@@ -55,7 +68,43 @@ class FileStore final : public Store {
     return {};
   }
 
+  // A locked file beside the keys: the lock goes with the process, however that ends.
+  Status claim(const std::string& key) override {
+    if (birthplace_.left())
+      return Status(Code::internal, Scope::engine,
+                    fmt::format("this process was forked: '{}' in {} is its parent's to claim", key, folder_));
+    const std::lock_guard lock(mutex_);
+    if (const auto held = claims_->find(key); held != claims_->end()) return ++held->second.times, Status();
+    const std::string path = claim_path(key);
+    for (;;) {
+      OwnedFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+      if (!fd) return system_error(Scope::engine, "open(" + path + ")");
+      const bool locked = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+      if (!locked && errno == EINTR) continue;
+      if (!locked && errno == EWOULDBLOCK)
+        return Status(Code::exhausted, Scope::engine, fmt::format("somebody else holds '{}' in {}", key, folder_));
+      if (locked && !is_there(fd, path)) continue;  // who held it has just taken it away
+      claims_->emplace(key, Claim{std::move(fd), 1});  // without a lock, too: some file systems have none
+      return {};
+    }
+  }
+
+  void release(const std::string& key) override {
+    if (birthplace_.left()) return;
+    const std::lock_guard lock(mutex_);
+    const auto held = claims_->find(key);
+    if (held == claims_->end() || --held->second.times > 0) return;
+    ::unlink(claim_path(key).c_str());  // while it is locked: whoever opened it before looks again
+    claims_->erase(held);
+  }
+
  private:
+  struct Claim {
+    OwnedFd file;
+    int times = 0;
+  };
+  using Claims = std::map<std::string, Claim>;
+
   // Any key is a file name: what may not stand in one is written as %XX.
   std::string path_of(const std::string& key) const {
     std::string path = folder_ + "/";
@@ -64,6 +113,16 @@ class FileStore final : public Store {
       path += plain ? std::string(1, c) : fmt::format("%{:02x}", unsigned(static_cast<unsigned char>(c)));
     }
     return path;
+  }
+
+  // No key is called so: a point would be written as %2e.
+  std::string claim_path(const std::string& key) const { return path_of(key) + ".claim"; }
+
+  // Whether that is still the name of this file.
+  static bool is_there(const OwnedFd& fd, const std::string& path) {
+    struct stat ours, named;
+    return ::fstat(fd.get(), &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+           ours.st_ino == named.st_ino;
   }
 
   Result<std::string> read_all(const OwnedFd& fd, const std::string& key) const {
@@ -78,6 +137,9 @@ class FileStore final : public Store {
   }
 
   const std::string folder_;
+  const Birthplace birthplace_;
+  std::mutex mutex_;
+  std::unique_ptr<Claims> claims_ = std::make_unique<Claims>();  // guarded by mutex_
 };
 
 }  // namespace

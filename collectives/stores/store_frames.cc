@@ -69,7 +69,7 @@ std::optional<StoreRequest> decode(const std::string& frame) {
   if (frame.size() < 9) return std::nullopt;
   StoreRequest request;
   request.kind = StoreRequest::Kind(frame[0]);
-  if (request.kind < StoreRequest::Kind::set || request.kind > StoreRequest::Kind::claim) return std::nullopt;
+  if (request.kind < StoreRequest::Kind::set || request.kind > StoreRequest::Kind::release) return std::nullopt;
   request.timeout_ms = take_u32(frame, 1);
   const std::size_t key_bytes = take_u32(frame, 5);
   if (key_bytes > frame.size() - 9) return std::nullopt;

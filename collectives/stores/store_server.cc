@@ -17,7 +17,7 @@
 
 namespace railweave::collectives {
 
-Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host, std::uint16_t port) {
+Result<StoreServer::Ptr> StoreServer::start(const std::string& host, std::uint16_t port) {
   std::uint16_t served = 0;
   auto listening = listen_at(host, port, served);
   if (!listening.ok()) {
@@ -29,13 +29,21 @@ Result<std::unique_ptr<StoreServer>> StoreServer::start(const std::string& host,
   }
   OwnedFd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop) return system_error(Scope::engine, "eventfd");
-  std::unique_ptr<StoreServer> server(new StoreServer(std::move(*listening), std::move(stop), served));
+  Ptr server(new StoreServer(std::move(*listening), std::move(stop), served));
   RW_TRY(start_quietly(server->thread_, "railweave-store", [s = server.get()] { s->loop(); }));
   return server;
 }
 
 StoreServer::StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port)
     : listener_(std::move(listener)), stop_(std::move(stop)), port_(port) {}
+
+void StoreServer::End::operator()(StoreServer* server) const {
+  if (!server->birthplace_.left()) return delete server;
+  // A child has no such thread, fork may have caught it in the middle of anything, and to write to `stop_` would end the
+  // parent's: the rest is left lying.
+  server->listener_.reset();
+  server->stop_.reset();
+}
 
 StoreServer::~StoreServer() {
   if (!thread_.joinable()) return;
@@ -60,7 +68,7 @@ void StoreServer::loop() {
     }
     if (watched[1].revents != 0) accept_clients();
     give_up_late_gets();
-    std::erase_if(claims_, [](const auto& claim) { return claim.second->closed; });
+    std::erase_if(claims_, [](const auto& held) { return held.second.holder->closed; });
     clients_.remove_if([](const Client& c) { return c.closed; });
   }
 }
@@ -100,12 +108,10 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
       told_.insert(request.key);
       send_news({StoreNews::Kind::told, request.key, request.value});  // before the teller goes on, and perhaps ends
       return answer(client, true, "");
-    case StoreRequest::Kind::claim: {
-      const Client*& holder = claims_[request.key];
-      const bool free = holder == nullptr || holder == &client || holder->closed;
-      if (free) holder = &client;
-      return answer(client, free, "");
-    }
+    case StoreRequest::Kind::claim:
+      return answer(client, claim(client, request.key), "");
+    case StoreRequest::Kind::release:
+      return release(client, request.key);
     case StoreRequest::Kind::remove:
       values_.erase(request.key);
       if (told_.erase(request.key) > 0) send_news({StoreNews::Kind::untold, request.key, ""});
@@ -116,6 +122,19 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
       client.gives_up = now() + std::chrono::milliseconds(request.timeout_ms);
       client.waiting = true;
   }
+}
+
+bool StoreServer::claim(const Client& client, const std::string& key) {
+  Claim& held = claims_[key];
+  if (held.holder != nullptr && held.holder != &client && !held.holder->closed) return false;
+  held = {&client, held.holder == &client ? held.times + 1 : 1};
+  return true;
+}
+
+void StoreServer::release(const Client& client, const std::string& key) {
+  const auto it = claims_.find(key);
+  if (it == claims_.end() || it->second.holder != &client) return;
+  if (--it->second.times == 0) claims_.erase(it);
 }
 
 void StoreServer::set(const StoreRequest& request) {

@@ -1,6 +1,6 @@
 // The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
-// Life: the destructor stops the thread, tells every client that it ends, and closes them. Clients that speak nonsense
-// are closed, silent ones kept.
+// Life: its end stops the thread, tells every client that it ends, and closes them. In a forked child it ends nothing: there
+// only what it listens at is closed. Clients that speak nonsense are closed, silent ones kept.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "base/birthplace.h"
 #include "base/fd.h"
 #include "collectives/stores/store_frames.h"
 #include "railweave/status.h"
@@ -24,8 +25,11 @@ class StoreServer {
   static constexpr std::size_t kOutboxBytesMax = 1 * MiB;                      // of a client that does not read: then it is closed
   static constexpr Nanos kAcceptPause = std::chrono::milliseconds(100);  // when no descriptor is to be had
 
-  static Result<std::unique_ptr<StoreServer>> start(const std::string& host, std::uint16_t port);
-  ~StoreServer();
+  struct End {  // see above
+    void operator()(StoreServer* server) const;
+  };
+  using Ptr = std::unique_ptr<StoreServer, End>;
+  static Result<Ptr> start(const std::string& host, std::uint16_t port);
   std::uint16_t port() const { return port_; }
 
  private:
@@ -37,12 +41,20 @@ class StoreServer {
     bool waiting = false, closed = false;
   };
 
+  struct Claim {
+    const Client* holder = nullptr;
+    int times = 0;
+  };
+
   StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port);
+  ~StoreServer();
   // --- its thread only
   void loop();
   void accept_clients();
   void hear(Client& client);
   void serve(Client& client, const StoreRequest& request);
+  bool claim(const Client& client, const std::string& key);
+  void release(const Client& client, const std::string& key);
   void set(const StoreRequest& request);
   void send_news(const StoreNews& news);
   void answer(Client& client, bool found, const std::string& value);
@@ -51,12 +63,13 @@ class StoreServer {
   bool accepts() const;
   int timeout_ms() const;
 
-  const OwnedFd listener_, stop_;
+  const Birthplace birthplace_;
+  OwnedFd listener_, stop_;
   const std::uint16_t port_;
   std::list<Client> clients_;
   std::map<std::string, std::string> values_;
   std::set<std::string> told_;  // keys of values_ that were news
-  std::map<std::string, const Client*> claims_;
+  std::map<std::string, Claim> claims_;
   std::thread thread_;
   TimePoint accepts_again_{};
 };

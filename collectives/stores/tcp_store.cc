@@ -8,38 +8,49 @@
 #include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "base/birthplace.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/named_socket.h"
 #include "collectives/store.h"
+#include "collectives/stores/fair_mutex.h"
 #include "collectives/stores/store_frames.h"
 #include "collectives/stores/store_server.h"
 
 namespace railweave::collectives {
 namespace {
 
-constexpr Nanos kGrace = std::chrono::seconds(5);  // beyond what the server was asked to wait
+constexpr Nanos kGrace = std::chrono::seconds(5);        // beyond what the server was asked to wait
+constexpr Nanos kSlice = std::chrono::milliseconds(20);  // of a get that waits: others may ask in between
+constexpr Nanos kLongest = std::chrono::hours(24 * 24);  // a get: deadlines stay far from their end
 
 class TcpStore final : public Store {
  public:
-  TcpStore(std::string place, OwnedFd fd, std::unique_ptr<StoreServer> server)
+  TcpStore(std::string place, OwnedFd fd, StoreServer::Ptr server)
       : place_(std::move(place)), server_(std::move(server)), fd_(std::move(fd)) {}
+  ~TcpStore() override {
+    if (birthplace_.left()) (void)talk_.release();  // fork may have caught any thread at it
+  }
 
   Status set(const std::string& key, const std::string& value) override {
     return ask({StoreRequest::Kind::set, 0, key, value}).status();
   }
 
   Result<std::string> get(const std::string& key, Nanos timeout) override {
-    const auto ms =
-        std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count(), 0, 0x7fffffff);
-    auto answer = ask({StoreRequest::Kind::get, std::uint32_t(ms), key, ""});
-    if (!answer.ok()) return answer.status();
-    if (answer->front() != 1)
-      return Status(
-          Code::timed_out, Scope::engine,
-          fmt::format("nobody set '{}' in the store at {} within {:g} s", key, place_, double(timeout.count()) / 1e9));
-    return answer->substr(1);
+    const TimePoint give_up = deadline_after(std::min(timeout, kLongest));
+    for (bool last = false; !last;) {
+      const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
+      last = left <= kSlice;
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice)).count();
+      // A server that is stopped may answer as late as if it had been asked to wait all that time.
+      RW_ASSIGN_OR_RETURN(const std::string answer, ask({StoreRequest::Kind::get, std::uint32_t(ms), key, ""}, left));
+      if (answer.front() == 1) return answer.substr(1);
+    }
+    return Status(
+        Code::timed_out, Scope::engine,
+        fmt::format("nobody set '{}' in the store at {} within {:g} s", key, place_, double(timeout.count()) / 1e9));
   }
 
   Status remove(const std::string& key) override { return ask({StoreRequest::Kind::remove, 0, key, ""}).status(); }
@@ -52,45 +63,95 @@ class TcpStore final : public Store {
     return Status(Code::exhausted, Scope::engine,
                   fmt::format("somebody else holds '{}' in the store at {}", key, place_));
   }
+  void release(const std::string& key) override {
+    if (birthplace_.left()) return;
+    {
+      const std::lock_guard lock(talk_->released_mutex);
+      talk_->released.push_back(key);
+    }
+    hand_in_released();
+  }
   bool kept_here() const override { return server_ != nullptr; }
 
  private:
-  // One question at a time; a get that waits holds up the others of this rank.
-  Result<std::string> ask(const StoreRequest& request) {
+  // With the server, by all threads of this process.
+  struct Talk {
+    FairMutex turn;                           // one question at a time. Guards what follows
+    std::string inbox, outbox;                // outbox: releases, then the question
+    std::map<std::string, std::string> told;  // by key; what was sent to all
+    bool ended = false;                       // the server left in order
+    Status broken;                            // the first failure sticks
+
+    std::mutex released_mutex;          // inside `turn`
+    std::vector<std::string> released;  // guarded by released_mutex: the server has not heard of it yet
+  };
+
+  // `patience`: what the server may take beside its grace, from our turn on.
+  Result<std::string> ask(const StoreRequest& request, Nanos patience = Nanos(0)) {
+    if (birthplace_.left())
+      return Status(Code::internal, Scope::engine,
+                    fmt::format("this process was forked: the connection to the store at {} is its parent's", place_));
     if (request.key.size() > kKeyBytesMax || request.value.size() > kValueBytesMax)
       return Status(Code::invalid_argument, Scope::request,
                     fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}", request.key.size(),
                                 request.value.size(), kKeyBytesMax, kValueBytesMax));
-    const std::lock_guard lock(mutex_);
+    auto answer = ask_in_turn(request, patience);
+    hand_in_released();  // what was released meanwhile
+    return answer;
+  }
+
+  Result<std::string> ask_in_turn(const StoreRequest& request, Nanos patience) {
+    const std::lock_guard turn(talk_->turn);
     const bool gets = request.kind == StoreRequest::Kind::get;
     hear_news();
-    if (gets && told_.contains(request.key)) return encode_found(told_.at(request.key));
-    if (!broken_.ok()) return broken_;
-    auto answer = exchange(encode(request), now() + std::chrono::milliseconds(request.timeout_ms) + kGrace);
+    if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
+    if (!talk_->broken.ok()) return talk_->broken;
+    auto answer = exchange(encode(request), now() + patience + kGrace);
     if (answer.ok()) return answer;
-    broken_ = answer.status();
-    if (gets && told_.contains(request.key)) return encode_found(told_.at(request.key));
+    talk_->broken = answer.status();
+    if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
     return answer;
   }
 
   static std::string encode_found(const std::string& value) { return char(1) + value; }
 
+  // Without waiting: whoever has the turn, or waits for it, does so after. What does not go out now precedes the next
+  // question.
+  void hand_in_released() {
+    while (any_released()) {
+      const std::unique_lock turn(talk_->turn, std::try_to_lock);
+      if (!turn) return;
+      std::vector<std::string> keys;
+      {
+        const std::lock_guard lock(talk_->released_mutex);
+        keys.swap(talk_->released);
+      }
+      if (!talk_->broken.ok()) continue;
+      for (const std::string& key : keys) talk_->outbox += encode(StoreRequest{StoreRequest::Kind::release, 0, key, ""});
+      (void)send_some();
+    }
+  }
+
+  bool any_released() {
+    const std::lock_guard lock(talk_->released_mutex);
+    return !talk_->released.empty();
+  }
+
+  // --- in turn
   // What has come so far.
   void hear_news() {
-    while (broken_.ok()) {
+    while (talk_->broken.ok()) {
       auto read = read_some();
-      if (!read.ok()) broken_ = read.status();
-      if (const auto frame = next_answer(); frame && broken_.ok())
-        broken_ = Status(Code::remote, Scope::engine, place_ + " is no store of ours: it answers unasked");
+      if (!read.ok()) talk_->broken = read.status();
+      if (const auto frame = next_answer(); frame && talk_->broken.ok())
+        talk_->broken = Status(Code::remote, Scope::engine, place_ + " is no store of ours: it answers unasked");
       if (!read.ok() || !*read) return;
     }
   }
 
   Result<std::string> exchange(const std::string& question, TimePoint give_up) {
-    for (std::size_t at = 0; at < question.size();) {
-      const ssize_t n = ::send(fd_.get(), question.data() + at, question.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (n > 0) at += std::size_t(n);
-      if (n >= 0 || errno == EINTR) continue;
+    talk_->outbox += question;
+    while (!send_some()) {
       if (errno == EPIPE || errno == ECONNRESET) break;  // what it said last is still to be read
       RW_TRY(wait_for(POLLOUT, give_up));
     }
@@ -98,18 +159,29 @@ class TcpStore final : public Store {
       if (auto answer = next_answer()) return *answer;
       RW_TRY(wait_for(POLLIN, give_up));
       RW_TRY(read_some());
-      if (impossible(inbox_)) return Status(Code::remote, Scope::engine, place_ + " is no store of ours");
+      if (impossible(talk_->inbox)) return Status(Code::remote, Scope::engine, place_ + " is no store of ours");
     }
+  }
+
+  // False: the rest cannot go now, and errno says why.
+  bool send_some() {
+    std::string& outbox = talk_->outbox;
+    while (!outbox.empty()) {
+      const ssize_t n = ::send(fd_.get(), outbox.data(), outbox.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0 && errno != EINTR) return false;
+      if (n > 0) outbox.erase(0, std::size_t(n));
+    }
+    return true;
   }
 
   // Takes news out of the inbox up to the first answer, if there is one.
   std::optional<std::string> next_answer() {
-    while (auto frame = take_frame(inbox_)) {
+    while (auto frame = take_frame(talk_->inbox)) {
       const auto news = decode_news(*frame);
       if (!news) return frame;
-      if (news->kind == StoreNews::Kind::told) told_[news->key] = news->value;
-      if (news->kind == StoreNews::Kind::untold) told_.erase(news->key);
-      ended_ |= news->kind == StoreNews::Kind::ended;
+      if (news->kind == StoreNews::Kind::told) talk_->told[news->key] = news->value;
+      if (news->kind == StoreNews::Kind::untold) talk_->told.erase(news->key);
+      talk_->ended |= news->kind == StoreNews::Kind::ended;
     }
     return std::nullopt;
   }
@@ -119,14 +191,14 @@ class TcpStore final : public Store {
     char part[16 * 1024];
     const ssize_t n = ::recv(fd_.get(), part, sizeof part, MSG_DONTWAIT);
     if (n > 0) {
-      inbox_.append(part, std::size_t(n));
+      talk_->inbox.append(part, std::size_t(n));
       return true;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (n < 0 && errno != ECONNRESET && errno != EPIPE)
       return system_error(Scope::engine, "recv from the store at " + place_);
     (void)next_answer();  // it may have said that it ends
-    if (ended_)
+    if (talk_->ended)
       return Status(Code::cancelled, Scope::engine,
                     "the store at " + place_ + " has ended: rank 0, which kept it, has left");
     return Status(Code::remote, Scope::engine, "the store at " + place_ + " is gone, and rank 0, which kept it");
@@ -142,20 +214,17 @@ class TcpStore final : public Store {
   }
 
   const std::string place_;
-  const std::unique_ptr<StoreServer> server_;  // at the root only
-  std::mutex mutex_;
+  const Birthplace birthplace_;
+  const StoreServer::Ptr server_;  // at the root only
   const OwnedFd fd_;
-  std::string inbox_;                        // guarded by mutex_
-  std::map<std::string, std::string> told_;  // guarded by mutex_: what was sent to all, by key
-  bool ended_ = false;                       // guarded by mutex_: the server left in order
-  Status broken_;                            // guarded by mutex_: the first failure sticks
+  std::unique_ptr<Talk> talk_ = std::make_unique<Talk>();
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t port, bool serve, Nanos timeout,
                                          std::uint16_t* served_port) {
-  std::unique_ptr<StoreServer> server;
+  StoreServer::Ptr server;
   if (serve) {
     RW_ASSIGN_OR_RETURN(server, StoreServer::start(host, port));
     port = server->port();

@@ -14,7 +14,8 @@ from .measure import Outcome, kRoot, measure
 
 _ABOUT = """\
 Measures the acceptance figures of perf/acceptance.json (all, or those named: A1, or one case: A1/2x2/host). Ours and the
-raw yardstick run in alternation in one lab; medians are compared. Writes perf/results/ID.json and prints PASS, FAIL or
+raw yardstick run in alternation in one lab; medians are compared. Where the host of a virtual machine takes its cores, runs
+are repeated and the calmest counted. Writes perf/results/ID.json and prints PASS, FAIL or
 SKIP(reason). Exit status: 1 if anything failed, 2 for a bad command line. Leave the machine alone meanwhile."""
 
 
@@ -29,7 +30,7 @@ class Progress:
         if self._tty:
             print(f"\r\033[K{self._head}  {name}  {self._count}/{self._total}", end="", file=sys.stderr, flush=True)
         elif self._count == 1:
-            print(f"{self._head}  ({self._total} runs)", file=sys.stderr, flush=True)
+            print(f"{self._head}  (at least {self._total} runs)", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         if self._tty:
@@ -52,6 +53,10 @@ def _show(outcome: Outcome) -> None:
     for key, value in medians.items():
         if isinstance(value, dict):
             print(f"      {key}:", "  ".join(f"{size} {figure:.4g}" for size, figure in value.items()))
+    if outcome.stolen:
+        worst = max(outcome.stolen[side][number] for side, numbers in outcome.counted.items() for number in numbers)
+        made, counted = (sum(map(len, runs.values())) for runs in (outcome.stolen, outcome.counted))
+        print(f"      the host took at most {worst:.0%} of the cores in any of the {counted} runs that counted, of {made}")
     if outcome.reason and not outcome.checks:
         print(f"      {outcome.reason}")
     sys.stdout.flush()

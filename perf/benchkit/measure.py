@@ -1,4 +1,8 @@
-"""One case from lab to verdict: run all sides in alternation, take the values, their medians, the checks."""
+"""One case from lab to verdict: run all sides in alternation, take the values, their medians, the checks.
+
+Runs in which the machine's host took too much of the cores are repeated; of each side the calmest count, chosen by what was
+taken and never by what they say.
+"""
 from __future__ import annotations
 
 import json
@@ -6,10 +10,11 @@ import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Iterable
 
 from labkit.steps import NoNamespaces, in_lab
 
+from . import host
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
 from .programs import command, missing
@@ -17,6 +22,8 @@ from .values import NoValue, Sized, median, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
 _TAIL_CHARS = 2000
+_MOST_RUNS = 3  # times those asked for
+_PATIENCE_S = 60.0  # to wait for a calm host, before each lab
 
 
 @dataclass
@@ -29,15 +36,20 @@ class Outcome:
     values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
+    stolen: dict[str, list[float]] = field(default_factory=dict)  # side to what the host took of the cores, run by run
+    counted: dict[str, list[int]] = field(default_factory=dict)  # side to the runs that `values` are of
 
 
-def steps(case: Case, programs: Path, runs: int) -> list[dict]:
-    """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both."""
+def steps(case: Case, programs: Path, runs: dict[str, range]) -> list[dict]:
+    """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both. `runs`: side to the numbers of
+    the runs to be made."""
     made = []
-    for run in range(runs):
-        for side, spec in case.sides.items():
-            made.append({"name": f"{side}-{run}", "argv": command(spec["argv"], programs), "before": spec.get("before", []),
-                         "after": spec.get("after", []), "timeout_s": case.timeout_s, "ranks": spec.get("ranks", 0)})
+    for turn in range(max(map(len, runs.values()))):
+        for side in (side for side in case.sides if turn < len(runs[side])):
+            spec = case.sides[side]
+            made.append({"name": f"{side}-{runs[side][turn]}", "argv": command(spec["argv"], programs),
+                         "before": spec.get("before", []), "after": spec.get("after", []), "timeout_s": case.timeout_s,
+                         "ranks": spec.get("ranks", 0)})
     return made
 
 
@@ -55,8 +67,57 @@ def _logs(folder: Path) -> str:
                    if log.stat().st_size and not (folder / f"{log.name.split('.')[0]}.json").exists())
 
 
-def _collect(case: Case, folder: Path, runs: int) -> dict[str, list]:
-    return {side: [json.loads((folder / f"{side}-{run}.json").read_text()) for run in range(runs)] for side in case.sides}
+def _collect(runs: dict[str, int], folder: Path) -> dict[str, list]:
+    return {side: [json.loads((folder / f"{side}-{number}.json").read_text()) for number in range(count)]
+            for side, count in runs.items()}
+
+
+class _Stolen:
+    """What the host took in each run, seen from the moments at which steps begin."""
+
+    def __init__(self, sides: Iterable[str], show: Callable[[str], None]) -> None:
+        self.by_side: dict[str, list[float]] = {side: [] for side in sides}
+        self._show, self._side, self._before = show, None, host.Cores.now()
+
+    def begin(self, step: str) -> None:
+        self.end()
+        self._side = step.rpartition("-")[0]
+        self._show(step)
+
+    def end(self) -> None:
+        """Of the step that is going on; none is any more."""
+        now = host.Cores.now()
+        if self._side is not None:
+            self.by_side[self._side].append(round(now.stolen_since(self._before), 3))
+        self._side, self._before = None, now
+
+    def missing(self, runs: int) -> dict[str, range]:
+        """Side to the numbers of the runs that are still to be made, so that `runs` of them are calm."""
+        due = {}
+        for side, stolen in self.by_side.items():
+            calm = sum(share <= host.kCalm for share in stolen)
+            due[side] = range(len(stolen), min(len(stolen) + runs - calm, _MOST_RUNS * runs))
+        return due
+
+
+def calmest(stolen: list[float], runs: int) -> list[int]:
+    """The numbers of those in which the host took least, the earlier first."""
+    return sorted(sorted(range(len(stolen)), key=lambda number: stolen[number])[:runs])
+
+
+def _in_labs(case: Case, programs: Path, runs: int, folder: Path, stolen: _Stolen) -> tuple[int, str]:
+    """Runs until `runs` of each side were calm, or _MOST_RUNS times as many were made. Returns a failed lab's status and what
+    was said, or 0. Raises NoNamespaces."""
+    while any((due := stolen.missing(runs)).values()):
+        host.wait_until_calm(_PATIENCE_S)
+        made = steps(case, programs, due)
+        plan = folder / "steps.json"
+        plan.write_text(json.dumps({"steps": made}))
+        status, said = in_lab([*case.lab, "--timeout", str(30 + len(made) * case.timeout_s)], plan, stolen.begin)
+        stolen.end()
+        if status != 0:
+            return status, said
+    return 0, ""
 
 
 def _at_size(medians: dict[str, float | Sized], size: int) -> dict[str, float]:
@@ -91,21 +152,19 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         return Outcome(case, "SKIP", reason)
     with tempfile.TemporaryDirectory(prefix="railweave-bench-") as name:
         folder = Path(name)
-        todo = steps(case, programs, runs)
-        plan = folder / "steps.json"
-        plan.write_text(json.dumps({"steps": todo}))
-        options = [*case.lab, "--timeout", str(30 + len(todo) * case.timeout_s)]
+        stolen = _Stolen(case.sides, show)
         try:
-            status, said = in_lab(options, plan, show)
+            status, said = _in_labs(case, programs, runs, folder, stolen)
         except NoNamespaces as reason:
             return Outcome(case, "SKIP", str(reason).partition(": all ranks")[0])
         if status != 0:
             return Outcome(case, "FAIL", f"exit status {status}\n{said[-_TAIL_CHARS:]}{_logs(folder)}")
-        outcome = Outcome(case, "FAIL")
+        counted = {side: calmest(shares, runs) for side, shares in stolen.by_side.items()}
+        outcome = Outcome(case, "FAIL", stolen=stolen.by_side, counted=counted)
         try:
-            raw = _collect(case, folder, runs)
+            raw = _collect({side: len(shares) for side, shares in stolen.by_side.items()}, folder)
             for value, spec in case.values.items():
-                samples = [take(run, spec) for run in raw[spec["side"]]]
+                samples = [take(raw[spec["side"]][number], spec) for number in counted[spec["side"]]]
                 outcome.values[value] = {"median": median(samples), "samples": samples}
             outcome.raw = raw if case.keep_series else without_series(raw)
             _judge(outcome)

@@ -24,13 +24,17 @@ int run_process(const Operation& operation, const Options& options, const Place&
   }
   std::vector<int> exit_statuses(std::size_t(options.ranks_here()), 1);
   const auto run = [&](int thread) {
-    auto summary = run_rank(operation, options, place, thread, command);
-    if (summary.ok()) {
-      exit_statuses[std::size_t(thread)] = summary->good() ? 0 : 1;
-      return;
-    }
     const int rank = place.process * options.ranks_here() + thread;
-    say_error(fmt::format("rank {}: {}", rank, summary.status().message()));
+    try {
+      auto summary = run_rank(operation, options, place, thread, command);
+      if (summary.ok()) {
+        exit_statuses[std::size_t(thread)] = summary->good() ? 0 : 1;
+      } else {
+        say_error(fmt::format("rank {}: {}", rank, summary.status().message()));
+      }
+    } catch (const std::exception& e) {  // out of memory, mostly; no thread may end by it
+      say_error(fmt::format("rank {}: ended by {}", rank, e.what()));
+    }
   };
   std::vector<std::thread> threads;
   for (int thread = 1; thread < options.ranks_here(); ++thread) threads.emplace_back(run, thread);

@@ -6,10 +6,7 @@ import argparse
 import json
 import os
 import sys
-import time
 from pathlib import Path
-from statistics import median
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -19,10 +16,9 @@ from torch import nn  # noqa: E402
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from torch.distributed.fsdp import fully_shard  # noqa: E402
 
-from demokit import gpt, text  # noqa: E402
+from demokit import back_to_back, gpt, text  # noqa: E402
 from demokit.watch import Watch  # noqa: E402
 
-_REPEATS = 3
 VARIANTS = ("alone", "gloo", "railweave", "overlap")
 
 
@@ -87,24 +83,6 @@ def _mean(variant: str, loss: torch.Tensor) -> float | None:
     return mean.item() / dist.get_world_size()
 
 
-def _back_to_back(operations: list[dict[str, Any]]) -> float:
-    """Seconds that a step's collectives take without compute: all issued at once, on memory that has been touched."""
-    ranks, memory = dist.get_world_size(), []
-    for operation in operations:
-        whole = torch.ones(operation["bytes"] // 4)
-        memory.append((operation["name"], whole, torch.ones(len(whole) // ranks)))
-    taken = []
-    for _ in range(_REPEATS):
-        dist.barrier()
-        begin = time.perf_counter()
-        works = [dist.all_gather_single(whole, part, async_op=True) if name == "all-gather" else
-                 dist.reduce_scatter_single(part, whole, async_op=True) for name, whole, part in memory]
-        for work in works:
-            work.wait()
-        taken.append(time.perf_counter() - begin)
-    return median(taken)
-
-
 def main() -> int:
     args = _parse()
     torch.set_num_threads(1)
@@ -133,7 +111,7 @@ def main() -> int:
             with open(args.progress, "a", encoding="utf-8") as sink:
                 sink.write(json.dumps(line) + "\n")
     operations = watch.step.operations
-    communication_s = _back_to_back(operations) if args.variant != "alone" else 0.0
+    communication_s = back_to_back.seconds(operations) if args.variant != "alone" else 0.0
     if rank == 0 and args.json:
         count = sum(parameter.numel() for parameter in model.parameters())
         Path(args.json).write_text(json.dumps({"variant": args.variant, "parameters": count, "sequences": args.sequences, "communication_s": communication_s,

@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <exception>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -14,6 +16,7 @@
 #include "fsdp_replay/made_trace.h"
 #include "fsdp_replay/options.h"
 #include "fsdp_replay/published.h"
+#include "fsdp_replay/random_trace.h"
 #include "fsdp_replay/replay.h"
 
 namespace railweave::perf::fsdp_replay {
@@ -47,7 +50,22 @@ Result<std::vector<Step>> steps_of(const Options& options, const Parameters& par
     RW_ASSIGN_OR_RETURN(const Trace trace, read_trace(path));
     for (const int hosts : options.hosts) steps.push_back({trace, hosts});
   }
+  for (int seed = 0; seed < options.random; ++seed) {
+    const Trace trace = random_trace(std::uint64_t(seed), parameters.wire);
+    for (const int hosts : options.hosts) steps.push_back({trace, hosts});
+  }
   return steps;
+}
+
+// How much longer than the shortest of the other policies each took at worst. `steps_ms`: of one trace, by policy.
+void note_worst(json& worst, const std::vector<std::string>& policies, const std::vector<double>& steps_ms) {
+  for (std::size_t p = 0; p < policies.size(); ++p) {
+    double best = std::numeric_limits<double>::infinity();
+    for (std::size_t other = 0; other < policies.size(); ++other)
+      if (other != p) best = std::min(best, steps_ms[other]);
+    const double before = worst.value(policies[p], 0.0);
+    worst[policies[p]] = std::max(before, steps_ms[p] / best);
+  }
 }
 
 json entry_of(const Step& step, Nanos bound) {
@@ -76,14 +94,16 @@ void show_bounds(const std::vector<Step>& steps, const Parameters& parameters, j
   }
 }
 
-Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results) {
+// `worst`: as note_worst()'s, of each limiter alone.
+Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results, json& worst) {
   say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10} {:>10} {:>9} {:>10} {:>6} {:>7} {:>6}\n", "trace", "hosts", "mode",
       "policy", "limiter", "step ms", "compute ms", "exposed", "bound ms", "bound%", "peak GB", "failed");
   for (const Step& step : steps) {
     const Ring ring = ring_of(parameters, step.hosts);
     const Nanos bound = bound_of(step.trace, ring);
-    for (std::size_t p = 0; p < options.policies.size(); ++p) {
-      for (const LimiterKind limiter : options.limiters) {
+    for (const LimiterKind limiter : options.limiters) {
+      std::vector<double> steps_ms;
+      for (std::size_t p = 0; p < options.policies.size(); ++p) {
         const Mode mode = options.mode.value_or(mode_for(step.hosts));
         const Setting setting{ring, mode, options.policies[p], limiter, options.one_line};
         RW_ASSIGN_OR_RETURN(const Outcome outcome, replay(step.trace, setting, parameters));
@@ -97,7 +117,9 @@ Status play(const std::vector<Step>& steps, const Options& options, const Parame
         entry["limiter"] = name_of(limiter);
         entry["one_line"] = options.one_line;
         results.push_back(std::move(entry));
+        steps_ms.push_back(ms(outcome.step));
       }
+      if (steps_ms.size() > 1) note_worst(worst, options.policy_texts, steps_ms);
     }
   }
   return {};
@@ -121,7 +143,8 @@ Status show_published(const Parameters& parameters, json& results) {
 }
 
 Status run(const Options& options, const std::vector<std::string>& command) {
-  RW_ASSIGN_OR_RETURN(const Parameters parameters, read_parameters(options.parameters_path));
+  RW_ASSIGN_OR_RETURN(Parameters parameters, read_parameters(options.parameters_path));
+  if (options.wire_gbps > 0) parameters.wire = Rate::from_megabits(options.wire_gbps * 1000);
   const char* const mode = options.published ? "published" : options.bound ? "bound" : "replay";
   json document = new_document("fsdp_replay", mode, command);
   json& results = document["results"];
@@ -133,7 +156,11 @@ Status run(const Options& options, const std::vector<std::string>& command) {
     if (options.bound) {
       show_bounds(steps, parameters, results);
     } else {
-      RW_TRY(play(steps, options, parameters, results));
+      json worst = json::object();
+      RW_TRY(play(steps, options, parameters, results, worst));
+      if (!worst.empty()) document["summary"]["times_best_other"] = worst;
+      for (const auto& [policy, times] : worst.items())
+        say("{}: at worst {:.4f} times the best of the other policies\n", policy, times.get<double>());
     }
   }
   return options.json_path.empty() ? Status() : write_document(options.json_path, document);

@@ -17,6 +17,9 @@ Status refused(const std::string& message) { return Status(Code::invalid_argumen
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.models, "steps made from the parameter file's models, as 7B,70B")->delimiter(',');
   app.add_option("--trace", o.traces, "recorded steps (JSON; docs/replay.md)")->delimiter(',');
+  app.add_option("--random", o.random, "so many steps made by chance, the same ones each time")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
   app.add_option("--hosts", o.hosts, "how many hosts share each step, as 8,64,512")
       ->delimiter(',')
       ->check(CLI::Range(1, 1024))
@@ -33,6 +36,9 @@ void add_options(CLI::App& app, Options& o) {
   app.add_flag("--one-line", o.one_line, "gathers and reductions in one order, as on one NCCL communicator");
   app.add_option("--mode", o.mode_text, "segments, fluid, or auto: segments up to 16 hosts")->capture_default_str();
   app.add_flag("--bound", o.bound, "only how short each step could be: its longest path on one wire");
+  app.add_option("--wire-gbps", o.wire_gbps, "of a host each way; 0: the parameter file's")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
   app.add_flag("--published", o.published,
                "instead: the figures published of FSDP's limiters, and what comes out here");
   app.add_option("--parameters", o.parameters_path, "values of machines and models, with their sources")
@@ -43,14 +49,15 @@ void add_options(CLI::App& app, Options& o) {
 }
 
 Status Options::resolve() {
-  if (!published && traces.empty() && models.empty()) {
-    return refused("found nothing to play, expected --model, --trace or --published");
+  if (!published && traces.empty() && models.empty() && random == 0) {
+    return refused("found nothing to play, expected --model, --trace, --random or --published");
   }
-  if (published && !(traces.empty() && models.empty())) {
-    return refused("--published: found together with --model or --trace, expected neither");
+  if (published && !(traces.empty() && models.empty() && random == 0)) {
+    return refused("--published: found together with --model, --trace or --random, expected none of them");
   }
-  if (!written_trace.empty() && (models.size() != 1 || !traces.empty() || hosts.size() != 1)) {
-    return refused("--write-trace: expected one --model and one of --hosts, and no --trace");
+  if (published && wire_gbps > 0) return refused("--published: found together with --wire-gbps, expected the file's values");
+  if (!written_trace.empty() && (models.size() != 1 || !traces.empty() || random > 0 || hosts.size() != 1)) {
+    return refused("--write-trace: expected one --model and one of --hosts, and neither --trace nor --random");
   }
   for (const std::string& text : policy_texts) {
     auto window = collectives::parse_window(text);

@@ -19,7 +19,9 @@ namespace railweave::perf::fsdp_replay {
 struct Options {
   std::vector<std::string> traces, models, policy_texts{"off"}, limiter_texts{"none"};
   std::vector<int> hosts{8};
-  double batch = 0;  // 0: the model's own
+  int random = 0;        // traces
+  double batch = 0;      // 0: the model's own
+  double wire_gbps = 0;  // 0: the parameter file's
   std::string mode_text = "auto", parameters_path = "perf/fsdp_replay/parameters.json", json_path, written_trace;
   bool one_line = false, bound = false, published = false;
 

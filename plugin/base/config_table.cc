@@ -207,6 +207,13 @@ constexpr Setting kSettings[] = {
      .form = "off, window:N or window:BYTES",
      .parse_text = parse_schedule,
      .text_of = [](const Config& c) { return c.schedule; }},
+    {.name = "RAILWEAVE_TRACE",
+     .default_meaning = "",
+     .help = "Of the Python package: the file to write a trace of the whole process to (`docs/trace.md`), with `%r` for the rank. "
+             "Empty: none.",
+     .form = "a path, or nothing",
+     .parse_text = [](std::string_view text, Config& c) { return c.trace = text, true; },
+     .text_of = [](const Config& c) { return c.trace; }},
     {.name = "RAILWEAVE_TRAFFIC_CLASS",
      .kind = ValueKind::integer,
      .default_meaning = "what NCCL asks for, else 0",

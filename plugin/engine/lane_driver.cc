@@ -17,7 +17,8 @@ namespace railweave::engine {
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
 LaneDriver::LaneDriver(LiveSession& session, protocol::LaneId id, int local_rail, std::unique_ptr<wire::Lane> lane)
-    : session_(session), id_(id), local_rail_(local_rail), lane_(std::move(lane)), descriptor_(lane_->descriptor()) {
+    : session_(session), id_(id), local_rail_(local_rail), lane_(std::move(lane)), descriptor_(lane_->descriptor()),
+      trace_(session.serial(), id) {
   guard_descriptor(descriptor_);
 }
 
@@ -38,6 +39,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
 LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Pass result;
   if (!lane_) return result;
+  if (trace_.wants_rail()) trace_.set_rail(lane_->stats().rail);
   // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
   flush_ = false;
   const bool posts = session_.has_posts();
@@ -125,10 +127,12 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
     frames[i].payload = next_[i].payload;
     drains_ |= next_[i].payload.size() >= kDrainBytes;
   }
+  trace_.took(std::span(next_).first(n));
   return n;
 }
 
 void LaneDriver::written(std::size_t n) {
+  trace_.wrote(n);
   const std::lock_guard lock(session_.mutex_);
   session_.protocol_.on_written(id_, n);
   session_.publish();
@@ -141,6 +145,7 @@ void LaneDriver::released(std::size_t n) {
 }
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
+  trace_.begins(header);
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   Result<std::span<std::byte>> where = session_.protocol_.on_header(id_, header);
@@ -155,6 +160,7 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
+  trace_.arrived();
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   const std::lock_guard lock(session_.mutex_);
   Status status = session_.protocol_.on_consumed(id_);

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "engine/lane_trace.h"
 #include "engine/request.h"
 #include "protocol/session.h"
 #include "wire/wire.h"
@@ -94,6 +95,7 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<int> descriptor_;
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
+  LaneTrace trace_;
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived

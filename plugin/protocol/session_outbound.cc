@@ -8,6 +8,7 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::int64_t kTurnBytes = kSegmentBytesMax;  // deficit round robin among streams of a class
+constexpr std::uint64_t kQueueBytes = 64 * KiB;        // a message that goes without a grant stays below
 constexpr int kOvertakenMax = 16;                      // then a class gets one segment: nothing starves
 
 }  // namespace
@@ -18,6 +19,8 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   std::size_t n = 0;
   const bool control = carries_control(*lane);
   if (control) n = take_control(*lane, frames);
+  // Behind that much data a grant would come when the peer has run out of those it has.
+  if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
   n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
   if (n == 0 && lane->ledger.owes_report() && lane->ledger.has_room_for_report()) {

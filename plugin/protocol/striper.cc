@@ -13,7 +13,7 @@ constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts wi
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
 constexpr Nanos kShareTime = 25us;                       // less of a lane is not worth the system call
-constexpr Nanos kHoldTime = 2ms;                         // covers the pauses of a caller that polls ...
+constexpr Nanos kHoldTime = 1500us;                      // covers the pauses of a caller that polls ...
 constexpr Nanos kLookRestMax = 1ms;
 constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
 

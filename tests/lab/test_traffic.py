@@ -5,13 +5,17 @@ import sys
 import unittest
 
 import support
+from benchkit.host import Cores
 from support import kTraffic, lab
 
 _SEND = ["--", sys.executable, kTraffic]
 # TCP payload of a full frame, as the bucket counts it, is 1448 of 1514 bytes (IPv6: 1428).
 _MOST = 0.97
-# Of the best half second: a busy machine loses some in any of them, a bucket too slow loses in all.
+# Of the best half second of up to _RUNS runs: a busy machine loses some in any of them, even all of one run
+# (a machine whose host took its cores reached 120 of 400 Mb/s for two seconds), a bucket too slow loses in all.
 _LEAST = 0.85
+_RUNS = 3
+_STOLEN_MOST = 0.2  # of the cores, by the host of a virtual machine: beyond, rates too low say nothing
 
 
 def _rates(output: str, word: str) -> list[list[float]]:
@@ -20,14 +24,26 @@ def _rates(output: str, word: str) -> list[list[float]]:
 
 class Rates(unittest.TestCase):
     def check_shape(self, *options: str) -> None:
-        done = lab("run", "--favour", "--rate", "400mbit,200mbit", *options, *_SEND, "2.2", "0", "1")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        later = _rates(done.stdout, "interval")[1:]
-        self.assertTrue(later, done.stdout)
-        for nic, nominal in ((0, 400), (1, 200)):
-            self.assertGreater(max(rates[nic] for rates in later), _LEAST * nominal, done.stdout)
-            mean = sum(rates[nic] for rates in later) / len(later)
-            self.assertLess(mean, _MOST * nominal, done.stdout)
+        nominal = (400, 200)
+        best = [0.0, 0.0]
+        seen = ""
+        before = Cores.now()
+        for _ in range(_RUNS):
+            done = lab("run", "--favour", "--rate", "400mbit,200mbit", *options, *_SEND, "2.2", "0", "1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            seen += done.stdout
+            later = _rates(done.stdout, "interval")[1:]
+            self.assertTrue(later, done.stdout)
+            for nic, rates in enumerate(zip(*later)):
+                best[nic] = max(best[nic], *rates)
+                self.assertLess(sum(rates) / len(rates), _MOST * nominal[nic], done.stdout)
+            if all(rate > _LEAST * most for rate, most in zip(best, nominal)):
+                return
+        if (stolen := Cores.now().stolen_since(before)) > _STOLEN_MOST:
+            reason = f"skipped: the host took {stolen:.0%} of the cores, so {best} Mb/s of {nominal} say nothing"
+            print(reason, file=sys.stderr)
+            self.skipTest(reason)
+        self.fail(f"{best} Mb/s at most, at least {_LEAST} of {nominal} expected:\n{seen}")
 
     def test_host_shape(self) -> None:
         self.check_shape("--shape", "host")

@@ -3,6 +3,7 @@
 // caller.
 #include "torch_ext/staging.h"
 
+#include <ATen/ThreadLocalState.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
@@ -83,7 +84,8 @@ class HostAsDevice final : public StagedDevice {
   MarkPtr mark() override { return std::make_shared<PassedMark>(); }
   MarkPtr copy(Way way, Mark& begin, const Copies& copies) override {
     begin.hold_current_stream();
-    return (way == Way::to_host ? to_host_ : to_device_).give([copies] {
+    return (way == Way::to_host ? to_host_ : to_device_).give([copies, modes = at::ThreadLocalState()] {
+      const at::ThreadLocalStateGuard as_given(modes);  // a device's copies are checked as they are given
       const at::NoGradGuard no_grad;
       for (const auto& [to, from] : copies) to.copy_(from);
     });

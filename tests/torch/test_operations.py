@@ -201,6 +201,64 @@ def _later(rank: int, size: int) -> None:
     dist.barrier()
 
 
+def _aliased(rank: int, size: int) -> None:
+    """Inputs that lie anywhere in the memory of outputs, or the other way: as if they were copied before."""
+    everything = torch.stack([_of(r, (3,), torch.float32) for r in range(size)])
+    for slot in range(size):
+        whole = torch.zeros(size, 3)
+        whole[slot] = everything[rank]
+        dist.all_gather_into_tensor(whole, whole[slot])
+        _same(whole, everything, f"all_gather_into_tensor from slot {slot}")
+        whole = torch.zeros(size, 3)
+        whole[slot] = everything[rank]
+        dist.all_gather(list(whole), whole[slot])
+        _same(whole, everything, f"all_gather from slot {slot}")
+        whole = everything + rank
+        dist.reduce_scatter_tensor(whole[slot], whole)
+        _same(whole[slot], everything[rank] * size + size * (size - 1) / 2, f"reduce_scatter_tensor to slot {slot}")
+        whole = everything + rank
+        dist.reduce_scatter(whole[slot], list(whole))
+        _same(whole[slot], everything[rank] * size + size * (size - 1) / 2, f"reduce_scatter to slot {slot}")
+        whole = torch.zeros(size, 3)
+        whole[slot] = everything[rank]
+        dist.gather(whole[slot], list(whole) if rank == 0 else None, dst=0)
+        if rank == 0:
+            _same(whole, everything, f"gather from slot {slot}")
+        whole = everything.clone()
+        dist.scatter(whole[slot], list(whole) if rank == 0 else None, src=0)
+        _same(whole[slot], everything[rank], f"scatter to slot {slot}")
+    whole = torch.arange(2.0 * size) + 100 * rank
+    dist.all_to_all_single(whole, whole)
+    _same(whole, torch.cat([torch.arange(2.0) + 2 * rank + 100 * r for r in range(size)]), "all_to_all_single onto itself")
+
+
+def _in_inference_mode(rank: int, size: int) -> None:
+    """Whoever drives the operation copies the results out: in the caller's mode."""
+    with torch.inference_mode():
+        outputs = [torch.empty(3) for _ in range(size)]
+        column = torch.full((6, 2), float(rank))[:, 0]
+        if rank == 0:
+            time.sleep(0.3)  # the others' results come while nobody waits
+        works = [dist.all_gather(outputs, torch.full((3,), float(rank)), async_op=True), dist.all_reduce(column, async_op=True)]
+        time.sleep(0.6)
+        for work in works:
+            work.wait()
+        for r, found in enumerate(outputs):
+            _same(found, torch.full((3,), float(r)), "all_gather in inference mode")
+        _same(column, torch.full((6,), size * (size - 1) / 2), "all_reduce of a column in inference mode")
+
+
+def _copies(rank: int, size: int) -> tuple[int, int]:
+    """How often torch copied elements: of outputs that are chunks of one buffer, and of outputs that are not."""
+    counts = []
+    buffer = torch.empty(size * 1000)
+    for outputs in (list(buffer.chunk(size)), [torch.empty(1000) for _ in range(size)]):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as seen:
+            dist.all_gather(outputs, torch.full((1000,), float(rank)))
+        counts.append(sum(event.count for event in seen.key_averages() if event.key == "aten::copy_"))
+    return counts[0], counts[1]
+
+
 def _sparse(rank: int, size: int) -> None:
     tensor = torch.sparse_coo_tensor([[0, rank]], [1.0, 2.0], (size,), check_invariants=True)
     dist.all_reduce(tensor)
@@ -222,6 +280,9 @@ def _refused(rank: int, size: int) -> list[str]:
         lambda: dist.all_reduce(torch.ones(1).expand(4)),
         lambda: dist.broadcast(torch.ones(1).expand(4), 0),
         lambda: dist.send(torch.ones(1), 1, tag=-2),
+        lambda: dist.group.WORLD.send([torch.ones(1)], size, 0),
+        lambda: dist.group.WORLD.recv([torch.ones(1)], -1, 0),
+        lambda: dist.group.WORLD._get_backend(torch.device("cpu")).allreduce([torch.ones(2, device="meta")]).wait(),
         lambda: railweave.ProcessGroupRailweave(None, 0, 1),
     ]
     said = []
@@ -251,7 +312,7 @@ def _unlike(rank: int, size: int) -> list[str]:
 class OperationsTest(unittest.TestCase):
     def test_among_1_to_4_ranks(self) -> None:
         for size in (1, 2, 3, 4):
-            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _sparse):
+            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _sparse, _aliased):
                 with self.subTest(body=body.__name__, ranks=size):
                     ranks.run(body, size)
 
@@ -259,6 +320,15 @@ class OperationsTest(unittest.TestCase):
         for size in (2, 3):
             with self.subTest(ranks=size):
                 ranks.run(_messages, size)
+
+    def test_in_inference_mode(self) -> None:
+        ranks.run(_in_inference_mode, 2)
+
+    @unittest.skipIf("staged" in railweave.__file__, "of a device all is copied")
+    def test_chunks_of_one_buffer_are_not_copied(self) -> None:
+        for of_chunks, of_others in ranks.run(_copies, 2):
+            self.assertEqual(0, of_chunks)
+            self.assertGreater(of_others, 0)
 
     def test_large_tensors(self) -> None:
         for size in (2, 3):

@@ -10,7 +10,6 @@ it copies to the host and back. Its variables (``RAILWEAVE_*``) are those of the
 """
 
 import atexit
-import weakref
 
 import torch
 import torch.distributed as dist
@@ -19,21 +18,24 @@ from railweave._version import check_torch
 
 check_torch(torch.__version__)
 
-from railweave._C import Options, ProcessGroupRailweave  # noqa: E402
+from railweave._C import Options, ProcessGroupRailweave, _leave_all  # noqa: E402
 from railweave._hints import hints  # noqa: E402
+from railweave import _trace  # noqa: E402
 from railweave._nccl import enable_nccl_plugin  # noqa: E402
+from railweave._report import report  # noqa: E402
+from railweave._trace import step, trace  # noqa: E402
 
-__all__ = ["Options", "ProcessGroupRailweave", "enable_nccl_plugin", "hints", "register"]
-
-_backends = weakref.WeakSet()
+__all__ = ["Options", "ProcessGroupRailweave", "enable_nccl_plugin", "hints", "register", "report", "step", "trace"]
 
 
 def _create(options, backend_options):
     """A backend as torch asks for it: `options` is its `_DistributedBackendOptions`, `backend_options` the user's."""
-    timeout = getattr(backend_options, "timeout", None) or options.timeout
-    backend = ProcessGroupRailweave(options.store, options.group_rank, options.group_size, timeout)
-    _backends.add(backend)
-    return backend
+    given = backend_options is not None and backend_options._timeout != Options().timeout
+    own = Options(backend_options._timeout if given else options.timeout)
+    own.group_name = str(options.group_id or "")
+    _trace.joined(options.group_rank, options.group_size)
+    own.global_ranks_in_group = list(options.global_ranks_in_group or [])
+    return ProcessGroupRailweave(options.store, options.group_rank, options.group_size, own)
 
 
 def register():
@@ -44,11 +46,7 @@ def register():
         dist.Backend.register_backend("railweave", _create, extended_api=True, devices=devices)
 
 
-def _leave():
-    for backend in list(_backends):
-        backend._leave()
-
-
 register()
+_trace.begin_as_the_environment_says()
 # Before the interpreter goes: its callbacks cannot run later.
-atexit.register(_leave)
+atexit.register(_leave_all)

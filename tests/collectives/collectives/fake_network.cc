@@ -1,5 +1,6 @@
 #include "fake_network.h"
 
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -25,6 +26,13 @@ struct Pipe {
   std::deque<Request*> sends, receives;    // not matched yet
 };
 
+// A message that is matched and not there yet: neither of its requests is done, so its memory still belongs to the network.
+struct Flight {
+  const void* source = nullptr;
+  void* target = nullptr;
+  std::size_t bytes = 0;
+};
+
 }  // namespace
 
 struct FakeNetwork::State {
@@ -33,6 +41,7 @@ struct FakeNetwork::State {
   std::uint64_t now = 0;
   std::mt19937_64 random;
   std::vector<std::deque<std::shared_ptr<Pipe>>> arrivals;  // by listener
+  std::map<std::uint64_t, std::vector<Flight>> flights;     // by the time when they land
   std::uint64_t soon() { return now + 1 + random() % delay_most; }
 
   void match(Pipe& pipe) {
@@ -42,10 +51,29 @@ struct FakeNetwork::State {
       pipe.receives.pop_front();
       r.bytes = std::min(r.bytes, s.bytes);
       r.tag = s.tag;
-      if (r.bytes > 0) std::memcpy(r.target, s.source, r.bytes);
       s.done_at = soon();
       r.done_at = soon();
+      if (r.bytes > 0) send_off(s, r);
     }
+  }
+
+  // Copied at any time until one of the two is done: whoever reads the target too early finds no byte right, and what is
+  // written to the source too early may be what is sent.
+  void send_off(const Request& s, const Request& r) {
+    const auto* const from = static_cast<const std::uint8_t*>(s.source);
+    auto* const to = static_cast<std::uint8_t*>(r.target);
+    for (std::size_t i = 0; i < r.bytes; ++i) to[i] = std::uint8_t(~from[i]);
+    const std::uint64_t most = std::min(s.done_at, r.done_at) - now;
+    flights[now + 1 + random() % most].push_back({s.source, r.target, r.bytes});
+  }
+
+  // What lands at a time is there before anyone sees a request of that time done.
+  void step() {
+    ++now;
+    const auto landed = flights.find(now);
+    if (landed == flights.end()) return;
+    for (const Flight& f : landed->second) std::memcpy(f.target, f.source, f.bytes);
+    flights.erase(landed);
   }
 };
 
@@ -158,6 +186,6 @@ class FakeEngine final : public Engine {
 FakeNetwork::FakeNetwork(std::uint64_t seed, std::uint64_t delay_most) : state_(std::make_shared<State>(seed, delay_most)) {}
 FakeNetwork::~FakeNetwork() = default;
 std::shared_ptr<Engine> FakeNetwork::engine() { return std::make_shared<FakeEngine>(state_); }
-void FakeNetwork::step() { ++state_->now; }
+void FakeNetwork::step() { state_->step(); }
 
 }  // namespace railweave::collectives_test

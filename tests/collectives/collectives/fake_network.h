@@ -1,5 +1,6 @@
 // Engines without a network, in one thread and in a time of its own: what is sent arrives a random while later, streams
-// overtake each other, order holds only within each. Replayable from a seed.
+// overtake each other, order holds only within each. Memory is read and written at any time that its requests allow.
+// Replayable from a seed.
 #pragma once
 
 #include <cstdint>

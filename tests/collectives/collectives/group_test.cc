@@ -108,6 +108,48 @@ TEST(Group, create__leaves_nothing_behind_when_it_fails) {
   }
 }
 
+// Takes its time to take something out.
+class SlowToRemove final : public collectives::Store {
+ public:
+  explicit SlowToRemove(const std::string& folder) : store_(std::move(*collectives::file_store(folder))) {}
+  Status set(const std::string& key, const std::string& value) override { return store_->set(key, value); }
+  Result<std::string> get(const std::string& key, Nanos timeout) override { return store_->get(key, timeout); }
+  Status remove(const std::string& key) override {
+    std::this_thread::sleep_for(100ms);
+    return store_->remove(key);
+  }
+
+ private:
+  const std::unique_ptr<collectives::Store> store_;
+};
+
+// What rank 1 told before is still there when rank 0 would come again.
+TEST(Group, create__again_at_once_by_the_same_name__meets_nobody_of_before) {
+  Folder folder;
+  const auto lives = [](int rank, const std::shared_ptr<collectives::Store>& store) {
+    auto engine = engine_on_loopback();
+    ASSERT_TRUE(engine.ok());
+    for (int life = 0; life < 3; ++life) {
+      auto group = Group::create(*engine, store, {"again", rank, 2, 10s});
+      ASSERT_TRUE(group.ok()) << "rank " << rank << ", life " << life << ": " << group.status().message();
+    }
+  };
+  std::thread slow(lives, 1, std::make_shared<SlowToRemove>(folder.path()));
+  lives(0, std::move(*collectives::file_store(folder.path())));
+  slow.join();
+}
+
+TEST(Group, create__refuses_a_second_rank_of_a_number_in_one_folder) {
+  Folder folder;
+  const auto first = std::move(*collectives::file_store(folder.path()));
+  ASSERT_TRUE(first->claim("job/seat/1").ok());
+  auto engine = engine_on_loopback();
+  ASSERT_TRUE(engine.ok());
+  const auto second = Group::create(*engine, std::move(*collectives::file_store(folder.path())), {"job", 1, 2, 100ms});
+  ASSERT_FALSE(second.ok());
+  EXPECT_NE(second.status().message().find("rank 1 is there already"), std::string::npos) << second.status().message();
+}
+
 TEST_P(GroupOver, rank_that_leaves__is_named_everywhere_soon) {
   Ranks ranks = start(4);
   ranks.run([&](int rank, Group& group) {

@@ -1,11 +1,14 @@
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "collectives/group.h"
 #include "ranks.h"
@@ -17,11 +20,21 @@ using namespace std::chrono_literals;
 using collectives::DataType;
 using collectives::Group;
 using collectives::Reduction;
+using collectives::Store;
 using collectives::WorkPtr;
 
 int entries(const std::string& folder) {
   int n = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++n;
+  return n;
+}
+
+// Of memfds: a mapping outlives its descriptor.
+int shared_mappings() {
+  int n = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("/memfd:") != std::string::npos) ++n;
   return n;
 }
 
@@ -33,30 +46,103 @@ std::string sum_ones(Group& group, std::size_t count) {
   return said;
 }
 
-TEST(ManyGroups, a_thousand_come_and_go__nothing_is_left_behind) {
-  Ranks ranks(2);
+// On shared memory two ranks offer so much to each other.
+std::string gather_ranks(Group& group) {
+  constexpr std::size_t kCount = 65'536;
+  const std::vector<int> in(kCount, group.rank());
+  std::vector<int> out(std::size_t(group.size()) * kCount, -1);
+  const std::string said = outcome(group.all_gather(in.data(), out.data(), kCount, DataType::int32));
+  for (std::size_t i = 0; said == "ok" && i < out.size(); ++i)
+    if (out[i] != int(i / kCount)) return "a wrong part";
+  return said;
+}
+
+// Over TCP, and with shared memory: that has a board of each group, and descriptors of each other's processes.
+class ManyGroups : public testing::TestWithParam<bool> {
+ protected:
+  static bool has_board() { return GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Wires, ManyGroups, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
+
+TEST_P(ManyGroups, a_thousand_come_and_go__nothing_is_left_behind) {
+  const int many = has_board() ? 400 : 1000;
+  Ranks ranks(2, "test", has_board());
+  const auto work = [](Group& group) {
+    EXPECT_EQ(sum_ones(group, 5), "ok");
+    if (has_board()) {
+      EXPECT_EQ(gather_ranks(group), "ok");
+    }
+  };
   const auto once = [&](int k) {
     auto groups = ranks.another("g" + std::to_string(k % 3));
-    std::thread other([&] { EXPECT_EQ(sum_ones(*groups[1], 5), "ok"); });
-    EXPECT_EQ(sum_ones(*groups[0], 5), "ok");
+    ASSERT_TRUE(groups[0] && groups[1]);
+    std::thread other([&] { work(*groups[1]); });
+    work(*groups[0]);
     other.join();
   };
-  for (int k = 0; k < 20; ++k) once(k);
-  const int descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task"), keys = entries(ranks.store_folder());
-  for (int k = 0; k < 1000 && !HasFailure(); ++k) once(k);
-  const auto more = [&] { return entries("/proc/self/fd") > descriptors || entries("/proc/self/task") > threads; };
+  for (int k = 0; k < 20 && !HasFailure(); ++k) once(k);
+  const int descriptors = entries("/proc/self/fd"), threads = entries("/proc/self/task"), mappings = shared_mappings();
+  const int keys = entries(ranks.store_folder());
+  for (int k = 0; k < many && !HasFailure(); ++k) once(k);
+  const auto more = [&] {
+    return entries("/proc/self/fd") > descriptors || entries("/proc/self/task") > threads || shared_mappings() > mappings;
+  };
   for (int i = 0; i < 500 && more(); ++i) std::this_thread::sleep_for(10ms);  // the kernel's entries outlive a join a little
   EXPECT_LE(entries("/proc/self/fd"), descriptors);
   EXPECT_LE(entries("/proc/self/task"), threads);
+  EXPECT_LE(shared_mappings(), mappings);
   EXPECT_EQ(entries(ranks.store_folder()), keys);
 }
 
-TEST(ManyGroups, two_interleaved_from_two_threads) {
-  Ranks ranks(3);
+TEST(GroupsOfOneStore, of_ever_new_names__leave_no_claims_behind) {
+  constexpr int kGroups = 50;
+  Ranks ranks(2);
+  std::uint16_t port = 0;
+  const std::shared_ptr<Store> kept = std::move(*collectives::tcp_store("127.0.0.1", 0, true, 20s, &port));
+  const auto other = std::move(*collectives::tcp_store("127.0.0.1", port, false, 20s));
+  for (int k = 0; k < kGroups && !HasFailure(); ++k) (void)ranks.another("n" + std::to_string(k), kept);
+  ASSERT_TRUE(kept->set("heard", "").ok());  // and so are the releases
+  for (int k = 0; k < kGroups; ++k)
+    for (const char* rank : {"0", "1"}) EXPECT_TRUE(other->claim("n" + std::to_string(k) + "/seat/" + rank).ok()) << k;
+}
+
+// Each process has one store for all of its groups; here two threads stand for one.
+TEST(GroupsOfOneStore, whose_ranks_are_the_other_way_round__meet_at_once) {
+  Config config;
+  config.interfaces = "=lo";
+  config.stats_dir.clear();
+  std::uint16_t port = 0;
+  std::shared_ptr<Engine> engines[2];
+  std::shared_ptr<Store> stores[2];
+  for (const int process : {0, 1}) {
+    engines[process] = std::move(*Engine::start(config));
+    stores[process] = std::move(*collectives::tcp_store("127.0.0.1", port, process == 0, 20s, &port));
+  }
+  const auto meet = [&](const std::string& name, int process, int rank) {
+    auto group = Group::create(engines[process], stores[process], {name, rank, 2, 20s});
+    EXPECT_TRUE(group.ok()) << group.status().message();
+  };
+  for (int k = 0; k < 10 && !HasFailure(); ++k) {
+    std::vector<std::thread> threads;
+    for (const int process : {0, 1}) {
+      threads.emplace_back(meet, "back" + std::to_string(k), process, 1 - process);
+      threads.emplace_back(meet, "forth" + std::to_string(k), process, process);
+    }
+    for (auto& thread : threads) thread.join();
+  }
+}
+
+TEST_P(ManyGroups, two_interleaved_from_two_threads) {
+  Ranks ranks(3, "test", has_board());
   auto second = ranks.another("second");
   ranks.run([&](int rank, Group& group) {
     const auto work = [](Group& g, int seed) {
-      for (int k = 0; k < 200; ++k) ASSERT_EQ(sum_ones(g, std::size_t(1 + (k * seed) % 9000)), "ok");
+      for (int k = 0; k < 200; ++k) {
+        ASSERT_EQ(sum_ones(g, std::size_t(1 + (k * seed) % 9000)), "ok");
+        if (!has_board() || k % 8 != 0) continue;
+        ASSERT_EQ(sum_ones(g, std::size_t(100'000 + k * seed)), "ok");  // in pieces
+        ASSERT_EQ(gather_ranks(g), "ok");
+      }
     };
     std::thread other([&] { work(*second[std::size_t(rank)], 131); });
     work(group, 97);
@@ -64,12 +150,13 @@ TEST(ManyGroups, two_interleaved_from_two_threads) {
   });
 }
 
-TEST(ManyGroups, a_killed_process__is_named_by_all_the_others) {
+TEST_P(ManyGroups, a_killed_process__is_named_by_all_the_others) {
   Folder folder;
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
   Config config;
   config.interfaces = "=lo";
+  config.shm = has_board();
   config.stats_dir.clear();
   const auto join = [&](int rank) -> std::shared_ptr<Group> {
     auto engine = Engine::start(config);
@@ -77,19 +164,25 @@ TEST(ManyGroups, a_killed_process__is_named_by_all_the_others) {
     auto group = Group::create(*engine, store, {"doomed", rank, 4, 20s});
     return group.ok() ? *group : nullptr;
   };
+  const auto sum_until_it_fails = [](Group& group) {
+    std::vector<float> data(4'000'000, 1);
+    std::string said = "ok";
+    while (said == "ok")
+      said = outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
+    return said;
+  };
   std::vector<pid_t> children;
   for (const int rank : {1, 2, 3}) {
     const pid_t pid = ::fork();
     if (pid == 0) {
+      ::alarm(60);
       const auto group = join(rank);
       if (!group || ::write(ready[1], "x", 1) != 1) ::_exit(2);
-      std::vector<float> data(4'000'000, 1);
-      std::string said = "ok";
-      while (said == "ok") said = outcome(group->all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
-      ::_exit(said.find("rank 2 is lost") != std::string::npos ? 0 : 1);
+      ::_exit(sum_until_it_fails(*group).find("rank 2 is lost") != std::string::npos ? 0 : 1);
     }
     children.push_back(pid);
   }
+  ::close(ready[1]);        // so that a child that did not get so far is the end of what there is to read
   const auto group = join(0);
   ASSERT_TRUE(group);
   char byte;
@@ -98,9 +191,7 @@ TEST(ManyGroups, a_killed_process__is_named_by_all_the_others) {
     std::this_thread::sleep_for(200ms);
     ::kill(children[1], SIGKILL);
   });
-  std::vector<float> data(4'000'000, 1);
-  std::string said = "ok";
-  while (said == "ok") said = outcome(group->all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
+  const std::string said = sum_until_it_fails(*group);
   EXPECT_NE(said.find("rank 2 is lost"), std::string::npos) << said;
   killer.join();
   for (const pid_t pid : children) {
@@ -109,7 +200,6 @@ TEST(ManyGroups, a_killed_process__is_named_by_all_the_others) {
     EXPECT_TRUE(pid == children[1] || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) << "a rank did not name rank 2";
   }
   ::close(ready[0]);
-  ::close(ready[1]);
 }
 
 }  // namespace

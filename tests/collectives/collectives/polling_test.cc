@@ -16,8 +16,16 @@ using collectives::DataType;
 using collectives::Group;
 using collectives::Reduction;
 
-std::string late_sum(int rank, std::uint16_t port, const Process::Say& say) {
-  auto group = join_job({"job", rank, 2, 30s}, port, [&](std::uint16_t served) { say(std::to_string(served)); });
+// Over streams, and on the board.
+class PollingOver : public testing::TestWithParam<bool> {
+ protected:
+  static std::string late_sum(int rank, std::uint16_t port, const Process::Say& say);
+};
+INSTANTIATE_TEST_SUITE_P(Wires, PollingOver, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
+
+std::string PollingOver::late_sum(int rank, std::uint16_t port, const Process::Say& say) {
+  auto group =
+      join_job({"job", rank, 2, 30s}, port, [&](std::uint16_t served) { say(std::to_string(served)); }, GetParam());
   if (!group.ok()) return group.status().message();
   int value = 1, out = 0;
   if (rank == 1) {
@@ -31,7 +39,7 @@ std::string late_sum(int rank, std::uint16_t port, const Process::Say& say) {
   return over.get_future().wait_for(20s) == std::future_status::ready ? "sum " + std::to_string(out) : "nobody went on";
 }
 
-TEST(Polling, stopped__the_operation_goes_on_and_its_callback_comes) {
+TEST_P(PollingOver, stopped__the_operation_goes_on_and_its_callback_comes) {
   Process first([](const Process::Say& say) { return late_sum(0, 0, say); });
   const auto port = std::uint16_t(std::stoi("0" + first.line()));
   Process second([port](const Process::Say& say) { return late_sum(1, port, say); });

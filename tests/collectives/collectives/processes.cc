@@ -12,9 +12,10 @@ namespace railweave::collectives_test {
 using collectives::Group;
 
 Result<std::shared_ptr<Group>> join_job(const Group::Options& options, std::uint16_t port,
-                                        const std::function<void(std::uint16_t)>& served) {
+                                        const std::function<void(std::uint16_t)>& served, bool shared_memory) {
   Config config;
   config.interfaces = "=lo";
+  config.shm = shared_memory;
   config.stats_dir.clear();
   auto engine = Engine::start(config);
   if (!engine.ok()) return engine.status();

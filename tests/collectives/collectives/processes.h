@@ -15,7 +15,8 @@ namespace railweave::collectives_test {
 
 // Engine, store and group of one rank in this process. `port` 0: it keeps the store, and `served` says at which.
 Result<std::shared_ptr<collectives::Group>> join_job(const collectives::Group::Options& options, std::uint16_t port,
-                                                     const std::function<void(std::uint16_t)>& served = {});
+                                                     const std::function<void(std::uint16_t)>& served = {},
+                                                     bool shared_memory = false);
 
 // A child of this process. Ends on its own within a minute.
 class Process {

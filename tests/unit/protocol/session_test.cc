@@ -283,6 +283,31 @@ TEST_F(SessionPair, next_frames__lazy_acks_wait_for_company_unless_flushed) {
   EXPECT_EQ(pair_.take(End::b, 0, 16, true), 1u);
 }
 
+TEST_F(SessionPair, next_frames__lazy_grants_go_ahead_of_long_data) {
+  pair_.add_lanes(1);
+  const Pair::Ends there = pair_.open();
+  SendStream& back = pair_.b().open_stream(Class::normal, 7, ~0ull);
+  pair_.run();
+  RecvStream& in = pair_.a().accept_stream(back.id(), ~0ull);
+  pair_.run();
+  const auto data = pattern(1 * MiB);
+  std::vector<std::byte> landing(data.size());
+  pair_.a().post(in, tickets_[0], landing.data(), landing.size());
+  pair_.run();                               // granted: b may send all of it
+  pair_.b().post(back, tickets_[0], data.data(), data.size());
+  for (std::size_t m = 0; m < 8; ++m) receive(there.in, 100'000);
+  EXPECT_TRUE(pair_.b().has_lazy());
+  pair_.written(End::b).clear();
+  pair_.send(End::b, 0);
+  const auto& frames = pair_.written(End::b);
+  const auto is = [](FrameType type) { return [type](const FrameHeader& h) { return h.type == type; }; };
+  const auto first_data = std::ranges::find_if(frames, is(FrameType::segment));
+  ASSERT_NE(first_data, frames.end());
+  EXPECT_EQ(std::count_if(frames.begin(), first_data, is(FrameType::grant)), 8);
+  pair_.run();
+  EXPECT_EQ(landing, data);
+}
+
 // ------------------------------------------------------------------------------------------------ small credit pools
 
 TEST(SmallCap, next_frames__many_large_messages_through_a_pool_of_nothing) {

@@ -1,0 +1,53 @@
+"""What a step is made of: the collectives FSDP calls, and how long it computes between them, as a trace for fsdp_replay
+(docs/replay.md)."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+GATHER, REDUCE = "all_gather_single", "reduce_scatter_single"  # torch's names
+
+
+@dataclass(frozen=True)
+class Call:
+    name: str
+    whole_bytes: int  # of the tensor that has all ranks' parts
+    at_s: float
+
+
+@dataclass
+class Recorded:
+    """Times in seconds since the step began."""
+
+    calls: list[Call]
+    backward_s: float
+    seconds: float
+
+
+def _layers(step: Recorded) -> list[dict[str, Any]]:
+    """Units in the order of forward. The last one's forward has what follows the layers; of the first one's has what precedes."""
+    gathers = [call for call in step.calls if call.name == GATHER and call.at_s < step.backward_s]
+    reduces = [call for call in step.calls if call.name == REDUCE]
+    if len(gathers) != len(reduces):
+        raise ValueError(f"{len(gathers)} units gathered in forward, {len(reduces)} reduced in backward: expected as many")
+    begins = [0.0, *(call.at_s for call in gathers[1:]), step.backward_s]
+    ends = [step.backward_s, *(call.at_s for call in reduces)]
+    backward = [end - begin for begin, end in zip(ends, ends[1:])][::-1]
+    return [{"name": f"unit{i}", "gather_bytes": gather.whole_bytes, "reduce_bytes": reduce.whole_bytes,
+             "forward_s": begins[i + 1] - begins[i], "backward_s": backward[i]}
+            for i, (gather, reduce) in enumerate(zip(gathers, reduces[::-1]))]
+
+
+def trace_of(steps: list[Recorded]) -> dict[str, Any]:
+    """fsdp_replay's, each piece the median over the steps. Raises ValueError where units are not reduced as they are gathered."""
+    by_step = [_layers(step) for step in steps]
+    layers = [{**same[0], **{piece: median(layer[piece] for layer in same) for piece in ("forward_s", "backward_s")}}
+              for same in zip(*by_step)]
+    tail = median(step.seconds - max(call.at_s for call in step.calls) for step in steps)
+    return {"schema": 1, "name": "recorded", "optimizer_s": tail, "layers": layers}
+
+
+def bytes_each_way(calls: list[Call], ranks: int) -> float:
+    """That a rank must send, and receive."""
+    return sum(call.whole_bytes for call in calls) * (ranks - 1) / ranks

@@ -1,0 +1,43 @@
+"""Records the collectives of a step, best of one in which they take no time."""
+from __future__ import annotations
+
+import time
+from typing import Any, Callable
+
+import torch
+import torch.distributed as dist
+
+from .pieces import GATHER, REDUCE, Call, Recorded
+
+
+class Recorder:
+    """Replaces torch's functions while it lives."""
+
+    def __init__(self) -> None:
+        self._originals = {name: getattr(dist, name) for name in (GATHER, REDUCE)}
+        self._calls: list[Call] = []
+
+    def __enter__(self) -> Recorder:
+        for name, function in self._originals.items():
+            setattr(dist, name, self._telling(name, function))
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        for name, function in self._originals.items():
+            setattr(dist, name, function)
+
+    def _telling(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def told(*args: Any, **kwargs: Any) -> Any:
+            tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
+            self._calls.append(Call(name, max(tensor.nbytes for tensor in tensors), time.perf_counter()))
+            return function(*args, **kwargs)
+
+        return told
+
+    def record(self, step: Callable[[Callable[[], None]], float]) -> Recorded:
+        """`step` is given what it must call as backward begins, and answers its seconds."""
+        self._calls = []
+        marks: list[float] = []
+        seconds = step(lambda: marks.append(time.perf_counter()))
+        began = time.perf_counter() - seconds
+        return Recorded([Call(call.name, call.whole_bytes, call.at_s - began) for call in self._calls], marks[0] - began, seconds)

@@ -1,0 +1,96 @@
+#include "base/trace.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+
+namespace railweave::trace {
+namespace detail {
+std::atomic<bool> is_on{false};
+}
+
+namespace {
+
+constexpr std::size_t kNamesMost = 65'536;
+
+std::atomic<int> writers{0};                       // within add()
+std::atomic<std::uint64_t> places_taken{0};
+std::mutex ends_mutex;                             // within start() or stop()
+// Changed only under ends_mutex, while it is off and nobody writes.
+std::unique_ptr<Record[]> places;
+std::size_t place_count = 0;
+
+std::mutex names_mutex;
+std::vector<std::string> names;                    // guarded by names_mutex
+
+// A child has one thread: whoever wrote, or held a mutex, is not there.
+void begin_child() {
+  detail::is_on.store(false);
+  writers.store(0);
+  names_mutex.unlock();
+  ends_mutex.unlock();
+}
+
+void lock_before_fork() {
+  ends_mutex.lock();
+  names_mutex.lock();
+}
+
+void unlock_in_parent() {
+  names_mutex.unlock();
+  ends_mutex.unlock();
+}
+
+}  // namespace
+
+bool start(std::size_t capacity) {
+  static const int handlers = ::pthread_atfork(&lock_before_fork, &unlock_in_parent, &begin_child);
+  static_cast<void>(handlers);
+  const std::lock_guard lock(ends_mutex);
+  if (on()) return false;
+  places = std::make_unique_for_overwrite<Record[]>(capacity);
+  place_count = capacity;
+  places_taken.store(0, std::memory_order_relaxed);
+  detail::is_on.store(true, std::memory_order_seq_cst);
+  return true;
+}
+
+// Either add() sees that it is off, or stop() sees add() at work: both look after they told, in one order for all.
+void add(const Record& record) {
+  if (!on()) return;
+  writers.fetch_add(1, std::memory_order_seq_cst);
+  if (detail::is_on.load(std::memory_order_seq_cst)) {
+    const std::uint64_t place = places_taken.fetch_add(1, std::memory_order_relaxed);
+    if (place < place_count) places[place] = record;
+  }
+  writers.fetch_sub(1, std::memory_order_release);
+}
+
+Taken stop() {
+  Taken taken;
+  const std::lock_guard lock(ends_mutex);
+  if (!detail::is_on.exchange(false, std::memory_order_seq_cst)) return taken;
+  while (writers.load(std::memory_order_seq_cst) > 0) ::sched_yield();
+  const std::uint64_t wanted = places_taken.load(std::memory_order_relaxed);
+  const std::size_t kept = std::size_t(std::min<std::uint64_t>(wanted, place_count));
+  taken.records.assign(places.get(), places.get() + kept);
+  taken.dropped = wanted - kept;
+  places.reset();
+  place_count = 0;
+  const std::lock_guard names_lock(names_mutex);
+  taken.names = names;
+  return taken;
+}
+
+std::uint16_t number_of(std::string_view name) {
+  const std::lock_guard lock(names_mutex);
+  const auto found = std::ranges::find(names, name);
+  const auto number = std::size_t(found - names.begin());
+  if (found == names.end() && number < kNamesMost) names.emplace_back(name);
+  return std::uint16_t(std::min(number, kNamesMost - 1));
+}
+
+}  // namespace railweave::trace

@@ -1,0 +1,117 @@
+#include "collectives/store.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "processes.h"
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using namespace std::chrono_literals;
+using collectives::Store;
+
+class StoreOver : public testing::TestWithParam<bool> {
+ protected:
+  static bool is_tcp() { return GetParam(); }
+  // As each process does; over TCP the first of them keeps the store.
+  std::shared_ptr<Store> open() {
+    auto opened = is_tcp() ? collectives::tcp_store("127.0.0.1", port_, port_ == 0, 20s, &port_)
+                           : collectives::file_store(folder_.path());
+    EXPECT_TRUE(opened.ok()) << opened.status().message();
+    return opened.ok() ? std::move(*opened) : nullptr;
+  }
+  // Claimed sooner or later.
+  static bool comes_free(Store& store) {
+    for (int i = 0; i < 2000 && !store.claim("seat").ok(); ++i) std::this_thread::sleep_for(10ms);
+    return store.claim("seat").ok();
+  }
+
+ private:
+  Folder folder_;
+  std::uint16_t port_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Places, StoreOver, testing::Bool(),
+                         [](const auto& place) { return place.param ? "tcp" : "folder"; });
+
+TEST_P(StoreOver, get__names_the_key_that_nobody_set_in_time) {
+  const auto kept = open(), own = open();
+  for (const Nanos patience : {Nanos(0), Nanos(100ms)}) {
+    const TimePoint start = now();
+    const Status late = own->get("missing", patience).status();
+    EXPECT_GE(now() - start, patience);
+    EXPECT_EQ(late.code(), Code::timed_out);
+    EXPECT_NE(late.message().find("'missing'"), std::string::npos) << late.message();
+  }
+}
+
+TEST_P(StoreOver, get_that_waits__keeps_nobody_of_its_process_from_asking) {
+  const auto kept = open(), own = open();
+  constexpr const char* kKeys[] = {"one", "two", "three"};
+  std::vector<std::thread> waiting;
+  for (const char* key : kKeys) waiting.emplace_back([&own, key] { EXPECT_TRUE(own->get(key, 20s).ok()); });
+  std::this_thread::sleep_for(100ms);
+  const TimePoint start = now();
+  for (const char* key : kKeys) EXPECT_TRUE(own->set(key, "").ok());
+  for (auto& thread : waiting) thread.join();
+  EXPECT_LT(now() - start, Nanos(10s));
+}
+
+TEST_P(StoreOver, claim__is_free_again_when_its_holder_is_gone) {
+  const auto kept = open();
+  auto own = open();
+  EXPECT_TRUE(own->claim("seat").ok());
+  EXPECT_TRUE(own->claim("seat").ok());
+  EXPECT_EQ(kept->claim("seat").code(), Code::exhausted);
+  own.reset();
+  EXPECT_TRUE(comes_free(*kept));
+}
+
+TEST_P(StoreOver, claim__is_free_again_when_its_process_was_killed) {
+  const auto kept = open();
+  Process holder([&](const Process::Say& say) -> std::string {
+    const auto own = open();
+    say(own->claim("seat").ok() ? "claimed" : "refused");
+    ::pause();
+    return "";
+  });
+  ASSERT_EQ(holder.line(), "claimed");
+  EXPECT_EQ(kept->claim("seat").code(), Code::exhausted);
+  holder.kill();
+  EXPECT_TRUE(comes_free(*kept));
+}
+
+TEST_P(StoreOver, release__frees_what_was_released_as_often_as_claimed) {
+  const auto kept = open(), own = open();
+  ASSERT_TRUE(own->claim("seat").ok());
+  ASSERT_TRUE(own->claim("seat").ok());
+  own->release("seat");
+  ASSERT_TRUE(own->set("heard", "").ok());
+  EXPECT_EQ(kept->claim("seat").code(), Code::exhausted);
+  own->release("seat");
+  EXPECT_TRUE(comes_free(*kept));
+}
+
+TEST_P(StoreOver, forked_child__ends_and_frees_nothing_of_its_parent) {
+  auto kept = open();
+  const auto other = open();
+  ASSERT_TRUE(kept->claim("seat").ok());
+  Process child([&](const Process::Say&) -> std::string {
+    const Code said = kept->claim("seat").code();
+    kept->release("seat");
+    kept.reset();
+    return said == Code::internal ? "destroyed" : "it may claim what is its parent's";
+  });
+  EXPECT_EQ(child.line(), "destroyed");
+  EXPECT_EQ(other->claim("seat").code(), Code::exhausted);
+  EXPECT_TRUE(other->set("key", "value").ok());
+  EXPECT_TRUE(kept->get("key", 0s).ok());
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test

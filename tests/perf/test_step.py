@@ -1,0 +1,52 @@
+"""What step_perf makes of a recorded step, and of pairs. Pure."""
+from __future__ import annotations
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
+
+from stepkit.paired import paired_ratio  # noqa: E402
+from stepkit.pieces import Call, Recorded, bytes_each_way, trace_of  # noqa: E402
+
+
+def _step(slower: float = 1.0) -> Recorded:
+    """A root and two layers: forward 1, 2, 3 s; backward 6, 4, 2 s; optimizer 0.5 s."""
+    gathers = [("all_gather_single", 10, 0.1), ("all_gather_single", 20, 1), ("all_gather_single", 30, 3),
+               ("all_gather_single", 20, 8)]  # the last is backward's
+    reduces = [("reduce_scatter_single", 30, 12), ("reduce_scatter_single", 20, 16), ("reduce_scatter_single", 10, 18)]
+    calls = sorted((Call(name, size, at * slower) for name, size, at in gathers + reduces), key=lambda call: call.at_s)
+    return Recorded(calls, 6 * slower, 18.5 * slower)
+
+
+class StepTest(unittest.TestCase):
+    def test_pieces_between_the_calls(self) -> None:
+        trace = trace_of([_step(), _step(), _step(3)])
+        found = [(layer["gather_bytes"], layer["reduce_bytes"], layer["forward_s"], layer["backward_s"]) for layer in trace["layers"]]
+        self.assertEqual([(10, 10, 1, 2), (20, 20, 2, 4), (30, 30, 3, 6)], found)
+        self.assertEqual(0.5, trace["optimizer_s"])
+        self.assertEqual(18.5, sum(each[2] + each[3] for each in found) + trace["optimizer_s"], "nothing is lost")
+
+    def test_units_that_are_not_reduced_as_they_are_gathered(self) -> None:
+        step = _step()
+        step.calls.pop()
+        with self.assertRaisesRegex(ValueError, "3 units gathered in forward, 2 reduced"):
+            trace_of([step])
+
+    def test_bytes_each_way(self) -> None:
+        self.assertEqual((10 + 20 + 30 + 20 + 30 + 20 + 10) / 2, bytes_each_way(_step().calls, 2))
+
+    def test_ratios_of_pairs(self) -> None:
+        found = paired_ratio([2.0, 4.0, 9.0], [1.0, 2.0, 3.0])
+        self.assertEqual(2.0, found["median"])
+        self.assertLess(found["low"], 2.0)
+        self.assertGreater(found["high"], 2.0)
+        same = paired_ratio([2.0, 4.0], [1.0, 2.0])
+        self.assertAlmostEqual(2.0, same["low"])
+        self.assertAlmostEqual(2.0, same["high"])
+        self.assertEqual({"median": 3.0, "low": None, "high": None}, paired_ratio([3.0], [1.0]))
+
+
+if __name__ == "__main__":
+    unittest.main()

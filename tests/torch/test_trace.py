@@ -1,0 +1,195 @@
+"""Traces and reports: what they tell of operations, waits, rails and ranks; files that are merged; what is refused."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import unittest
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+import railweave
+import ranks
+from railweave import _figures, _report, timeline
+
+_BYTES = 4 << 20
+_STEPS = 4
+_LATE_STEP = 2
+
+
+def _traced(rank: int, size: int, store: str, folder: str, slow: bool) -> tuple[list[dict[str, Any]], bool]:
+    """Steps of an all-gather and a reduce-scatter, over TCP; rank 1 is late to one of them. The report, and whether a second trace is
+    refused."""
+    os.environ["RAILWEAVE_SHM"] = "off"
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    shard = torch.ones(_BYTES // 4 // size)
+    whole = torch.empty(_BYTES // 4)
+    dist.all_gather_into_tensor(whole, shard)
+    refused = False
+    dist.barrier()
+    with railweave.trace(f"{folder}/%r.json"):
+        for number in range(_STEPS):
+            railweave.step()
+            if slow and rank == 1 and number == _LATE_STEP:
+                time.sleep(0.5)
+            dist.all_gather_into_tensor(whole, shard)
+            work = dist.reduce_scatter_tensor(shard, whole, async_op=True)
+            time.sleep(0.05)
+            work.wait()
+        try:
+            railweave.trace().__enter__()
+        except RuntimeError:
+            refused = True
+    steps = railweave.report(f"{folder}/report.jsonl")
+    dist.destroy_process_group()
+    return steps, refused
+
+
+def _asked_for_its_clock(rank: int, _size: int) -> tuple[int, int]:
+    """As if each were on another host; all have one clock."""
+    return _report._clock_offset(None, rank, ["a", "b", "c"])
+
+
+class TraceTest(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory(prefix="railweave-test-")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def traced(self, slow: bool = False) -> list[dict[str, Any]]:
+        found = ranks.outcomes(ranks.start(_traced, 2, str(self.folder), slow))
+        for answer in found:
+            self.assertTrue(answer is not None and answer[0], answer)
+        (steps, refused), (others, _) = (answer[1] for answer in found)
+        self.assertTrue(refused)
+        self.assertEqual(steps, others)
+        return steps
+
+    def test_a_report_has_every_step_and_what_moved(self) -> None:
+        steps = self.traced()
+        self.assertEqual([0, 1, 2], [step["step"] for step in steps])  # the last has not ended
+        for step in steps:
+            for one in step["ranks"]:
+                self.assertGreater(one["compute_s"], 0.045)
+                self.assertEqual(2, one["operations"])
+                self.assertEqual(_BYTES, one["in_flight_bytes"])
+                self.assertGreater(one["overlap_efficiency"], 0)
+                # Half of the all-gather's output and half of the reduce-scatter's input, each way.
+                for way in ("out", "in"):
+                    self.assertEqual(_BYTES, sum(rail[f"{way}_bytes"] for rail in one["rails"].values()), (way, one["rails"]))
+        self.assertGreater(sum(one["exposed_s"] for step in steps for one in step["ranks"]), 0)
+        lines = (self.folder / "report.jsonl").read_text().splitlines()
+        self.assertEqual(steps, [json.loads(line) for line in lines])
+
+    def test_a_slow_rank_is_named(self) -> None:
+        steps = self.traced(slow=True)
+        self.assertEqual("rank 1", steps[_LATE_STEP]["limited_by"])
+        self.assertLess(steps[0]["ranks"][0]["waited_for_others_s"], 0.3)
+        self.assertGreater(steps[_LATE_STEP]["ranks"][0]["waited_for_others_s"], 0.4)
+        self.assertGreater(steps[_LATE_STEP]["ranks"][0]["exposed_s"], 0.4)
+
+    def test_files_are_merged_on_one_clock(self) -> None:
+        self.traced()
+        paths = [self.folder / "0.json", self.folder / "1.json"]
+        whole = timeline.merged(paths)
+        json.dumps(whole)
+        self.assertEqual({"0": 0.0, "1": 0.0}, whole["clock_error_s"])
+        names = {event["name"] for event in whole["traceEvents"]}
+        self.assertTrue({"step 0", "step 3"} <= names, names)
+        self.assertTrue(any(name.startswith("all_gather ") for name in names))
+        # Another boot, whose clock is 5 s behind: found by the segments.
+        other = json.loads(paths[1].read_text())
+        other["railweave"]["boot"] = "another"
+        other["railweave"]["monotonic_offset_ns"] += 5_000_000_000
+        paths[1].write_text(json.dumps(other))
+        again = timeline.merged(paths)
+        self.assertLess(again["clock_error_s"]["1"], 0.01)
+        first = {(e["pid"], e["name"]): e["ts"] for e in whole["traceEvents"] if e["name"].startswith("step ")}
+        for event in again["traceEvents"]:
+            if event["name"].startswith("step "):
+                self.assertAlmostEqual(event["ts"], first[event["pid"], event["name"]], delta=10_000)
+        picture = self.folder / "step.png"
+        self.assertEqual(0, timeline.main(["plot", *map(str, paths), "-o", str(picture), "--step", "1"]))
+        self.assertEqual(b"\x89PNG", picture.read_bytes()[:4])
+
+    def test_files_that_cannot_be_merged_are_named(self) -> None:
+        bad = self.folder / "bad.json"
+        bad.write_text("[1")
+        with self.assertRaisesRegex(ValueError, "bad.json: expected a Chrome trace"):
+            timeline.merged([bad])
+        bad.write_text('{"traceEvents": []}')
+        with self.assertRaisesRegex(ValueError, "expected a trace of railweave's"):
+            timeline.merged([bad])
+        self.assertEqual(1, timeline.main(["merge", str(self.folder / "none.json"), "-o", str(self.folder / "all.json")]))
+
+    def test_the_variable_records_the_whole_process(self) -> None:
+        done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent("""
+            import tempfile, torch, torch.distributed as dist, railweave
+            dist.init_process_group("railweave", init_method="file://" + tempfile.mktemp(), rank=0, world_size=1)
+            dist.all_reduce(torch.ones(100_000))
+            dist.destroy_process_group()
+            """)], env={**os.environ, "RAILWEAVE_TRACE": f"{self.folder}/whole-%r.json"}, capture_output=True, text=True, timeout=60)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        whole = json.loads((self.folder / "whole-0.json").read_text())
+        self.assertTrue(any(event["name"].startswith("all_reduce ") for event in whole["traceEvents"]))
+
+    def test_a_process_without_groups_writes_nothing(self) -> None:
+        subprocess.run([sys.executable, "-B", "-c", "import railweave"], check=True, timeout=60,
+                       env={**os.environ, "RAILWEAVE_TRACE": f"{self.folder}/none.json"})
+        self.assertEqual([], list(self.folder.iterdir()))
+
+    def test_ranks_of_other_boots_ask_each_other(self) -> None:
+        for offset, error in ranks.run(_asked_for_its_clock, 3):
+            self.assertLess(abs(offset), 0.05e9)
+            self.assertLessEqual(abs(offset), error)
+
+    def test_a_profile_goes_beside(self) -> None:
+        self.traced()
+        profile = {"traceEvents": [{"name": "aten::mm", "ph": "X", "pid": 0, "tid": 7, "ts": 5.0, "dur": 1.0, "id": 3}],
+                   "baseTimeNanoseconds": time.time_ns(), "distributedInfo": {"rank": 1}}
+        path = self.folder / "profile.json"
+        path.write_text(json.dumps(profile))
+        whole = timeline.merged([self.folder / "0.json", self.folder / "1.json", path])
+        found = [event for event in whole["traceEvents"] if event["name"] == "aten::mm"]
+        self.assertEqual(["rank 1: 0"], [event["pid"] for event in found])
+        last = max(event["ts"] for event in whole["traceEvents"] if event["name"].startswith("step "))
+        self.assertTrue(last < found[0]["ts"] < last + 60e6, (last, found))
+
+    def test_a_report_of_nothing(self) -> None:
+        with railweave.trace():
+            pass
+        self.assertEqual([], railweave.report())
+
+
+class FiguresTest(unittest.TestCase):
+    def test_intervals(self) -> None:
+        self.assertEqual([[0, 5], [7, 9]], _figures.union([(3, 5), (0, 4), (7, 9), (8, 8)]))
+        self.assertEqual(3, _figures.overlap_of([(0, 5), (6, 8)], [(3, 7)]))
+        self.assertEqual(0, _figures.overlap_of([], [(3, 7)]))
+
+    def test_who_limits(self) -> None:
+        step = {"step_s": 1.0, "exposed_s": 0.5, "rails": {"eth0": {"busy_while_exposed": 0.95}, "eth1": {"busy_while_exposed": 0.97}}}
+        self.assertEqual("rank 3", _figures.limit_of(step, {3: 2e8, 1: 1e7}, 0))
+        self.assertEqual("memory", _figures.limit_of(step, {}, 4e8))
+        self.assertEqual("rails", _figures.limit_of(step, {1: 5e7}, 1e8))
+        self.assertEqual("compute", _figures.limit_of({**step, "exposed_s": 0.01}, {}, 0))
+        step["rails"]["eth1"]["busy_while_exposed"] = 0.2
+        self.assertEqual("latency", _figures.limit_of(step, {}, 0))
+
+    def test_waits_for_a_late_rank(self) -> None:
+        wait = railweave._records.Wait(100, 200, 7, 0, "normal")
+        issues = {(0, "normal", 7): {0: 90, 1: 150, 2: 180}}
+        self.assertEqual({2: 80}, dict(_figures.waited_for([wait], issues, 0)))
+        self.assertEqual({}, dict(_figures.waited_for([wait], issues, 2)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+"""What records say of each step. Intervals are pairs of nanoseconds."""
+
+from bisect import bisect_right
+from collections import defaultdict
+
+from railweave._records import Records
+
+SLOW_SHARE = 0.1      # of a step that others wait for one rank's issue: it limits
+COMPUTE_SHARE = 0.05  # of a step that is exposed: less, and compute limits
+BUSY_SHARE = 0.9      # of the exposed time that rails carry something: more, and they limit
+
+
+def union(intervals):
+    """The same, merged and in order."""
+    merged = []
+    for begin, end in sorted(intervals):
+        if merged and begin <= merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], end)
+        elif end > begin:
+            merged.append([begin, end])
+    return merged
+
+
+def within(intervals, begin, end):
+    return [(max(a, begin), min(b, end)) for a, b in intervals if a < end and b > begin]
+
+
+def length(intervals):
+    return sum(end - begin for begin, end in union(intervals))
+
+
+def overlap_of(some, others):
+    """How long both last."""
+    total, i, j = 0, 0, 0
+    some, others = union(some), union(others)
+    while i < len(some) and j < len(others):
+        total += max(0, min(some[i][1], others[j][1]) - max(some[i][0], others[j][0]))
+        if some[i][1] < others[j][1]:
+            i += 1
+        else:
+            j += 1
+    return total
+
+
+def most_at_once(operations, begin, end):
+    """The greatest sum of bytes of operations that were live within."""
+    live = [one for one in operations if one.live < end and one.end > begin]
+    changes = sorted([(one.live, one.bytes) for one in live] + [(one.end, -one.bytes) for one in live])
+    changes = [(when, change) for when, change in changes if when < end]
+    most = now = 0
+    for _, change in changes:
+        now += change
+        most = max(most, now)
+    return most
+
+
+def steps_of(records):
+    """(number, begin, end) of each step that ended; without any marks the whole trace is one."""
+    marks = records.steps
+    if not marks:
+        times = [(each.begin, each.end) for each in (*records.operations, *records.waits)]
+        return [(0, min(t[0] for t in times), max(t[1] for t in times))] if times else []
+    return [(one.number, one.begin, following.begin) for one, following in zip(marks, marks[1:])]
+
+
+def by_step(records, steps):
+    """Records of each of `steps` alone; what reaches over several is in each of them."""
+    ends = [end for _, _, end in steps]
+    parts = [Records() for _ in steps]
+    for kind in ("operations", "sent", "received", "waits"):
+        for one in getattr(records, kind):
+            n = bisect_right(ends, one.begin)
+            while n < len(steps) and steps[n][1] < one.end:
+                getattr(parts[n], kind).append(one)
+                n += 1
+    return parts
+
+
+def figures(records, begin, end):
+    """Of one step, at one rank; times in seconds. `records`: of that step, as by_step()'s."""
+    waits = within([(one.begin, one.end) for one in records.waits], begin, end)
+    operations = records.operations
+    live = length(within([(one.begin, one.end) for one in operations], begin, end))
+    exposed = length(waits)
+    return {
+        "step_s": (end - begin) / 1e9,
+        "compute_s": (end - begin - exposed) / 1e9,
+        "exposed_s": exposed / 1e9,
+        "overlap_efficiency": 1 - overlap_of(waits, [(one.begin, one.end) for one in operations]) / live if live else 1.0,
+        "operations": len(operations),
+        "in_flight_bytes": most_at_once(operations, begin, end),
+        "rails": _rails(records, waits, begin, end),
+    }
+
+
+def _rails(records, waits, begin, end):
+    rails = defaultdict(lambda: {"out_bytes": 0, "in_bytes": 0})
+    busy = defaultdict(list)
+    for way, segments in (("out", records.sent), ("in", records.received)):
+        for one in segments:
+            if begin <= one.end < end:
+                rails[one.rail][f"{way}_bytes"] += one.bytes
+            busy[one.rail].append((one.begin, one.end))
+    for name, rail in rails.items():
+        for way in ("out", "in"):
+            rail[f"{way}_gbps"] = rail[f"{way}_bytes"] * 8 / (end - begin)
+        rail["busy_while_exposed"] = overlap_of(within(busy[name], begin, end), waits) / (length(waits) or 1)
+    return dict(sorted(rails.items()))
+
+
+def waited_for(waits, issues, rank):
+    """By rank: nanoseconds of this rank's waits that lie before the last rank issued the operation. `issues`: by operation
+    (group, priority, what), {rank: when it was issued} by this rank's clock."""
+    lost = defaultdict(list)
+    for wait in waits:
+        by_rank = issues.get((wait.group, wait.priority, wait.what), {})
+        if len(by_rank) < 2:
+            continue
+        last = max(by_rank, key=by_rank.get)
+        if last != rank and by_rank[last] > wait.begin:
+            lost[last].append((wait.begin, min(wait.end, by_rank[last])))
+    return {other: length(intervals) for other, intervals in lost.items()}
+
+
+def memory_waits(records, begin, end, name_of):
+    """Nanoseconds that a reduce-scatter was waited for before the last one of the step was issued: to have its memory."""
+    scatters = [one.begin for one in records.operations if begin <= one.begin < end and name_of(one.what).startswith("reduce_scatter")]
+    last = max(scatters, default=0)
+    return length((w.begin, min(w.end, last)) for w in records.waits
+                  if begin <= w.begin < last and name_of(w.what).startswith("reduce_scatter"))
+
+
+def limit_of(step, lost, memory_ns):
+    """Who limits the step: the first that holds. `lost`: as waited_for()'s."""
+    slowest = max(lost, key=lost.get, default=None)
+    if slowest is not None and lost[slowest] > SLOW_SHARE * step["step_s"] * 1e9:
+        return f"rank {slowest}"
+    if step["exposed_s"] < COMPUTE_SHARE * step["step_s"]:
+        return "compute"
+    if memory_ns > 0.5 * step["exposed_s"] * 1e9:
+        return "memory"
+    busy = [rail["busy_while_exposed"] for rail in step["rails"].values()]
+    if busy and sum(busy) / len(busy) > BUSY_SHARE:
+        return "rails"
+    return "latency"

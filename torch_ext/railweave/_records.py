@@ -1,0 +1,58 @@
+"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps. Times: nanoseconds of CLOCK_MONOTONIC."""
+
+import struct
+from collections import namedtuple
+
+from railweave import _C
+
+_RECORD = struct.Struct("=qqQQQIHBB")  # trace::Record
+_KINDS = {1: "operations", 2: "sent", 3: "received", 4: "waits", 5: "steps"}
+_PRIORITIES = ("urgent", "normal", "bulk")
+
+# `what` names an operation among those of its group and priority; `group` is the group's name, the same on its ranks. `live`: when it might move bytes first.
+Operation = namedtuple("Operation", "begin end what bytes live group priority")
+# `key`: session, lane and number of its frame, the same at both ends.
+Segment = namedtuple("Segment", "begin end what bytes rail lane key")
+Wait = namedtuple("Wait", "begin end what group priority")
+Step = namedtuple("Step", "begin number")
+
+
+class Records:
+    """`operations`, `sent`, `received`, `waits`, `steps`, each in the order in which they began; `dropped`: how many found no room."""
+
+    def __init__(self, data=b"", names=(), dropped=0):
+        self.dropped = dropped
+        self.operations, self.sent, self.received, self.waits, self.steps = [], [], [], [], []
+        for begin, end, what, size, detail, whose, rail, priority, kind in _RECORD.iter_unpack(data):
+            to = getattr(self, _KINDS[kind])
+            if kind == 1:
+                to.append(Operation(begin, end, what, size, detail or end, names[whose], _PRIORITIES[priority]))
+            elif kind in (2, 3):
+                to.append(Segment(begin, end, what, size, names[rail], detail >> 32, (whose, detail)))
+            elif kind == 4:
+                to.append(Wait(begin, end, what, names[whose] if what else "", _PRIORITIES[priority]))
+            else:
+                to.append(Step(begin, what))
+        for each in (self.operations, self.sent, self.received, self.waits, self.steps):
+            each.sort()
+
+
+def take():
+    """Ends the trace that _C._trace_start began; what it recorded."""
+    return Records(*_C._trace_stop())
+
+
+def name_of(what):
+    """Of the operation with this fingerprint (collectives/fingerprint.h): ``all_gather 12``; ``message`` of send and recv, and of
+    what was issued before the trace began."""
+    kind = (what & 0xFF) - 1
+    if not 0 <= kind < len(_C._operation_names):
+        return "message"
+    return f"{_C._operation_names[kind]} {what >> 40}"
+
+
+def type_of(what):
+    """``float32``; empty where there is none."""
+    if name_of(what) == "message" or _C._operation_names[(what & 0xFF) - 1] == "barrier":
+        return ""
+    return _C._type_names[what >> 8 & 0xFF]

@@ -1,0 +1,105 @@
+"""What limited each step of the last trace, as all ranks saw it."""
+
+import json
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from railweave import _C
+from railweave._chrome import boot
+from railweave._figures import by_step, figures, limit_of, memory_waits, steps_of, waited_for
+from railweave._records import name_of
+from railweave._trace import last_records
+
+_QUESTIONS = 16  # of each rank, what time it has; the answer that came soonest counts
+
+
+def _gathered(own, size, group):
+    """What each rank has, by rank."""
+    if size == 1:
+        return [own]
+    all_ranks = [None] * size
+    dist.all_gather_object(all_ranks, own, group=group)
+    return all_ranks
+
+
+def _clock_offset(group, rank, boots):
+    """Nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and half of the way there and back: how wrong that may be."""
+    if rank == 0:
+        for other in range(1, len(boots)):
+            if boots[other] != boots[0]:
+                _tell_offset(group, other)
+        return 0, 0
+    if boots[rank] == boots[0]:
+        return 0, 0
+    answer = torch.zeros(1, dtype=torch.int64)
+    for _ in range(_QUESTIONS):
+        dist.recv(torch.empty(1, dtype=torch.int64), group=group, group_src=0)
+        answer.fill_(time.monotonic_ns())
+        dist.send(answer, group=group, group_dst=0)
+    found = torch.zeros(2, dtype=torch.int64)
+    dist.recv(found, group=group, group_src=0)
+    return int(found[0]), int(found[1])
+
+
+def _tell_offset(group, other):
+    theirs, best = torch.zeros(1, dtype=torch.int64), None
+    for _ in range(_QUESTIONS):
+        asked = time.monotonic_ns()
+        dist.send(theirs, group=group, group_dst=other)
+        dist.recv(theirs, group=group, group_src=other)
+        heard = time.monotonic_ns()
+        if best is None or heard - asked < 2 * best[1]:
+            best = ((asked + heard) // 2 - int(theirs), (heard - asked) // 2)
+    dist.send(torch.tensor(best), group=group, group_dst=other)
+
+
+def report(path=None, group=None):
+    """What each step of the last trace took, and what limited it.
+
+    Every rank of `group` (the default one, of CPU tensors) calls it, after :class:`railweave.trace` ended; steps begin at
+    :func:`railweave.step`, and without any the whole trace is one. Returns a dict for each step that ended, the same on every rank:
+    ``step``; ``limited_by`` (``compute``, ``rails``, ``memory``, ``latency`` or ``rank N``); ``ranks``, for each rank its own
+    ``limited_by``, ``step_s``, ``compute_s``, ``exposed_s`` (a thread waited), ``waited_for_others_s`` (of these, for operations
+    that some rank had not issued), ``overlap_efficiency`` (of the time in which operations were on
+    their way, the share that nobody waited for), ``operations``, ``in_flight_bytes`` (the most at once), ``clock_error_s`` and
+    ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps`` (Gb/s), ``busy_while_exposed`` (a share). Within one
+    process or without a group it tells of this process alone.
+
+    `path`: rank 0 writes them there, one JSON object a line.
+    Raises RuntimeError while a trace is on, what the group raises where a rank is lost, OSError where the file cannot be written.
+    """
+    if _C._trace_on():
+        raise RuntimeError("report: a trace is on; it tells of the last one that ended (RAILWEAVE_TRACE's ends with the process)")
+    records = last_records()
+    steps = steps_of(records)
+    own = {number: (part, begin, end) for part, (number, begin, end) in zip(by_step(records, steps), steps)}
+    told = {number: figures(part, begin, end) for number, (part, begin, end) in own.items()}
+
+    together = dist.is_available() and dist.is_initialized()
+    rank, size = (dist.get_rank(group), dist.get_world_size(group)) if together else (0, 1)
+    boots = _gathered(boot(), size, group)
+    offset, error = _clock_offset(group, rank, boots)
+    issues = {(one.group, one.priority, one.what): one.begin + offset for one in records.operations}
+    by_operation = defaultdict(dict)
+    for other, issued in enumerate(_gathered(issues, size, group)):
+        for operation, when in issued.items():
+            by_operation[operation][other] = when - offset
+    for number, (part, begin, end) in own.items():
+        lost = waited_for(part.waits, by_operation, rank)
+        told[number].update(clock_error_s=error / 1e9, waited_for_others_s=sum(lost.values()) / 1e9,
+                            limited_by=limit_of(told[number], lost, memory_waits(part, begin, end, name_of)))
+
+    told = _gathered(told, size, group)
+    all_steps = []
+    for number in sorted(set.intersection(*map(set, told))):
+        ranks = [of_rank[number] for of_rank in told]
+        # Of the rank that waited longest for others, then at all: the others' steps are as long because of it.
+        judge = max(ranks, key=lambda one: (one["waited_for_others_s"], one["exposed_s"]))
+        all_steps.append({"step": number, "limited_by": judge["limited_by"], "ranks": ranks})
+    if path is not None and rank == 0:
+        Path(path).write_text("".join(json.dumps(one) + "\n" for one in all_steps))
+    return all_steps

@@ -1,0 +1,96 @@
+"""Recording what a process does: docs/trace.md."""
+
+import atexit
+import json
+import os
+import warnings
+from pathlib import Path
+
+import torch.distributed as dist
+
+from railweave import _C
+from railweave._chrome import as_chrome
+from railweave._records import Records, take
+
+_RECORDS_MOST = 1 << 20  # 48 MiB, touched as they come
+_steps = 0
+_last = Records()
+_joined = None  # rank and size of the largest group so far: where torch's default group is gone, or not there yet
+
+
+def joined(rank, size):
+    """This process is `rank` of a group of `size`."""
+    global _joined
+    if _joined is None or size > _joined[1]:
+        _joined = (rank, size)
+
+
+def step():
+    """A training step begins here; the one before it ends. While no trace is on it only counts."""
+    global _steps
+    _C._trace_step(_steps)
+    _steps += 1
+
+
+def last_records():
+    """Of the last trace that ended in this process; empty before the first."""
+    return _last
+
+
+def _rank_and_size():
+    if dist.is_available() and dist.is_initialized():
+        return dist.get_rank(), dist.get_world_size()
+    if _joined is not None:
+        return _joined
+    return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+
+
+class trace:
+    """Records within ``with``: every operation, its segments on each rail, every wait, steps; and writes a Chrome trace.
+
+    `path`: of the JSON file; ``%r`` in it stands for the rank. None: nothing is written, :func:`railweave.report` tells.
+    One at a time in a process. At most 1,048,576 records (48 MiB); what comes after them is counted and dropped.
+
+    Waits are those of CPU tensors: CUDA's are waited for on streams. What is unfinished when it ends is missing.
+    Raises RuntimeError if a trace is on already, OSError if the file cannot be written (then the records are kept for report()).
+    """
+
+    def __init__(self, path=None):
+        self._path = None if path is None else os.fspath(path)
+        self._process = None
+
+    def __enter__(self):
+        if not _C._trace_start(_RECORDS_MOST):
+            raise RuntimeError("trace: one is on already in this process (RAILWEAVE_TRACE begins one with the import)")
+        self._process = os.getpid()
+        return self
+
+    def __exit__(self, *_raised):
+        global _last
+        if self._process != os.getpid():  # a forked child: what it inherited is its parent's
+            return
+        self._process, _last = None, take()
+        if _last.dropped:
+            warnings.warn(f"trace: {_last.dropped} records found no room and are missing", stacklevel=2)
+        if self._path is not None:
+            rank, size = _rank_and_size()
+            Path(self._path.replace("%r", str(rank))).write_text(json.dumps(as_chrome(_last, rank, size)))
+
+
+def begin_as_the_environment_says():
+    """RAILWEAVE_TRACE=PATH: from the import to the process's end."""
+    path = os.environ.get("RAILWEAVE_TRACE")
+    if not path:
+        return
+    whole = trace(path)
+    whole.__enter__()  # forked ranks begin none: they inherit no records
+
+    def end():
+        if _joined is None:  # a loader's worker, say: the file is another process's
+            return
+        try:
+            whole.__exit__()
+        except OSError as error:
+            warnings.warn(f"RAILWEAVE_TRACE={path}: {error}", stacklevel=1)
+
+    atexit.register(end)
