@@ -356,10 +356,15 @@ void LiveSession::fail(const Status& why) {
   bool missed = false, first = false;
   broken_.store(true, std::memory_order_release);
   until_memory([&] {  // or requests would never end
+    {
+      const std::lock_guard lock(mutex_);
+      if (over()) return;
+      take_posts();
+      missed = missed || somebody_waits();
+    }
+    if (missed) tell_loss(why);  // before any request ends: who sees one fail finds the reason in the log
     const std::lock_guard lock(mutex_);
     if (over()) return;
-    take_posts();
-    missed = missed || somebody_waits();
     protocol_.fail(why);
     publish();
     openings.swap(openings_);
@@ -368,11 +373,7 @@ void LiveSession::fail(const Status& why) {
   });
   if (!first) return;
   for (auto& [id, pending] : openings) pending->fail(why);
-  if (missed) {
-    tell_loss(why);
-  } else if (why.code() != Code::cancelled) {
-    RW_INFO(net, "{}", why.message());
-  }
+  if (!missed && why.code() != Code::cancelled) RW_INFO(net, "{}", why.message());
   until_memory([this] { owner_.on_session_over(shared_from_this()); });
 }
 
