@@ -58,6 +58,15 @@ void allow_descriptors(rlim_t count) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Every descriptor that this process may have, and those that its engine closes within the next tenth of a second.
+std::vector<OwnedFd> take_all_descriptors() {
+  std::vector<OwnedFd> hoard;
+  for (TimePoint last = now(); now() - last < 100ms; std::this_thread::sleep_for(5ms)) {
+    while (OwnedFd fd{dup(1)}) hoard.push_back(std::move(fd)), last = now();
+  }
+  return hoard;
+}
+
 TEST(Exhaustion, WithoutDescriptorsNoEngineStartsAndNothingHangs) {
   Forked child([](Wire&) {
     alarm(30);
@@ -102,8 +111,7 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
     if (!eventually(accept)) return 3;
     std::unique_ptr<RecvStream> first = std::move(recv);
     allow_descriptors(64);
-    std::vector<OwnedFd> hoard;
-    while (OwnedFd fd{dup(1)}) hoard.push_back(std::move(fd));
+    std::vector<OwnedFd> hoard = take_all_descriptors();
     (void)wire.say(char{1});
     std::vector<std::byte> place(200'000);
     for (unsigned i = 0; i < 20; ++i) {
@@ -150,7 +158,7 @@ TEST(Exhaustion, AnEngineOutOfDescriptorsAcceptsAgainOnceThereAreSome) {
     ASSERT_TRUE(finish(*send, post_send(*send, data)).ok());
   }
   std::this_thread::sleep_for(300ms);
-  ASSERT_TRUE(child.wire().say(char{1}));
+  ASSERT_TRUE(child.wire().say(char{1})) << "the child ended with " << child.wait();
   const auto late_send = settle(*waiting);
   ASSERT_TRUE(late_send);
   const auto data = pattern(200'000, 99);
@@ -167,12 +175,7 @@ TEST(Exhaustion, ADiallerOutOfDescriptorsSaysSo) {
     const auto engine = start_engine(config);
     if (!handle || !engine) return 1;
     allow_descriptors(64);
-    std::vector<OwnedFd> hoard;
-    while (true) {
-      OwnedFd fd(dup(1));
-      if (!fd) break;
-      hoard.push_back(std::move(fd));
-    }
+    const std::vector<OwnedFd> hoard = take_all_descriptors();
     auto connector = engine->connect(0, *handle);
     if (!connector.ok()) return 2;
     Status failed;
