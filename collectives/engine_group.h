@@ -24,6 +24,7 @@
 #include "collectives/runner.h"
 #include "collectives/scheduler/scheduler.h"
 #include "collectives/scratch.h"
+#include "collectives/standstill.h"
 #include "collectives/ticket.h"
 
 namespace railweave::collectives {
@@ -68,6 +69,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
   static constexpr std::size_t kPromptBytes = 64 * KiB;
   static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
+  static constexpr Nanos kStandMost = std::chrono::seconds(2);        // then the ranks compare what they do; again after twice that
   static constexpr Nanos kTellMost = std::chrono::seconds(2);         // then it ends though the store did not answer
 
   struct Submitted {
@@ -100,6 +102,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   bool run(Status& failed);
   Status hear_of_losses(bool moved);
   Status look_after_board(TimePoint t);
+  Standstill standstill() const;
   void fail(Status why);                   // the first counts; ends once the others have been told
   bool end_if_told();
   void end(Status why);
@@ -134,6 +137,9 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status failing_;                         // what it will be: the others are being told
   TimePoint give_up_telling_{};
   TimePoint quiet_since_{};                // when something moved last, or the store was asked
+  TimePoint standing_since_{};             // when something moved last
+  Nanos compare_after_ = kStandMost;       // of standing still
+  bool told_standing_ = false;
   TimePoint board_quiet_since_{};          // likewise, or ranks that the board waits for were looked for
   std::uint64_t ended_on_board_ = 0;       // as of the last pass
   std::shared_future<std::string> answer_; // of the store: who was lost

@@ -30,6 +30,7 @@ EngineGroup::~EngineGroup() {
     const auto held = runner_->lock();
     if (failed_.ok()) end(failing_.ok() ? closed : failing_);
   }
+  if (told_standing_) runner_->send_on_errand([place = place_] { place.take_back_standing(); });
   for (auto& callback : take_callbacks()) callback();
 }
 
@@ -60,16 +61,38 @@ Status EngineGroup::hear_of_losses(bool moved) {
     if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
   }
   if (moved || !busy()) {
-    quiet_since_ = board_quiet_since_ = TimePoint{};
+    quiet_since_ = board_quiet_since_ = standing_since_ = TimePoint{};
+    compare_after_ = kStandMost;
     return {};
   }
   const TimePoint t = now();
   if (line_) RW_TRY(look_after_board(t));
-  if (quiet_since_ == TimePoint{}) quiet_since_ = t;
+  if (quiet_since_ == TimePoint{}) quiet_since_ = standing_since_ = t;
   if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
-  answer_ = ask([place = place_] { return place.blamed(); });
+  if (t - standing_since_ < compare_after_ || running_.empty()) {
+    answer_ = ask([place = place_] { return place.blamed(); });
+    return {};
+  }
+  compare_after_ *= 2;
+  told_standing_ = true;
+  answer_ = ask([place = place_, own = standstill()] {
+    std::string said = place.blamed();
+    return said.empty() ? compare(place, own) : said;
+  });
   return {};
+}
+
+Standstill EngineGroup::standstill() const {
+  Standstill own{.rank = options_.rank, .doing = {}, .awaited = {}};
+  for (const Running& r : running_) {
+    Fingerprint& oldest = own.doing[std::size_t(r.priority)];
+    if (oldest != 0) continue;
+    oldest = r.fingerprint;
+    for (const int rank : r.execution->awaited())
+      if (std::ranges::find(own.awaited, rank) == own.awaited.end()) own.awaited.push_back(rank);
+  }
+  return own;
 }
 
 // A rank that is gone, or does something else, posts nothing; and who does on the board what is due over streams sends nothing.

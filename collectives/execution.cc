@@ -15,6 +15,7 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
       memory_(memory),
       how_(how),
       fingerprint_(fingerprint),
+      rank_(links.rank()),
       element_bytes_(size_bytes(how.type)),
       partial_bytes_(partial_size_bytes(how.type)),
       waits_for_(plan_->waits_for()),
@@ -71,10 +72,10 @@ std::vector<int> Execution::awaited() const {
 }
 
 // A message larger than was due the engine refuses, a smaller one we do.
-Status Execution::failure(const FlowState& flow, const Status& why) {
+Status Execution::failure(const FlowState& flow, const Status& why) const {
   if (why.code() != Code::truncated) return Links::lost(flow.flow->peer, why);
   return Status(Code::truncated, Scope::session,
-                fmt::format("rank {} does not do the same operation: {}", flow.flow->peer, why.message()));
+                mismatch(flow.flow->peer, rank_, why.message()));
 }
 
 Status Execution::check_due(const Step& step, const Progress& arrived) const {
@@ -89,7 +90,11 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
   while (!flow.posted.empty()) {
     const Posted& oldest = flow.posted.front();
     if (!drive && !flow.stream()->ended(oldest.request)) return {};
-    RW_ASSIGN_OR_RETURN(const Progress progress, flow.stream()->test(oldest.request));
+    const Result<Progress> tested = flow.stream()->test(oldest.request);
+    if (!tested.ok() && tested.status().code() == Code::truncated) {  // larger than is due
+      return Status(Code::truncated, Scope::session, fmt::format("{} ({})", tested.status().message(), described(fingerprint_)));
+    }
+    RW_ASSIGN_OR_RETURN(const Progress progress, tested);
     if (!progress.done) return {};
     const std::uint32_t index = oldest.step;
     flow.posted.pop_front();

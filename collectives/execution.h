@@ -54,7 +54,7 @@ class Execution {
   };
 
   Status check_due(const Step& step, const Progress& arrived) const;
-  static Status failure(const FlowState& flow, const Status& why);
+  Status failure(const FlowState& flow, const Status& why) const;
   Status collect(FlowState& flow, bool drive, bool& moved);
   Status post(FlowState& flow, bool& moved);
   Result<Request*> post_step(FlowState& flow, const Step& step);
@@ -69,6 +69,7 @@ class Execution {
   const Memory memory_;
   const Reducing how_;
   const Fingerprint fingerprint_;
+  const int rank_;
   const std::size_t element_bytes_, partial_bytes_;
   std::vector<FlowState> flows_;
   std::vector<std::uint32_t> waits_for_;   // by step: dependencies not done

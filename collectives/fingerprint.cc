@@ -9,19 +9,6 @@ namespace {
 
 constexpr Fingerprint kNumberMask = 0xffffff;
 
-// Without its number.
-std::string text_of(Fingerprint bits) {
-  const int operation = int(bits & 0xff) - 1, type = int(bits >> 8 & 0xff), reduction = int(bits >> 16 & 0xff);
-  if (operation < 0 || operation > int(Operation::barrier) || type >= kDataTypes || reduction >= kReductions)
-    return "something else";
-  const auto o = Operation(operation);
-  std::string text(name(o));
-  if (o != Operation::barrier) text += fmt::format(" of {}", name(DataType(type)));
-  if (reduces(o)) text += fmt::format(" ({})", name(Reduction(reduction)));
-  if (has_root(o)) text += fmt::format(", root {}", bits >> 24 & 0xffff);
-  return text;
-}
-
 }  // namespace
 
 Fingerprint fingerprint(const Call& call, std::uint64_t number) {
@@ -33,9 +20,25 @@ Fingerprint fingerprint(const Call& call, std::uint64_t number) {
   return bits | (number & kNumberMask) << 40;
 }
 
-std::string difference(Fingerprint there, Fingerprint here) {
-  if (there << 24 != here << 24) return fmt::format("there it is {}; here it is {}", text_of(there), text_of(here));
-  return fmt::format("there it is operation {}, here operation {}, of the group: their calls before it differed", there >> 40, here >> 40);
+std::string described(Fingerprint bits) {
+  const int operation = int(bits & 0xff) - 1, type = int(bits >> 8 & 0xff), reduction = int(bits >> 16 & 0xff);
+  if (operation < 0 || operation > int(Operation::barrier) || type >= kDataTypes || reduction >= kReductions)
+    return "something else";
+  const auto o = Operation(operation);
+  std::string text(name(o));
+  if (o != Operation::barrier) text += fmt::format(" of {}", name(DataType(type)));
+  if (reduces(o)) text += fmt::format(" ({})", name(Reduction(reduction)));
+  if (has_root(o)) text += fmt::format(", root {}", bits >> 24 & 0xffff);
+  return text;
+}
+
+std::string difference(Fingerprint theirs, Fingerprint ours) {
+  if (theirs << 24 != ours << 24) return fmt::format("{}, not {}", described(theirs), described(ours));
+  return fmt::format("operation {} of the group, not operation {}: their calls before it differed", number_of(theirs), number_of(ours));
+}
+
+std::string mismatch(int theirs, int ours, const std::string& how) {
+  return fmt::format("rank {} does not do the same operation as rank {}: {}", theirs, ours, how);
 }
 
 }  // namespace railweave::collectives

@@ -20,8 +20,12 @@ using Fingerprint = std::uint64_t;
 Fingerprint fingerprint(const Call& call, std::uint64_t number);
 constexpr std::uint64_t number_of(Fingerprint fingerprint) { return fingerprint >> 40; }  // its lowest 24 bits
 
-// "there it is all_reduce of float32 (sum); here it is broadcast of int8, root 0", or where only the numbers differ
-// "there it is operation 4, here operation 6, of the group: their calls before it differed". REQUIRES: they differ.
-std::string difference(Fingerprint there, Fingerprint here);
+// "all_reduce of float32 (sum), not broadcast of int8, root 0", or where only the numbers differ "operation 4 of the group, not
+// operation 6: their calls before it differed". REQUIRES: they differ.
+std::string difference(Fingerprint theirs, Fingerprint ours);
+// "broadcast of int8, root 0"
+std::string described(Fingerprint fingerprint);
+// "rank 1 does not do the same operation as rank 0: HOW". Right on whichever rank it is read.
+std::string mismatch(int theirs, int ours, const std::string& how);
 
 }  // namespace railweave::collectives

@@ -126,6 +126,17 @@ std::string MeetingPlace::blame(const Status& why) const {
   return fmt::format("rank {} is lost: {}", keeper_, told.message());
 }
 
+void MeetingPlace::tell_standing(const std::string& what) const {
+  (void)store_->set(standing_key(options_.rank), life_ + what);  // a store that is gone shows elsewhere
+}
+
+std::string MeetingPlace::standing_of(int rank) const {
+  auto told = store_->get(standing_key(rank), Nanos(0));
+  return told.ok() && told->starts_with(life_) ? told->substr(life_.size()) : "";
+}
+
+void MeetingPlace::take_back_standing() const { (void)store_->remove(standing_key(options_.rank)); }
+
 std::string MeetingPlace::blamed() const {
   auto said = store_->get(key("lost"), Nanos(0));
   return said.ok() && said->starts_with(life_) ? said->substr(life_.size()) : "";

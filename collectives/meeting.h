@@ -35,6 +35,11 @@ class MeetingPlace {
   // most, and the next group of that name takes it away. REQUIRES: nobody hears of our end before it is back, so that a
   // loss which is due to ours finds what we said.
   std::string blame(const Status& why) const;
+  // While nothing moves: what this rank does, and what another told of itself (empty: nothing, in this life of the group).
+  // Any thread. What was told is taken back by the rank that told it.
+  void tell_standing(const std::string& what) const;
+  std::string standing_of(int rank) const;
+  void take_back_standing() const;
   // What somebody said, or empty. One question to the store, without waiting for somebody to say something. Any thread.
   std::string blamed() const;
 
@@ -53,6 +58,7 @@ class MeetingPlace {
 
   void condemn(const Status& why);
   Status verdict() const;  // why no group of this name comes about
+  std::string standing_key(int rank) const { return key("at/" + std::to_string(rank)); }
   std::string key(const std::string& what) const { return options_.name + "/" + what; }
 
   const std::shared_ptr<Store> store_;

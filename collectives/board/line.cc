@@ -34,11 +34,7 @@ void pause_briefly() {
 #endif
 }
 
-constexpr const char* kOtherCounts = "its counts are others than ours";
-
-Status another(int rank, const std::string& how) {
-  return Status(Code::truncated, Scope::session, fmt::format("rank {} does not do the same operation: {}", rank, how));
-}
+constexpr const char* kOtherCounts = "other counts";
 
 }  // namespace
 
@@ -198,6 +194,10 @@ Status BoardLine::check_unread(std::uint64_t end) {
   return {};
 }
 
+Status BoardLine::another(int rank, const std::string& how) const {
+  return Status(Code::truncated, Scope::session, mismatch(rank, board_.rank(), how));
+}
+
 Status BoardLine::check(int rank, const Board::Posting& posting, const Waiting& ours) const {
   if (posting.fingerprint != ours.fingerprint) return another(rank, difference(posting.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank, part_of(ours, ours.done));
@@ -254,7 +254,7 @@ Status BoardLine::look_at_streamed(Fingerprint ours) const {
     const Board::Issued theirs = board_.issued(r, ours);
     if (!theirs.on_board) continue;
     if (theirs.fingerprint != ours) return another(r, difference(theirs.fingerprint, ours));
-    return another(r, fmt::format("there it is small, a posting of {} bytes; here it is not", theirs.bytes));
+    return another(r, fmt::format("a small one, a posting of {} bytes, not a large one", theirs.bytes));
   }
   return {};
 }

@@ -86,6 +86,7 @@ class BoardLine {
   bool take_piece(Waiting& oldest);
   bool fetch_offers(const Waiting& oldest, const Part& part);
   Status check_unread(std::uint64_t end);
+  Status another(int rank, const std::string& how) const;
   Status check(int rank, const Board::Posting& posting, const Waiting& ours) const;
   Status check_issued(int rank, const Waiting& ours) const;
   std::vector<int> awaited_by_oldest() const;

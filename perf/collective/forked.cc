@@ -19,7 +19,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-constexpr Nanos kFarewell = std::chrono::seconds(1);  // for the others to say what they know of a failure
+constexpr Nanos kFarewell = std::chrono::seconds(3);  // for the others to say what they know of a failure
 constexpr Nanos kLook = std::chrono::milliseconds(10);
 constexpr pid_t kEnded = -1;
 

@@ -11,6 +11,8 @@
 namespace railweave::perf::collective {
 namespace {
 
+constexpr int kPortMost = 65535, kPortsAbove = 2;
+
 int report(const Status& status) {
   say_error(status.message());
   return 1;
@@ -25,11 +27,17 @@ Result<Place> place_by_variables(const LaunchOptions& o) {
                     "RANK below WORLD_SIZE (or take --local)",
                     o.rank, o.world_size, o.master_address, o.master_port));
   }
+  if (o.agent_store && o.master_port > kPortMost - kPortsAbove) {
+    return Status(Code::invalid_argument, Scope::request,
+                  fmt::format("MASTER_PORT: found {}, expected at most {}: the launcher keeps that one (TORCHELASTIC_USE_AGENT_STORE), and "
+                              "ranks meet {} higher",
+                              o.master_port, kPortMost - kPortsAbove, kPortsAbove));
+  }
   Place place{o.rank, o.world_size, o.local_rank, false, {}};
   place.meeting.address = o.master_address;
   // Not the next port: torchrun --standalone takes its own by bind(0), which prefers odd ports, as connect() does even
   // ones. A connection that has just ended would keep us out of its port for a minute.
-  place.meeting.port = std::uint16_t(o.master_port + (o.agent_store ? 2 : 0));
+  place.meeting.port = std::uint16_t(o.master_port + (o.agent_store ? kPortsAbove : 0));
   return place;
 }
 

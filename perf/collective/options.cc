@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
+#include <limits>
 
 #include "base/error.h"
 #include "collective/byte_count.h"
@@ -25,7 +26,7 @@ How ranks find each other (each process has -t times -g ranks):
 With --local, and alone, the loopback interface is used unless NCCL_SOCKET_IFNAME or RAILWEAVE_RAILS says otherwise.
 Exit status: 0; 1 when results were wrong, bandwidth was under NCCL_TESTS_MIN_BW, or a rank failed; 2 for a bad command line.)";
 
-constexpr int kRanksMax = 1 << 20;
+constexpr int kRanksMax = 1 << 14;
 
 // As they come from the command line.
 struct Texts {
@@ -150,7 +151,7 @@ Status parse_root(const std::string& text, int& root) {
   if (text == "all" || text == "-1") return {};
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), root);
   if (error == std::errc() && *rest == 0 && root >= 0) return {};
-  return refuse("--root", "'" + text + "' is neither a rank nor all");
+  return refuse("--root", "found '" + text + "', expected a rank (0 and up) or all");
 }
 
 Status finish(Options& o, const Texts& texts) {
@@ -178,6 +179,7 @@ int refused(const Status& status) {
 }  // namespace
 
 std::size_t Options::after(std::size_t bytes) const {
+  if (step_factor > 1 && bytes > std::numeric_limits<std::size_t>::max() / step_factor) return std::numeric_limits<std::size_t>::max();
   if (step_factor > 1) return bytes == 0 ? 1 : bytes * step_factor;
   return bytes + step_bytes;
 }

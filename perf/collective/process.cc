@@ -36,10 +36,19 @@ int run_process(const Operation& operation, const Options& options, const Place&
       say_error(fmt::format("rank {}: ended by {}", rank, e.what()));
     }
   };
-  std::vector<std::thread> threads;
-  for (int thread = 1; thread < options.ranks_here(); ++thread) threads.emplace_back(run, thread);
-  run(0);
-  for (auto& thread : threads) thread.join();
+  std::vector<std::thread> threads(std::size_t(options.ranks_here()));  // one's place is empty: it runs here
+  std::string missing;
+  for (int thread = 1; thread < options.ranks_here() && missing.empty(); ++thread) {
+    try {
+      threads[std::size_t(thread)] = std::thread(run, thread);
+    } catch (const std::exception& e) {  // those that run already give up when their patience ends
+      missing = fmt::format("rank {}: no thread for it: {}", place.process * options.ranks_here() + thread, e.what());
+      say_error(missing);
+    }
+  }
+  if (missing.empty()) run(0);
+  for (auto& thread : threads)
+    if (thread.joinable()) thread.join();
   int worst = 0;
   for (const int exit_status : exit_statuses) worst = std::max(worst, exit_status);
   return worst;

@@ -197,7 +197,7 @@ TEST_P(GroupOver, operations_that_differ_in_size__are_told_so_and_nobody_is_call
     std::uint8_t data[4] = {};
     said[rank] = outcome(group.broadcast(data, data, counts[rank], DataType::uint8, 0), 10s);
   });
-  EXPECT_NE(said[1].find("rank 0 does not do the same operation: "), std::string::npos) << said[1];
+  EXPECT_NE(said[1].find("rank 0 does not do the same operation as rank 1: "), std::string::npos) << said[1];
   EXPECT_NE(said[1].find("of 3 bytes where 4 were due"), std::string::npos) << said[1];
 }
 
@@ -211,18 +211,18 @@ TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
   const Differing cases[] = {
       {{[](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); },
         [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::float32, sum); }},
-       {"it is all_reduce of int32 (sum)", "it is all_reduce of float32 (sum)"}},
+       {"all_reduce of int32 (sum)", "all_reduce of float32 (sum)"}},
       {{[](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, Reduction::max); },
         [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); }},
-       {"it is all_reduce of int32 (max)", "it is all_reduce of int32 (sum)"}},
+       {"all_reduce of int32 (max)", "all_reduce of int32 (sum)"}},
       {{[](Group& g, int* d) { return g.broadcast(d, d, 2, DataType::int32, 0); },
         [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); }},
-       {"it is broadcast of int32, root 0", "it is all_reduce of int32 (sum)"}},
+       {"broadcast of int32, root 0", "all_reduce of int32 (sum)"}},
       // Nobody receives the first: it shows with the next on its channel, or on the board after the next that needs all.
       {{[](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 0), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); },
         [](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 1), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); }},
-       {has_board() ? "it is broadcast of int32, root 0" : "there it is operation ",
-        has_board() ? "it is broadcast of int32, root 1" : "of the group: their calls before it differed"}},
+       {has_board() ? "broadcast of int32, root 0" : "operation ",
+        has_board() ? "broadcast of int32, root 1" : ": their calls before it differed"}},
   };
   for (const Differing& differing : cases) {
     Ranks ranks = start(2);
@@ -233,6 +233,21 @@ TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
     });
     EXPECT_NE(said[1].find("does not do the same operation"), std::string::npos) << said[1];
     for (const char* named : differing.named) EXPECT_NE(said[1].find(named), std::string::npos) << said[1];
+  }
+}
+
+// Neither sends the other anything that is due there: they stand still, and compare.
+TEST_P(GroupOver, operations_of_two_roots__are_told_both_though_each_rank_waits_for_its_own) {
+  Ranks ranks = start(2);
+  std::string said[2];
+  ranks.run([&](int rank, Group& group) {
+    std::vector<float> in(1 << 20), out(in.size());
+    said[rank] = outcome(group.reduce(in.data(), out.data(), in.size(), DataType::float32, Reduction::sum, rank), 20s);
+  });
+  for (const std::string& one : said) {
+    EXPECT_NE(one.find("does not do the same operation as rank "), std::string::npos) << one;
+    for (const char* named : {"reduce of float32 (sum), root 0", "reduce of float32 (sum), root 1"})
+      EXPECT_NE(one.find(named), std::string::npos) << one;
   }
 }
 

@@ -363,8 +363,8 @@ TEST(Pieces, as_many_pieces_of_another_operation__are_told) {
   });
   // Whoever notices first tells the other.
   for (const std::string& one : said)
-    EXPECT_TRUE(one.find("rank 1 does not do the same operation: one of 360000 bytes where 400000 were due") != std::string::npos ||
-                one.find("rank 0 does not do the same operation: one of 400000 bytes where 360000 were due") != std::string::npos)
+    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: one of 360000 bytes where 400000 were due") != std::string::npos ||
+                one.find("rank 0 does not do the same operation as rank 1: one of 400000 bytes where 360000 were due") != std::string::npos)
         << one;
 }
 
