@@ -3,22 +3,26 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/log.h"
 
 namespace railweave::collectives {
 
 EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
-                         std::vector<int> host_of, const Window& window)
+                         std::vector<int> host_of, const Policy& policy, bool may_learn)
     : engine_(std::move(engine)),
       runner_(std::move(runner)),
       place_(std::move(place)),
       options_(options),
       host_of_(std::move(host_of)),
       one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })),
-      scheduler_(runner_->scheduler_of(engine_.get(), window)),
+      may_learn_(may_learn),
+      learning_(learning_for(policy)),
+      scheduler_(runner_->scheduler_of(engine_.get(), policy)),
       first_line_(runner_->new_lines(kClasses)) {}
 
 void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
@@ -61,13 +65,16 @@ WorkPtr EngineGroup::submit(Call call) {
     }
   }
   auto ticket = new_ticket();
+  StepLearner::Issued learned = learn_from(call, *ticket);
+  if (learned.agree) agree_on(std::move(learned.agree));
   call.problem.host_of = host_of_;
   {
     const std::lock_guard lock(submissions_mutex_);
     const bool counted_by_line = line_ && call.hints.priority == Class::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
     if (trace::on()) ticket->issued(fingerprint(call, number), call.most_bytes(), call.hints.priority);
-    submissions_.push_back({ticket, std::move(call), number, {}, false});
+    submissions_.push_back({.ticket = ticket, .call = std::move(call), .number = number, .message = {}, .is_message = false, .id = 0,
+                            .change = std::move(learned.change), .position = learned.position});
   }
   runner_->submitted(promptly);
   return ticket;
@@ -82,10 +89,64 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
   }
   {
     const std::lock_guard lock(submissions_mutex_);
-    submissions_.push_back({ticket, {}, 0, message, true});
+    submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
+                            .position = {}});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
   return ticket;
+}
+
+Status EngineGroup::schedule_by(const std::string& text) {
+  if (runner_->forked()) return Runner::dead_after_fork();
+  RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(text));
+  const auto held = runner_->lock();
+  {
+    const std::lock_guard lock(submissions_mutex_);
+    learning_ = learning_for(policy);
+    for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the one before
+  }
+  scheduler_->set_window(policy.window, now());
+  if (policy.learns) scheduler_->open_to_proposals(now());
+  change_.reset();
+  return {};
+}
+
+std::shared_ptr<Learning> EngineGroup::learning_for(const Policy& policy) const {
+  return policy.learns && may_learn_ ? std::make_shared<Learning>() : nullptr;
+}
+
+// Only what moves the same on every rank is learned from, so that all learn alike.
+StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
+  std::shared_ptr<Learning> learning;
+  {
+    const std::lock_guard lock(submissions_mutex_);
+    learning = learning_;
+  }
+  if (!learning) return {};
+  switch (call.problem.operation) {
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+    case Operation::all_reduce:
+    case Operation::broadcast:
+    case Operation::reduce: break;
+    default: return {};
+  }
+  const auto& counts = call.problem.counts;
+  const std::size_t bytes = std::accumulate(counts.begin(), counts.end(), std::size_t{0}) * call.problem.element_bytes;
+  if (bytes < Scheduler::kSmallBytes) return {};
+  const std::uint64_t what = (std::uint64_t(bytes) * kClasses + std::uint64_t(call.hints.priority)) * kOperations +
+                             std::uint64_t(call.problem.operation);
+  StepLearner::Issued issued = learning->issued(what, bytes, now());
+  if (issued.watched) ticket.tell_wait(std::move(learning), *issued.watched);
+  return issued;
+}
+
+void EngineGroup::agree_on(std::shared_ptr<Agreement> agreement) {
+  static_assert(RepeatFinder::kPeriodMost * sizeof(std::int64_t) < Scheduler::kSmallBytes, "or this would be learned from");
+  auto& values = agreement->values;
+  WorkPtr work = all_reduce(values.data(), values.data(), values.size(), DataType::int64, Reduction::max, {}, 1);
+  const std::lock_guard lock(submissions_mutex_);
+  agreeing_.emplace_back(std::move(agreement), std::move(work));
 }
 
 // ------------------------------------------------------------------------------------------------- under the runner's lock
@@ -95,7 +156,7 @@ void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t 
 }
 
 bool EngineGroup::busy() const {
-  return !running_.empty() || !held_.empty() || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
+  return !running_.empty() || !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
 }
 
 bool EngineGroup::advance() {
@@ -119,21 +180,45 @@ bool EngineGroup::advance() {
 
 void EngineGroup::take_submissions() {
   const std::lock_guard lock(submissions_mutex_);
-  for (Submitted& s : submissions_) {
-    if (failed_.ok()) {
-      take_up(std::move(s));
-    } else {
-      finish(*s.ticket, failed_);
-    }
+  std::erase_if(agreeing_, [](auto& one) {
+    const bool over = static_cast<Ticket&>(*one.second).over();
+    if (over && one.second->status().ok()) one.first->over = true;
+    return over;
+  });
+  change_awaited_ = false;
+  std::erase_if(submissions_, [this](Submitted& s) {
+    if (!failed_.ok()) return finish(*s.ticket, failed_), true;
+    // Messages overtake calls that wait: the ranks may agree only behind one.
+    if (!s.is_message) change_awaited_ = change_awaited_ || (s.change && !make_change(*s.change));
+    if (change_awaited_ && !s.is_message) return false;
+    take_up(std::move(s));
+    return true;
+  });
+}
+
+// False where the ranks have not agreed yet on what it depends on.
+bool EngineGroup::make_change(const Change& change) {
+  if (!change.ready()) return false;
+  if (change.step_bytes() > 0) {
+    scheduler_->propose(first_line_, change.step_bytes(), kCandidates[change.candidate()].window, now());
+  } else {
+    scheduler_->withdraw(first_line_, now());
   }
-  submissions_.clear();
+  if (change.settles()) {
+    const auto times = change.times();
+    RW_INFO(net, "group '{}': auto keeps {} (a step: off {:.1f} ms, window:2 {:.1f} ms, with learned leads {:.1f} ms)", traced_name(),
+            kCandidateNames[change.candidate()], double(times[0]) / 1e6, double(times[1]) / 1e6, double(times[2]) / 1e6);
+  }
+  change_ = change;
+  return true;
 }
 
 void EngineGroup::take_up(Submitted submitted) {
   if (submitted.is_message) return messages_->add(std::move(submitted.ticket), submitted.message);
   const Call& call = submitted.call;
   const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
-  submitted.id = scheduler_->issue(line, call.hints.priority, call.most_bytes(), now());
+  const Change::Lead lead = change_ && submitted.position ? change_->lead(*submitted.position) : Change::Lead();
+  submitted.id = scheduler_->issue(line, call.hints.priority, call.most_bytes(), now(), lead);
   held_.push_back(std::move(submitted));
 }
 

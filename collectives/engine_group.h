@@ -17,6 +17,7 @@
 #include "collectives/call.h"
 #include "collectives/execution.h"
 #include "collectives/fingerprint.h"
+#include "collectives/learning.h"
 #include "collectives/links.h"
 #include "collectives/meeting.h"
 #include "collectives/messages.h"
@@ -32,7 +33,7 @@ namespace railweave::collectives {
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
   EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
-              std::vector<int> host_of, const Window& window);
+              std::vector<int> host_of, const Policy& policy, bool may_learn);
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
   void join(std::unique_ptr<Links> links, Planner planner);
@@ -58,6 +59,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   WorkPtr barrier(Hints) override;
   WorkPtr send(const void*, std::size_t, int to, std::uint32_t tag, Hints) override;
   WorkPtr recv(void*, std::size_t, int from, std::uint32_t tag, Hints) override;
+  Status schedule_by(const std::string& policy) override;
   void abort(const std::string& why) override;
 
   // --- Driven, under the runner's lock
@@ -79,6 +81,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     Message message;                       // of send and recv
     bool is_message = false;
     Scheduler::Id id = 0;                  // of a call, once it was taken up
+    std::optional<Change> change;          // what `auto` does from it on
+    std::optional<std::size_t> position;   // in the learned cycle
   };
   struct Running {
     std::shared_ptr<Ticket> ticket;
@@ -93,6 +97,10 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
   WorkPtr submit(Message message, Status refused);
+  std::shared_ptr<Learning> learning_for(const Policy& policy) const;
+  StepLearner::Issued learn_from(const Call& call, Ticket& ticket);
+  void agree_on(std::shared_ptr<Agreement> agreement);
+  bool make_change(const Change& change);
   const std::string& traced_name() const { return options_.traced_as.empty() ? options_.name : options_.traced_as; }
   std::shared_ptr<Ticket> new_ticket() const { return std::make_shared<Ticket>(origin_); }
   void take_submissions();
@@ -116,6 +124,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const Options options_;
   const std::vector<int> host_of_;         // see Problem::host_of
   const bool one_host_;                    // all ranks share it
+  const bool may_learn_;                   // the same on every rank
 
   // These three are constant once the group is there.
   std::shared_ptr<const TicketOrigin> origin_, board_origin_;  // board_origin_: of operations on the board
@@ -124,12 +133,16 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::mutex submissions_mutex_;
   std::deque<Submitted> submissions_;      // guarded by submissions_mutex_
   std::uint64_t issued_[kClasses] = {};    // likewise; of class normal line_ counts, if there is one
+  std::shared_ptr<Learning> learning_;     // guarded by submissions_mutex_, as is; null: the policy is not auto
+  std::vector<std::pair<std::shared_ptr<Agreement>, WorkPtr>> agreeing_;
 
   std::unique_ptr<Links> links_;           // null once failed
   std::unique_ptr<Messages> messages_;     // between two ranks
   std::unique_ptr<Planner> planner_;
   const std::shared_ptr<Scheduler> scheduler_;
   const Scheduler::Line first_line_;       // of as many as there are classes
+  std::optional<Change> change_;           // what `auto` made of the policy; none: it is still listening
+  bool change_awaited_ = false;            // the calls that are left in submissions_ wait until the ranks have agreed
   std::deque<Submitted> held_;             // calls that were never live so far, in issue order
   Scratch scratch_;
   std::list<Running> running_;

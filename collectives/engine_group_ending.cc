@@ -151,6 +151,8 @@ void EngineGroup::end(Status why) {
     scheduler_->finish(held.id, now());
   }
   held_.clear();
+  scheduler_->withdraw(first_line_, now());
+  take_submissions();                      // what waited for an agreement
 }
 
 // ------------------------------------------------------------------------------------------------------ any thread

@@ -66,11 +66,16 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   // Rank 0's environment and measurements decide for all.
   RW_ASSIGN_OR_RETURN(const Config config, Config::from_environment());
   RW_TRY(check_algorithm_choice(config.algorithms));
-  RW_ASSIGN_OR_RETURN(const Window window, parse_window(config.schedule));
+  RW_TRY(parse_policy(config.schedule).status());
   RW_ASSIGN_OR_RETURN(const std::string named, place.agree("algorithms", config.algorithms));
+  RW_ASSIGN_OR_RETURN(const std::string schedule, place.agree("schedule", config.schedule));
+  RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(schedule));
   // Where a scheduler admits by windows, what is large asks it.
-  const BoardLeave board{.shares_memory = engine->shares_memory(), .in_pieces = window == Window()};
-  auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, window);
+  const BoardLeave board{.shares_memory = engine->shares_memory(), .in_pieces = policy.window == Window()};
+  // Ranks that share their memory share no rails. Rank 0's engine decides: all learn, or none.
+  const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
+  RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
+  auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.

@@ -100,6 +100,11 @@ class Group {
   virtual WorkPtr send(const void* data, std::size_t bytes, int to, std::uint32_t tag = 0, Hints hints = {}) = 0;
   virtual WorkPtr recv(void* data, std::size_t capacity_bytes, int from, std::uint32_t tag = 0, Hints hints = {}) = 0;
 
+  // From the next operation on, what RAILWEAVE_SCHEDULE says at first: "off", "window:2", "window:64M" or "auto"; of all groups
+  // of this engine ("auto": each group that calls it learns). Operations of one host that the board takes go on there. REQUIRES: every
+  // rank of the group calls it alike, after the same operation. Errors: invalid_config, nothing has changed then; internal (forked).
+  virtual Status schedule_by(const std::string& policy) = 0;
+
   // Ends every unfinished operation as cancelled; the other ranks are told: waits for the store, two seconds at most. Any thread.
   virtual void abort(const std::string& why) = 0;
 };

@@ -113,13 +113,15 @@ void Runner::remove(Driven& driven) {
   std::erase(driven_, &driven);
 }
 
-std::shared_ptr<Scheduler> Runner::scheduler_of(const Engine* engine, const Window& window) {
+std::shared_ptr<Scheduler> Runner::scheduler_of(const Engine* engine, const Policy& policy) {
   const auto held = lock();
   std::erase_if(schedulers_, [](const auto& known) { return known.second.expired(); });
   auto& known = schedulers_[engine];
   auto scheduler = known.lock();
-  if (!scheduler) known = scheduler = std::make_shared<Scheduler>(window);
-  if (window != scheduler->window()) scheduler->set_window(window, now());
+  if (!scheduler) {
+    known = scheduler = std::make_shared<Scheduler>(policy.window);
+    if (policy.learns) scheduler->open_to_proposals(now());
+  }
   return scheduler;
 }
 

@@ -72,8 +72,8 @@ class Runner {
   // One pass, unless somebody else is at it.
   void drive_once();
   // The one of all groups over `engine` (ranks that are threads of a process have an engine each); used under the lock.
-  // `window` is its from now on, for all of these groups.
-  std::shared_ptr<Scheduler> scheduler_of(const Engine* engine, const Window& window);
+  // `policy` is its to begin with; later groups find what there is.
+  std::shared_ptr<Scheduler> scheduler_of(const Engine* engine, const Policy& policy);
   // Numbers for lines of schedulers: the first of so many.
   Scheduler::Line new_lines(int count) { return next_line_.fetch_add(Scheduler::Line(count)); }
   // For what must not meet a pass.

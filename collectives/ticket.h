@@ -10,6 +10,7 @@
 
 #include "collectives/board/line.h"
 #include "collectives/group.h"
+#include "collectives/learning.h"
 #include "collectives/operation_trace.h"
 #include "collectives/runner.h"
 
@@ -39,6 +40,11 @@ class Ticket final : public Work {
   void issued(Fingerprint what, std::uint64_t bytes, Class priority) {
     trace_.issued(what, trace::number_of(origin_->group_name), bytes, priority);
   }
+  // Before anybody else has it: whom its first wait() tells something.
+  void tell_wait(std::shared_ptr<Learning> learning, std::uint64_t number) {
+    learning_ = std::move(learning);
+    number_ = number;
+  }
   // It may move bytes. Whoever finishes it calls this.
   void live() { trace_.live(); }
 
@@ -51,6 +57,8 @@ class Ticket final : public Work {
 
   const std::shared_ptr<const TicketOrigin> origin_;
   OperationTrace trace_;
+  std::shared_ptr<Learning> learning_;     // may be null
+  std::uint64_t number_ = 0;               // there
   Status status_;                          // these three: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;

@@ -238,6 +238,14 @@ void RailweaveBackend::await_collectives() {
   }
 }
 
+void RailweaveBackend::schedule_by(const std::string& policy) {
+  await_collectives();
+  const std::lock_guard lock(order_);
+  const Status scheduled = group()->schedule_by(policy);
+  TORCH_CHECK_VALUE(scheduled.code() != Code::invalid_config, scheduled.message());
+  check_ok(scheduled, "schedule_by");
+}
+
 void RailweaveBackend::leave() {
   const WithoutGil released;
   const auto last = end_group("it was shut down");  // dropped without the lock

@@ -118,6 +118,9 @@ PYBIND11_MODULE(_C, module) {
            py::arg("name") = "railweave", NoGil())
       .def(py::init(&created), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"), NoGil())
       .def_property_readonly("options", [](RailweaveBackend& backend) { return backend.getBackendOptions(); })
+      .def("schedule_by", &RailweaveBackend::schedule_by, py::arg("policy"), NoGil(),
+           "RAILWEAVE_SCHEDULE's values (\"off\", \"window:2\", \"window:64M\", \"auto\"), from the next operation on, for all groups "
+           "of this process. Every rank calls it alike, after the same collective; waits for those. Raises ValueError.")
       .def_property_readonly(
           "error", [](RailweaveBackend& backend) { return error_name(backend.getError()); },
           "What ended the group: \"timeout\", \"remote\" (a rank was lost) or \"local\"; empty while it lives.");

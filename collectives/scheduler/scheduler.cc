@@ -6,7 +6,30 @@
 namespace railweave::collectives {
 
 void Scheduler::set_window(const Window& window, TimePoint now) {
+  open_ = false;
+  proposals_.clear();
   window_ = window;
+  choose(now);
+}
+
+void Scheduler::open_to_proposals(TimePoint now) {
+  open_ = true;
+  follow_proposals(now);
+}
+
+void Scheduler::propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now) {
+  if (!open_) return;
+  proposals_[by] = {step_bytes, window};
+  follow_proposals(now);
+}
+
+void Scheduler::withdraw(Line by, TimePoint now) {
+  if (proposals_.erase(by) > 0) follow_proposals(now);
+}
+
+void Scheduler::follow_proposals(TimePoint now) {
+  const auto most = std::ranges::max_element(proposals_, {}, [](const auto& entry) { return entry.second.step_bytes; });
+  window_ = most == proposals_.end() ? Window() : most->second.window;
   choose(now);
 }
 
@@ -21,12 +44,12 @@ std::uint64_t Scheduler::lead(Class priority) const {
   return 0;
 }
 
-Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, TimePoint now) {
+Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead_bytes) {
   const Id id = next_id_++;
   if (off() || bytes < kSmallBytes) return id;
   LineState& state = lines_[line];
   ++state.operations;
-  state.last_key = std::max(state.last_key, issued_bytes_ + lead(priority));
+  state.last_key = std::max(state.last_key, issued_bytes_ + lead_bytes.value_or(lead(priority)));
   issued_bytes_ += bytes;
   operations_[id] = {state.last_key, line, bytes, now, false};
   choose(now);

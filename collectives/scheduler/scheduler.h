@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "collectives/scheduler/window.h"
@@ -19,6 +20,7 @@ class Scheduler {
  public:
   using Line = std::uint64_t;              // one group's operations of one class; numbered by the caller
   using Id = std::uint64_t;
+  using Lead = std::optional<std::uint64_t>;  // of a key, in bytes issued; none: its class's
 
   static constexpr std::size_t kSmallBytes = 64 * KiB;                // below: live at once, and counted nowhere
   static constexpr Nanos kStallMost = std::chrono::milliseconds(1);   // start
@@ -26,14 +28,21 @@ class Scheduler {
   Scheduler() = default;
   explicit Scheduler(const Window& window) : window_(window) {}
 
-  // From now on: what is live beyond a smaller window is held.
+  // From now on, whatever is proposed: what is live beyond a smaller window is held.
   void set_window(const Window& window, TimePoint now);
   const Window& window() const { return window_; }
+  // From now on groups propose a window as they learn it; off until one does.
+  void open_to_proposals(TimePoint now);
+  // By a group whose steps move so many bytes; of several that of the most bytes counts. `by`: the group's first line. Nothing where a
+  // window was set.
+  void propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now);
+  // What that group learned holds no longer.
+  void withdraw(Line by, TimePoint now);
   // Everything is live.
   bool off() const { return window_ == Window{}; }
 
   // `bytes`: what the operation moves at this rank.
-  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now);
+  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
   // A step of it ended: live or held.
@@ -70,9 +79,16 @@ class Scheduler {
 
   std::uint64_t lead(Class priority) const;
   bool choose(TimePoint now);
+  void follow_proposals(TimePoint now);
   std::vector<std::pair<Id, const Operation*>> in_order() const;
 
   Window window_;
+  struct Proposal {
+    std::size_t step_bytes = 0;
+    Window window;
+  };
+  bool open_ = false;                      // to proposals
+  std::map<Line, Proposal> proposals_;
   std::map<Id, Operation> operations_;     // unfinished ones that count
   std::map<Line, LineState> lines_;        // of these
   std::uint64_t issued_bytes_ = 0;         // V

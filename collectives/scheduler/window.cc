@@ -12,20 +12,21 @@ constexpr std::pair<char, std::size_t> kUnits[] = {{'G', std::size_t{1} << 30}, 
 
 }  // namespace
 
-Result<Window> parse_window(std::string_view text) {
-  if (text == "off") return Window{};
+Result<Policy> parse_policy(std::string_view text) {
+  if (text == "off") return Policy{};
+  if (text == "auto") return Policy{.window = {}, .learns = true};
   const Status refused(Code::invalid_config, Scope::engine,
-                       "RAILWEAVE_SCHEDULE: found '" + std::string(text) + "', expected off, window:N (operations) or window:BYTES (as 64M)");
+                       "RAILWEAVE_SCHEDULE: found '" + std::string(text) + "', expected off, auto, window:N (operations) or window:BYTES (as 64M)");
   if (!text.starts_with(kPrefix)) return refused;
   const std::string_view number = text.substr(kPrefix.size());
   std::size_t value = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
   if (error != std::errc() || value == 0) return refused;
   const std::string_view unit(end, std::size_t(number.data() + number.size() - end));
-  if (unit.empty()) return Window{.operations = value};
+  if (unit.empty()) return Policy{.window = {.operations = value}};
   for (const auto& [name, bytes] : kUnits) {
     if (unit.size() != 1 || unit[0] != name || value > ~std::size_t{0} / bytes) continue;
-    return Window{.bytes = value * bytes};
+    return Policy{.window = {.bytes = value * bytes}};
   }
   return refused;
 }

@@ -14,8 +14,15 @@ struct Window {
   friend bool operator==(const Window&, const Window&) = default;
 };
 
-// "off", "window:2" (operations), "window:64M" (bytes: K, M or G behind the number). Errors: invalid_config, saying what was
-// found and what there is.
-Result<Window> parse_window(std::string_view text);
+struct Policy {
+  Window window;                           // to begin with
+  bool learns = false;                     // auto (step_learner.h)
+
+  friend bool operator==(const Policy&, const Policy&) = default;
+};
+
+// "off", "window:2" (operations), "window:64M" (bytes: K, M or G behind the number), "auto". Errors: invalid_config, saying
+// what was found and what there is.
+Result<Policy> parse_policy(std::string_view text);
 
 }  // namespace railweave::collectives

@@ -36,7 +36,7 @@ struct Config {
   std::size_t zerocopy_threshold_bytes = 0;          // RAILWEAVE_ZEROCOPY_THRESHOLD: 0 = never
   std::string congestion_control;  // RAILWEAVE_TCP_CONGESTION: empty = the kernel's default
   std::string algorithms;          // RAILWEAVE_ALGO: of collectives; empty = the cheapest
-  std::string schedule = "off";    // RAILWEAVE_SCHEDULE: of collectives; off | window:N | window:BYTES
+  std::string schedule = "off";    // RAILWEAVE_SCHEDULE: of collectives; off | auto | window:N | window:BYTES
   std::string trace;               // RAILWEAVE_TRACE: the Python package's, which reads it itself
   int traffic_class = -1;          // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)

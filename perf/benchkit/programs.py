@@ -11,7 +11,8 @@ _VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
 _MPI_STEP = _PERF / "comparekit" / "mpi_step.py"
 # Programs that need torch: by which of ours, and its first options.
 _WITH_TORCH = {"gloo_perf": ("torch_perf.py", "--backend", "gloo"), "torch_perf": ("torch_perf.py", "--backend", "railweave"),
-               "urgent_perf": ("urgent_perf.py",), "step_perf": ("../stepkit/step_perf.py",)}
+               "urgent_perf": ("urgent_perf.py",), "step_perf": ("../stepkit/step_perf.py",),
+               "policy_perf": ("../stepkit/policy_perf.py",), "slow_rail_perf": ("../stepkit/slow_rail_perf.py",)}
 
 
 def command(argv: list[str], programs: Path) -> list[str]:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "collectives/scheduler/scheduler.h"
+#include "collectives/scheduler/step_learner.h"
 #include "fsdp_replay/event_queue.h"
 #include "fsdp_replay/step_program.h"
 
@@ -26,6 +27,7 @@ class Admission final : public EventHandler {
   struct Options {
     collectives::Window window;
     bool one_line = false;  // gathers and reductions are one line, of class normal
+    std::vector<collectives::Change::Lead> leads{};  // of keys, by operation; empty: all of their classes
     int channels = 2;       // of a class: the k-th operation uses the k-th, and those on one go one after the other
   };
   struct Most {

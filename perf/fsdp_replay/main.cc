@@ -105,8 +105,9 @@ Status play(const std::vector<Step>& steps, const Options& options, const Parame
       std::vector<double> steps_ms;
       for (std::size_t p = 0; p < options.policies.size(); ++p) {
         const Mode mode = options.mode.value_or(mode_for(step.hosts));
-        const Setting setting{ring, mode, options.policies[p], limiter, options.one_line};
-        RW_ASSIGN_OR_RETURN(const Outcome outcome, replay(step.trace, setting, parameters));
+        const Setting setting{ring, mode, options.policies[p].window, limiter, options.one_line};
+        auto play_one = options.policies[p].learns ? replay_auto : replay;
+        RW_ASSIGN_OR_RETURN(const Outcome outcome, play_one(step.trace, setting, parameters));
         say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10.1f} {:>10.1f} {:>9.1f} {:>10.1f} {:>6.1f} {:>7.1f} {:>6}\n",
             step.trace.name, step.hosts, name_of(mode), options.policy_texts[p], name_of(limiter), ms(outcome.step),
             ms(step.trace.computing()), ms(outcome.exposed), ms(bound), 100 * ms(bound) / ms(outcome.step),

@@ -27,7 +27,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--batch", o.batch, "samples of a device in --model's steps; 0: the model's own")
       ->check(number_between(0, 1e6))
       ->capture_default_str();
-  app.add_option("--policy", o.policy_texts, "the scheduler's: off, window:N (operations), window:64M (bytes)")
+  app.add_option("--policy", o.policy_texts, "the scheduler's: off, auto, window:N (operations), window:64M (bytes)")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--limiter", o.limiter_texts, "of the CPU threads' all-gathers: none, block_and_flush, sliding")
@@ -60,11 +60,11 @@ Status Options::resolve() {
     return refused("--write-trace: expected one --model and one of --hosts, and neither --trace nor --random");
   }
   for (const std::string& text : policy_texts) {
-    auto window = collectives::parse_window(text);
-    if (!window.ok()) {
-      return refused("--policy: found '" + text + "', expected off, window:N (operations) or window:BYTES (as 64M)");
+    auto policy = collectives::parse_policy(text);
+    if (!policy.ok()) {
+      return refused("--policy: found '" + text + "', expected off, auto, window:N (operations) or window:BYTES (as 64M)");
     }
-    policies.push_back(*window);
+    policies.push_back(*policy);
   }
   for (const std::string& text : limiter_texts) {
     RW_TRY(take("--limiter", parse_limiter(text), limiters.emplace_back()));

@@ -26,7 +26,7 @@ struct Options {
   bool one_line = false, bound = false, published = false;
 
   // From their texts.
-  std::vector<collectives::Window> policies;
+  std::vector<collectives::Policy> policies;
   std::vector<LimiterKind> limiters;
   std::optional<Mode> mode;  // none: by the number of hosts
 

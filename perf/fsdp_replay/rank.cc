@@ -13,7 +13,9 @@ Rank::Rank(EventQueue& events, const StepProgram& program, const Options& option
       memory_(memory),
       network_(network),
       member_(member),
-      ended_(program.operations.size()) {}
+      ended_(program.operations.size()),
+      issued_at_(program.operations.size()),
+      leads_(program.operations.size()) {}
 
 void Rank::start() { events_.after(Nanos(0), *this, kThread, 0); }
 
@@ -87,13 +89,17 @@ void Rank::hand_over() {
       const StepProgram::Operation& o = program_.operations[operation];
       if (o.kind == Kind::reduce && o.piece >= computed_) break;
       line.pop_front();
+      issued_at_[operation] = issued_bytes_ += o.bytes;
       network_.issue(member_, operation);
     }
   }
 }
 
 void Rank::compute() {
-  if (computing_ || computed_ == launched_ || !ended_[program_.pieces[computed_].gather]) return;
+  if (computing_ || computed_ == launched_) return;
+  const std::size_t gather = program_.pieces[computed_].gather;
+  if (!leads_[gather] && issued_at_[gather] > 0) leads_[gather] = issued_bytes_ - issued_at_[gather];
+  if (!ended_[gather]) return;
   computing_ = true;
   events_.after(program_.pieces[computed_].duration, *this, kComputed, 0);
 }

@@ -35,6 +35,9 @@ class Rank final : public EventHandler {
   TimePoint ended_at() const { return ended_at_; }
   int failed_allocations() const { return failed_allocations_; }
   const Memory& memory() const { return memory_; }
+  // Of each gather: the bytes of operations that this rank handed to the scheduler between it and the moment its piece
+  // was due to compute. Reductions are never waited for.
+  const std::vector<collectives::Change::Lead>& leads() const { return leads_; }
 
   void happen(std::uint32_t what, std::size_t which) override;
 
@@ -67,6 +70,9 @@ class Rank final : public EventHandler {
   std::size_t launched_ = 0, computed_ = 0;  // pieces
   bool computing_ = false;
   std::vector<bool> ended_;                  // by operation
+  std::uint64_t issued_bytes_ = 0;           // to the scheduler
+  std::vector<std::uint64_t> issued_at_;     // issued_bytes_ behind each operation
+  std::vector<collectives::Change::Lead> leads_;
   bool over_ = false, out_of_memory_ = false;
   TimePoint ended_at_{};
   int failed_allocations_ = 0;

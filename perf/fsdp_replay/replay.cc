@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
+#include "base/error.h"
 #include "fsdp_replay/fluid_network.h"
 #include "fsdp_replay/rank.h"
 #include "fsdp_replay/segment_network.h"
@@ -20,7 +22,7 @@ class Play final : public Network::User {
         setting_(setting),
         parameters_(parameters),
         program_(fsdp_step(trace, parameters.forward_prefetch, parameters.backward_prefetch)) {
-    const Admission::Options admission{setting.window, setting.one_line, parameters.channels_per_class};
+    const Admission::Options admission{setting.window, setting.one_line, setting.leads, parameters.channels_per_class};
     if (setting.mode == Mode::segments) {
       network_ = std::make_unique<SegmentNetwork>(events_, program_, setting.ring, admission, parameters.segment_bytes,
                                                   *this);
@@ -82,6 +84,13 @@ class Play final : public Network::User {
       outcome.memory_most = std::max(outcome.memory_most, rank->memory().most());
       outcome.failed_allocations = std::max(outcome.failed_allocations, rank->failed_allocations());
     }
+    outcome.leads = ranks_.front()->leads();
+    for (const auto& rank : ranks_) {
+      for (std::size_t o = 0; o < outcome.leads.size(); ++o) {
+        const auto lead = rank->leads()[o];
+        if (lead && (!outcome.leads[o] || *lead < *outcome.leads[o])) outcome.leads[o] = lead;
+      }
+    }
     outcome.exposed = outcome.step - trace_.computing() - trace_.optimizer;
     outcome.live_most = network_->live_most();
     return outcome;
@@ -105,6 +114,21 @@ Ring ring_of(const Parameters& parameters, int hosts) {
 
 Result<Outcome> replay(const Trace& trace, const Setting& setting, const Parameters& parameters) {
   return Play(trace, setting, parameters).run();
+}
+
+Result<Outcome> replay_auto(const Trace& trace, const Setting& setting, const Parameters& parameters) {
+  std::array<std::int64_t, collectives::kCandidates.size()> times{};
+  std::vector<Outcome> outcomes;
+  for (std::size_t c = 0; c < times.size(); ++c) {
+    Setting candidate = setting;
+    candidate.window = collectives::kCandidates[c].window;
+    candidate.leads.clear();
+    if (collectives::kCandidates[c].by_leads) candidate.leads = outcomes.front().leads;
+    RW_ASSIGN_OR_RETURN(Outcome outcome, replay(trace, candidate, parameters));
+    times[c] = outcome.step.count();
+    outcomes.push_back(std::move(outcome));
+  }
+  return std::move(outcomes[collectives::choose_candidate(times)]);
 }
 
 }  // namespace railweave::perf::fsdp_replay

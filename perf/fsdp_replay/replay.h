@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "collectives/scheduler/step_learner.h"
 #include "collectives/scheduler/window.h"
 #include "fsdp_replay/limiter.h"
 #include "fsdp_replay/network.h"
@@ -28,6 +30,7 @@ struct Setting {
   collectives::Window window;  // all zero: off
   LimiterKind limiter = LimiterKind::none;
   bool one_line = false;
+  std::vector<collectives::Change::Lead> leads{};  // as Admission::Options'
 };
 
 struct Outcome {
@@ -36,9 +39,13 @@ struct Outcome {
   std::size_t memory_most = 0;
   int failed_allocations = 0;
   Admission::Most live_most;   // as the scheduler counts; 0 where it is off
+  std::vector<collectives::Change::Lead> leads{};  // as they showed, of all ranks the shortest; by operation
 };
 
 // Errors: exhausted, where the trace fits no device of this memory.
 Result<Outcome> replay(const Trace& trace, const Setting& setting, const Parameters& parameters);
+// Under `auto`, once it has settled: each candidate is played once, with the leads that `off` showed, and the choice is
+// collectives/scheduler/step_learner.h's. The setting's window and leads do not count.
+Result<Outcome> replay_auto(const Trace& trace, const Setting& setting, const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -10,12 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -23,16 +20,17 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 from demokit import back_to_back  # noqa: E402
-from stepkit import variants  # noqa: E402
+from stepkit import rails, variants  # noqa: E402
+from stepkit.bound import bound_s  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 from stepkit.pieces import GATHER, REDUCE, bytes_each_way, trace_of  # noqa: E402
+from stepkit.rails import greatest  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LEAST_ALONE_S = 2.5
 _PAYLOAD_SHARE = 0.956  # of a rail's rate: what raw TCP reaches on one
 _WARMUPS = 2  # the first records the order of layers
-_RAW_PORT = 40  # behind the ranks' own
 _TITLES = {GATHER: "all-gather", REDUCE: "reduce-scatter"}
 _SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS", "RWLAB_PROGRAM")
 _GLOO = ("gloo_one_rail", "gloo")
@@ -54,13 +52,6 @@ def _parse() -> argparse.Namespace:
     return args
 
 
-def _greatest(value: float) -> float:
-    """Over the ranks."""
-    tensor = torch.tensor(value, dtype=torch.float64)
-    dist.all_reduce(tensor, dist.ReduceOp.MAX)
-    return tensor.item()
-
-
 def _say(text: str) -> None:
     if dist.get_rank() == 0:
         print(text, file=sys.stderr, flush=True)
@@ -71,36 +62,7 @@ def _enough_sequences(nics: list[str], asked: int) -> int:
         return asked
     probe = variants.Variant("alone", nics, 4)
     probe.step()
-    return max(4, -int(-4 * 1.1 * _LEAST_ALONE_S // _greatest(min(probe.step() for _ in range(2)))))
-
-
-def _set_rate(nics: list[str], mbit: int) -> None:
-    dist.barrier()
-    if dist.get_rank() == 0:
-        for number in range(len(nics)):
-            subprocess.run([os.environ["RWLAB_PROGRAM"], "set", "--nic", str(number), "--rate", f"{mbit}mbit"], check=True)
-    dist.barrier()
-
-
-def _raw_gbps(programs: Path) -> float:
-    """Of all rails, one by one."""
-    with tempfile.TemporaryDirectory() as folder:
-        port = str(int(os.environ["MASTER_PORT"]) + _RAW_PORT)
-        result = Path(folder) / "raw.json"
-        subprocess.run([str(programs / "raw_tcp"), "--cc", "cubic", "--duration", "2", "--json", str(result)], check=True,
-                       env={**os.environ, "MASTER_PORT": port}, stdout=subprocess.DEVNULL)
-        found = json.loads(result.read_text())["summary"]["sum_gbps"] if result.exists() else 0.0
-    return _greatest(found)
-
-
-def _bound_s(programs: Path, trace: dict[str, Any], gbps: float) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        given, result = Path(folder) / "step.json", Path(folder) / "bound.json"
-        given.write_text(json.dumps(trace))
-        subprocess.run([str(programs / "fsdp_replay"), "--trace", str(given), "--hosts", "2", "--bound", "--wire-gbps", repr(gbps),
-                        "--parameters", str(_ROOT / "perf" / "fsdp_replay" / "parameters.json"), "--json", str(result)],
-                       check=True, stdout=subprocess.DEVNULL)
-        return json.loads(result.read_text())["results"][0]["bound_ms"] / 1000
+    return max(4, -int(-4 * 1.1 * _LEAST_ALONE_S // greatest(min(probe.step() for _ in range(2)))))
 
 
 def main() -> int:
@@ -114,11 +76,11 @@ def main() -> int:
     with Recorder() as recorder:
         recorded = [recorder.record(alone.step) for _ in range(3)]
     calls = recorded[-1].calls
-    alone_s = _greatest(median(step.seconds for step in recorded))
+    alone_s = greatest(median(step.seconds for step in recorded))
     mbit = round(bytes_each_way(calls, 2) * 8e-6 / (args.ratio * alone_s) / len(nics) / _PAYLOAD_SHARE)
-    _set_rate(nics, mbit)
-    raw_gbps = _raw_gbps(programs)
-    comm_s = _greatest(back_to_back.seconds([{"name": _TITLES[call.name], "bytes": call.whole_bytes} for call in calls]))
+    rails.set_rates({number: mbit for number in range(len(nics))})
+    raw_gbps = rails.raw_gbps(programs)
+    comm_s = greatest(back_to_back.seconds([{"name": _TITLES[call.name], "bytes": call.whole_bytes} for call in calls]))
     _say(f"step alone {alone_s:.2f} s ({sequences} sequences), {len(nics)} rails of {mbit} Mb/s, raw {raw_gbps:.3f} Gb/s; its "
          f"collectives alone {comm_s:.2f} s: ratio {comm_s / alone_s:.2f}")
     all_variants = [alone, *(variants.Variant(name, nics, sequences) for name in variants.NAMES if name != "alone")]
@@ -128,20 +90,20 @@ def main() -> int:
     taken: dict[str, list[float]] = {variant.name: [] for variant in all_variants}
     for number in range(args.rounds):
         for variant in all_variants[number % len(all_variants):] + all_variants[:number % len(all_variants)]:
-            taken[variant.name].append(_greatest(variant.step()))
+            taken[variant.name].append(greatest(variant.step()))
         _say(f"round {number + 1} of {args.rounds}: " + ", ".join(f"{name} {seconds[-1]:.2f} s" for name, seconds in taken.items()))
     losses = {variant.name: variant.losses for variant in all_variants}
     if dist.get_rank() == 0 and args.json:
         trace = trace_of(recorded)
-        bound_s = _bound_s(programs, trace, raw_gbps)
+        bound = bound_s(programs, trace, raw_gbps)
         step_s = {name: median(seconds) for name, seconds in taken.items()}
         gloo = min(_GLOO, key=step_s.get)
         document = {
             "ratio": args.ratio, "sequences": sequences, "rail_mbit": mbit, "raw_gbps": raw_gbps, "trace": trace, "seconds": taken,
             "losses": losses, "torch": torch.__version__,
             "summary": {
-                "step_s": step_s, "better_gloo": gloo, "better_gloo_s": step_s[gloo], "bound_s": bound_s, "communication_s": comm_s,
-                "ratio": comm_s / step_s["alone"], "hidden": (step_s["railweave"] - step_s["overlap"]) / (step_s["railweave"] - bound_s),
+                "step_s": step_s, "better_gloo": gloo, "better_gloo_s": step_s[gloo], "bound_s": bound, "communication_s": comm_s,
+                "ratio": comm_s / step_s["alone"], "hidden": (step_s["railweave"] - step_s["overlap"]) / (step_s["railweave"] - bound),
                 "times_gloo": paired_ratio(taken[gloo], taken["overlap"]),
                 "of_alone": paired_ratio(taken["overlap"], taken["alone"]),
                 "losses_differ": sum(a != b for a, b in zip(losses["railweave"], losses["overlap"])),

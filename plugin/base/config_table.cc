@@ -203,8 +203,8 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_SCHEDULE",
      .default_meaning = "",
      .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them (`window:2`), or "
-             "as many as have so many bytes (`window:64M`). Best the same on every rank.",
-     .form = "off, window:N or window:BYTES",
+             "as many as have so many bytes (`window:64M`); `auto` tries and keeps what is shortest. Of a group rank 0's counts.",
+     .form = "off, auto, window:N or window:BYTES",
      .parse_text = parse_schedule,
      .text_of = [](const Config& c) { return c.schedule; }},
     {.name = "RAILWEAVE_TRACE",

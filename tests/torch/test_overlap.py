@@ -294,7 +294,8 @@ class OverlapTest(unittest.TestCase):
             ranks.run(lambda rank, size: railweave.fsdp.overlap(nn.Linear(2, 2)), 1)
         with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
             pass
-        for options, named in (({"prefetch": -1}, "prefetch.*-1"), ({"reduce_scatters": 0}, "reduce_scatters.*0")):
+        for options, named in (({"prefetch": -1}, "prefetch.*-1"), ({"reduce_scatters": 0}, "reduce_scatters.*0"),
+                               ({"window": 0}, "window.*0"), ({"window": "2x"}, "window.*'2x'.*'auto'")):
             with self.assertRaisesRegex(ranks.RankFailed, f"ValueError: {named}"):
                 ranks.run(_overlapped, 1, options)
 

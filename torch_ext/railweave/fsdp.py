@@ -185,11 +185,40 @@ class _Forwards:
                 group._all_gather_result = None
 
 
-def overlap(model, *, prefetch=2, reduce_scatters=2):
+def _policy(window):
+    if isinstance(window, bool) or not isinstance(window, int | str):
+        raise TypeError(f"window: expected a number of operations or a text, found {window!r}")
+    if isinstance(window, int) and window < 1:
+        raise ValueError(f"window: expected 1 operation or more, found {window}")
+    return window if window in ("off", "auto") else f"window:{window}"
+
+
+def _schedule(layers, window):
+    """Of every process group that carries these layers' parameters or gradients, in the order of layers."""
+    policy, groups = _policy(window), {}
+    for group in (group for layer in layers for group in _param_groups(layer)):
+        for mesh in (group.mesh_info, group.post_forward_mesh_info):
+            for name in ("shard_process_group", "replicate_process_group"):
+                if (process_group := getattr(mesh, name, None)) is not None:
+                    groups[process_group] = group.device
+    backends = [process_group._get_backend(device) for process_group, device in groups.items()]
+    for backend in backends:
+        if not hasattr(backend, "schedule_by"):
+            raise TypeError(f"window: expected process groups of the backend railweave, found {backend.name()}")
+    for backend in backends:
+        try:
+            backend.schedule_by(policy)
+        except ValueError as refused:
+            raise ValueError(f"window: found {window!r}, expected a number of operations, bytes as '64M', 'off' or 'auto'") from refused
+
+
+def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     """Lets the collectives of `model` go beside its compute: call it once, after ``fully_shard``, before the first forward.
 
     `model`: the root module that ``torch.distributed.fsdp.fully_shard`` was applied to, of float parameters on any device
     that the process group serves.
+    `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
+    steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
     memory. The first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
@@ -197,7 +226,8 @@ def overlap(model, *, prefetch=2, reduce_scatters=2):
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
     rank must call it alike. Returns `model`.
 
-    Raises TypeError unless `model` is FSDP2's, ValueError for a number below its least.
+    Raises TypeError unless `model` is FSDP2's, for a window that is neither number nor text, and for one where its groups are not
+    railweave's; ValueError for a number below its least, and for a window that there is not.
     """
     if not isinstance(model, FSDPModule):
         raise TypeError(f"overlap: expected a module with fully_shard applied to it (FSDP2), found {type(model).__name__}")
@@ -206,6 +236,8 @@ def overlap(model, *, prefetch=2, reduce_scatters=2):
     if reduce_scatters < 1:
         raise ValueError(f"reduce_scatters: expected 1 or more, found {reduce_scatters}")
     layers = [module for module in model.modules() if isinstance(module, FSDPModule)]
+    if window is not None:
+        _schedule(layers, window)
     unfinished = _Unfinished(reduce_scatters)
     for layer in layers:
         groups = _param_groups(layer)

@@ -115,5 +115,40 @@ TEST(Scheduler, what_moves__keeps_its_turn) {
   EXPECT_TRUE(scheduler.live(a));
 }
 
+TEST(Scheduler, proposals__the_one_of_the_most_bytes_counts) {
+  Scheduler scheduler;
+  scheduler.propose(1, 100, {.operations = 1}, kStart);
+  EXPECT_TRUE(scheduler.off()) << "nobody asked for proposals";
+  scheduler.open_to_proposals(kStart);
+  EXPECT_TRUE(scheduler.off());
+  scheduler.propose(1, 100, {.operations = 1}, kStart);
+  scheduler.propose(2, 50, {.operations = 2}, kStart);
+  EXPECT_EQ(scheduler.window().operations, 1u);
+  scheduler.propose(2, 200, {.operations = 2}, kStart);
+  EXPECT_EQ(scheduler.window().operations, 2u);
+  scheduler.withdraw(2, kStart);
+  EXPECT_EQ(scheduler.window().operations, 1u);
+  scheduler.withdraw(1, kStart);
+  EXPECT_TRUE(scheduler.off());
+}
+
+TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
+  Scheduler scheduler;
+  scheduler.open_to_proposals(kStart);
+  scheduler.propose(1, 100, {.operations = 1}, kStart);
+  scheduler.set_window({.operations = 3}, kStart);
+  scheduler.propose(1, 100, {.operations = 1}, kStart);
+  scheduler.withdraw(1, kStart);
+  EXPECT_EQ(scheduler.window().operations, 3u);
+}
+
+// Issued first, and of the more urgent class, but missed later.
+TEST(Scheduler, a_lead__decides_instead_of_the_class) {
+  Scheduler scheduler({.operations = 1});
+  const auto first = scheduler.issue(1, Class::urgent, MiB, kStart, 100 * MiB), second = scheduler.issue(2, Class::bulk, MiB, kStart, 0);
+  EXPECT_FALSE(scheduler.live(first));
+  EXPECT_TRUE(scheduler.live(second));
+}
+
 }  // namespace
 }  // namespace railweave::collectives_test

@@ -39,6 +39,7 @@ class FakeGroup : public Group {
   FakeGroup(FakeWorld& world, int rank) : world_(world), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return world_.size(); }
+  Status schedule_by(const std::string&) override { return {}; }
 
   WorkPtr all_gather(const void* input, void* output, std::size_t count, DataType type, Hints) override {
     const std::size_t bytes = count * size_bytes(type);

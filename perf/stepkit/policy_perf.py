@@ -1,0 +1,118 @@
+"""Steps of the demo's model, overlapped, under the scheduler's policies by turns: two ranks in a lab, each policy in processes of
+its own, of which one at a time is at work. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and what perf/lab sets.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from stepkit.paired import paired_ratio  # noqa: E402
+
+_CHILD = Path(__file__).resolve().parent / "policy_step.py"
+_POLICIES = ("off", "window:2", "auto")
+_WARMUPS = 3  # of those that learn nothing
+_STEP_MOST_S = 120
+_PORTS = 10  # from the ranks' own, and from one policy's to the next one's
+_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS")
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="policy_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--sequences", type=int, default=2, help="of each rank in a step (2)")
+    add("--settling", type=int, default=45, help="steps of auto before those that count, in which it learns (45)")
+    add("--rounds", type=int, default=15, help="in which each policy makes a step (15)")
+    add("--json", help="write what was measured there")
+    args = parser.parse_args()
+    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
+        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    return args
+
+
+class _Policy:
+    """Its process, which is asleep but while it makes a step."""
+
+    def __init__(self, name: str, number: int, sequences: int, settling: int) -> None:
+        port = int(os.environ["MASTER_PORT"]) + _PORTS * (number + 1)
+        environment = {**os.environ, "RAILWEAVE_SCHEDULE": name, "MASTER_PORT": str(port)}
+        self.name, self.settling, self.seconds, self.losses = name, settling, [], []
+        self._process = subprocess.Popen([sys.executable, "-B", str(_CHILD), str(sequences)], env=environment, text=True,
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def step(self) -> float:
+        """Raises RuntimeError where the process ended or took too long."""
+        try:
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # its end says more
+        if not select.select([self._process.stdout], [], [], _STEP_MOST_S)[0]:
+            raise RuntimeError(f"{self.name}: no step within {_STEP_MOST_S} s")
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{self.name}: its process ended with status {self._process.wait()}")
+        answer = json.loads(line)
+        self.losses.append(answer["loss"])
+        return answer["seconds"]
+
+    def end(self) -> None:
+        self._process.stdin.close()
+        if status := self._process.wait(timeout=60):
+            raise RuntimeError(f"{self.name}: its process ended with status {status}")
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+def _say(text: str) -> None:
+    if os.environ["RANK"] == "0":
+        print(text, file=sys.stderr, flush=True)
+
+
+def _run(policies: list[_Policy], args: argparse.Namespace) -> None:
+    for policy in policies:
+        took = [policy.step() for _ in range(policy.settling)]
+        _say(f"{policy.name}: {policy.settling} steps, the last of {took[-1]:.2f} s")
+    for number in range(args.rounds):
+        for policy in policies[number % len(policies):] + policies[:number % len(policies)]:
+            policy.seconds.append(policy.step())
+        _say(f"round {number + 1} of {args.rounds}: " + ", ".join(f"{policy.name} {policy.seconds[-1]:.3f} s" for policy in policies))
+
+
+def main() -> int:
+    args = _parse()
+    policies = [_Policy(name, number, args.sequences, args.settling if name == "auto" else _WARMUPS) for number, name in enumerate(_POLICIES)]
+    try:
+        _run(policies, args)
+        for policy in policies:
+            policy.end()
+    finally:
+        for policy in policies:
+            policy.kill()
+    if os.environ["RANK"] == "0" and args.json:
+        off, window, auto = policies
+        better = min((off, window), key=lambda policy: median(policy.seconds))
+        Path(args.json).write_text(json.dumps({
+            "sequences": args.sequences,
+            "seconds": {policy.name: policy.seconds for policy in policies},
+            "summary": {
+                "step_s": {policy.name: median(policy.seconds) for policy in policies},
+                "better": better.name,
+                "auto_of_better": paired_ratio(auto.seconds, better.seconds),
+                "losses_differ": sum(len(set(losses)) > 1 for losses in zip(*(policy.losses for policy in policies))),
+            },
+        }, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Training steps while one of two rails is slowed to a tenth for a minute, then restored: the demo's model, overlapped, two ranks in a
+lab. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and what perf/lab sets.
+
+Steps are of communication mostly (--mbit sets the rails' rate), so that their time follows what the rails carry.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+
+from stepkit import rails, variants  # noqa: E402
+from stepkit.bound import bound_s  # noqa: E402
+from stepkit.pieces import trace_of  # noqa: E402
+from stepkit.recorder import Recorder  # noqa: E402
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS", "RWLAB_PROGRAM")
+_WARMUPS = 3
+_LEFT = 0.55  # of both rails' capacity, when one is slowed to a tenth
+_UNDISTURBED_MBIT = 10_000
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="slow_rail_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--mbit", type=int, default=500, help="of each rail (500)")
+    add("--sequences", type=int, default=1, help="of each rank in a step (1)")
+    add("--steps", type=int, default=10, help="before and after (10)")
+    add("--slow-s", type=float, default=60, help="how long the rail is slow (60)")
+    add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of raw_tcp and fsdp_replay (build/release/bin)")
+    add("--json", help="write what was measured there")
+    args = parser.parse_args()
+    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
+        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    for name, found in (("rails", len(os.environ["RWLAB_NICS"].split(","))), ("ranks", int(os.environ["WORLD_SIZE"]))):
+        if found != 2:
+            parser.error(f"found {found} {name}, expected 2")
+    return args
+
+
+def _go_on(begin: float, seconds: float) -> bool:
+    """Rank 0's clock counts."""
+    more = torch.tensor(int(time.monotonic() - begin < seconds))
+    dist.broadcast(more, 0)
+    return bool(more.item())
+
+
+def main() -> int:
+    args = _parse()
+    nics = os.environ["RWLAB_NICS"].split(",")
+    torch.set_num_threads(1)
+    dist.init_process_group("railweave")
+    rails.set_rates({0: args.mbit, 1: args.mbit})
+    alone = variants.Variant("alone", nics, args.sequences)
+    alone.step()
+    with Recorder() as recorder:
+        trace = trace_of([recorder.record(alone.step) for _ in range(3)])
+    gbps = rails.raw_gbps(Path(args.programs))
+    overlapped = variants.Variant("overlap", nics, args.sequences)
+    taken: dict[str, list[float]] = {"before": [], "slow": [], "after": []}
+    for _ in range(_WARMUPS):
+        overlapped.step()
+    taken["before"] = [overlapped.step() for _ in range(args.steps)]
+    rails.set_rates({1: args.mbit // 10})
+    begin = time.monotonic()
+    while _go_on(begin, args.slow_s):
+        taken["slow"].append(overlapped.step())
+    rails.set_rates({1: args.mbit})
+    taken["after"] = [overlapped.step() for _ in range(args.steps)]
+    # The same steps on rails that nobody slowed, for their losses.
+    rails.set_rates({0: _UNDISTURBED_MBIT, 1: _UNDISTURBED_MBIT})
+    undisturbed = variants.Variant("overlap", nics, args.sequences)
+    for _ in overlapped.losses:
+        undisturbed.step()
+    if dist.get_rank() == 0 and args.json:
+        bounds = {share: bound_s(Path(args.programs), trace, share * gbps) for share in (1.0, _LEFT)}
+        step_s = {name: median(seconds) for name, seconds in taken.items()}
+        Path(args.json).write_text(json.dumps({
+            "mbit": args.mbit, "seconds": taken,
+            "summary": {
+                "step_s": step_s,
+                "times_before": step_s["slow"] / step_s["before"],
+                "bound_times": bounds[_LEFT] / bounds[1.0],
+                "after_of_before": step_s["after"] / step_s["before"],
+                "losses_differ": sum(a != b for a, b in zip(overlapped.losses, undisturbed.losses, strict=True)),
+            },
+        }, indent=1) + "\n")
+    dist.barrier()
+    dist.destroy_process_group()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
