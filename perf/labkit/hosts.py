@@ -2,13 +2,17 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 from pathlib import Path
 
+from .iproute import CommandError
 from .plan import Plan
 from .ranks import Rank
 
 _MASTER_PORT = 29500
+_LOWEST_PORT = 10000
+_PORTS = 64
 _PROGRAM = str(Path(__file__).resolve().parent.parent / "lab")
 
 
@@ -52,7 +56,7 @@ def namespace_ranks(plan: Plan, command: list[str], per_host: int, own_pids: boo
 def loopback_ranks(name: str, hosts: int, command: list[str], per_host: int, cc: str) -> list[Rank]:
     """All ranks on this machine; host h is 127.0.h.1 of `lo`. `cc` reaches the plugin by its own variable only."""
     addresses = [f"127.0.{host}.1" for host in range(hosts)]
-    port = _free_port(addresses[0])
+    port = _free_ports(addresses[0])
     ranks = []
     for h in range(hosts):
         for local in range(per_host):
@@ -71,7 +75,24 @@ def loopback_ranks(name: str, hosts: int, command: list[str], per_host: int, cc:
     return ranks
 
 
-def _free_port(address: str) -> int:
+def _free_ports(address: str) -> int:
+    """The first of a run of free ports, one for each step of a measurement.
+
+    Below those that the kernel gives to outgoing connections: one of these, closed a moment ago, would keep a step's
+    store from its port for a minute.
+    """
+    first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(100):
+        port = random.randrange(_LOWEST_PORT, max(first_outgoing, _LOWEST_PORT + 2 * _PORTS) - _PORTS)
+        if all(_is_free(address, port + n) for n in range(_PORTS)):
+            return port
+    raise CommandError(f"no {_PORTS} free ports in a row on {address} between {_LOWEST_PORT} and {first_outgoing}")
+
+
+def _is_free(address: str, port: int) -> bool:
     with socket.socket() as probe:
-        probe.bind((address, 0))
-        return probe.getsockname()[1]
+        try:
+            probe.bind((address, port))
+        except OSError:
+            return False
+    return True

@@ -5,6 +5,7 @@ import os
 import tempfile
 import unittest
 import unittest.mock
+from pathlib import Path
 
 import support
 from labkit import congestion, run, state
@@ -57,6 +58,12 @@ class Environment(unittest.TestCase):
         self.assertEqual(done.returncode, 4)
         self.assertEqual(sorted(done.stdout.splitlines()), [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1" for rank in (0, 1)])
 
+
+    def test_loopback_s_ports_are_none_that_an_outgoing_connection_may_have(self) -> None:
+        first_outgoing = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+        done = lab("run", "--loopback", "--hosts", "1", "--", "sh", "-c", "echo port $MASTER_PORT")
+        port = int(done.stdout.split("port ")[1])
+        self.assertTrue(1024 < port < first_outgoing - 32, done.stdout)
 
     def test_loopback_takes_the_congestion_control_that_it_may(self) -> None:
         with unittest.mock.patch.object(congestion, "allow", side_effect=CommandError("may not")), \
