@@ -91,6 +91,15 @@ Fingerprint Board::header(int rank, std::uint64_t number) const {
 
 void Board::done_with(std::uint64_t number) { column(rank_).read.store(number + 1, std::memory_order_release); }
 
+void Board::tell_copying(const Copying& how) {
+  column(rank_).wants_offers.store(how.wants_offers, std::memory_order_relaxed);
+  column(rank_).put_cost_ps.store(how.put_cost_ps, std::memory_order_relaxed);
+}
+
+Board::Copying Board::copying(int rank) const {
+  return {column(rank).wants_offers.load(std::memory_order_relaxed) != 0, column(rank).put_cost_ps.load(std::memory_order_relaxed)};
+}
+
 void Board::tell_issued(const Issued& call) {
   BoardColumn::Issued& place = issued_place(rank_, call.fingerprint);
   const std::uint64_t what = told(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_board) << 63;

@@ -66,6 +66,13 @@ class Board {
   // So many bytes, as the others are told: the most stands for more, too.
   static constexpr std::uint64_t kToldMax = 0xffff'ffff;
   static std::uint64_t told(std::uint64_t bytes) { return std::min(bytes, kToldMax); }
+  struct Copying {
+    bool wants_offers = false;             // of what the others have
+    std::uint32_t put_cost_ps = 0;         // of a byte that it copies into a slot; 0: not known
+  };
+  // Tells how this rank finds copying.
+  void tell_copying(const Copying& how);
+  Copying copying(int rank) const;
   // Tells what our call of the number in its fingerprint is.
   void tell_issued(const Issued& call);
   // What `rank` told of its call of that fingerprint's number; unknown, too, where it is too long ago or still to come.

@@ -35,6 +35,8 @@ struct BoardColumn {
   };
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> read;
+  std::atomic<std::uint32_t> wants_offers;  // 1: of the others, where they may; 0
+  std::atomic<std::uint32_t> put_cost_ps;   // of a byte copied into a slot; 0: not known
   alignas(kCacheLineBytes) Issued issued[kIssued];
   BoardSlot slots[kSlots];
 };

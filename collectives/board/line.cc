@@ -66,9 +66,10 @@ bool BoardLine::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
   }
   board_.tell_issued({print, due_bytes(call.problem, board_.rank()), hash, true});
   const std::size_t count = pieces(call);
-  const bool offered = neighbours_ && better_offered(call) && Neighbours::readable(to_post(call));
-  waiting_.push_back(
-      {.ticket = ticket, .call = std::move(call), .fingerprint = print, .counts_hash = hash, .pieces = count, .offered = offered});
+  const bool may_be = neighbours_ && may_be_offered(call);
+  const bool offered = may_be && offering_.wanted() && Neighbours::readable(to_post(call));
+  waiting_.push_back({.ticket = ticket, .call = std::move(call), .fingerprint = print, .counts_hash = hash, .pieces = count,
+                      .may_be_offered = may_be, .offered = offered});
   (void)post_next();
   return true;
 }
@@ -118,7 +119,11 @@ bool BoardLine::post_next() {
   if (posted_ >= BoardColumn::kSlots) failure_ = check_unread(posted_ - BoardColumn::kSlots + 1);
   if (!failure_.ok()) return false;
   Waiting& w = waiting_[posting_];
-  board_.post(posted_, {w.fingerprint, to_post(w.call, part_of(w, w.posted)), w.counts_hash, w.offered});
+  const Board::Posting posting{w.fingerprint, to_post(w.call, part_of(w, w.posted)), w.counts_hash, w.offered};
+  const bool timed = w.may_be_offered && !w.offered;
+  const TimePoint begin = timed ? now() : TimePoint();
+  board_.post(posted_, posting);
+  if (timed) offering_.posted(posting.data.size(), now() - begin);
   if (has_root(w.call.problem.operation)) unread_.push_back({posted_, w.fingerprint});
   ++posted_;
   if (++w.posted == w.pieces) ++posting_;
@@ -157,13 +162,29 @@ bool BoardLine::take_piece(Waiting& oldest) {
   if (!fetch_offers(oldest, part)) return false;
   if (all) failure_ = check_unread(first_);  // they are as far, too
   if (!failure_.ok()) return false;
-  complete(oldest.call, part, inputs_);
+  complete_piece(oldest, part);
   board_.done_with(first_);
   board_.prepare(posted_);
   ++first_;
   ++oldest.done;
   missing_.store(0, std::memory_order_relaxed);
   return true;
+}
+
+// Where its postings might have been offered, its copies are timed: our own, too, as if it were another's.
+void BoardLine::complete_piece(const Waiting& oldest, const Part& part) {
+  const bool timed = oldest.may_be_offered;
+  const TimePoint begin = timed ? now() : TimePoint();
+  complete(oldest.call, part, inputs_);
+  if (!timed) return;
+  std::size_t bytes = 0;
+  int from = -1;
+  for (int r = 0; r < board_.ranks(); ++r) {
+    if (inputs_[std::size_t(r)] == nullptr || (r == board_.rank() && oldest.call.problem.in_place)) continue;
+    bytes += due_bytes(oldest.call.problem, r, part);
+    if (r != board_.rank()) from = r;
+  }
+  if (from >= 0) offering_.copied(from, bytes, now() - begin);
 }
 
 // Reads what the others offered of the oldest piece, to its place. False: it was withdrawn, or failed.
@@ -173,9 +194,12 @@ bool BoardLine::fetch_offers(const Waiting& oldest, const Part& part) {
     if (r == board_.rank() || input == nullptr || !offered_[std::size_t(r)]) continue;
     std::byte* const place = place_of(oldest.call, part, r);
     if (!neighbours_ || place == nullptr) return failure_ = another(r, "it offers its memory"), false;
-    const Status read = neighbours_->read(r, input, {place, due_bytes(oldest.call.problem, r, part)});
+    const std::size_t bytes = due_bytes(oldest.call.problem, r, part);
+    const TimePoint begin = now();
+    const Status read = neighbours_->read(r, input, {place, bytes});
     if (!board_.stands(r, first_)) return false;
     if (failure_ = read; !read.ok()) return false;
+    offering_.read(bytes, now() - begin);
     input = nullptr;
   }
   return true;

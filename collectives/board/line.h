@@ -17,6 +17,7 @@
 
 #include "collectives/board/board.h"
 #include "collectives/board/neighbours.h"
+#include "collectives/board/offering.h"
 #include "collectives/board/posting.h"
 #include "collectives/call.h"
 #include "collectives/fingerprint.h"
@@ -70,7 +71,8 @@ class BoardLine {
     Fingerprint fingerprint = 0;
     std::uint32_t counts_hash = 0;
     std::size_t pieces = 1, posted = 0, done = 0;  // each is an operation of the board
-    bool offered = false;                          // our postings: it is over when all have read them
+    bool may_be_offered = false;                   // as every rank finds alike
+    bool offered = false;                          // our postings are: it is over when all have read them
   };
 
   // Of an operation with a root: not all needed all headers.
@@ -84,6 +86,7 @@ class BoardLine {
   bool post_next();
   bool complete_oldest(Callbacks& callbacks);
   bool take_piece(Waiting& oldest);
+  void complete_piece(const Waiting& oldest, const Part& part);
   bool fetch_offers(const Waiting& oldest, const Part& part);
   Status check_unread(std::uint64_t end);
   Status another(int rank, const std::string& how) const;
@@ -96,12 +99,14 @@ class BoardLine {
   const std::optional<Neighbours> neighbours_;
   mutable std::mutex mutex_;
   Board board_;                               // guarded by mutex_, as is all below
+  Offering offering_{board_};
   std::deque<Waiting> waiting_;               // the oldest's oldest piece is operation `first_` of the board
   std::uint64_t first_ = 0, posted_ = 0;      // posted_: the next to be posted
   std::size_t posting_ = 0;                   // of which of waiting_
   std::uint64_t next_ = 0;                    // number of the group's next call
   std::deque<Unread> unread_;                 // the oldest first
-  // take_piece(): by rank, what was posted and whether it is offered; kept, so that it is not allocated each time.
+  // take_piece(): by rank, what was posted (null: not needed, or in its place) and whether it was offered; kept, so that it
+  // is not allocated each time.
   std::vector<const std::byte*> inputs_;
   std::vector<bool> offered_;
   std::uint64_t over_ = 0;                    // operations

@@ -30,7 +30,7 @@ Part piece(const Call& call, std::size_t index) {
   return {index * each, each, call.problem.operation == Operation::all_gather && call.output_bytes() >= kStreamedMin};
 }
 
-bool better_offered(const Call& call) {
+bool may_be_offered(const Call& call) {
   const std::size_t bytes = call.output_bytes();
   return call.problem.operation == Operation::all_gather && pieces(call) > 1 && bytes >= kOfferedMin && bytes < kOfferedEnd;
 }

@@ -16,7 +16,7 @@ inline constexpr int kPiecesRanksMax = 4;
 std::size_t pieces(const Call& call);
 // The one of that index. REQUIRES: pieces(call) are several.
 Part piece(const Call& call, std::size_t index);
-// Whether it is better to let the others read this rank's input where it is than to copy it for them.
-bool better_offered(const Call& call);
+// Whether it may be better to let the others read this rank's input where it is than to copy it for them.
+bool may_be_offered(const Call& call);
 
 }  // namespace railweave::collectives

@@ -50,6 +50,10 @@ double largest_bytes(const Problem& problem) {
 
 double one_chunk(const Problem& problem, double bytes) { return std::min(bytes, double(problem.chunk_bytes)); }
 
+double filling_at_the_end(const Problem& problem, double bytes) {
+  return bytes > 2 * double(problem.chunk_bytes) ? one_chunk(problem, bytes) : 0;
+}
+
 Load all_pairs_load(const Problem& problem, const Traffic& traffic) {
   const Topology where(problem);
   Load load = basic(problem, where, traffic);

@@ -29,6 +29,9 @@ double total_bytes(const Problem& problem);
 double largest_bytes(const Problem& problem);
 // Of a message that is part of so many bytes.
 double one_chunk(const Problem& problem, double bytes);
+// Where `bytes` go all at once and are reduced as they come: the last chunk when all has come, with nothing left that could go
+// on meanwhile.
+double filling_at_the_end(const Problem& problem, double bytes);
 
 // What the busiest rank sends, or receives if that is more.
 struct Traffic {

@@ -24,8 +24,7 @@ Load load(const Problem& problem) {
   const double total = total_bytes(problem), others = problem.ranks - 1;
   Load load = all_pairs_load(problem, {total * others, 1, others, total});
   load.reduced_bytes = total_bytes(problem) * problem.ranks;
-  // All goes at once, and the last chunk is reduced when all has come: nothing that could go on meanwhile is left, as others have.
-  if (total > 2 * double(problem.chunk_bytes)) load.filling_bytes = one_chunk(problem, total);
+  load.filling_bytes = filling_at_the_end(problem, total);
   return load;
 }
 

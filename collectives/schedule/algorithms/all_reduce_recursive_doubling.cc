@@ -2,6 +2,7 @@
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
+#include "collectives/schedule/load.h"
 
 namespace railweave::collectives {
 namespace {
@@ -36,6 +37,7 @@ Load load(const Problem& problem) {
   const double moved = total * (1 + (rounds - 1) * widening(problem));
   Load load = all_pairs_load(problem, {moved, rounds, rounds, total});
   load.reduced_bytes = 2 * moved;
+  load.filling_bytes = filling_at_the_end(problem, total);
   return load;
 }
 

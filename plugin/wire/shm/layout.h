@@ -37,7 +37,7 @@ inline constexpr std::uint32_t kForInput = 1, kForRoom = 2;
 enum class OneCopy {
   never,
   always,    // where the proof succeeds
-  measured,  // and where it costs less than two copies: see copy_choice.h
+  measured,  // and where it costs less than two copies: see base/copy_choice.h
 };
 
 // As the reader tells the writer.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "wire/shm/copy_choice.h"
+#include "base/copy_choice.h"
 #include "wire/shm/layout.h"
 #include "wire/shm/peer.h"
 #include "wire/wire.h"

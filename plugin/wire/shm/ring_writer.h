@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "wire/shm/copy_choice.h"
+#include "base/copy_choice.h"
 #include "wire/shm/layout.h"
 #include "wire/shm/peer.h"
 #include "wire/wire.h"

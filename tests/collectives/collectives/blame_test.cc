@@ -92,7 +92,7 @@ const Doing kDoings[] = {
     {"shm_small", true, 24, 6s, "",
      [](Toil& toil) { return toil.k % 3 == 2 ? toil.broadcast(1000) : toil.all_reduce(toil.k % 3 == 0 ? 5 : 1000); }},
     {"shm_pieces", true, 24, 6s, "", [](Toil& toil) { return toil.all_reduce(200'000); }},
-    // 1 MiB of output: the others read the input where it is.
+    // 1 MiB of output: the second one is offered, and more of them where that is found better than copying.
     {kOffered, true, 24, 6s, "", [](Toil& toil) { return toil.all_gather(65'536); }},
     // 4 MiB, of what the board does not do in pieces.
     {"shm_streams", true, 24, 6s, "ring",

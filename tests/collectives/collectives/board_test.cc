@@ -12,6 +12,7 @@
 #include "base/sealed_memory.h"
 #include "collectives/board/board.h"
 #include "collectives/board/memory.h"
+#include "collectives/board/offering.h"
 #include "collectives/board/posting.h"
 #include "ranks.h"
 
@@ -94,6 +95,21 @@ TEST(Board, offered__stands_until_it_is_withdrawn) {
   EXPECT_FALSE(two.of[1].stands(0, 0));
   EXPECT_FALSE(two.of[1].is_there(0, 0));
   EXPECT_TRUE(two.of[1].is_there(0, 1)) << "a copy needs its rank no more";
+}
+
+TEST(Offering, wanted__as_the_others_take_it_sooner) {
+  TwoBoards two;
+  Offering offering[] = {Offering(two.of[0]), Offering(two.of[1])};
+  constexpr std::size_t kPiece = 64 * KiB;
+  EXPECT_FALSE(offering[0].wanted());
+  offering[1].copied(0, kPiece, 10us);
+  EXPECT_TRUE(offering[0].wanted()) << "rank 1 does not know yet what reading costs";
+  EXPECT_FALSE(offering[1].wanted());
+  offering[1].read(kPiece, 30us);
+  EXPECT_FALSE(offering[0].wanted());
+  offering[0].posted(kPiece, 50us);
+  offering[1].copied(0, kPiece, 10us);
+  EXPECT_TRUE(offering[0].wanted()) << "what rank 0's copies cost it counts, too";
 }
 
 TEST(Board, fits_board__is_of_what_the_longest_posts_and_of_all) {

@@ -46,7 +46,7 @@ std::string sum_ones(Group& group, std::size_t count) {
   return said;
 }
 
-// On shared memory two ranks offer so much to each other.
+// On shared memory two ranks may offer so much to each other.
 std::string gather_ranks(Group& group) {
   constexpr std::size_t kCount = 65'536;
   const std::vector<int> in(kCount, group.rank());

@@ -160,6 +160,8 @@ TEST(Pieces, a_rank_that_leaves__is_named_to_who_waits_for_its_posting) {
   });
 }
 
+constexpr std::size_t kAllSlots = BoardColumn::kSlots * kPostedMax / sizeof(float);  // elements: of so many pieces
+
 // Two ranks' sides of one board in this process, without a group.
 struct TwoLines {
   std::vector<std::unique_ptr<BoardLine>> lines;
@@ -188,12 +190,19 @@ struct TwoLines {
   void advance(int rank) {
     while (lines[std::size_t(rank)]->advance(callbacks)) {}
   }
+  // A first operation is copied; both measure that, and want to know what reading an offer costs.
+  void come_to_offers() {
+    const std::vector<float> in(kAllSlots);
+    std::vector<float> out(2 * kAllSlots), other(2 * kAllSlots);
+    const std::shared_ptr<Ticket> both[] = {add(0, in, out), add(1, in, other)};
+    for (int rank : {0, 1, 0}) advance(rank);
+    ASSERT_TRUE(both[0]->over() && both[1]->over());
+  }
 };
-
-constexpr std::size_t kAllSlots = BoardColumn::kSlots * kPostedMax / sizeof(float);  // elements: of so many pieces
 
 TEST(Pieces, what_is_offered__is_over_when_the_others_have_read_it) {
   TwoLines two;
+  two.come_to_offers();
   const std::vector<float> ones(kAllSlots, 1), twos(kAllSlots, 2);
   std::vector<float> out(2 * kAllSlots), other(2 * kAllSlots), expected(ones);
   expected.insert(expected.end(), twos.begin(), twos.end());
@@ -214,6 +223,7 @@ TEST(Pieces, what_is_offered__is_over_when_the_others_have_read_it) {
 
 TEST(Pieces, what_was_withdrawn__is_not_read) {
   TwoLines two;
+  two.come_to_offers();
   std::vector<float> in(kAllSlots, 1), out(2 * kAllSlots), other(kAllSlots, 1), other_out(2 * kAllSlots, -1);
   const auto first = two.add(0, in, out);
   two.advance(0);
@@ -238,6 +248,8 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
   int cut = 0;                               // rounds that ended in mid-operation
   for (int round = 0; round < 20'000 && now() - start < 2s; ++round) {
     TwoLines two;
+    two.come_to_offers();
+    const std::uint64_t before = two.lines[1]->ended();
     std::ranges::fill(in, 1);
     std::ranges::fill(other_out, -1);
     const auto late = two.add(1, other, other_out);
@@ -255,7 +267,7 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
     (void)two.lines[0]->close();
     for (std::size_t i = 0; i < in.size(); i += kPage) in[i] = 1000;  // not all of it: sooner than the page is read
     reader.join();
-    const std::size_t pieces_taken = std::min<std::size_t>(two.lines[1]->ended(), BoardColumn::kSlots);
+    const std::size_t pieces_taken = std::min<std::size_t>(two.lines[1]->ended() - before, BoardColumn::kSlots);
     const auto taken_end = other_out.begin() + std::ptrdiff_t(pieces_taken * kPiece);
     ASSERT_EQ(std::count(other_out.begin(), taken_end, 1.0f), taken_end - other_out.begin()) << "round " << round;
     ASSERT_TRUE(two.lines[1]->failure().ok()) << two.lines[1]->failure().message();

@@ -22,6 +22,14 @@ TEST(CostModel, choose__small_all_reduce_in_one_latency_large_in_least_bytes) {
   EXPECT_EQ(chosen(of_bytes(Operation::all_reduce, 2, 64 * MiB)), "direct");
 }
 
+// Measured between two hosts of 2x2 Gb/s: what sends all at once has its last chunk to reduce when nothing else is left to do.
+TEST(CostModel, choose__of_some_chunks_the_one_that_reduces_while_it_sends) {
+  Costs lab;
+  lab.rate_between = Rate::from_megabits(3800);
+  for (const std::size_t bytes : {1 * MiB, 2 * MiB, 8 * MiB})
+    EXPECT_EQ(chosen(of_bytes(Operation::all_reduce, 2, bytes), "", lab), "direct") << bytes;
+}
+
 TEST(CostModel, choose__large_sums_of_16_bit_floats_do_not_travel_wide) {
   for (const Operation operation : {Operation::all_reduce, Operation::reduce_scatter}) {
     Problem problem = of_bytes(operation, 8, 64 * MiB);

@@ -1,8 +1,8 @@
-#include "wire/shm/copy_choice.h"
+#include "base/copy_choice.h"
 
 #include <gtest/gtest.h>
 
-namespace railweave::wire::shm {
+namespace railweave {
 namespace {
 
 // Brings `pieces` of 64 KiB as it is wanted; how many of them were fetched.
@@ -16,13 +16,13 @@ int run(CopyChoice& choice, int pieces, double inline_ns_per_byte, double fetch_
   return fetched;
 }
 
-TEST(ShmCopyChoice, wants_fetch__is_the_cheaper_way_after_each_was_tried_once) {
-  CopyChoice slow_ring, slow_fetch;
-  EXPECT_EQ(run(slow_ring, 1000, 0.5, 0.15), 999);
+TEST(CopyChoice, wants_fetch__is_the_cheaper_way_after_each_was_tried_once) {
+  CopyChoice slow_copies, slow_fetch;
+  EXPECT_EQ(run(slow_copies, 1000, 0.5, 0.15), 999);
   EXPECT_EQ(run(slow_fetch, 1000, 0.08, 0.15), 1);
 }
 
-TEST(ShmCopyChoice, wants_fetch__counts_the_cheaper_of_the_two_copies_half) {
+TEST(CopyChoice, wants_fetch__counts_the_cheaper_of_the_two_copies_half) {
   CopyChoice unheard, slow_writer, fast_writer;
   EXPECT_EQ(run(unheard, 100, 0.1, 0.14), 99);
   slow_writer.hear_writer(0.3);
@@ -31,25 +31,25 @@ TEST(ShmCopyChoice, wants_fetch__counts_the_cheaper_of_the_two_copies_half) {
   EXPECT_EQ(run(fast_writer, 100, 0.1, 0.14), 1);
 }
 
-TEST(ShmCopyChoice, sample__a_machine_that_changes_is_noticed) {
+TEST(CopyChoice, sample__a_machine_that_changes_is_noticed) {
   CopyChoice choice;
   EXPECT_EQ(run(choice, 1000, 0.08, 0.15), 1);
   EXPECT_GT(run(choice, 1000, 0.5, 0.15), 900);
-  EXPECT_LT(run(choice, 10'000, 0.08, 0.15), 2500) << "the ring is tried again after 128 MiB";
+  EXPECT_LT(run(choice, 10'000, 0.08, 0.15), 2500) << "copying is tried again after 128 MiB";
 }
 
-TEST(ShmCopyChoice, sample__one_preempted_copy_changes_nothing) {
+TEST(CopyChoice, sample__one_preempted_copy_changes_nothing) {
   CopyChoice choice;
   run(choice, 100, 0.08, 0.3);
   choice.sample(false, 64 * KiB, std::chrono::milliseconds(10));
   EXPECT_FALSE(choice.wants_fetch());
 }
 
-TEST(ShmCopyChoice, sample__small_pieces_teach_nothing) {
+TEST(CopyChoice, sample__small_pieces_teach_nothing) {
   CopyChoice choice;
   choice.sample(false, 100, std::chrono::microseconds(1));
   EXPECT_FALSE(choice.wants_fetch());
 }
 
 }  // namespace
-}  // namespace railweave::wire::shm
+}  // namespace railweave

@@ -1,13 +1,14 @@
-// Which way large payload comes faster, by what it cost so far: out of the ring, or out of the peer's memory. Neither
-// is better everywhere: a fetch pays the kernel for every page, the ring pays for two copies and for carrying fresh
-// lines from one core to the other, and a virtual machine's cores move. Time comes in as an argument.
+// Which way large payload of another process comes faster, by what it cost so far: out of shared memory that its owner
+// copied it to, or fetched out of the owner's (process_vm_readv). Neither is better everywhere: a fetch pays the kernel
+// for every page, shared memory pays for two copies and for carrying fresh lines from one core to the other, and a
+// virtual machine's cores move. Time comes in as an argument. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
 
 #include "railweave/units.h"
 
-namespace railweave::wire::shm {
+namespace railweave {
 
 // A moving average of nanoseconds per byte.
 class CopyCost {
@@ -30,7 +31,7 @@ class CopyChoice {
  public:
   // So many bytes, brought so, took the reader so long.
   void sample(bool fetched, std::size_t bytes, Nanos took);
-  // What the writer says that its copies into the ring cost it. 0: not known; as ours out of it, then.
+  // What the writer says that its copies into shared memory cost it. 0: not known; as ours out of it, then.
   void hear_writer(double ns_per_byte) { writer_ns_per_byte_ = ns_per_byte; }
   // The cheaper way; now and then the other one, until it has been measured again.
   bool wants_fetch() const { return wants_fetch_; }
@@ -43,4 +44,4 @@ class CopyChoice {
   bool wants_fetch_ = false;
 };
 
-}  // namespace railweave::wire::shm
+}  // namespace railweave

@@ -1,8 +1,8 @@
-#include "wire/shm/copy_choice.h"
+#include "base/copy_choice.h"
 
 #include <algorithm>
 
-namespace railweave::wire::shm {
+namespace railweave {
 namespace {
 
 constexpr std::size_t kUnmeasuredMax = 128 * MiB;
@@ -38,4 +38,4 @@ void CopyChoice::sample(bool fetched, std::size_t bytes, Nanos took) {
   wants_fetch_ = (best ? inline_ : fetched_).stale() ? !best : best;
 }
 
-}  // namespace railweave::wire::shm
+}  // namespace railweave
