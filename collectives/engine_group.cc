@@ -72,7 +72,7 @@ WorkPtr EngineGroup::submit(Call call) {
     const std::lock_guard lock(submissions_mutex_);
     const bool counted_by_line = line_ && call.hints.priority == Class::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
-    if (trace::on()) ticket->issued(fingerprint(call, number), call.most_bytes(), call.hints.priority);
+    if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
     submissions_.push_back({.ticket = ticket, .call = std::move(call), .number = number, .message = {}, .is_message = false, .id = 0,
                             .change = std::move(learned.change), .position = learned.position});
   }
@@ -254,7 +254,7 @@ Status EngineGroup::start(Submitted submitted) {
     return why;
   }
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
-  const Fingerprint print = fingerprint(call, submitted.number);
+  const Fingerprint print = fingerprint_with_counts(call, submitted.number);
   submitted.ticket->live();
   auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_, channel, call.hints.priority);
   running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});

@@ -79,11 +79,11 @@ Status Execution::failure(const FlowState& flow, const Status& why) const {
 }
 
 Status Execution::check_due(const Step& step, const Progress& arrived) const {
-  if (arrived.tag != fingerprint_)
-    return Status(Code::truncated, Scope::session, difference(arrived.tag, fingerprint_));
-  if (arrived.bytes == bytes_of(step.to)) return {};
-  return Status(Code::truncated, Scope::session,
-                fmt::format("a message of {} bytes where {} were due", arrived.bytes, bytes_of(step.to)));
+  const auto another = [](const std::string& how) { return Status(Code::truncated, Scope::session, how); };
+  const std::size_t due = bytes_of(step.to);
+  if (differ_in_more_than_counts(arrived.tag, fingerprint_)) return another(difference(arrived.tag, fingerprint_));
+  if (arrived.bytes != due) return another(fmt::format("a message of {} bytes where {} were due", arrived.bytes, due));
+  return arrived.tag == fingerprint_ ? Status() : another(difference(arrived.tag, fingerprint_));
 }
 
 Status Execution::collect(FlowState& flow, bool drive, bool& moved) {

@@ -92,7 +92,12 @@ RailweaveBackend::RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int ra
   init();
 }
 
-RailweaveBackend::~RailweaveBackend() { shutdown(); }
+RailweaveBackend::~RailweaveBackend() {
+  shutdown();
+  const WithoutGil released;
+  deadlines_.reset();
+  launches_.reset();
+}
 
 void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
   timeout_ms_ = checked(timeout).count();
@@ -122,7 +127,7 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
     unfinished->remove(place);
   });
   for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
-    launches_.add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
+    launches_->add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
@@ -145,7 +150,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
     launch(work, group, counted);
   }
-  if (deadline != TimePoint::max()) check_ok(deadlines_.expect(deadline), submission.title());
+  if (deadline != TimePoint::max()) check_ok(deadlines_->expect(deadline), submission.title());
   const std::lock_guard lock(coalescing_mutex_);
   if (coalescing_ == std::this_thread::get_id()) coalesced_.push_back(work);
   return work;
@@ -163,7 +168,7 @@ TimePoint RailweaveBackend::end_what_is_late() {
         group = group_;
       }
       const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
-      launches_.end(Status(Code::timed_out, Scope::engine, why));
+      launches_->end(Status(Code::timed_out, Scope::engine, why));
       if (group) group->abort(why);  // whose callbacks may drop this backend
       return TimePoint::max();
     }
@@ -199,6 +204,11 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
   if (mine == ranks.end()) return nullptr;
   auto own = c10::make_intrusive<Options>(options ? options->timeout : timeout(), options_->backend);
   if (options) take_group(*options, *own);
+  own->global_ranks_in_group.clear();  // those given are this backend's
+  for (const int rank : ranks) {
+    const auto& of_all = options_->global_ranks_in_group;
+    own->global_ranks_in_group.push_back(std::size_t(rank) < of_all.size() ? of_all[std::size_t(rank)] : std::uint64_t(rank));
+  }
   auto part = c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
   enlist(part);
   return part;
@@ -215,7 +225,7 @@ void RailweaveBackend::abort() {
   const auto group = end_group("it was aborted");
   const std::string why = c10::str("rank ", rank_, " aborted its process group");
   if (group) group->abort(why);
-  launches_.end(Status(Code::cancelled, Scope::engine, why));
+  launches_->end(Status(Code::cancelled, Scope::engine, why));
 }
 
 void RailweaveBackend::shutdown() {
@@ -249,8 +259,8 @@ void RailweaveBackend::schedule_by(const std::string& policy) {
 void RailweaveBackend::leave() {
   const WithoutGil released;
   const auto last = end_group("it was shut down");  // dropped without the lock
-  launches_.end(Status(Code::cancelled, Scope::engine, "it was shut down"));
-  launches_.drain();
+  launches_->end(Status(Code::cancelled, Scope::engine, "it was shut down"));
+  launches_->drain();
 }
 
 }  // namespace railweave::torch_ext

@@ -11,8 +11,10 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/birthplace.h"
@@ -126,8 +128,9 @@ class RailweaveBackend final : public c10d::Backend {
   std::mutex coalescing_mutex_;
   std::vector<WorkPtr> coalesced_;  // guarded by coalescing_mutex_, as is
   std::thread::id coalescing_;      // whose calls they are; none: nobody's
-  Launches launches_;
-  Deadlines deadlines_{[this] { return end_what_is_late(); }};
+  // Gone before the rest, without the GIL: both join threads that may want it.
+  std::optional<Launches> launches_{std::in_place};
+  std::optional<Deadlines> deadlines_{std::in_place, [this] { return end_what_is_late(); }};
 };
 
 }  // namespace railweave::torch_ext

@@ -104,6 +104,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::send(Tensors& tensors, int to, int t
   const void* const data = submission.read(tensor);
   submission.input(tensor);
   const std::uint32_t label = tag_of(tag, submission.title());
+  submission.outline().whom = c10::str(" to rank ", to, ", tag ", tag, ",");
   submission.call([=, bytes = tensor.nbytes()](Group& group, const Hints& hints) {
     return group.send(data, bytes, to, label, hints);
   });
@@ -118,6 +119,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::receive(Tensors& tensors, int from, 
   submission.input(tensor);
   submission.result(tensor);
   submission.message(tensor.nbytes());
+  submission.outline().whom =
+      c10::str(" from ", from == collectives::kAnySource ? "any rank" : c10::str("rank ", from), ", tag ", tag, ",");
   submission.call([=, bytes = tensor.nbytes(), label = tag_of(tag, title)](Group& group, const Hints& hints) {
     return group.recv(data, bytes, from, label, hints);
   });

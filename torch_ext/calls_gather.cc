@@ -85,8 +85,10 @@ RailweaveBackend::WorkPtr RailweaveBackend::broadcast(Tensors& tensors, const c1
   check_root(options.rootRank, submission.title());
   submission.input(tensor);
   submission.result(tensor);
-  for (const at::Tensor& piece : submission.pieces_to_change(tensor)) {
-    void* const data = submission.change(piece);
+  submission.check_writable(tensor);  // at the root, too: ranks call alike, and are refused alike
+  const bool is_root = options.rootRank == rank_;
+  for (const at::Tensor& piece : is_root ? submission.pieces_to_read(tensor) : submission.pieces_to_write(tensor)) {
+    void* const data = is_root ? const_cast<void*>(submission.read(piece)) : submission.write(piece);  // nothing writes to the root's
     submission.call([=, m = moved(piece), root = int(options.rootRank)](Group& group, const Hints& hints) {
       return group.broadcast(data, data, m.count, m.type, root, hints);
     });

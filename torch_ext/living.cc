@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "torch_ext/completions.h"
+
 namespace railweave::torch_ext {
 namespace {
 
@@ -38,6 +40,7 @@ void leave_all() {
       if (auto backend = one.lock()) there.push_back(std::move(backend));
   }
   for (const auto& backend : there) backend->leave();
+  await_apart();
 }
 
 }  // namespace railweave::torch_ext

@@ -13,21 +13,21 @@ namespace {
 // Its elements lie one after the other, and are what they are.
 bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.is_conj() && !tensor.is_neg(); }
 
-// Results are copied into it once the others have had theirs: too late to find that they cannot be.
-void check_writable(const at::Tensor& tensor, const char* operation) {
-  TORCH_CHECK(!tensor._is_zerotensor(), operation, ": a result cannot be written to a tensor of immutable zeros");
-  TORCH_CHECK(at::has_internal_overlap(tensor) != at::MemOverlap::Yes, operation,
-              ": a result cannot be written to a tensor of which several elements are one place in memory (expanded?), "
-              "of size ",
-              tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
-}
-
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
 
 // Start, unmeasured: no GPU was had. Of the larger side of an operation.
 constexpr std::int64_t kChunkBytes = 8 << 20;
 
 }  // namespace
+
+// Results are copied into it once the others have had theirs: too late to find that they cannot be.
+void Submission::check_writable(const at::Tensor& tensor) const {
+  TORCH_CHECK(!tensor._is_zerotensor(), title(), ": a result cannot be written to a tensor of immutable zeros");
+  TORCH_CHECK(at::has_internal_overlap(tensor) != at::MemOverlap::Yes, title(),
+              ": a result cannot be written to a tensor of which several elements are one place in memory (expanded?), "
+              "of size ",
+              tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
+}
 
 void* Submission::kept(const at::Tensor& tensor) {
   void* const data = tensor.data_ptr();
@@ -73,7 +73,7 @@ at::Tensor Submission::apart(const at::Tensor& input, const at::Tensor& output, 
 const void* Submission::read(const at::Tensor& tensor) { return kept(fetched(tensor)); }
 
 void* Submission::write(const at::Tensor& tensor) {
-  check_writable(tensor, title());
+  check_writable(tensor);
   if (!staged(tensor) && plain(tensor)) return kept(tensor);
   const at::Tensor host = room(tensor.numel(), tensor).view(tensor.sizes());
   chunk_.after.emplace_back(tensor, host);
@@ -81,7 +81,7 @@ void* Submission::write(const at::Tensor& tensor) {
 }
 
 void* Submission::change(const at::Tensor& tensor) {
-  check_writable(tensor, title());
+  check_writable(tensor);
   if (!staged(tensor) && plain(tensor)) return kept(tensor);
   const at::Tensor copy = fetched(tensor);
   chunk_.after.emplace_back(tensor, copy);
@@ -103,7 +103,7 @@ const void* Submission::read(at::TensorList tensors) {
 void* Submission::write(at::TensorList tensors) {
   if (const auto one = joined(tensors)) return write(*one);
   return in_pieces(tensors, [this](const at::Tensor& piece, const at::Tensor& tensor) {
-    check_writable(tensor, title());
+    check_writable(tensor);
     static_cast<void>(staged(tensor));  // where the others are
     chunk_.after.emplace_back(tensor, piece);
   });
@@ -140,7 +140,7 @@ at::Tensor Submission::row_to_read(const at::Tensor& tensor) {
 at::Tensor Submission::row_to_write(const at::Tensor& tensor) {
   const at::NoGradGuard no_grad;
   if (plain(tensor)) return tensor.view({-1});
-  check_writable(tensor, title());
+  check_writable(tensor);
   const at::Tensor row = at::empty({tensor.numel()}, tensor.options());
   outline_.last.emplace_back(tensor, row.view(tensor.sizes()));
   return row;
@@ -149,16 +149,16 @@ at::Tensor Submission::row_to_write(const at::Tensor& tensor) {
 at::Tensor Submission::row_to_change(const at::Tensor& tensor) {
   const at::NoGradGuard no_grad;
   if (plain(tensor)) return tensor.view({-1});
-  check_writable(tensor, title());
+  check_writable(tensor);
   const at::Tensor row = made_plain(tensor).view({-1});
   outline_.last.emplace_back(tensor, row.view(tensor.sizes()));
   return row;
 }
 
-Tensors Submission::pieces_to_change(const at::Tensor& tensor) {
+Tensors Submission::pieces(const at::Tensor& tensor, at::Tensor (Submission::*row_of)(const at::Tensor&)) {
   const auto cuts = slices(tensor, 1);
   if (cuts.size() == 1) return {tensor};
-  const at::Tensor row = row_to_change(tensor);
+  const at::Tensor row = (this->*row_of)(tensor);
   Tensors pieces;
   for (const auto& [from, length] : cuts) pieces.push_back(row.narrow(0, from, length));
   return pieces;

@@ -28,6 +28,8 @@ class Submission {
   const void* read(const at::Tensor& tensor);
   void* write(const at::Tensor& tensor);
   void* change(const at::Tensor& tensor);
+  // Throws where nothing could be written to it: for who only reads what others write.
+  void check_writable(const at::Tensor& tensor) const;
   // `input`, to be read while `output` is written; a copy of it where they share memory in another way than the group's
   // operation allows: `own_at` is where the input may lie in the output, in elements (below 0: the output in the input).
   at::Tensor apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at);
@@ -39,11 +41,13 @@ class Submission {
   // beside another on the wire. A function of the size, so the same on every rank.
   std::vector<Slice> slices(const at::Tensor& whole, std::int64_t parts);
   // The elements in a row, to be sliced: of what is read, what is written, what is both.
-  static at::Tensor row_to_read(const at::Tensor& tensor);
+  at::Tensor row_to_read(const at::Tensor& tensor);
   at::Tensor row_to_write(const at::Tensor& tensor);
   at::Tensor row_to_change(const at::Tensor& tensor);
-  // The tensor itself, or its slices.
-  Tensors pieces_to_change(const at::Tensor& tensor);
+  // The tensor itself, or slices of that row.
+  Tensors pieces_to_read(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_read); }
+  Tensors pieces_to_write(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_write); }
+  Tensors pieces_to_change(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_change); }
 
   void input(const at::Tensor& tensor) { outline_.inputs.push_back(tensor); }
   void inputs(at::TensorList tensors) { outline_.inputs.insert(outline_.inputs.end(), tensors.begin(), tensors.end()); }
@@ -68,6 +72,7 @@ class Submission {
   at::Tensor fetched(const at::Tensor& tensor);
   void* in_pieces(at::TensorList tensors,
                   const std::function<void(const at::Tensor& piece, const at::Tensor& tensor)>& each);
+  Tensors pieces(const at::Tensor& tensor, at::Tensor (Submission::*row_of)(const at::Tensor&));
 
   Outline outline_;
   Chunk chunk_;  // not called yet

@@ -5,8 +5,10 @@
 #include <c10/util/StringUtil.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "base/clock.h"
+#include "torch_ext/completions.h"
 #include "torch_ext/errors.h"
 #include "torch_ext/gil.h"
 
@@ -77,7 +79,9 @@ void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const S
   }
   collectives::WorkPtr part;
   try {
-    part = outline_.chunks[chunk].call(group, outline_.hints);
+    collectives::Hints hints = outline_.hints;
+    if (outline_.chunks.size() > 1) hints.part = std::uint64_t(outline_.chunks.size()) << 32 | chunk;
+    part = outline_.chunks[chunk].call(group, hints);
   } catch (const std::exception& error) {  // no memory: the others wait for it
     return launch(chunk, group, Status(Code::system, Scope::session, error.what()));
   }
@@ -135,14 +139,20 @@ void RailweaveWork::conclude() {
   outline_.after.clear();
   std::exchange(over_, nullptr)(status_);  // first: whoever sees that this failed sees what ended the group
   finish(failed);
-  if (failed) {
-    future_->setError(failed);
-  } else {
-    complete_future();
-  }
+  Future unasked = Future::unasked;
+  if (future_is_.compare_exchange_strong(unasked, Future::completing)) return complete_future(failed);
+  run_apart([self = c10::intrusive_ptr<RailweaveWork>::reclaim_copy(this), failed] { self->complete_future(failed); });
 }
 
-void RailweaveWork::complete_future() {
+c10::intrusive_ptr<c10::ivalue::Future> RailweaveWork::getFuture() {
+  Future found = Future::unasked;
+  if (!future_is_.compare_exchange_strong(found, Future::asked) && found == Future::completing)
+    while (!future_->completed()) std::this_thread::yield();  // a moment: else what the caller hangs on it would be called there
+  return future_;
+}
+
+void RailweaveWork::complete_future(const std::exception_ptr& failed) {
+  if (failed) return future_->setError(failed);
   const auto complete = [this] { future_->markCompleted(c10::IValue(outline_.results)); };
   if (outline_.device == nullptr) return complete();
   try {
@@ -180,7 +190,10 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
     check_ok(Status(Code::timed_out, Scope::request, c10::str("not over after ", timeout.count(), " ms of waiting")),
              description());
   }
-  if (exception_) std::rethrow_exception(exception_);
+  const std::exception_ptr failed = exception_;
+  lock.unlock();
+  if (future_is_ == Future::asked) future_->wait();  // its value is there, too; what hangs on it may still be called
+  if (failed) std::rethrow_exception(failed);
   if (delivered_) delivered_->hold_current_stream();
   return true;
 }
@@ -198,7 +211,7 @@ int RailweaveWork::sourceRank() const {
 
 std::string RailweaveWork::description() const {
   const std::string number = outline_.counted ? c10::str(" number ", outline_.sequence) : "";
-  return c10::str(outline_.title, number, " at rank ", rank_, outline_.whose ? *outline_.whose : "", " (", input_bytes_,
+  return c10::str(outline_.title, number, outline_.whom, " at rank ", rank_, outline_.whose ? *outline_.whose : "", " (", input_bytes_,
                   " bytes", input_type_, ")");
 }
 

@@ -1,7 +1,7 @@
 // One operation of torch's: one or several of the group's (its chunks), copies before and after each, and its Future.
 //
 // Threads: any. What a chunk brought is copied out on the thread that drove it, or of a staged device the copies are given
-// to its stream; on the thread of the last one the Future is completed and the backend told.
+// to its stream; on the thread of the last one the backend is told, and the Future completed that nobody asked for yet.
 #pragma once
 
 #include <ATen/ThreadLocalState.h>
@@ -36,6 +36,7 @@ struct Outline {
   const char* title = "";                            // "railweave:all_reduce", in profiles and errors
   std::shared_ptr<const std::string> whose;          // " of group ...", in errors; null: nothing
   std::shared_ptr<const std::string> profile_title;  // instead, in profiles; null: the same
+  std::string whom;                                  // of a message: " from rank 3, tag 7", in errors
   int rank = 0;
   std::uint64_t sequence = 0;             // of the collectives before it, itself included
   bool counted = true;                    // a collective: messages have no number of their own
@@ -75,7 +76,9 @@ class RailweaveWork final : public c10d::Work {
   void abort() override;
   int sourceRank() const override;
   std::vector<at::Tensor> result() override { return outline_.results; }
-  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
+  // Completed on a thread of its own (completions.h) if it was asked for before the operation was over: what hangs on it may
+  // wait for others.
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
   uint64_t getSequencenumber() const override { return outline_.sequence; }
 
   TimePoint deadline() const { return outline_.deadline; }
@@ -89,7 +92,7 @@ class RailweaveWork final : public c10d::Work {
   void deliver(const Copies& copies);
   void one_less();
   void conclude();
-  void complete_future();
+  void complete_future(const std::exception_ptr& failed);
   Status check_length(const collectives::Work& part) const;
   // Of the chunks that were launched, those that reached the group.
   template <class Each>
@@ -112,6 +115,8 @@ class RailweaveWork final : public c10d::Work {
   MarkPtr delivered_;                        // of a staged device, once over: its results are there
   std::function<void(const Status&)> over_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
+  enum class Future { unasked, asked, completing };  // completing: by whoever drove, and nothing hangs on it
+  std::atomic<Future> future_is_{Future::unasked};
 };
 
 }  // namespace railweave::torch_ext

@@ -277,7 +277,7 @@ Status BoardLine::look_at_streamed(Fingerprint ours) const {
   for (int r = 0; r < board_.ranks(); ++r) {
     const Board::Issued theirs = board_.issued(r, ours);
     if (!theirs.on_board) continue;
-    if (theirs.fingerprint != ours) return another(r, difference(theirs.fingerprint, ours));
+    if (differ_in_more_than_counts(theirs.fingerprint, ours)) return another(r, difference(theirs.fingerprint, ours));
     return another(r, fmt::format("a small one, a posting of {} bytes, not a large one", theirs.bytes));
   }
   return {};

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "collectives/fingerprint.h"
 #include "collectives/kernels/streaming_copy.h"
 #include "collectives/schedule/memory.h"
 
@@ -71,8 +72,7 @@ bool fits_board(const Call& call) {
 std::uint32_t counts_hash(const Problem& p) {
   const bool several = p.operation == Operation::all_reduce && due_bytes(p, p.rank) > kPostedMax;  // pieces tell less than all
   if (p.operation != Operation::all_gather && p.operation != Operation::reduce_scatter && !several) return 0;
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a count at a time
-  for (const std::size_t count : p.counts) hash = (hash ^ count) * 0x100000001b3;
+  const std::uint64_t hash = hash_of(p.counts);
   return std::uint32_t((hash ^ hash >> 32) & 0x7fffffff);
 }
 

@@ -4,6 +4,11 @@
 #include <tuple>
 
 namespace railweave::collectives {
+namespace {
+
+constexpr std::uint64_t kLeadOfOperations = 64 * MiB;  // start: where the window counts operations
+
+}  // namespace
 
 void Scheduler::set_window(const Window& window, TimePoint now) {
   open_ = false;
@@ -33,9 +38,11 @@ void Scheduler::follow_proposals(TimePoint now) {
   choose(now);
 }
 
-// In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent.
+// In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent. Not less than what
+// the window holds: else operations that are larger would go in the order of their issue, whatever their class.
 std::uint64_t Scheduler::lead(Class priority) const {
-  const std::uint64_t bytes = window_.bytes > 0 ? window_.bytes : 64 * MiB;
+  const std::uint64_t bytes = std::max<std::uint64_t>({window_.bytes > 0 ? window_.bytes : kLeadOfOperations,
+                                                       std::max<std::uint64_t>(1, window_.operations) * largest_bytes_});
   switch (priority) {
     case Class::urgent: return 0;
     case Class::normal: return 2 * bytes;
@@ -49,6 +56,7 @@ Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, Tim
   if (off() || bytes < kSmallBytes) return id;
   LineState& state = lines_[line];
   ++state.operations;
+  largest_bytes_ = std::max(largest_bytes_, bytes);
   state.last_key = std::max(state.last_key, issued_bytes_ + lead_bytes.value_or(lead(priority)));
   issued_bytes_ += bytes;
   operations_[id] = {state.last_key, line, bytes, now, false};

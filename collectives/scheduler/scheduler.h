@@ -92,6 +92,7 @@ class Scheduler {
   std::map<Id, Operation> operations_;     // unfinished ones that count
   std::map<Line, LineState> lines_;        // of these
   std::uint64_t issued_bytes_ = 0;         // V
+  std::size_t largest_bytes_ = 0;          // of an operation so far
   std::uint64_t turns_ = 0;
   Id next_id_ = 1;
   std::size_t held_ = 0, live_bytes_ = 0;

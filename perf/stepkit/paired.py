@@ -9,9 +9,9 @@ _T95 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8:
 
 
 def paired_ratio(upper: list[float], lower: list[float]) -> dict[str, float | None]:
-    """Of each pair upper / lower: the median, and the 95 % interval of the mean (of logarithms; None of a single pair)."""
+    """Of each pair upper / lower: the median, and the 95 % interval of the mean (of logarithms; None of a single pair, or where one is not above 0)."""
     ratios = [a / b for a, b in zip(upper, lower, strict=True)]
-    if len(ratios) < 2:
+    if len(ratios) < 2 or min(ratios) <= 0:
         return {"median": median(ratios), "low": None, "high": None}
     logs = [math.log(ratio) for ratio in ratios]
     t95 = _T95[max(freedom for freedom in _T95 if freedom <= len(logs) - 1)]

@@ -5,19 +5,23 @@
 namespace railweave {
 namespace {
 
-constexpr std::size_t kUnmeasuredMax = 128 * MiB;
+constexpr std::size_t kPatienceMax = 128 * MiB;
 constexpr double kWeight = 0.125, kWeightWhenStale = 0.5;  // of the newest sample
 constexpr double kOutlier = 4;  // a sample counts at most so many times what was known: the copier lost its core
 
 }  // namespace
 
-bool CopyCost::stale() const { return ns_per_byte_ == 0 || unmeasured_bytes_ >= kUnmeasuredMax; }
+bool CopyCost::stale() const { return ns_per_byte_ == 0 || unmeasured_bytes_ >= patience_bytes_; }
 
 void CopyCost::sample(std::size_t bytes, Nanos took) {
   if (bytes < kSampleBytesMin) return;
   const double seen = std::max(1.0, double(took.count())) / double(bytes);
   if (ns_per_byte_ == 0) ns_per_byte_ = seen;
-  const double weight = stale() ? kWeightWhenStale : kWeight;
+  double weight = kWeight;
+  if (stale()) {
+    weight = seen < ns_per_byte_ ? 1 : kWeightWhenStale;  // nothing disturbs a copy so that it takes less
+    patience_bytes_ = std::min(2 * patience_bytes_, kPatienceMax);
+  }
   ns_per_byte_ += weight * (std::min(seen, kOutlier * ns_per_byte_) - ns_per_byte_);
   unmeasured_bytes_ = 0;
 }

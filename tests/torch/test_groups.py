@@ -74,6 +74,46 @@ def _split(rank: int, size: int) -> list[float]:
     return sums
 
 
+def _split_and_lost(rank: int, size: int, store: str) -> str:
+    """Global ranks 0 and 2 are a part, as 0 and 1; the latter is killed."""
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    options = copy.deepcopy(dist.group.WORLD._get_backend(torch.device("cpu")).options)
+    part = dist.group.WORLD.split_group([0, 2], timedelta(seconds=30), options, "part", "a part")
+    if part is None:
+        return ""
+    tensor = torch.ones(3)
+    part.allreduce([tensor]).wait()
+    if rank == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def until_it_ends() -> None:
+        while True:
+            part.allreduce([tensor]).wait()
+
+    return _raised(until_it_ends)[1]
+
+
+def _of_one_operation(rank: int, size: int, store: str) -> tuple[str, str]:
+    """Its own timeout, in a group that has a longer one."""
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.barrier()
+    if rank == 1:
+        time.sleep(4)
+        return "", ""
+    backend = dist.group.WORLD._get_backend(torch.device("cpu"))
+    options = dist.AllreduceOptions()
+    options.timeout = timedelta(seconds=1)
+    return _raised(backend.allreduce([torch.ones(3)], options).wait)
+
+
+def _no_message(rank: int, size: int, store: str) -> tuple[str, str]:
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=1.5))
+    if rank == 1:
+        time.sleep(4)
+        return "", ""
+    return _raised(lambda: dist.recv(torch.ones(3), 1, tag=7))
+
+
 def _aborted(rank: int, size: int, store: str) -> tuple[str, str, float]:
     """Another thread aborts while this one waits for ranks that do not come."""
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
@@ -208,6 +248,21 @@ class GroupsTest(unittest.TestCase):
 
     def test_groups_that_are_split_off(self) -> None:
         self.assertEqual([[2.0], [1.0], [2.0]], ranks.run(_split, 3))
+
+    def test_an_error_in_a_part_says_whose_ranks_are_meant(self) -> None:
+        said = self.answers(_split_and_lost, 3)[0]
+        self.assertIn("(global ranks 0, 2)", said)
+        self.assertIn("rank 1 is lost", said)
+
+    def test_the_timeout_of_one_operation_counts(self) -> None:
+        kind, said = self.answers(_of_one_operation, 2)[0]
+        self.assertEqual("DistBackendError", kind)
+        self.assertIn("Timed out after 1000 ms: railweave:all_reduce number ", said)
+
+    def test_a_message_that_does_not_come_is_named(self) -> None:
+        kind, said = self.answers(_no_message, 2)[0]
+        self.assertEqual("DistBackendError", kind)
+        self.assertIn("railweave:recv from rank 1, tag 7, at rank 0", said)
 
     def test_abort_from_another_thread_returns_who_waits(self) -> None:
         kind, said, seconds = self.answers(_aborted, 2)[0]

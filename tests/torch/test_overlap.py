@@ -9,7 +9,8 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, fully_shard, register_fsdp_forward_method
+from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 
 import railweave
 import railweave.fsdp
@@ -79,6 +80,27 @@ def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]
             diary.append("end of backward")
             for parameter in model.parameters():
                 parameter.grad = None
+    return diary
+
+
+def _diary_of_fsdp1(rank: int, size: int) -> list[str]:
+    """What happens to the reduce-scatters of a backward."""
+    del rank, size
+    diary: list[str] = []
+    reduce, reduced = railweave._fsdp1.reduce_scatter, iter(range(10_000))
+
+    def told_reduce(*args: Any, **kwargs: Any) -> Told:
+        name = f"reduce {next(reduced)}"
+        diary.append(name)
+        return Told(reduce(*args, **kwargs), name, diary)
+
+    torch.manual_seed(3)
+    model = FullyShardedDataParallel(nn.Sequential(*(Layer(number, []) for number in range(_LAYERS))),
+                                     auto_wrap_policy=ModuleWrapPolicy({Layer}), device_id=torch.device("cpu"))
+    with mock.patch.object(railweave._fsdp1, "reduce_scatter", told_reduce):
+        railweave.fsdp.overlap(model)
+        model(torch.ones(2, _WIDTH)).sum().backward()
+        diary.append("end of backward")
     return diary
 
 
@@ -221,6 +243,17 @@ def _overlapped(rank: int, size: int, options: dict[str, int]) -> None:
     railweave.fsdp.overlap(_layered([], size), **options)
 
 
+def _overlapped_twice(rank: int, size: int) -> None:
+    del rank
+    railweave.fsdp.overlap(railweave.fsdp.overlap(_layered([], size)))
+
+
+def _overlapped_within(rank: int, size: int, strategy: str) -> None:
+    del rank, size
+    model = FullyShardedDataParallel(nn.Sequential(Layer(0, [])), sharding_strategy=ShardingStrategy[strategy], device_id=torch.device("cpu"))
+    railweave.fsdp.overlap(model)
+
+
 def _flat(values: Any) -> list[float]:
     return [one for value in values for one in _flat(value)] if isinstance(values, list) else [values]
 
@@ -230,8 +263,19 @@ class OverlapTest(unittest.TestCase):
         for options, size in (({}, 2), ({"bf16": True}, 3), ({"hybrid": True}, 4), ({"accumulated": 2}, 2), ({"reduce_dtype": torch.float16}, 2)):
             with self.subTest(**options):
                 plain = ranks.run(training.fsdp2, size, options)
-                for overlap in ({},) if options else ({}, {"prefetch": 3, "reduce_scatters": 1}):
+                for overlap in ({},) if options else ({}, {"prefetch": 3, "reduce_scatters": 1}, {"window": 1}, {"window": "100K"}, {"window": "auto"}):
                     self.assertEqual(plain, ranks.run(training.fsdp2, size, {**options, "overlap": overlap}))
+
+    def test_losses_of_fsdp1_are_the_same_to_the_bit(self) -> None:
+        for strategy, size, overlap in (("FULL_SHARD", 2, {}), ("FULL_SHARD", 4, {"reduce_scatters": 1}), ("SHARD_GRAD_OP", 3, {"window": 2})):
+            with self.subTest(strategy=strategy, ranks=size):
+                self.assertEqual(ranks.run(training.fsdp1, size, strategy), ranks.run(training.fsdp1, size, strategy, overlap))
+
+    def test_reduce_scatters_of_fsdp1_are_waited_for_later(self) -> None:
+        diary = ranks.run(_diary_of_fsdp1, 2)[0]
+        self.assertEqual(["reduce 0", "reduce 1", "waited reduce 0", "reduce 2", "waited reduce 1"], diary[:5])
+        self.assertEqual("end of backward", diary[-1])
+        self.assertEqual(diary[-2], f"waited {diary[-4]}")
 
     def test_parameters_are_gathered_ahead(self) -> None:
         for ahead in (0, 1, 2, 3):
@@ -292,6 +336,10 @@ class OverlapTest(unittest.TestCase):
     def test_bad_arguments_are_named(self) -> None:
         with self.assertRaisesRegex(ranks.RankFailed, "TypeError: .*fully_shard.*Linear"):
             ranks.run(lambda rank, size: railweave.fsdp.overlap(nn.Linear(2, 2)), 1)
+        with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already"):
+            ranks.run(_overlapped_twice, 1)
+        with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: FSDP1 .*NO_SHARD"):
+            ranks.run(_overlapped_within, 1, "NO_SHARD")
         with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
             pass
         for options, named in (({"prefetch": -1}, "prefetch.*-1"), ({"reduce_scatters": 0}, "reduce_scatters.*0"),

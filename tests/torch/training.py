@@ -102,11 +102,13 @@ def zero_redundancy(rank: int, size: int) -> Losses:
     return train(model, ZeroRedundancyOptimizer(model.parameters(), torch.optim.SGD, lr=0.3, momentum=0.5), rank, size)
 
 
-def fsdp1(rank: int, size: int, strategy: str) -> Losses:
+def fsdp1(rank: int, size: int, strategy: str, overlap: dict[str, Any] | None = None) -> Losses:
     hybrid = strategy == "HYBRID_SHARD"
     mesh = init_device_mesh("cpu", (2, size // 2), mesh_dim_names=("replica", "shard")) if hybrid else None
     model = FullyShardedDataParallel(new_model(), sharding_strategy=ShardingStrategy[strategy], device_mesh=mesh,
                                      auto_wrap_policy=ModuleWrapPolicy({Block}), device_id=torch.device("cpu"))
+    if overlap is not None:
+        railweave.fsdp.overlap(model, **overlap)
     return train(model, _sgd(model), rank, size)
 
 

@@ -45,14 +45,14 @@ def take():
 def name_of(what):
     """Of the operation with this fingerprint (collectives/fingerprint.h): ``all_gather 12``; ``message`` of send and recv, and of
     what was issued before the trace began."""
-    kind = (what & 0xFF) - 1
+    kind = (what & 0xF) - 1
     if not 0 <= kind < len(_C._operation_names):
         return "message"
-    return f"{_C._operation_names[kind]} {what >> 40}"
+    return f"{_C._operation_names[kind]} {what >> 44}"
 
 
 def type_of(what):
     """``float32``; empty where there is none."""
-    if name_of(what) == "message" or _C._operation_names[(what & 0xFF) - 1] == "barrier":
+    if name_of(what) == "message" or _C._operation_names[(what & 0xF) - 1] == "barrier":
         return ""
-    return _C._type_names[what >> 8 & 0xFF]
+    return _C._type_names[what >> 4 & 0x1F]

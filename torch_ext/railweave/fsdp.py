@@ -1,13 +1,14 @@
-"""FSDP2 whose collectives go beside compute: docs/fsdp.md says when each is waited for, and why that changes no result."""
-
-from collections import deque
+"""FSDP whose collectives go beside compute: docs/fsdp.md says when each is waited for, and why that changes no result."""
 
 import torch
 import torch.distributed as dist
-from torch.autograd import Variable
-from torch.distributed.fsdp import FSDPModule
+from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
+from railweave import _fsdp1
+from railweave._collectives import all_gather as _all_gather
+from railweave._collectives import reduce_scatter as _reduce_scatter
 from railweave._hints import hints
+from railweave._unfinished import Unfinished, in_backward
 
 try:
     from torch.distributed.fsdp._fully_shard._fsdp_api import AllGather, ReduceScatter
@@ -16,46 +17,7 @@ except ImportError as missing:
 
 __all__ = ["overlap"]
 
-# Their names since torch 2.13; the old ones warn there.
-_all_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-_reduce_scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
-
-
-class _Unfinished:
-    """The reduce-scatters of one model that nobody waits for yet, the oldest first. Threads: autograd's."""
-
-    def __init__(self, most):
-        self._most = most
-        self._works = deque()
-        self._backward = None  # the id of the one at whose end _end runs
-
-    def make_room(self):
-        """Waits until there are fewer than the most."""
-        self._wait_down_to(self._most - 1)
-
-    def finish(self):
-        """Waits for all. One that failed is raised, and those behind it are no longer kept: their group is over too."""
-        self._wait_down_to(0)
-
-    def add(self, work):
-        """Within backward: it is waited for at the end of it."""
-        self._works.append(work)
-        current = torch._C._current_graph_task_id()
-        if current != self._backward:
-            Variable._execution_engine.queue_callback(self._end)
-            self._backward = current
-
-    def _end(self):
-        self._backward = None
-        self.finish()
-
-    def _wait_down_to(self, most):
-        try:
-            while len(self._works) > most:
-                self._works.popleft().wait()
-        except BaseException:
-            self._works.clear()
-            raise
+_MARK = "_railweave_overlap"  # of a model that has it
 
 
 class _UrgentAllGather(AllGather):
@@ -96,7 +58,7 @@ class _LateReduceScatter(ReduceScatter):
         group = self._param_group
         parameters = [p.sharded_param for p in group.fsdp_params]
         return (
-            torch._C._current_graph_task_id() != -1  # by hand, as pipeline stages do: no backward whose end could be waited for
+            in_backward()
             and op != dist.ReduceOp.SUM  # which torch divides afterwards
             and output.dtype == group._orig_dtype
             and not group._is_hsdp
@@ -193,15 +155,20 @@ def _policy(window):
     return window if window in ("off", "auto") else f"window:{window}"
 
 
-def _schedule(layers, window):
-    """Of every process group that carries these layers' parameters or gradients, in the order of layers."""
-    policy, groups = _policy(window), {}
+def _process_groups(layers):
+    """Those that carry these layers' parameters or gradients, in the order of layers, each with its tensors' device."""
+    groups = {}
     for group in (group for layer in layers for group in _param_groups(layer)):
         for mesh in (group.mesh_info, group.post_forward_mesh_info):
             for name in ("shard_process_group", "replicate_process_group"):
                 if (process_group := getattr(mesh, name, None)) is not None:
                     groups[process_group] = group.device
-    backends = [process_group._get_backend(device) for process_group, device in groups.items()]
+    return groups
+
+
+def _schedule(process_groups, window):
+    policy = _policy(window)
+    backends = [process_group._get_backend(device) for process_group, device in process_groups.items()]
     for backend in backends:
         if not hasattr(backend, "schedule_by"):
             raise TypeError(f"window: expected process groups of the backend railweave, found {backend.name()}")
@@ -216,7 +183,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     """Lets the collectives of `model` go beside its compute: call it once, after ``fully_shard``, before the first forward.
 
     `model`: the root module that ``torch.distributed.fsdp.fully_shard`` was applied to, of float parameters on any device
-    that the process group serves.
+    that the process group serves; or FSDP1's outermost ``FullyShardedDataParallel``, of which only the reduce-scatters go beside
+    compute (in FULL_SHARD and SHARD_GRAD_OP): it has no place for other all-gathers.
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
@@ -226,19 +194,32 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
     rank must call it alike. Returns `model`.
 
-    Raises TypeError unless `model` is FSDP2's, for a window that is neither number nor text, and for one where its groups are not
-    railweave's; ValueError for a number below its least, and for a window that there is not.
+    Raises TypeError unless `model` is FSDP's, for a window that is neither number nor text, and for one where its groups are not
+    railweave's; ValueError for a number below its least, for a window that there is not, for a model that has it already, and for one
+    of FSDP1 that is not the outermost, has a communication hook, or shards in no way that has a place for it.
     """
-    if not isinstance(model, FSDPModule):
-        raise TypeError(f"overlap: expected a module with fully_shard applied to it (FSDP2), found {type(model).__name__}")
+    fsdp1 = isinstance(model, FullyShardedDataParallel)
+    if not fsdp1 and not isinstance(model, FSDPModule):
+        raise TypeError(f"overlap: expected a module with fully_shard applied to it, or FSDP1's, found {type(model).__name__}")
+    if hasattr(model, _MARK):
+        raise ValueError("overlap: this model has it already")
     if prefetch < 0:
         raise ValueError(f"prefetch: expected 0 layers or more, found {prefetch}")
     if reduce_scatters < 1:
         raise ValueError(f"reduce_scatters: expected 1 or more, found {reduce_scatters}")
     layers = [module for module in model.modules() if isinstance(module, FSDPModule)]
     if window is not None:
-        _schedule(layers, window)
-    unfinished = _Unfinished(reduce_scatters)
+        _schedule(_fsdp1.process_groups(model) if fsdp1 else _process_groups(layers), window)
+    if fsdp1:
+        _fsdp1.overlap(model, reduce_scatters)
+    else:
+        _overlap_fsdp2(model, layers, prefetch, reduce_scatters)
+    setattr(model, _MARK, True)
+    return model
+
+
+def _overlap_fsdp2(model, layers, prefetch, reduce_scatters):
+    unfinished = Unfinished(reduce_scatters)
     for layer in layers:
         groups = _param_groups(layer)
         if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
@@ -247,4 +228,3 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     if prefetch > 0:
         _LayerOrder(model, layers, prefetch)
     _Forwards(model, layers, unfinished)
-    return model

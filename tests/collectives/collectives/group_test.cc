@@ -201,6 +201,43 @@ TEST_P(GroupOver, operations_that_differ_in_size__are_told_so_and_nobody_is_call
   EXPECT_NE(said[1].find("of 3 bytes where 4 were due"), std::string::npos) << said[1];
 }
 
+// A first message looks like the one that is due: 256 KiB, or none.
+TEST_P(GroupOver, operations_that_differ_by_whole_messages__are_told_so) {
+  using Call = std::function<WorkPtr(Group&, const int* in, int* out, std::size_t count)>;
+  const Call calls[] = {
+      [](Group& g, const int* in, int* out, std::size_t n) { return g.broadcast(g.rank() == 0 ? in : out, g.rank() == 0 ? const_cast<int*>(in) : out, n, DataType::int32, 0); },
+      [](Group& g, const int* in, int* out, std::size_t n) { return g.all_gather(in, out, n, DataType::int32); },
+      [](Group& g, const int* in, int* out, std::size_t n) { return g.gather(in, out, n, DataType::int32, 1); },
+      [](Group& g, const int* in, int* out, std::size_t n) { return g.scatter(in, out, n, DataType::int32, 0); },
+      [](Group& g, const int* in, int* out, std::size_t n) { return g.reduce(in, out, n, DataType::int32, Reduction::sum, 1); },
+      [](Group& g, const int* in, int* out, std::size_t n) { return g.all_to_all(in, out, n, DataType::int32); },
+  };
+  constexpr std::size_t kChunk = 65'536;
+  for (const Call& call : calls)
+    for (const std::size_t more : {2u, 3u}) {
+      Ranks ranks = start(2);
+      std::string said[2];
+      ranks.run([&](int rank, Group& group) {
+        const std::size_t count = rank == 0 ? more * kChunk : kChunk;
+        std::vector<int> in(2 * count, rank), out(2 * count);
+        said[rank] = outcome(call(group, in.data(), out.data(), count), 10s);
+      });
+      EXPECT_NE(said[1].find("does not do the same operation as rank "), std::string::npos) << &call - calls << ": " << said[1];
+    }
+}
+
+TEST_P(GroupOver, parts_of_operations_that_were_cut_in_another_way__are_told_so) {
+  Ranks ranks = start(2);
+  std::string said[2];
+  ranks.run([&](int rank, Group& group) {
+    std::vector<int> data(100'000, 1);
+    Hints hints;
+    hints.part = rank == 0 ? std::uint64_t{2} << 32 | 1 : 0;
+    said[rank] = outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::int32, Reduction::sum, hints), 10s);
+  });
+  EXPECT_NE(said[1].find("all_reduce of int32 (sum) with other counts"), std::string::npos) << said[1];
+}
+
 // As many bytes, but not the same. Whoever notices first tells the other, in its own terms.
 TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
   struct Differing {

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace railweave::collectives_test {
 namespace {
 
 using collectives::Scheduler;
+using collectives::Window;
 constexpr TimePoint kStart{std::chrono::seconds(1)};
 constexpr TimePoint kLate = kStart + Scheduler::kStallMost;
 
@@ -56,6 +59,19 @@ TEST(Scheduler, an_urgent_operation__takes_the_place_of_a_bulk_one) {
   EXPECT_FALSE(scheduler.live(bulk));
   scheduler.finish(urgent, kStart);
   EXPECT_TRUE(scheduler.live(bulk));
+}
+
+TEST(Scheduler, an_urgent_operation__goes_ahead_of_held_ones_however_large) {
+  for (const Window window : {Window{.operations = 1}, Window{.operations = 2}, Window{.bytes = 64 * MiB}}) {
+    Scheduler scheduler(window);
+    Scheduler::Id normal = 0;
+    for (int k = 0; k < 4; ++k) normal = scheduler.issue(1, Class::normal, 512 * MiB, kStart);
+    EXPECT_FALSE(scheduler.live(normal));
+    const auto urgent = scheduler.issue(2, Class::urgent, 512 * MiB, kStart);
+    const auto order = scheduler.standings();
+    const auto place = [&](Scheduler::Id id) { return std::ranges::find(order, id, &Scheduler::Standing::id) - order.begin(); };
+    EXPECT_LT(place(urgent), place(normal)) << window.operations << " operations, " << window.bytes << " bytes";
+  }
 }
 
 TEST(Scheduler, a_bulk_operation__does_not_wait_for_ever) {

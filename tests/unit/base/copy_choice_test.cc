@@ -16,24 +16,31 @@ int run(CopyChoice& choice, int pieces, double inline_ns_per_byte, double fetch_
   return fetched;
 }
 
+// Of 62 MiB the other way is tried at the begin and after 4, 8, 16 and 32 MiB more.
 TEST(CopyChoice, wants_fetch__is_the_cheaper_way_after_each_was_tried_once) {
   CopyChoice slow_copies, slow_fetch;
-  EXPECT_EQ(run(slow_copies, 1000, 0.5, 0.15), 999);
-  EXPECT_EQ(run(slow_fetch, 1000, 0.08, 0.15), 1);
+  EXPECT_EQ(run(slow_copies, 1000, 0.5, 0.15), 995);
+  EXPECT_EQ(run(slow_fetch, 1000, 0.08, 0.15), 5);
+}
+
+TEST(CopyChoice, sample__of_memory_that_nobody_had_touched_is_soon_made_good) {
+  CopyChoice choice;
+  choice.sample(false, 64 * KiB, Nanos(64 * KiB * 2));
+  EXPECT_LT(run(choice, 1000, 0.08, 0.15), 100);
 }
 
 TEST(CopyChoice, wants_fetch__counts_the_cheaper_of_the_two_copies_half) {
   CopyChoice unheard, slow_writer, fast_writer;
-  EXPECT_EQ(run(unheard, 100, 0.1, 0.14), 99);
+  EXPECT_GT(run(unheard, 100, 0.1, 0.14), 95);
   slow_writer.hear_writer(0.3);
-  EXPECT_EQ(run(slow_writer, 100, 0.1, 0.3), 99);
+  EXPECT_GT(run(slow_writer, 100, 0.1, 0.3), 95);
   fast_writer.hear_writer(0.01);
-  EXPECT_EQ(run(fast_writer, 100, 0.1, 0.14), 1);
+  EXPECT_LT(run(fast_writer, 100, 0.1, 0.14), 5);
 }
 
 TEST(CopyChoice, sample__a_machine_that_changes_is_noticed) {
   CopyChoice choice;
-  EXPECT_EQ(run(choice, 1000, 0.08, 0.15), 1);
+  EXPECT_LT(run(choice, 1000, 0.08, 0.15), 10);
   EXPECT_GT(run(choice, 1000, 0.5, 0.15), 900);
   EXPECT_LT(run(choice, 10'000, 0.08, 0.15), 2500) << "copying is tried again after 128 MiB";
 }

@@ -1,0 +1,76 @@
+"""FSDP1's reduce-scatters beside its backward: by its communication hook, the one place that it has for others. Its all-gathers
+of CPU tensors it waits for where it calls them."""
+
+from torch.distributed.fsdp._traversal_utils import _get_fsdp_states
+
+from railweave._collectives import reduce_scatter
+from railweave._unfinished import Unfinished, in_backward
+
+_SERVED = ("FULL_SHARD", "SHARD_GRAD_OP")  # torch takes no hook in the others, or calls it otherwise
+
+
+class _Divided:
+    """A reduce-scatter whose result is divided once it is there."""
+
+    def __init__(self, work, result, by):
+        self._work, self._result, self._by = work, result, by
+
+    def wait(self):
+        self._work.wait()
+        if self._by > 1:
+            self._result.div_(self._by)
+
+
+def _late_reduce_scatter(unfinished, state):
+    """What FSDP1 calls for the gradient of one flat parameter, in place of what torch's _reduce_grad does there."""
+
+    def hook(_, whole, shard):
+        handle = state._handle
+        if state._gradient_predivide_factor > 1:
+            whole.div_(state._gradient_predivide_factor)
+        unfinished.make_room()
+        group = handle._fake_process_group if getattr(handle, "_use_fake_reduce", False) else state.process_group
+        work = _Divided(reduce_scatter(shard, whole, group=group, async_op=True), shard, state._gradient_postdivide_factor)
+        if _is_final(handle, shard):
+            unfinished.add(work)
+        else:
+            unfinished.finish()  # its result may be added to that of an earlier one
+            work.wait()
+
+    return hook
+
+
+def _is_final(handle, shard):
+    """Whether the result becomes the gradient as it is (torch's _reduce_grad and prepare_gradient_for_optim show what may follow)."""
+    parameter = handle.flat_param
+    return (
+        in_backward()
+        and shard.dtype == parameter.dtype
+        and not hasattr(parameter, "_saved_grad_shard")
+        and not handle._offload_params
+        and not handle._has_optim_in_backward
+        and not handle._keep_low_precision_grads
+    )
+
+
+def process_groups(model):
+    """The groups of its units, each with its tensors' device."""
+    return {state.process_group: state.compute_device for state in _get_fsdp_states(model)}
+
+
+def overlap(model, reduce_scatters):
+    """railweave.fsdp.overlap() of FSDP1's root. Raises ValueError where no unit has a place for it."""
+    if not model.check_is_root():
+        raise ValueError("overlap: expected the outermost FullyShardedDataParallel, found one within another")
+    states = [state for state in _get_fsdp_states(model) if state._handle is not None]
+    if any(state._comm_hook is not None for state in states):
+        raise ValueError("overlap: expected no communication hook, found one registered")
+    served = [state for state in states if state.sharding_strategy.name in _SERVED]
+    if not served:
+        found = ", ".join(sorted({state.sharding_strategy.name for state in states}))
+        raise ValueError(f"overlap: FSDP1 has a place for it in {' and '.join(_SERVED)} only, found {found}")
+    unfinished = Unfinished(reduce_scatters)
+    for state in served:
+        state._comm_hook, state._comm_hook_state = _late_reduce_scatter(unfinished, state), None
+    model.register_forward_pre_hook(lambda _model, _inputs: unfinished.finish(), prepend=True)  # of a backward that raised
+    return model
