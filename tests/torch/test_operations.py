@@ -184,6 +184,14 @@ def _coalesced(rank: int, size: int) -> None:
     for work in dist.batch_isend_irecv(exchange):
         work.wait()
     _same(found, torch.full((4,), float((rank - 1) % size)), "batch of messages")
+    if dist.get_debug_level() != dist.DebugLevel.DETAIL:  # torch's wrapper has no batches
+        group, cpu = dist.group.WORLD, torch.device("cpu")
+        group._start_coalescing(cpu)
+        group.send([torch.ones(2)], (rank + 1) % size, 9)
+        group.recv_anysource([torch.empty(2)], 9)
+        work = group._end_coalescing(cpu)
+        work.wait()
+        assert work._source_rank() == (rank - 1) % size, work._source_rank()
 
 
 def _later(rank: int, size: int) -> None:
@@ -315,6 +323,17 @@ class OperationsTest(unittest.TestCase):
             for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _sparse, _aliased):
                 with self.subTest(body=body.__name__, ranks=size):
                     ranks.run(body, size)
+
+    def test_under_debug_detail(self) -> None:
+        """Torch then wraps the backend, and compares calls before each."""
+        before = dist.get_debug_level()
+        dist.set_debug_level(dist.DebugLevel.DETAIL)
+        try:
+            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _aliased, _messages):
+                with self.subTest(body=body.__name__):
+                    ranks.run(body, 2)
+        finally:
+            dist.set_debug_level(before)
 
     def test_messages(self) -> None:
         for size in (2, 3):

@@ -10,7 +10,7 @@ import torch.distributed as dist
 
 from railweave import _C
 from railweave._chrome import boot
-from railweave._figures import by_step, figures, limit_of, memory_waits, steps_of, waited_for
+from railweave._figures import SLOW_SHARE, by_step, figures, limit_of, memory_waits, steps_of, waited_for
 from railweave._records import name_of
 from railweave._trace import last_records
 
@@ -57,6 +57,12 @@ def _tell_offset(group, other):
     dist.send(torch.tensor(best), group=group, group_dst=other)
 
 
+def _weight(of_rank):
+    """Of the rank that waited longest for others, if that counts, then at all: the others' steps are as long because of it."""
+    others = of_rank["waited_for_others_s"]
+    return others if others > SLOW_SHARE * of_rank["step_s"] else 0.0, of_rank["exposed_s"]
+
+
 def report(path=None, group=None):
     """What each step of the last trace took, and what limited it.
 
@@ -97,8 +103,7 @@ def report(path=None, group=None):
     all_steps = []
     for number in sorted(set.intersection(*map(set, told))):
         ranks = [of_rank[number] for of_rank in told]
-        # Of the rank that waited longest for others, then at all: the others' steps are as long because of it.
-        judge = max(ranks, key=lambda one: (one["waited_for_others_s"], one["exposed_s"]))
+        judge = max(ranks, key=_weight)
         all_steps.append({"step": number, "limited_by": judge["limited_by"], "ranks": ranks})
     if path is not None and rank == 0:
         Path(path).write_text("".join(json.dumps(one) + "\n" for one in all_steps))

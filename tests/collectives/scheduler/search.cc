@@ -89,7 +89,7 @@ class Search {
     if (act.kind == Act::Kind::limit) rank.scheduler.set_window({act.operation, 0}, rank.now);
     if (act.kind == Act::Kind::issue) {
       const auto& operation = world_.operations[act.operation];
-      rank.ids[act.operation] = rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.now);
+      rank.ids[act.operation] = rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.now, act.lead);
     }
     return next;
   }

@@ -17,6 +17,7 @@ struct Act {
   enum class Kind { issue, wait, limit };
   Kind kind = Kind::issue;
   std::size_t operation = 0;               // limit: so many operations live from now on
+  collectives::Scheduler::Lead lead = {};  // issue: learned
 };
 
 struct SmallWorld {

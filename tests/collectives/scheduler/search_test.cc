@@ -7,6 +7,7 @@ namespace railweave::collectives_test {
 namespace {
 
 constexpr auto issue = [](std::size_t operation) { return Act{Act::Kind::issue, operation}; };
+constexpr auto issue_with_lead = [](std::size_t operation, std::uint64_t lead) { return Act{Act::Kind::issue, operation, lead}; };
 constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, operation}; };
 constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
 
@@ -62,6 +63,31 @@ TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
   EXPECT_EQ(found.dead, 0u) << found.example;
 }
 
+// A table of leads that takes effect in mid-step: what was issued before has its class's, what comes behind the learned ones, in
+// which the order of the groups is the other way round.
+TEST(Search, leads_that_begin_in_mid_step__lead_on) {
+  for (const std::size_t window : {1u, 2u})
+    for (const bool crosses : {false, true}) {
+      SmallWorld world;
+      world.operations = {{{0, 1}, 1}, {{0, 1}, 2, Class::bulk}, {{0, 1}, 1}, {{0, 1}, 2, Class::bulk}};
+      world.programs = {{issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(3), wait(2), wait(0), wait(1)},
+                        {issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(0), wait(1), wait(2), wait(3)}};
+      if (crosses) std::swap(world.programs[1][0], world.programs[1][1]);
+      const Found found = with_window(world, window);
+      EXPECT_EQ(found.dead, 0u) << "window " << window << ": " << found.example;
+    }
+}
+
+// Ranks agree on one operation from which on they count; a rank that did not would still only be slow.
+TEST(Search, leads_that_one_rank_alone_has__lead_on) {
+  SmallWorld world = crossed();
+  world.programs[0] = {issue_with_lead(0, 4 * MiB), issue_with_lead(1, 0), wait(0), wait(1)};
+  for (const std::size_t window : {1u, 2u}) {
+    const Found found = with_window(world, window);
+    EXPECT_EQ(found.dead, 0u) << "window " << window << ": " << found.example;
+  }
+}
+
 // Two shards of two ranks, replicated between them: groups that overlap in one rank each. Every order in which the ranks may
 // issue, each waiting at once or at the end; what could not end under `off` is nobody's fault here. Rank 0 begins with its
 // shard: the other way round it is the same with shards and replicas swapped; and it waits at the end.
@@ -86,6 +112,10 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
       const Found found = with_window(world, 1);
       EXPECT_EQ(found.dead, 0u) << "orders " << orders << ", waits " << waits << ": " << found.example;
       ++searched;
+      if (waits > 0) continue;
+      world.programs[1][0].lead = 8 * MiB;  // and where one rank orders them otherwise
+      const Found led = with_window(world, 1);
+      EXPECT_EQ(led.dead, 0u) << "with a lead, orders " << orders << ", waits " << waits << ": " << led.example;
     }
   }
   EXPECT_GT(searched, 30);

@@ -1,0 +1,51 @@
+"""The demo: it runs, its files are there, and losses that differ are its failure."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+import railweave
+
+_ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(_ROOT / "perf"))
+
+from demokit import cli  # noqa: E402
+
+
+def _outcome(**losses: list[float]) -> SimpleNamespace:
+    return SimpleNamespace(trainings={name: SimpleNamespace(losses=each) for name, each in losses.items()})
+
+
+class DemoTest(unittest.TestCase):
+    def test_losses_that_differ_are_told(self) -> None:
+        same = [5.0, 4.5]
+        self.assertEqual("", cli._disagreement(_outcome(gloo=[5.0, 4.5 + 1e-6], railweave=same, overlap=same)))
+        self.assertIn("step 2", cli._disagreement(_outcome(gloo=[5.0, 4.6], railweave=same, overlap=same)))
+        self.assertIn("with and without overlap", cli._disagreement(_outcome(gloo=same, railweave=same, overlap=[5.0, 4.5 + 1e-12])))
+
+    def test_it_trains_and_leaves_its_files(self) -> None:
+        package = Path(railweave.__file__).resolve().parents[1]
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, str(_ROOT / "perf" / "demo"), "--quick", "--loopback", "--package", str(package), "--out", folder],
+                                  capture_output=True, text=True, timeout=280, check=False)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            found = json.loads((Path(folder) / "demo.json").read_text())
+            self.assertEqual({"alone", "gloo", "railweave", "overlap"}, set(found["trainings"]))
+            self.assertEqual(b"\x89PNG", (Path(folder) / "demo.png").read_bytes()[:4])
+        self.assertIn("step 5 of 5", done.stdout)
+
+    def test_a_bad_ratio_is_named(self) -> None:
+        package = Path(railweave.__file__).resolve().parents[1]
+        done = subprocess.run([sys.executable, str(_ROOT / "perf" / "demo"), "--ratio", "0", "--package", str(package)],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(2, done.returncode)
+        self.assertIn("--ratio: expected 0.05 to 10, found 0", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
