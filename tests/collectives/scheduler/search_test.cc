@@ -112,7 +112,7 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
       const Found found = with_window(world, 1);
       EXPECT_EQ(found.dead, 0u) << "orders " << orders << ", waits " << waits << ": " << found.example;
       ++searched;
-      if (waits > 0) continue;
+      if (waits > 0 || orders > 2) continue;  // it takes a sanitizer a minute as it is
       world.programs[1][0].lead = 8 * MiB;  // and where one rank orders them otherwise
       const Found led = with_window(world, 1);
       EXPECT_EQ(led.dead, 0u) << "with a lead, orders " << orders << ", waits " << waits << ": " << led.example;
