@@ -1,6 +1,7 @@
 """railweave.fsdp: collectives go beside compute, and nothing that is computed changes."""
 from __future__ import annotations
 
+import itertools
 import unittest
 from typing import Any
 from unittest import mock
@@ -56,21 +57,27 @@ class Told:
         self._work.wait()
 
 
+def _telling(reduce: Any, diary: list[str], every: int = 10_000) -> Any:
+    """Numbers the reduce-scatters from 0, up to `every`, and tells when each is called and waited for."""
+    reduced = itertools.count()
+
+    def told_reduce(*args: Any, **kwargs: Any) -> Told:
+        name = f"reduce {next(reduced) % every}"
+        diary.append(name)
+        return Told(reduce(*args, **kwargs), name, diary)
+
+    return told_reduce
+
+
 def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]:
     """What happens in the second step: the first one records the order of layers."""
     del rank
     diary: list[str] = []
-    gather, reduce = railweave.fsdp._all_gather, railweave.fsdp._reduce_scatter
-    reduced = iter(range(10_000))
+    gather, told_reduce = railweave.fsdp._all_gather, _telling(railweave.fsdp._reduce_scatter, diary, _LAYERS)
 
     def told_gather(*args: Any, **kwargs: Any) -> Any:
         diary.append("gather")
         return gather(*args, **kwargs)
-
-    def told_reduce(*args: Any, **kwargs: Any) -> Told:
-        name = f"reduce {next(reduced) % _LAYERS}"
-        diary.append(name)
-        return Told(reduce(*args, **kwargs), name, diary)
 
     with mock.patch.object(railweave.fsdp, "_all_gather", told_gather), mock.patch.object(railweave.fsdp, "_reduce_scatter", told_reduce):
         model = railweave.fsdp.overlap(_layered(diary, size), **options)
@@ -87,12 +94,7 @@ def _diary_of_fsdp1(rank: int, size: int) -> list[str]:
     """What happens to the reduce-scatters of a backward."""
     del rank, size
     diary: list[str] = []
-    reduce, reduced = railweave._fsdp1.reduce_scatter, iter(range(10_000))
-
-    def told_reduce(*args: Any, **kwargs: Any) -> Told:
-        name = f"reduce {next(reduced)}"
-        diary.append(name)
-        return Told(reduce(*args, **kwargs), name, diary)
+    told_reduce = _telling(railweave._fsdp1.reduce_scatter, diary)
 
     torch.manual_seed(3)
     model = FullyShardedDataParallel(nn.Sequential(*(Layer(number, []) for number in range(_LAYERS))),
@@ -111,12 +113,7 @@ def _gathers_before(diary: list[str], event: str) -> int:
 def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     """What happens in a step after one whose backward raised halfway."""
     diary: list[str] = []
-    reduce, reduced = railweave.fsdp._reduce_scatter, iter(range(10_000))
-
-    def told_reduce(*args: Any, **kwargs: Any) -> Told:
-        name = f"reduce {next(reduced)}"
-        diary.append(name)
-        return Told(reduce(*args, **kwargs), name, diary)
+    told_reduce = _telling(railweave.fsdp._reduce_scatter, diary)
 
     def fail(_grad: torch.Tensor) -> None:
         raise ArithmeticError("in the middle of backward")
