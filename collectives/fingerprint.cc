@@ -59,7 +59,10 @@ std::string described(Fingerprint print) {
 }
 
 std::string difference(Fingerprint theirs, Fingerprint ours) {
-  if (!differ_in_more_than_counts(theirs, ours)) return fmt::format("{} with other counts", described(theirs));
+  if (!differ_in_more_than_counts(theirs, ours)) {
+    const bool bytes = DataType(kType.of(ours)) == DataType::uint8;
+    return fmt::format("{} with other counts{}", described(theirs), bytes ? ", or of other elements that go as bytes" : "");
+  }
   const Fingerprint but_number = ~(kNumber.put(kNumber.mask()) | kCounts.put(kCounts.mask()));
   if (((theirs ^ ours) & but_number) != 0) return fmt::format("{}, not {}", described(theirs), described(ours));
   return fmt::format("operation {} of the group, not operation {}: their calls before it differed", number_of(theirs), number_of(ours));

@@ -31,7 +31,8 @@ namespace railweave::collectives {
 // what goes by a board, are not admitted by the scheduler (docs/scheduler.md): they begin at once.
 struct Hints {
   Class priority = Class::normal;          // of operations the same on every rank: it chooses the channel
-  // Of an operation that its caller cut: which part, and of how many; the same on every rank, or it is not the same operation.
+  // Of an operation that its caller cut: which part, and of how many; of one that moves what we have no type of, which. The same
+  // on every rank, or it is not the same operation.
   std::uint64_t part = 0;
   // Nothing reads these two yet.
   TimePoint deadline = TimePoint::max();   // when the result will be missed

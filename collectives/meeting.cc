@@ -61,7 +61,7 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
   const TimePoint give_up = deadline_after(options_.timeout);
   const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
   told_.push_back(key_of(options_.rank));
-  RW_TRY(store_->set(told_.back(), own));
+  RW_TRY(store_->set(told_.back(), fmt::format("{} {}", options_.size, own)));
   std::vector<std::string> values(std::size_t(options_.size));
   std::vector<int> missing(std::size_t(options_.size));
   std::iota(missing.begin(), missing.end(), 0);
@@ -75,10 +75,10 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
       auto value = store_->get(key_of(r), patience);
       if (!value.ok()) patience = Nanos(0);
       if (!value.ok() && value.status().code() != Code::timed_out) failed = value.status();
-      if (value.ok()) values[std::size_t(r)] = std::move(*value);
+      if (value.ok()) failed = take(r, *value, values[std::size_t(r)]);
       return value.ok();
     });
-    if (missing.empty()) return values;
+    if (missing.empty() && failed.ok()) return values;
     RW_TRY(verdict());
     RW_TRY(failed);
     if (last) break;
@@ -88,6 +88,21 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
                                 options_.size, listed(missing), double(options_.timeout.count()) / 1e9));
   if (keeps_store()) condemn(late);
   return late;
+}
+
+// What rank r told, behind the size of the group it came to.
+Status MeetingPlace::take(int r, const std::string& told, std::string& value) {
+  const std::size_t size_end = told.find(' ');
+  const std::string size = told.substr(0, size_end);
+  if (size == std::to_string(options_.size)) {
+    value = told.substr(size_end + 1);
+    return {};
+  }
+  const Status differs(Code::invalid_argument, Scope::engine,
+                       fmt::format("group '{}': rank {} came to a group of {} ranks, rank {} to one of {}", options_.name, r, size,
+                                   options_.rank, options_.size));
+  condemn(differs);
+  return differs;
 }
 
 Status MeetingPlace::begin() {

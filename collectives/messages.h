@@ -51,7 +51,7 @@ class Messages {
 
  private:
   static constexpr std::size_t kInlineMax = 8 * 1024;
-  static constexpr std::size_t kUnclaimedBytesMax = 4 * MiB;  // of offers that nobody wants, of one peer
+  static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB;  // of offers that nobody wants, of one peer
   static constexpr Nanos kFullMost = std::chrono::seconds(5);
   enum Channel { kOffers = 0, kClears = 1, kBodies = 2 };     // from first_channel on
 

@@ -150,7 +150,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     work = c10::make_intrusive<RailweaveWork>(std::move(outline));
     launch(work, group, counted);
   }
-  if (deadline != TimePoint::max()) check_ok(deadlines_->expect(deadline), submission.title());
+  if (deadline != TimePoint::max()) check_ok(deadlines_->expect(deadline), submission.caller().title);
   const std::lock_guard lock(coalescing_mutex_);
   if (coalescing_ == std::this_thread::get_id()) coalesced_.push_back(work);
   return work;
@@ -177,8 +177,8 @@ TimePoint RailweaveBackend::end_what_is_late() {
   return next;
 }
 
-void RailweaveBackend::check_root(std::int64_t root, const char* operation) const {
-  TORCH_CHECK(root >= 0 && root < size_, operation, ": invalid root rank: ", root, " of ", size_, " ranks");
+void RailweaveBackend::check_root(std::int64_t root, const Caller& caller) const {
+  TORCH_CHECK(root >= 0 && root < size_, caller, ": invalid root rank: ", root, " of ", size_, " ranks");
 }
 
 void RailweaveBackend::startCoalescing() {

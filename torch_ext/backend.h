@@ -103,8 +103,10 @@ class RailweaveBackend final : public c10d::Backend {
   void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group,
               bool counted);
   WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
-  WorkPtr receive(Tensors& tensors, int from, int tag, const char* title, c10d::OpType type);
-  void check_root(std::int64_t root, const char* operation) const;
+  WorkPtr receive(Tensors& tensors, int from, int tag, const Caller& caller, c10d::OpType type);
+  Caller caller(const char* title) const { return {title, rank_, size_, whose_.get(), sequence_ + 1}; }
+  Caller messenger(const char* title) const { return {title, rank_, size_, whose_.get(), 0}; }
+  void check_root(std::int64_t root, const Caller& caller) const;
   TimePoint end_what_is_late();
   void await_collectives();
   std::shared_ptr<collectives::Group> end_group(const char* why);

@@ -47,7 +47,7 @@ std::string wait_for_all(collectives::Store& store, const std::string& prefix, i
 
 // Over when the barrier is and every collective that was called before it on this rank; messages are not waited for.
 RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& options) {
-  Submission submission(c10d::OpType::BARRIER, "railweave:barrier");
+  Submission submission(c10d::OpType::BARRIER, caller("railweave:barrier"));
   std::vector<WorkPtr> earlier;
   for (const auto& work : unfinished_->all())
     if (!c10d::isP2POp(work->retrieveOpType())) earlier.push_back(work);

@@ -11,7 +11,7 @@ using collectives::Hints;
 
 // Adds one all_reduce of `tensor` in place.
 void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d::ReduceOp& op) {
-  const TensorReduction how = reduction_of(op, tensor, submission.title());
+  const TensorReduction how = reduction_of(op, tensor, submission.caller());
   submission.input(tensor);
   submission.result(tensor);
   for (const at::Tensor& piece : submission.pieces_to_change(tensor)) {
@@ -22,16 +22,17 @@ void add_all_reduce(Submission& submission, const at::Tensor& tensor, const c10d
   }
 }
 
-void add_reduce_scatter(Submission& submission, const at::Tensor& output, const at::Tensor& input,
+void add_reduce_scatter(Submission& submission, const at::Tensor& to_output, const at::Tensor& of_input,
                         const c10d::ReduceOp& op, int rank, int ranks) {
-  check_tensor(output, submission.title());
-  check_tensor(input, submission.title());
-  check_same_dtype(output, input, submission.title());
-  TORCH_CHECK(input.numel() == output.numel() * ranks, submission.title(), ": input tensor must have ", ranks,
+  check_tensor(to_output, submission.caller());
+  check_tensor(of_input, submission.caller());
+  check_same_dtype(to_output, of_input, submission.caller());
+  submission.input(of_input);
+  submission.result(to_output);
+  const at::Tensor output = as_summands(to_output, op), input = as_summands(of_input, op);
+  TORCH_CHECK(input.numel() == output.numel() * ranks, submission.caller(), ": input tensor must have ", ranks,
               " times the elements of the output, ", output.numel(), "; it has ", input.numel());
-  const TensorReduction how = reduction_of(op, input, submission.title());
-  submission.input(input);
-  submission.result(output);
+  const TensorReduction how = reduction_of(op, input, submission.caller());
   const auto add = [&](const void* from, void* to, std::int64_t count) {
     submission.call([=](Group& group, const Hints& hints) {
       return group.reduce_scatter(from, to, std::size_t(count), how.type, how.reduction, hints, how.factor);
@@ -53,29 +54,29 @@ void add_reduce_scatter(Submission& submission, const at::Tensor& output, const 
 
 RailweaveBackend::WorkPtr RailweaveBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
   if (tensors.size() == 1 && tensors.front().is_sparse()) return allreduce_sparse(tensors, options);
-  Submission submission(OpType::ALLREDUCE, "railweave:all_reduce");
-  add_all_reduce(submission, only(tensors, submission.title()), options.reduceOp);
+  Submission submission(OpType::ALLREDUCE, caller("railweave:all_reduce"));
+  add_all_reduce(submission, only(tensors, submission.caller()), options.reduceOp);
   return submit(std::move(submission), options.timeout);
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::allreduce_coalesced(Tensors& tensors,
                                                                 const c10d::AllreduceCoalescedOptions& options) {
-  Submission submission(OpType::ALLREDUCE_COALESCED, "railweave:all_reduce_coalesced");
-  check_tensors(tensors, submission.title());
+  Submission submission(OpType::ALLREDUCE_COALESCED, caller("railweave:all_reduce_coalesced"));
+  check_tensors(tensors, submission.caller());
   for (const at::Tensor& tensor : tensors) add_all_reduce(submission, tensor, options.reduceOp);
   return submit(std::move(submission), options.timeout);
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
-  Submission submission(OpType::REDUCE, "railweave:reduce");
-  const at::Tensor& tensor = only(tensors, submission.title());
-  check_root(options.rootRank, submission.title());
-  const TensorReduction how = reduction_of(options.reduceOp, tensor, submission.title());
+  Submission submission(OpType::REDUCE, caller("railweave:reduce"));
+  const at::Tensor tensor = as_summands(only(tensors, submission.caller()), options.reduceOp);
+  check_root(options.rootRank, submission.caller());
+  const TensorReduction how = reduction_of(options.reduceOp, tensor, submission.caller());
   const bool is_root = options.rootRank == rank_;
   void* const to = is_root ? submission.change(tensor) : nullptr;
   const void* const from = is_root ? to : submission.read(tensor);
-  submission.input(tensor);
-  submission.result(tensor);
+  submission.input(tensors.front());
+  submission.result(tensors.front());
   const int root = int(options.rootRank);
   submission.call([=, count = std::size_t(tensor.numel())](Group& group, const Hints& hints) {
     return group.reduce(from, to, count, how.type, how.reduction, root, hints, how.factor);
@@ -85,16 +86,17 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce(Tensors& tensors, const c10d:
 
 RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lists& inputs,
                                                            const c10d::ReduceScatterOptions& options) {
-  Submission submission(OpType::REDUCE_SCATTER, "railweave:reduce_scatter");
-  const at::Tensor& output = only(outputs, submission.title());
-  TORCH_CHECK(inputs.size() == 1 && std::int64_t(inputs.front().size()) == size_, submission.title(),
+  Submission submission(OpType::REDUCE_SCATTER, caller("railweave:reduce_scatter"));
+  const at::Tensor output = as_summands(only(outputs, submission.caller()), options.reduceOp);
+  TORCH_CHECK(inputs.size() == 1 && std::int64_t(inputs.front().size()) == size_, submission.caller(),
               ": expected one list of ", size_, " input tensors");
-  const Tensors& list = inputs.front();
-  check_tensors(list, submission.title());
-  check_same_dtype(output, list.front(), submission.title());
-  TORCH_CHECK(list[std::size_t(rank_)].numel() == output.numel(), submission.title(), ": the output has ",
+  check_tensors(inputs.front(), submission.caller());
+  check_same_dtype(outputs.front(), inputs.front().front(), submission.caller());
+  Tensors list;
+  for (const at::Tensor& input : inputs.front()) list.push_back(as_summands(input, options.reduceOp));
+  TORCH_CHECK(list[std::size_t(rank_)].numel() == output.numel(), submission.caller(), ": the output has ",
               output.numel(), " elements, and input ", rank_, " has ", list[std::size_t(rank_)].numel());
-  const TensorReduction how = reduction_of(options.reduceOp, output, submission.title());
+  const TensorReduction how = reduction_of(options.reduceOp, output, submission.caller());
   std::vector<std::size_t> counts;
   std::int64_t own_at = 0;
   for (const at::Tensor& input : list) {
@@ -105,8 +107,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lis
   const void* const from =
       whole ? submission.read(submission.apart(*whole, output, -own_at)) : submission.read(at::TensorList(list));
   void* const to = submission.write(output);
-  submission.inputs(list);
-  submission.result(output);
+  submission.inputs(inputs.front());
+  submission.result(outputs.front());
   submission.call([=](Group& group, const Hints& hints) {
     return group.reduce_scatter_v(from, to, counts, how.type, how.reduction, hints, how.factor);
   });
@@ -115,15 +117,15 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lis
 
 RailweaveBackend::WorkPtr RailweaveBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                                  const c10d::ReduceScatterOptions& options) {
-  Submission submission(OpType::_REDUCE_SCATTER_BASE, "railweave:_reduce_scatter_base");
+  Submission submission(OpType::_REDUCE_SCATTER_BASE, caller("railweave:_reduce_scatter_base"));
   add_reduce_scatter(submission, output, input, options.reduceOp, rank_, size_);
   return submit(std::move(submission), options.timeout);
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                                             const c10d::ReduceScatterOptions& options) {
-  Submission submission(kReduceScatterTensorCoalesced, "railweave:reduce_scatter_tensor_coalesced");
-  TORCH_CHECK(outputs.size() == inputs.size(), submission.title(), ": ", outputs.size(), " outputs for ", inputs.size(),
+  Submission submission(kReduceScatterTensorCoalesced, caller("railweave:reduce_scatter_tensor_coalesced"));
+  TORCH_CHECK(outputs.size() == inputs.size(), submission.caller(), ": ", outputs.size(), " outputs for ", inputs.size(),
               " inputs");
   for (std::size_t i = 0; i < outputs.size(); ++i)
     add_reduce_scatter(submission, outputs[i], inputs[i], options.reduceOp, rank_, size_);

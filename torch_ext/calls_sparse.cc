@@ -15,8 +15,8 @@ namespace {
 constexpr std::int64_t kDimsMax = 60;
 
 // What must be known of a sparse tensor before it is added to another: nnz, dtype, sparse and dense dimensions, sizes.
-at::Tensor facts_of(const at::Tensor& tensor, const char* operation) {
-  TORCH_CHECK(tensor.dim() <= kDimsMax, operation, ": expected at most ", kDimsMax, " dimensions, found ", tensor.dim());
+at::Tensor facts_of(const at::Tensor& tensor, const Caller& caller) {
+  TORCH_CHECK(tensor.dim() <= kDimsMax, caller, ": expected at most ", kDimsMax, " dimensions, found ", tensor.dim());
   at::Tensor facts = at::zeros({4 + kDimsMax}, at::kLong);
   auto* const fact = facts.data_ptr<std::int64_t>();
   fact[0] = tensor._nnz();
@@ -34,9 +34,9 @@ std::string described(const at::Tensor& facts) {
 }
 
 // All ranks look at all: who differs is refused by everybody.
-void check_alike(const at::Tensor& facts, const char* operation) {
+void check_alike(const at::Tensor& facts, const Caller& caller) {
   for (std::int64_t rank = 1; rank < facts.size(0); ++rank)
-    TORCH_CHECK(facts[rank].slice(0, 1).equal(facts[0].slice(0, 1)), operation, ": rank 0 has a tensor of ",
+    TORCH_CHECK(facts[rank].slice(0, 1).equal(facts[0].slice(0, 1)), caller, ": rank 0 has a tensor of ",
                 described(facts[0]), ", rank ", rank, " one of ", described(facts[rank]));
 }
 
@@ -44,21 +44,21 @@ void check_alike(const at::Tensor& facts, const char* operation) {
 
 // Blocks until the others have called it too: what each rank has is asked first.
 RailweaveBackend::WorkPtr RailweaveBackend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) {
-  Submission submission(c10d::OpType::_ALLREDUCE_SPARSE, "railweave:all_reduce_sparse");
-  TORCH_CHECK(tensors.size() == 1, submission.title(), ": requires a single-element tensor list, found ",
+  Submission submission(c10d::OpType::_ALLREDUCE_SPARSE, caller("railweave:all_reduce_sparse"));
+  TORCH_CHECK(tensors.size() == 1, submission.caller(), ": requires a single-element tensor list, found ",
               tensors.size());
   at::Tensor& tensor = tensors.front();
-  TORCH_CHECK(tensor.layout() == at::kSparse && (tensor.is_cpu() || tensor.is_cuda()), submission.title(),
+  TORCH_CHECK(tensor.layout() == at::kSparse && (tensor.is_cpu() || tensor.is_cuda()), submission.caller(),
               ": expected a sparse tensor on the CPU or on a CUDA device, found ", tensor.layout(), " on ",
               tensor.device());
-  TORCH_CHECK(options.reduceOp == c10d::ReduceOp::SUM, submission.title(), ": only sums");
+  TORCH_CHECK(options.reduceOp == c10d::ReduceOp::SUM, submission.caller(), ": only sums");
   const at::Tensor mine = tensor.coalesce().to(at::kCPU);
   const c10d::AllgatherOptions as_these{options.timeout, options.asyncOp};
 
-  at::Tensor own_facts = facts_of(mine, submission.title());
+  at::Tensor own_facts = facts_of(mine, submission.caller());
   at::Tensor facts = at::empty({size_, own_facts.numel()}, at::kLong);
   _allgather_base(facts, own_facts, as_these)->wait();
-  check_alike(facts, submission.title());
+  check_alike(facts, submission.caller());
   Lists indices(1), values(1);
   for (int rank = 0; rank < size_; ++rank) {
     const std::int64_t count = facts[rank][0].item<std::int64_t>();

@@ -1,11 +1,12 @@
 #include "torch_ext/submission.h"
 
-#include <ATen/MemoryOverlap.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
+#include <vector>
 
 namespace railweave::torch_ext {
 namespace {
@@ -15,6 +16,22 @@ bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.
 
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
 
+// Each element has a place of its own: in the order of strides, each dimension steps over all that those before it reach.
+// (More is refused than must be: strides of 2 and 3, say.)
+bool is_apart(const at::Tensor& tensor) {
+  if (tensor.numel() == 0) return true;
+  std::vector<std::pair<std::int64_t, std::int64_t>> steps;
+  for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
+    if (tensor.size(dim) > 1) steps.emplace_back(tensor.stride(dim), tensor.size(dim));
+  std::ranges::sort(steps);
+  std::int64_t reach = 0;
+  return std::ranges::all_of(steps, [&](const auto& step) {
+    const bool over = step.first > reach;
+    reach += step.first * (step.second - 1);
+    return over;
+  });
+}
+
 // Start, unmeasured: no GPU was had. Of the larger side of an operation.
 constexpr std::int64_t kChunkBytes = 8 << 20;
 
@@ -22,16 +39,22 @@ constexpr std::int64_t kChunkBytes = 8 << 20;
 
 // Results are copied into it once the others have had theirs: too late to find that they cannot be.
 void Submission::check_writable(const at::Tensor& tensor) const {
-  TORCH_CHECK(!tensor._is_zerotensor(), title(), ": a result cannot be written to a tensor of immutable zeros");
-  TORCH_CHECK(at::has_internal_overlap(tensor) != at::MemOverlap::Yes, title(),
+  TORCH_CHECK(!tensor._is_zerotensor(), caller_, ": a result cannot be written to a tensor of immutable zeros");
+  TORCH_CHECK(is_apart(tensor), caller_,
               ": a result cannot be written to a tensor of which several elements are one place in memory (expanded?), "
               "of size ",
               tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
 }
 
+void Submission::add(at::TensorList tensors, Tensors& to) {
+  to.insert(to.end(), tensors.begin(), tensors.end());
+  // Ranks whose types differ find out by the counts' hash, where the group sees bytes.
+  if (goes_as_bytes(tensors.front())) outline_.hints.part = (std::uint64_t(tensors.front().scalar_type()) + 1) << 56;
+}
+
 void* Submission::kept(const at::Tensor& tensor) {
   void* const data = tensor.data_ptr();
-  TORCH_CHECK(data != nullptr || tensor.numel() == 0, title(), ": a tensor of ", tensor.numel(),
+  TORCH_CHECK(data != nullptr || tensor.numel() == 0, caller_, ": a tensor of ", tensor.numel(),
               " elements has no memory (was its storage freed?)");
   outline_.memory.push_back(tensor);
   return data;
@@ -42,7 +65,7 @@ bool Submission::staged(const at::Tensor& tensor) {
     place_ = tensor.device();
     outline_.device = staged_device(*place_);
   }
-  TORCH_CHECK(tensor.device() == *place_, title(), ": tensors on different devices, ", *place_, " and ",
+  TORCH_CHECK(tensor.device() == *place_, caller_, ": tensors on different devices, ", *place_, " and ",
               tensor.device());
   return outline_.device != nullptr;
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "torch_ext/caller.h"
 #include "torch_ext/hints.h"
 #include "torch_ext/work.h"
 
@@ -19,8 +20,8 @@ class Submission {
   };
 
   // Its hints are those of the calling thread.
-  Submission(c10d::OpType type, const char* title) {
-    outline_.type = type, outline_.title = title, outline_.hints = hints_of_this_thread();
+  Submission(c10d::OpType type, const Caller& caller) : caller_(caller) {
+    outline_.type = type, outline_.title = caller.title, outline_.hints = hints_of_this_thread();
   }
 
   // Memory for the group, valid until the operation is over. A tensor whose elements do not lie one after the other is
@@ -49,12 +50,10 @@ class Submission {
   Tensors pieces_to_write(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_write); }
   Tensors pieces_to_change(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_change); }
 
-  void input(const at::Tensor& tensor) { outline_.inputs.push_back(tensor); }
-  void inputs(at::TensorList tensors) { outline_.inputs.insert(outline_.inputs.end(), tensors.begin(), tensors.end()); }
-  void result(const at::Tensor& tensor) { outline_.results.push_back(tensor); }
-  void results(at::TensorList tensors) {
-    outline_.results.insert(outline_.results.end(), tensors.begin(), tensors.end());
-  }
+  void input(const at::Tensor& tensor) { inputs({tensor}); }
+  void inputs(at::TensorList tensors) { add(tensors, outline_.inputs); }
+  void result(const at::Tensor& tensor) { results({tensor}); }
+  void results(at::TensorList tensors) { add(tensors, outline_.results); }
   void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
   void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
 
@@ -63,9 +62,10 @@ class Submission {
   void call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call);
 
   Outline& outline() { return outline_; }
-  const char* title() const { return outline_.title; }
+  const Caller& caller() const { return caller_; }
 
  private:
+  void add(at::TensorList tensors, Tensors& to);
   void* kept(const at::Tensor& tensor);
   bool staged(const at::Tensor& tensor);
   at::Tensor room(std::int64_t elements, const at::Tensor& like);
@@ -74,6 +74,7 @@ class Submission {
                   const std::function<void(const at::Tensor& piece, const at::Tensor& tensor)>& each);
   Tensors pieces(const at::Tensor& tensor, at::Tensor (Submission::*row_of)(const at::Tensor&));
 
+  const Caller caller_;
   Outline outline_;
   Chunk chunk_;  // not called yet
   std::optional<at::Device> place_;

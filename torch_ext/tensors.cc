@@ -1,6 +1,7 @@
 #include "torch_ext/tensors.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/view_as_real.h>
 #include <c10/util/Exception.h>
 
 #include "torch_ext/c10d_names.h"
@@ -86,39 +87,44 @@ double factor_of(const c10d::ReduceOp& op) {
 
 }  // namespace
 
-TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const char* operation) {
+TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const Caller& caller) {
   const auto type = data_type_of(tensor.scalar_type());
-  TORCH_CHECK(type, operation, ": Invalid scalar type: ", tensor.scalar_type(), " cannot be reduced");
+  TORCH_CHECK(type, caller, ": Invalid scalar type: ", tensor.scalar_type(), " cannot be reduced");
   const auto reduction = reduction_of(op.op_);
-  TORCH_CHECK(reduction, operation, ": unknown reduction ", int(op.op_));
-  TORCH_CHECK(collectives::supports(*type, *reduction), operation, ": ", collectives::name(*reduction),
+  TORCH_CHECK(reduction, caller, ": unknown reduction ", int(op.op_));
+  TORCH_CHECK(collectives::supports(*type, *reduction), caller, ": ", collectives::name(*reduction),
               " is not of elements of ", tensor.scalar_type());
   return {*type, *reduction, factor_of(op)};
 }
 
-void check_tensor(const at::Tensor& tensor, const char* operation) {
-  TORCH_CHECK(tensor.defined(), operation, ": a tensor is not defined");
-  TORCH_CHECK(tensor.layout() == at::kStrided, operation, ": expected a dense tensor, found layout ", tensor.layout());
-  TORCH_CHECK(tensor.device().is_cpu() || staged_device(tensor.device()) != nullptr, operation,
+at::Tensor as_summands(const at::Tensor& tensor, const c10d::ReduceOp& op) {
+  const bool sums = op.op_ == c10d::ReduceOp::SUM || op.op_ == c10d::ReduceOp::AVG;
+  return sums && tensor.scalar_type() == at::kComplexHalf && !tensor.is_conj() ? at::view_as_real(tensor) : tensor;
+}
+
+void check_tensor(const at::Tensor& tensor, const Caller& caller) {
+  TORCH_CHECK(tensor.defined(), caller, ": a tensor is not defined");
+  TORCH_CHECK(tensor.layout() == at::kStrided, caller, ": expected a dense tensor, found layout ", tensor.layout());
+  TORCH_CHECK(tensor.device().is_cpu() || staged_device(tensor.device()) != nullptr, caller,
               ": expected a tensor on the CPU or on a CUDA device, found one on ", tensor.device());
 }
 
-void check_tensors(at::TensorList tensors, const char* operation) {
-  TORCH_CHECK(!tensors.empty(), operation, ": requires a non-empty list of tensors");
+void check_tensors(at::TensorList tensors, const Caller& caller) {
+  TORCH_CHECK(!tensors.empty(), caller, ": requires a non-empty list of tensors");
   for (const at::Tensor& tensor : tensors) {
-    check_tensor(tensor, operation);
-    check_same_dtype(tensors.front(), tensor, operation);
+    check_tensor(tensor, caller);
+    check_same_dtype(tensors.front(), tensor, caller);
   }
 }
 
-at::Tensor& only(Tensors& tensors, const char* operation) {
-  TORCH_CHECK(tensors.size() == 1, operation, ": requires a single-element tensor list, found ", tensors.size());
-  check_tensor(tensors.front(), operation);
+at::Tensor& only(Tensors& tensors, const Caller& caller) {
+  TORCH_CHECK(tensors.size() == 1, caller, ": requires a single-element tensor list, found ", tensors.size());
+  check_tensor(tensors.front(), caller);
   return tensors.front();
 }
 
-void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const char* operation) {
-  TORCH_CHECK(a.scalar_type() == b.scalar_type(), operation, ": invalid tensor type: expected ", a.scalar_type(),
+void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const Caller& caller) {
+  TORCH_CHECK(a.scalar_type() == b.scalar_type(), caller, ": invalid tensor type: expected ", a.scalar_type(),
               ", found ", b.scalar_type());
 }
 
@@ -141,6 +147,8 @@ Tensors slice_of_each(const at::Tensor& row, std::int64_t parts, std::int64_t fr
     slices.push_back(row.narrow(0, part * (row.numel() / parts) + from, length));
   return slices;
 }
+
+bool goes_as_bytes(const at::Tensor& tensor) { return !data_type_of(tensor.scalar_type()); }
 
 Moved moved(const at::Tensor& tensor) {
   const DataType type = data_type_of(tensor.scalar_type()).value_or(DataType::uint8);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "collectives/group.h"
+#include "torch_ext/caller.h"
 
 namespace railweave::torch_ext {
 
@@ -22,17 +23,20 @@ struct TensorReduction {
   double factor = 1;
 };
 
-// Throws c10::Error for what cannot be reduced so; `operation` is named.
-TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const char* operation);
+// Throws c10::Error for what cannot be reduced so; `caller` is named.
+TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const Caller& caller);
+
+// Halves of complex numbers, which the group has no type of, as reals where that gives the same sums. Else the tensor itself.
+at::Tensor as_summands(const at::Tensor& tensor, const c10d::ReduceOp& op);
 
 // Throws unless the tensor is defined, dense and on the CPU or a device that is staged.
-void check_tensor(const at::Tensor& tensor, const char* operation);
+void check_tensor(const at::Tensor& tensor, const Caller& caller);
 // Each of them, and that all have one dtype; an empty list is refused.
-void check_tensors(at::TensorList tensors, const char* operation);
+void check_tensors(at::TensorList tensors, const Caller& caller);
 // Throws unless there is just one; answers it.
-at::Tensor& only(Tensors& tensors, const char* operation);
+at::Tensor& only(Tensors& tensors, const Caller& caller);
 // Throws unless both have one dtype.
-void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const char* operation);
+void check_same_dtype(const at::Tensor& a, const at::Tensor& b, const Caller& caller);
 
 // One tensor over the memory of all, where they are chunks of one storage that follow one another (FSDP1 on the CPU).
 std::optional<at::Tensor> joined(at::TensorList tensors);
@@ -47,6 +51,7 @@ struct Moved {
   std::size_t count;
 };
 Moved moved(const at::Tensor& tensor);
+bool goes_as_bytes(const at::Tensor& tensor);
 // The counts of each, in a list of one dtype.
 std::vector<std::size_t> moved_counts(at::TensorList tensors);
 

@@ -80,7 +80,7 @@ void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const S
   collectives::WorkPtr part;
   try {
     collectives::Hints hints = outline_.hints;
-    if (outline_.chunks.size() > 1) hints.part = std::uint64_t(outline_.chunks.size()) << 32 | chunk;
+    if (outline_.chunks.size() > 1) hints.part |= std::uint64_t(outline_.chunks.size()) << 32 | chunk;
     part = outline_.chunks[chunk].call(group, hints);
   } catch (const std::exception& error) {  // no memory: the others wait for it
     return launch(chunk, group, Status(Code::system, Scope::session, error.what()));
@@ -204,6 +204,7 @@ void RailweaveWork::abort() {
 }
 
 int RailweaveWork::sourceRank() const {
+  if (!outline_.is_receive) return c10d::Work::sourceRank();  // throws
   int source = -1;
   each_part([&](const collectives::Work& part) { source = part.source(); });
   return source;

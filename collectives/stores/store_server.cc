@@ -74,10 +74,24 @@ void StoreServer::loop() {
 }
 
 void StoreServer::accept_clients() {
-  OwnedFd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) accepts_again_ = now() + kAcceptPause;
-  if (!fd) return;
-  clients_.emplace_back().fd = std::move(fd);
+  OwnedFd fd;
+  if (clients_.size() < kClientsMax || make_place()) {
+    const auto accept = [&] { fd.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)); };
+    accept();
+    if (!fd && (errno == EMFILE || errno == ENFILE) && make_place()) accept();
+    if (!fd && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)) return;
+  }
+  if (!fd) accepts_again_ = now() + kAcceptPause;
+  if (fd) clients_.emplace_back().fd = std::move(fd);
+}
+
+// Of strangers, likely: who comes to meet speaks at once.
+bool StoreServer::make_place() {
+  const auto silent = std::ranges::find_if(clients_, [](const Client& c) { return !c.spoke && !c.closed; });
+  if (silent == clients_.end()) return false;
+  silent->fd.reset();
+  silent->closed = true;
+  return true;
 }
 
 void StoreServer::hear(Client& client) {
@@ -93,6 +107,7 @@ void StoreServer::hear(Client& client) {
     const std::optional<std::string> frame = take_frame(client.inbox);
     if (!frame) break;
     const std::optional<StoreRequest> request = decode(*frame);
+    client.spoke |= request.has_value();
     request ? serve(client, *request) : void(client.closed = true);
   }
   if (impossible(client.inbox)) client.closed = true;
@@ -172,7 +187,7 @@ void StoreServer::give_up_late_gets() {
     if (c.waiting && c.gives_up <= t) answer(c, false, "");
 }
 
-bool StoreServer::accepts() const { return clients_.size() < kClientsMax && now() >= accepts_again_; }
+bool StoreServer::accepts() const { return now() >= accepts_again_; }
 
 int StoreServer::timeout_ms() const {
   TimePoint first = accepts_again_ > now() ? accepts_again_ : TimePoint::max();

@@ -1,6 +1,7 @@
 // The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
 // Life: its end stops the thread, tells every client that it ends, and closes them. In a forked child it ends nothing: there
-// only what it listens at is closed. Clients that speak nonsense are closed, silent ones kept.
+// only what it listens at is closed. Clients that speak nonsense are closed; silent ones are kept while there is room, then the
+// one that has been silent longest makes place.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,7 @@ class StoreServer {
     std::string waits_for;  // key of an unanswered get
     TimePoint gives_up = TimePoint::max();
     bool waiting = false, closed = false;
+    bool spoke = false;     // a whole request, ever
   };
 
   struct Claim {
@@ -51,6 +53,7 @@ class StoreServer {
   // --- its thread only
   void loop();
   void accept_clients();
+  bool make_place();
   void hear(Client& client);
   void serve(Client& client, const StoreRequest& request);
   bool claim(const Client& client, const std::string& key);

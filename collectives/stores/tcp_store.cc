@@ -236,8 +236,9 @@ Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t 
     return Status(why.code(), why.scope(), "the store that rank 0 keeps: " + why.message(), why.system_errno());
   }
   OwnedFd fd = std::move(*connected);
-  return std::unique_ptr<Store>(
-      std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server)));
+  std::unique_ptr<Store> store = std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server));
+  RW_TRY(store->remove("nothing"));  // who says nothing makes place for others
+  return store;
 }
 
 }  // namespace railweave::collectives

@@ -14,6 +14,7 @@ namespace railweave::perf::collective {
 namespace {
 
 constexpr std::size_t kElementBytesMax = 16;
+constexpr Nanos kEndMost = std::chrono::seconds(1);  // for what was aborted to be over
 
 double seconds_since(TimePoint start) { return std::chrono::duration<double>(now() - start).count(); }
 
@@ -99,9 +100,13 @@ Status Bench::finish() {
     if (!first.ok() || status.ok()) continue;
     // An operation may be over because a rank was silent for too long: its own words tell.
     const bool ours = status.code() == Code::timed_out && !work->test();
-    if (ours) work->abort();  // or it would go on in memory that goes away
-    first =
-        ours ? Status(Code::timed_out, Scope::request, fmt::format("Test timeout ({}s)", options_.timeout_s)) : status;
+    if (!ours) {
+      first = status;
+      continue;
+    }
+    work->abort();  // or it would go on in memory that goes away
+    const Status ended = work->wait(kEndMost);  // whom it waited for
+    first = Status(Code::timed_out, Scope::request, fmt::format("Test timeout ({}s): {}", options_.timeout_s, ended.message()));
   }
   works_.clear();
   return first;

@@ -26,7 +26,7 @@ How ranks find each other (each process has -t times -g ranks):
 With --local, and alone, the loopback interface is used unless NCCL_SOCKET_IFNAME or RAILWEAVE_RAILS says otherwise.
 Exit status: 0; 1 when results were wrong, bandwidth was under NCCL_TESTS_MIN_BW, or a rank failed; 2 for a bad command line.)";
 
-constexpr int kRanksMax = 1 << 14;
+constexpr int kRanksMax = 1 << 14, kRanksHereMax = 1024;
 
 // As they come from the command line.
 struct Texts {
@@ -162,6 +162,8 @@ Status finish(Options& o, const Texts& texts) {
   RW_TRY(take("--datatype", types_named(texts.types), o.types));
   RW_TRY(take("--op", reductions_named(texts.operations), o.reductions));
   RW_TRY(parse_root(texts.root, o.root));
+  if (o.ranks_here() > kRanksHereMax)
+    return refuse("--nthreads times --ngpus", fmt::format("expected at most {} ranks of a process, found {}", kRanksHereMax, o.ranks_here()));
   if (o.min_bytes > o.max_bytes) {
     return refuse("--minbytes", fmt::format("{} is more than --maxbytes {}", o.min_bytes, o.max_bytes));
   }

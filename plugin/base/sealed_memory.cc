@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -37,6 +38,11 @@ Status memory_error(const char* call) {
 Result<OwnedFd> make_sealed_memory(std::size_t bytes) {
   OwnedFd fd = make_memfd();
   if (!fd) return memory_error("memfd_create");
+  rlimit largest{};  // of a file; beyond it ftruncate would end the process by a signal
+  if (::getrlimit(RLIMIT_FSIZE, &largest) == 0 && bytes > largest.rlim_cur) {
+    errno = EFBIG;
+    return memory_error("ftruncate");
+  }
   if (::ftruncate(fd.get(), off_t(bytes)) != 0) return memory_error("ftruncate");
   if (::fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return memory_error("fcntl F_ADD_SEALS");
   return fd;

@@ -153,9 +153,9 @@ def _mismatched(rank: int, size: int, store: str, level: dist.DebugLevel) -> str
     return ""
 
 
-def _mismatched_types(rank: int, size: int, store: str, gathers: bool) -> str:
+def _mismatched_types(rank: int, size: int, store: str, gathers: bool, types: tuple[torch.dtype, torch.dtype]) -> str:
     dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=30))
-    tensor = torch.ones(3, dtype=torch.float32 if rank == 0 else torch.int32)
+    tensor = torch.zeros(3).to(types[rank])
     try:
         if gathers:
             dist.all_gather_into_tensor(torch.empty(3 * size, dtype=tensor.dtype), tensor)
@@ -217,13 +217,18 @@ class LifeTest(unittest.TestCase):
 
     def test_types_that_differ_are_named_though_their_bytes_do_not(self) -> None:
         for gathers, called in (False, "all_reduce of {} (sum)"), (True, "all_gather of {}"):
-            answers = ranks.outcomes(ranks.start(_mismatched_types, 2, gathers))
+            answers = ranks.outcomes(ranks.start(_mismatched_types, 2, gathers, (torch.float32, torch.int32)))
             self.assertTrue(all(answer and answer[0] for answer in answers), answers)
             # Who notices first tells the other, who may have noticed no more than that.
             said = " / ".join(answer[1] for answer in answers)
             self.assertIn(called.format("float32"), said)
             self.assertIn(called.format("int32"), said)
             self.assertNotIn("", [answer[1] for answer in answers])
+
+    def test_types_that_go_as_bytes_differ_all_the_same(self) -> None:
+        for answer in ranks.outcomes(ranks.start(_mismatched_types, 2, True, (torch.float8_e4m3fnuz, torch.uint8))):
+            self.assertTrue(answer and answer[0], answer)
+            self.assertIn("of other elements that go as bytes", answer[1])
 
     def script(self, folder: str, text: str) -> str:
         path = Path(folder) / "script.py"

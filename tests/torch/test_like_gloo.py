@@ -33,6 +33,7 @@ _LAYOUTS: dict[str, _Made] = {
        for dtype in (torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float64,
                      torch.complex64, torch.complex128)},
 }
+_OF_COMPLEX_HALVES = ("all_reduce", "reduce", "reduce_scatter_tensor")  # Gloo knows no other
 _NOT_COMPARED = {("all_to_all_single", "no dimension"): "one element in two parts: Gloo moves none"}
 
 
@@ -85,9 +86,16 @@ def _message(t: torch.Tensor, rank: int) -> Any:
     return found
 
 
+def _reduce(t: torch.Tensor, rank: int) -> Any:
+    with torch.no_grad():
+        dist.reduce(t, 0)
+    return t if rank == 0 else None
+
+
 _OPERATIONS: dict[str, Callable[[torch.Tensor, int], Any]] = {
     "all_reduce": _changed(dist.all_reduce),
     "all_reduce max": _changed(lambda t: dist.all_reduce(t, dist.ReduceOp.MAX)),
+    "reduce": _reduce,
     "broadcast": _changed(lambda t: dist.broadcast(t, 0)),
     "all_gather": _all_gather,
     "gather": _gather,
@@ -108,7 +116,10 @@ def _plain(found: Any) -> Any:
 def _outcomes(rank: int, size: int, operation: str) -> dict[str, Any]:
     """By layout: what came out, or which exception."""
     found: dict[str, Any] = {}
-    for name, made in _LAYOUTS.items():
+    layouts = dict(_LAYOUTS)
+    if operation in _OF_COMPLEX_HALVES:
+        layouts["complex32"] = lambda r: _numbers(r, 8, torch.complex32)
+    for name, made in layouts.items():
         try:
             found[name] = _plain(_OPERATIONS[operation](made(rank), rank))
         except Exception as error:  # noqa: BLE001

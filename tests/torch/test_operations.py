@@ -192,6 +192,11 @@ def _coalesced(rank: int, size: int) -> None:
         work = group._end_coalescing(cpu)
         work.wait()
         assert work._source_rank() == (rank - 1) % size, work._source_rank()
+    try:
+        dist.all_reduce(torch.ones(1), async_op=True)._source_rank()
+    except RuntimeError:
+        return
+    raise AssertionError("an all-reduce has no source")
 
 
 def _later(rank: int, size: int) -> None:
@@ -287,6 +292,7 @@ def _refused(rank: int, size: int) -> list[str]:
         lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 3], [2, 2]),  # what a rank sends itself differs
         lambda: dist.all_reduce(torch.ones(1).expand(4)),
         lambda: dist.broadcast(torch.ones(1).expand(4), 0),
+        lambda: dist.all_reduce(torch.ones(5).as_strided((2, 2), (1, 1))),
         lambda: dist.send(torch.ones(1), 1, tag=-2),
         lambda: dist.group.WORLD.send([torch.ones(1)], size, 0),
         lambda: dist.group.WORLD.recv([torch.ones(1)], -1, 0),
@@ -358,6 +364,10 @@ class OperationsTest(unittest.TestCase):
         for rank, said in enumerate(ranks.run(_refused, 2)):
             for number, text in enumerate(said):
                 self.assertNotEqual("", text, f"call {number} at rank {rank} raised nothing")
+            ours = [text for text in said if text.startswith("railweave:")]
+            self.assertGreaterEqual(len(ours), 8)
+            for text in ours:  # messages have no number; no collective has begun yet
+                self.assertRegex(text, rf"^railweave:\w+{'' if ':send' in text or ':recv' in text else ' number 1'} at rank {rank} of 2: ")
 
     def test_sparse_tensors_that_differ_are_refused_by_all(self) -> None:
         for sizes, types in ranks.run(_unlike, 2):

@@ -1,4 +1,6 @@
 // Each sends each its part.
+#include <algorithm>
+
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
@@ -15,8 +17,10 @@ Schedule build(const Problem& problem) {
   for (int distance = 1; distance < problem.ranks; ++distance) {
     const int from = around(problem, problem.rank, -distance), to = around(problem, problem.rank, distance);
     const Chunks theirs(problem, {0, outputs[from].count}), mine(problem, {0, inputs[to].count});
-    for (std::size_t k = 0; k < theirs.size(); ++k) builder.receive(from, builder.output(moved(theirs[k], outputs[from])));
-    for (std::size_t k = 0; k < mine.size(); ++k) builder.send(to, builder.input(moved(mine[k], inputs[to])));
+    const std::size_t at_least = problem.uniform ? 0 : 1;  // of a pair with nothing, too: the other side may have counted otherwise
+    for (std::size_t k = 0; k < std::max(theirs.size(), at_least); ++k)
+      builder.receive(from, builder.output(moved(theirs[k], outputs[from])));
+    for (std::size_t k = 0; k < std::max(mine.size(), at_least); ++k) builder.send(to, builder.input(moved(mine[k], inputs[to])));
   }
   builder.copy_chunks(inputs[problem.rank], outputs[problem.rank]);
   return builder.take();

@@ -94,6 +94,21 @@ TEST(Group, create__names_the_ranks_that_do_not_come) {
   EXPECT_NE(group.status().message().find("rank 0, 2, 3 did not come"), std::string::npos) << group.status().message();
 }
 
+TEST(Group, create__names_sizes_that_differ) {
+  Folder folder;
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+  auto engine = engine_on_loopback();
+  ASSERT_TRUE(engine.ok());
+  Status ended[2];
+  std::thread other([&] { ended[0] = Group::create(*engine, store, {"unlike", 0, 2, 10s}).status(); });
+  ended[1] = Group::create(*engine, store, {"unlike", 1, 3, 10s}).status();
+  other.join();
+  for (const Status& status : ended) {
+    EXPECT_NE(status.message().find("to a group of "), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(" to one of "), std::string::npos) << status.message();
+  }
+}
+
 TEST(Group, create__leaves_nothing_behind_when_it_fails) {
   Folder folder;
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
@@ -187,6 +202,20 @@ TEST_P(GroupOver, abort__says_for_whom_the_oldest_operation_waited) {
   stuck->abort();
   const std::string said = outcome(stuck, 10s);
   EXPECT_NE(said.find("waits for rank 1)"), std::string::npos) << said;
+}
+
+TEST_P(GroupOver, all_to_all_v__one_sends_what_the_other_does_not_expect__both_are_told) {
+  for (const std::size_t sent : {0, 2}) {
+    Ranks ranks = start(2);
+    std::string said[2];
+    ranks.run([&](int rank, Group& group) {
+      std::uint8_t from[4] = {}, to[4] = {};
+      const std::vector<std::size_t> two{2, 2}, send = rank == 1 ? std::vector<std::size_t>{sent, 2} : two,
+                                     receive = rank == 0 ? std::vector<std::size_t>{2, 2 - sent} : two;
+      said[rank] = outcome(group.all_to_all_v(from, to, send, receive, DataType::uint8), 10s);
+    });
+    EXPECT_NE(said[0].find("rank 1 does not do the same operation as rank 0: "), std::string::npos) << said[0];
+  }
 }
 
 TEST_P(GroupOver, operations_that_differ_in_size__are_told_so_and_nobody_is_called_lost) {

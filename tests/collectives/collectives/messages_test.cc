@@ -123,7 +123,7 @@ TEST(Messages, recv__behind_more_than_is_kept_is_an_error_that_names_it) {
     std::vector<int>& data = memory[rank];
     std::vector<WorkPtr> works;
     if (rank == 0)
-      for (int k = 0; k < 1000; ++k) works.push_back(group.send(data.data(), 8000, 1));
+      for (int k = 0; k < 10'000; ++k) works.push_back(group.send(data.data(), 8000, 1));
     auto last = rank == 0 ? group.send(data.data(), 4, 1, 9) : group.recv(data.data(), 4, 0, 9);
     if (rank == 0) return;
     const std::string told = outcome(last);

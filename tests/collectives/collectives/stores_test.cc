@@ -1,12 +1,19 @@
 #include "collectives/store.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fd.h"
+#include "collectives/stores/store_server.h"
 #include "processes.h"
 #include "ranks.h"
 
@@ -15,6 +22,17 @@ namespace {
 
 using namespace std::chrono_literals;
 using collectives::Store;
+
+// Connected to loopback; none: it could not be.
+OwnedFd stranger_at(std::uint16_t port) {
+  OwnedFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in there{};
+  there.sin_family = AF_INET;
+  there.sin_port = htons(port);
+  there.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (fd && ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) fd.reset();
+  return fd;
+}
 
 class StoreOver : public testing::TestWithParam<bool> {
  protected:
@@ -111,6 +129,31 @@ TEST_P(StoreOver, forked_child__ends_and_frees_nothing_of_its_parent) {
   EXPECT_EQ(other->claim("seat").code(), Code::exhausted);
   EXPECT_TRUE(other->set("key", "value").ok());
   EXPECT_TRUE(kept->get("key", 0s).ok());
+}
+
+// The first of them make place for who comes to speak.
+TEST(TcpStore, silent_strangers__keep_nobody_from_the_store) {
+  std::uint16_t port = 0;
+  auto kept = collectives::tcp_store("127.0.0.1", 0, true, 20s, &port);
+  ASSERT_TRUE(kept.ok()) << kept.status().message();
+  constexpr std::size_t kStrangers = collectives::StoreServer::kClientsMax + 8;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit many = before;
+  many.rlim_cur = 2 * kStrangers + 256;  // both ends of a connection are here
+  many.rlim_max = std::max(many.rlim_cur, before.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &many) != 0) GTEST_SKIP() << "needs " << many.rlim_cur << " descriptors";
+  std::vector<OwnedFd> strangers;
+  while (strangers.size() < kStrangers) {
+    strangers.push_back(stranger_at(port));
+    ASSERT_TRUE(strangers.back());
+  }
+  auto own = collectives::tcp_store("127.0.0.1", port, false, 20s);
+  ASSERT_TRUE(own.ok()) << own.status().message();
+  EXPECT_TRUE((*own)->set("key", "value").ok());
+  EXPECT_TRUE((*kept)->get("key", 20s).ok());
+  strangers.clear();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 }  // namespace

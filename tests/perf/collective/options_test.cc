@@ -85,6 +85,7 @@ TEST(Options, NonsenseEndsWithOneLineNamingIt) {
                                                                     {{"--min-bandwidth", "nan"}, "--min-bandwidth"},
                                                                     {{"-J", ""}, "--output_file"},
                                                                     {{"-C", "2"}, "--report_cputime"},
+                                                                    {{"-t", "1024", "-g", "2"}, "found 2048"},
                                                                     {{"--rank", "-3"}, "--rank"},
                                                                     {{"--local", "2", "--rank", "1"}, "--rank"},
                                                                     {{"--local=2", "--rank=1"}, "--local"}};
