@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 import railweave
 import ranks
-from railweave import _figures, _report, timeline
+from railweave import _figures, _report, _trace, timeline
 
 _BYTES = 4 << 20
 _STEPS = 4
@@ -58,6 +58,25 @@ def _asked_for_its_clock(rank: int, _size: int) -> tuple[int, int]:
     return _report._clock_offset(None, rank, ["a", "b", "c"])
 
 
+def _one_step(_rank: int, _size: int) -> tuple[list[int], float]:
+    """Numbers of the steps, and how long the last took."""
+    with railweave.trace():
+        railweave.step()
+        dist.all_reduce(torch.ones(1000))
+        time.sleep(0.05)
+    steps = railweave.report()
+    return [step["step"] for step in steps], steps[-1]["ranks"][0]["step_s"]
+
+
+def _marked_at_the_end(_rank: int, _size: int) -> tuple[int, list[int]]:
+    """How often step() was called before, and numbers of the steps."""
+    with railweave.trace():
+        for _ in range(3):
+            dist.all_reduce(torch.ones(1000))
+            railweave.step()
+    return _trace._steps - 3, [step["step"] for step in railweave.report()]
+
+
 class TraceTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="railweave-test-")
@@ -75,7 +94,7 @@ class TraceTest(unittest.TestCase):
 
     def test_a_report_has_every_step_and_what_moved(self) -> None:
         steps = self.traced()
-        self.assertEqual([0, 1, 2], [step["step"] for step in steps])  # the last has not ended
+        self.assertEqual([0, 1, 2, 3], [step["step"] for step in steps])
         for step in steps:
             for one in step["ranks"]:
                 self.assertGreater(one["compute_s"], 0.045)
@@ -88,6 +107,9 @@ class TraceTest(unittest.TestCase):
         self.assertGreater(sum(one["exposed_s"] for step in steps for one in step["ranks"]), 0)
         lines = (self.folder / "report.jsonl").read_text().splitlines()
         self.assertEqual(steps, [json.loads(line) for line in lines])
+        head, *table = str(steps).splitlines()
+        self.assertIn("limited by", head)
+        self.assertEqual(["0", "1", "2", "3"], [row.split()[0] for row in table])
 
     def test_a_slow_rank_is_named(self) -> None:
         steps = self.traced(slow=True)
@@ -166,7 +188,17 @@ class TraceTest(unittest.TestCase):
     def test_a_report_of_nothing(self) -> None:
         with railweave.trace():
             pass
-        self.assertEqual([], railweave.report())
+        steps = railweave.report()
+        self.assertEqual(([], "no steps"), (steps, str(steps)))
+
+    def test_the_end_of_a_trace_ends_its_last_step(self) -> None:
+        for numbers, seconds in ranks.run(_one_step, 2):
+            self.assertEqual(1, len(numbers))
+            self.assertGreater(seconds, 0.045)  # what came after the last operation is in it, too
+
+    def test_marks_at_the_end_of_each_step_make_no_empty_one(self) -> None:
+        for first, numbers in ranks.run(_marked_at_the_end, 2):
+            self.assertEqual([first, first + 1], numbers)
 
 
 class FiguresTest(unittest.TestCase):

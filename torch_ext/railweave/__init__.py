@@ -9,14 +9,15 @@ It serves CPU tensors of every dtype, over all NICs of a host and over shared me
 it copies to the host and back. Its variables (``RAILWEAVE_*``) are those of the NCCL plugin.
 """
 
-import atexit
+# By names of their own: dir() shows what is Railweave's.
+import atexit as _atexit
 
-import torch
-import torch.distributed as dist
+import torch as _torch
+import torch.distributed as _dist
 
-from railweave._version import check_torch
+from railweave._version import check_torch as _check_torch
 
-check_torch(torch.__version__)
+_check_torch(_torch.__version__)
 
 from railweave._C import Options, ProcessGroupRailweave, _leave_all  # noqa: E402
 from railweave._hints import hints  # noqa: E402
@@ -41,12 +42,12 @@ def _create(options, backend_options):
 def register():
     """Registers the backend ``"railweave"`` for CPU tensors, and CUDA's where torch has CUDA. Importing this package
     did; again does no harm."""
-    if "RAILWEAVE" not in dist.Backend._plugins:
-        devices = ["cpu", "cuda"] if torch.backends.cuda.is_built() else ["cpu"]
-        dist.Backend.register_backend("railweave", _create, extended_api=True, devices=devices)
+    if "RAILWEAVE" not in _dist.Backend._plugins:
+        devices = ["cpu", "cuda"] if _torch.backends.cuda.is_built() else ["cpu"]
+        _dist.Backend.register_backend("railweave", _create, extended_api=True, devices=devices)
 
 
 register()
 _trace.begin_as_the_environment_says()
 # Before the interpreter goes: its callbacks cannot run later.
-atexit.register(_leave_all)
+_atexit.register(_leave_all)

@@ -48,11 +48,8 @@ class _Events:
         self._tell("process_name", 0, name)
 
     def add_steps(self, records):
-        ends = [step.begin for step in records.steps[1:]]
-        last = max((each.end for each in (*records.operations, *records.waits)), default=0)
-        for step, end in zip(records.steps, [*ends, last]):
-            if end > step.begin:
-                self._span(_STEPS, "steps", f"step {step.number}", step.begin, end)
+        for number, begin, end in records.spans_of_steps():
+            self._span(_STEPS, "steps", f"step {number}", begin, end)
 
     def add_waits(self, waits):
         """Of several threads at once: rows beside each other."""

@@ -55,12 +55,11 @@ def most_at_once(operations, begin, end):
 
 
 def steps_of(records):
-    """(number, begin, end) of each step that ended; without any marks the whole trace is one."""
-    marks = records.steps
-    if not marks:
-        times = [(each.begin, each.end) for each in (*records.operations, *records.waits)]
-        return [(0, min(t[0] for t in times), max(t[1] for t in times))] if times else []
-    return [(one.number, one.begin, following.begin) for one, following in zip(marks, marks[1:])]
+    """(number, begin, end) of each step; without any marks the whole trace is one."""
+    if records.steps:
+        return records.spans_of_steps()
+    times = [(each.begin, each.end) for each in (*records.operations, *records.waits)]
+    return [(0, min(t[0] for t in times), max(t[1] for t in times))] if times else []
 
 
 def by_step(records, steps):

@@ -1,6 +1,7 @@
 """What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps. Times: nanoseconds of CLOCK_MONOTONIC."""
 
 import struct
+import time
 from collections import namedtuple
 
 from railweave import _C
@@ -18,10 +19,11 @@ Step = namedtuple("Step", "begin number")
 
 
 class Records:
-    """`operations`, `sent`, `received`, `waits`, `steps`, each in the order in which they began; `dropped`: how many found no room."""
+    """`operations`, `sent`, `received`, `waits`, `steps`, each in the order in which they began; `dropped`: how many found no room;
+    `end`: when the trace ended."""
 
-    def __init__(self, data=b"", names=(), dropped=0):
-        self.dropped = dropped
+    def __init__(self, data=b"", names=(), dropped=0, end=0):
+        self.dropped, self.end = dropped, end
         self.operations, self.sent, self.received, self.waits, self.steps = [], [], [], [], []
         for begin, end, what, size, detail, whose, rail, priority, kind in _RECORD.iter_unpack(data):
             to = getattr(self, _KINDS[kind])
@@ -36,10 +38,19 @@ class Records:
         for each in (self.operations, self.sent, self.received, self.waits, self.steps):
             each.sort()
 
+    def spans_of_steps(self):
+        """(number, begin, end) of each marked step. The trace's end ends the last one, which is none where nothing was called after
+        its mark: then the marks are where steps end."""
+        spans = [(one.number, one.begin, following.begin) for one, following in zip(self.steps, self.steps[1:])]
+        if self.steps and any(each[-1].begin >= self.steps[-1].begin for each in (self.operations, self.waits) if each):
+            spans.append((self.steps[-1].number, self.steps[-1].begin, self.end))
+        return spans
+
 
 def take():
     """Ends the trace that _C._trace_start began; what it recorded."""
-    return Records(*_C._trace_stop())
+    end = time.monotonic_ns()
+    return Records(*_C._trace_stop(), end)
 
 
 def name_of(what):

@@ -63,11 +63,26 @@ def _weight(of_rank):
     return others if others > SLOW_SHARE * of_rank["step_s"] else 0.0, of_rank["exposed_s"]
 
 
+class Steps(list):
+    """A dict for each step. As a str: a table of them in milliseconds, at the rank by which each is judged."""
+
+    def __str__(self):
+        if not self:
+            return "no steps"
+        columns = ("step_s", "compute_s", "exposed_s", "waited_for_others_s")
+        lines = [" step  rank   step ms  compute ms  exposed ms  of it for others  limited by"]
+        for one in self:
+            rank, its = max(enumerate(one["ranks"]), key=lambda numbered: _weight(numbered[1]))
+            step, compute, exposed, others = (1000 * its[column] for column in columns)
+            lines.append(f"{one['step']:5}  {rank:4}  {step:8.1f}  {compute:10.1f}  {exposed:10.1f}  {others:16.1f}  {one['limited_by']}")
+        return "\n".join(lines)
+
+
 def report(path=None, group=None):
-    """What each step of the last trace took, and what limited it.
+    """What each step of the last trace took, and what limited it; ``print()`` shows it as a table.
 
     Every rank of `group` (the default one, of CPU tensors) calls it, after :class:`railweave.trace` ended; steps begin at
-    :func:`railweave.step`, and without any the whole trace is one. Returns a dict for each step that ended, the same on every rank:
+    :func:`railweave.step`, and without any the whole trace is one. Returns a dict for each step, the same on every rank:
     ``step``; ``limited_by`` (``compute``, ``rails``, ``memory``, ``latency`` or ``rank N``); ``ranks``, for each rank its own
     ``limited_by``, ``step_s``, ``compute_s``, ``exposed_s`` (a thread waited), ``waited_for_others_s`` (of these, for operations
     that some rank had not issued), ``overlap_efficiency`` (of the time in which operations were on
@@ -100,7 +115,7 @@ def report(path=None, group=None):
                             limited_by=limit_of(told[number], lost, memory_waits(part, begin, end, name_of)))
 
     told = _gathered(told, size, group)
-    all_steps = []
+    all_steps = Steps()
     for number in sorted(set.intersection(*map(set, told))):
         ranks = [of_rank[number] for of_rank in told]
         judge = max(ranks, key=_weight)

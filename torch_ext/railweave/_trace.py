@@ -26,7 +26,7 @@ def joined(rank, size):
 
 
 def step():
-    """A training step begins here; the one before it ends. While no trace is on it only counts."""
+    """A training step begins here; the one before it ends, and the last one with the trace. While no trace is on it only counts."""
     global _steps
     _C._trace_step(_steps)
     _steps += 1
