@@ -14,7 +14,7 @@ build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; QUICK=1: two minutes instead of six
+demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; six minutes once built (the first time some ten more); QUICK=1: two
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
 	@tools/setup packages python torch
 	@tools/build torch railweave_torch railweave_net
@@ -25,7 +25,7 @@ demo-net: the_file tools  ## one transfer over two rails, with figures; FILE=...
 	@perf/demo_net $(if $(FILE),--file "$(FILE)")
 
 the_file:  # told of before the build, which takes minutes
-	@test -z "$(FILE)" || test -s "$(FILE)" || { echo "demo-net: $(FILE): expected a file that is not empty" >&2; exit 1; }
+	@test -z "$(FILE)" || { test -f "$(FILE)" && test -s "$(FILE)"; } || { echo "demo-net: $(FILE): expected a file that is not empty" >&2; exit 1; }
 
 test:  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tools/setup packages python torch

@@ -88,6 +88,7 @@ def choose(cases: list[Case], wanted: list[str]) -> list[Case]:
         return cases
     for name in wanted:
         if not any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for case in cases):
-            raise LookupError(f"no '{name}' in acceptance.json; it has {', '.join(case.full_name for case in cases)}")
+            ids = dict.fromkeys(case.id for case in cases)
+            raise LookupError(f"no '{name}' in acceptance.json; it has {', '.join(ids)} (--list names the cases of each)")
     return [case for case in cases
             if any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for name in wanted)]

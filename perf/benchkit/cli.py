@@ -15,8 +15,8 @@ from .measure import Outcome, kRoot, measure
 _ABOUT = """\
 Measures the acceptance figures of perf/acceptance.json (all, or those named: A1, or one case: A1/2x2/host). Ours and the
 raw yardstick run in alternation in one lab; medians are compared. Where the host of a virtual machine takes its cores, runs
-are repeated and the calmest counted. Writes perf/results/ID.json and prints PASS, FAIL or
-SKIP(reason). Exit status: 1 if anything failed, 2 for a bad command line. Leave the machine alone meanwhile."""
+are repeated and the calmest counted. Writes perf/results/ID.json and prints PASS, FAIL or SKIP(reason). Exit status: 1 if
+anything failed, 2 for a bad command line. Leave the machine alone meanwhile."""
 
 
 class Progress:

@@ -21,7 +21,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 _ABOUT = """\
 Times the same operations at the same sizes through Railweave, Gloo (torch) and Open MPI, in alternation: in a lab of
 several hosts with several NICs, and on this machine over loopback. Shows a table per operation and writes compare.json and
-curves (PNG). Needs `make build` and `tools/setup packages torch`; a side that is not there is left out."""
+curves (PNG). Needs `make build` and `tools/setup packages torch`; a side that is not there is left out, but not ours, and
+not where only one would be left of several."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
@@ -64,13 +65,16 @@ def _sweep(args: argparse.Namespace, programs: Path) -> Sweep:
     least, greatest = _size(args.minbytes), _size(args.maxbytes)
     if not 1 <= least <= greatest or args.runs < 1 or args.hosts < 2:
         raise ValueError("expected 1 <= --minbytes <= --maxbytes, --runs of at least 1, --hosts of at least 2")
+    asked = len(sides)
     for side in list(sides):
         needed = argv_names(Sweep(operations, (side,), least, greatest, args.runs))
         if reasons := [reason for name in needed if (reason := missing(name, programs))]:
+            if side == "ours":
+                raise ValueError(f"{reasons[0]} in {programs}; `make build` first (--sides compares others alone)")
             print(f"perf/compare: without {kSides[side]}: {reasons[0]}", file=sys.stderr)
             sides.remove(side)
-    if not sides:
-        raise ValueError("no side is there")
+    if len(sides) < min(2, asked):
+        raise ValueError(f"nothing to compare: of {asked} sides {len(sides)} is there (--sides measures one alone)")
     return Sweep(operations, tuple(sides), least, greatest, args.runs)
 
 

@@ -13,7 +13,6 @@ from matplotlib.axes import Axes  # noqa: E402
 from transferkit.transfer import Outcome, Transfer  # noqa: E402
 
 _COLOURS = ("#2f6fb0", "#e08a2c", "#4b9b5f", "#9a5fb4", "#c0504d", "#7f7f7f", "#3aa6a6", "#b5a642")
-_VISIBLE = 0.001  # of the file: less on a rail is chatter, not transfer
 _INK, _FAINT = "#222222", "#8a8a8a"
 
 
@@ -26,11 +25,6 @@ def _rates(transfer: Transfer, rail: str) -> list[float]:
     edges = _edges(transfer)
     return [count * 8e-9 / width if (width := end - begin) > 1e-6 else 0.0
             for count, begin, end in zip(transfer.rail_bytes[rail], edges, edges[1:])]
-
-
-def _unit(outcome: Outcome) -> tuple[str, float]:
-    """Of bytes, so that the axis has few digits."""
-    return outcome.unit if outcome.striped.file_bytes >= 1e9 or outcome.unit[0] != "GB" else ("MB", 1e6)
 
 
 def _rails(outcome: Outcome) -> list[str]:
@@ -56,11 +50,11 @@ def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
 def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
     """Stacked as above, so that the top is what has arrived in all."""
     edges = _edges(transfer)
-    unit, unit_bytes = _unit(outcome)
+    unit, unit_bytes = outcome.unit
     floor = [0.0] * len(edges)
     for rail, colour in zip(_rails(outcome), _COLOURS):
         counts = transfer.rail_bytes.get(rail, [])
-        if sum(counts) < _VISIBLE * transfer.file_bytes:
+        if not transfer.carried(rail):
             continue
         top = [below + count / unit_bytes for below, count in zip(floor, itertools.accumulate(counts, initial=0))]
         axes.fill_between(edges, floor, top, color=colour, alpha=0.85, linewidth=0)
@@ -85,7 +79,7 @@ def _finish(rates: Axes, counts: Axes, outcome: Outcome, end_s: float, first: bo
     counts.set_xlabel("seconds since the transfer began")
     if first:
         rates.set_ylabel("Gb/s, by rail")
-        counts.set_ylabel(f"{_unit(outcome)[0]} received, by rail")
+        counts.set_ylabel(f"{outcome.unit[0]} received, by rail")
 
 
 def save(outcome: Outcome, title: str, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The file to move: the user's, else a real one of some hundred MiB: this machine's compiler, packed together."""
+"""The file to move: the user's, else a real one of some hundred MB: this machine's compiler, packed together."""
 from __future__ import annotations
 
 import glob
@@ -7,8 +7,8 @@ import tarfile
 from pathlib import Path
 from typing import Callable
 
-_WANTED_BYTES = 600 * 2**20
-_LEAST_BYTES = 100 * 2**20
+_WANTED_BYTES = 600_000_000
+_LEAST_BYTES = 100_000_000
 _PLACES = ("/usr/lib/gcc/*/*", "/usr/lib/llvm-*/lib", "/usr/lib/llvm-*/bin", "/usr/libexec/gcc/*/*", "/usr/bin",
            "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
 
@@ -37,10 +37,10 @@ def _candidates() -> list[Path]:
 
 
 def size_text(size: int) -> str:
-    """Three digits at least: 812 B, 4.62 KiB, 600 MiB."""
-    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1000 and len(units) > 1:
-        value /= 1024
+    """Three digits: 812 B, 4.62 kB, 600 MB."""
+    value, units = float(size), ["B", "kB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
         units.pop(0)
     return f"{size} B" if units[0] == "B" else f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2}f} {units[0]}"
 
@@ -62,7 +62,7 @@ def pack(cache: Path, say: Callable[[str], None]) -> Path:
             packed += file.stat().st_size
     if packed < _LEAST_BYTES:
         partial.unlink()
-        raise NoFile(f"only {packed / 2**20:.0f} MiB of compilers and libraries here; name a file: make demo-net FILE=/path/to/it")
+        raise NoFile(f"only {size_text(packed)} of compilers and libraries here; name a file: make demo-net FILE=/path/to/it")
     partial.replace(path)
     return path
 

@@ -15,8 +15,8 @@ def _amount(count: float, outcome: Outcome) -> str:
 
 
 def _rate(transfer: Transfer, rail: str, outcome: Outcome) -> tuple[str, str]:
-    if rail not in transfer.rail_bytes:
-        return "", ""
+    if not transfer.carried(rail):
+        return "–", "–"
     count = transfer.total_of(rail)
     return _amount(count, outcome), f"{count * 8e-9 / transfer.seconds:.3f}"
 
@@ -39,7 +39,7 @@ def _rows(table: Table, outcome: Outcome) -> None:
 
     line("payload, total", f"{outcome.sum_gbps:.3f}", *((_amount(t.file_bytes, outcome), f"[bold]{t.gbps:.3f}[/]") for t in both))
     line("of the rails' sum", "", *(("", f"[bold]{t.gbps / outcome.sum_gbps:.1%}[/]") for t in both))
-    line("seconds", "", *(("", f"{t.seconds:.{4 if outcome.short else 2}f}") for t in both))
+    line("seconds", "", *(("", f"{t.seconds:.3g}") for t in both))
     table.add_section()
     for who in ("sender", "receiver", "machine"):
         line(f"CPU s/GB, {who}", "", *(("", _cpu(t, who)) for t in both))
@@ -57,8 +57,9 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
     _rows(table, outcome)
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
-    if outcome.short:
-        console.print("So small a file says little about rates and CPU: some hundred MB do", soft_wrap=True, highlight=False)
+    reasons = [f"the transfer took {outcome.striped.seconds:.2g} s only (a larger file takes longer)"] if outcome.short else []
     busy = max(t.busy_before for t in (outcome.striped, outcome.single) if t)
     if busy > _IDLE_CORES:
-        console.print(f"CPU of the machine left out: {busy:.1f} of its cores were busy before", soft_wrap=True, highlight=False)
+        reasons.append(f"{busy:.1f} of the machine's cores were busy before (so its CPU is left out)")
+    if reasons:
+        console.print(f"Where rates are low, this may be why: {' and '.join(reasons)}", soft_wrap=True, highlight=False)

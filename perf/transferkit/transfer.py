@@ -42,7 +42,11 @@ class Transfer:
     rail_bytes: dict[str, list[int]]  # per bin
 
     def total_of(self, rail: str) -> int:
-        return sum(self.rail_bytes[rail])
+        return sum(self.rail_bytes.get(rail, []))
+
+    def carried(self, rail: str) -> bool:
+        """Whether the rail had a share of the file: a thousandth is chatter."""
+        return self.total_of(rail) >= 0.001 * self.file_bytes
 
 
 @dataclass
@@ -61,12 +65,12 @@ class Outcome:
     def unit(self) -> tuple[str, float]:
         """Name and bytes of the unit in which the file is a handy number."""
         count = self.striped.file_bytes
-        return ("GB", 1e9) if count >= 1e8 else ("MB", 1e6) if count >= 1e5 else ("kB", 1e3)
+        return ("GB", 1e9) if count >= 1e9 else ("MB", 1e6) if count >= 1e6 else ("kB", 1e3)
 
     @property
     def short(self) -> bool:
-        """Whether it was over before its rates and CPU could mean anything: buckets let about 1 ms pass unshaped."""
-        return self.striped.seconds < 0.05
+        """Whether it was over before its rates and CPU could mean much."""
+        return self.striped.seconds < 1.0
 
 
 def _steps(setup: Setup, file: Path) -> list[dict]:

@@ -1,4 +1,4 @@
-"""perf/bench without measuring: acceptance.json, formulas, bounds, values out of JSON, verdicts. Pure; runs anywhere."""
+"""perf/bench and perf/compare without measuring: acceptance.json, formulas, bounds, values out of JSON, verdicts. Pure; runs anywhere."""
 from __future__ import annotations
 
 import json
@@ -11,6 +11,7 @@ import support
 from benchkit import acceptance, host, measure, results
 from benchkit.formula import FormulaError, evaluate, holds
 from benchkit.values import NoValue, at_path, median, rate_after_event, take, without_series
+from comparekit import cli as compare
 
 
 class Formulas(unittest.TestCase):
@@ -29,6 +30,26 @@ class Formulas(unittest.TestCase):
         self.assertTrue(holds(0, "== 0"))
         with self.assertRaises(FormulaError):
             holds(1, "about 1")
+
+
+class ComparedSides(unittest.TestCase):
+    """perf/compare measures nothing that it could not hold against something."""
+
+    def refused(self, lacking: str, *argv: str) -> str:
+        with mock.patch.object(compare, "missing", side_effect=lambda name, _: f"{name} is not there" if lacking in name else None), \
+                mock.patch("sys.stderr"), self.assertRaises(ValueError) as raised:
+            compare._sweep(compare._parse([*argv]), Path("bin"))
+        return str(raised.exception)
+
+    def test_without_ours(self) -> None:
+        self.assertIn("`make build` first", self.refused("all_gather_perf"))
+
+    def test_one_of_two(self) -> None:
+        self.assertIn("of 2 sides 1 is there", self.refused("mpi", "--sides", "gloo,mpi"))
+
+    def test_one_alone_was_asked_for(self) -> None:
+        with mock.patch.object(compare, "missing", return_value=None):
+            self.assertEqual(("gloo",), compare._sweep(compare._parse(["--sides", "gloo"]), Path("bin")).sides)
 
 
 class Values(unittest.TestCase):
@@ -103,7 +124,7 @@ class Acceptance(unittest.TestCase):
         cases = acceptance.load()
         self.assertEqual([case.full_name for case in acceptance.choose(cases, ["A1/2x2/host"])], ["A1/2x2/host"])
         self.assertEqual(acceptance.choose(cases, []), cases)
-        with self.assertRaises(LookupError):
+        with self.assertRaisesRegex(LookupError, "no 'A9' in acceptance.json; it has A1, A2, .*--list"):
             acceptance.choose(cases, ["A9"])
 
     def test_sides_alternate(self) -> None:
