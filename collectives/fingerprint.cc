@@ -60,7 +60,7 @@ std::string described(Fingerprint print) {
 
 std::string difference(Fingerprint theirs, Fingerprint ours) {
   if (!differ_in_more_than_counts(theirs, ours)) {
-    const bool bytes = DataType(kType.of(ours)) == DataType::uint8;
+    const bool bytes = DataType(kType.of(ours)) == DataType::uint8 && !reduces(Operation(kOperation.of(ours) - 1));
     return fmt::format("{} with other counts{}", described(theirs), bytes ? ", or of other elements that go as bytes" : "");
   }
   const Fingerprint but_number = ~(kNumber.put(kNumber.mask()) | kCounts.put(kCounts.mask()));

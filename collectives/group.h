@@ -70,7 +70,8 @@ class Group {
     Nanos timeout = std::chrono::seconds(60);  // for the others to come
     std::string traced_as{};               // in traces, likewise the same; empty: `name`
   };
-  // Every rank calls it. Errors: timed_out (names the ranks that did not come), what the engine or the store said.
+  // Every rank calls it. Errors: timed_out (names the ranks that did not come), exhausted (a rank came twice, or to a group of
+  // another size: named), what the engine or the store said.
   static Result<std::shared_ptr<Group>> create(std::shared_ptr<Engine> engine, std::shared_ptr<Store> store, const Options& options);
   // Unfinished operations end as cancelled: then it waits until the store has heard so, two seconds at most. Waits for no
   // other rank.

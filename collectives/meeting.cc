@@ -69,17 +69,19 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
     const bool last = now() >= give_up;
     // In each round one is waited for and all are looked for: who gives up before us takes back what it told.
     Nanos patience = std::clamp<Nanos>(give_up - now(), Nanos(0), kRound);
-    Status failed;
+    Status failed, differs;
     std::erase_if(missing, [&](int r) {
-      if (!failed.ok()) return false;
+      if (!failed.ok() || !differs.ok()) return false;
       auto value = store_->get(key_of(r), patience);
       if (!value.ok()) patience = Nanos(0);
       if (!value.ok() && value.status().code() != Code::timed_out) failed = value.status();
-      if (value.ok()) failed = take(r, *value, values[std::size_t(r)]);
+      if (value.ok()) differs = take(r, *value, values[std::size_t(r)]);
       return value.ok();
     });
-    if (missing.empty() && failed.ok()) return values;
-    RW_TRY(verdict());
+    if (missing.empty() && differs.ok()) return values;
+    RW_TRY(verdict());  // who found out first said it
+    if (!differs.ok()) condemn(differs);
+    RW_TRY(differs);
     RW_TRY(failed);
     if (last) break;
   }
@@ -91,18 +93,17 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
 }
 
 // What rank r told, behind the size of the group it came to.
-Status MeetingPlace::take(int r, const std::string& told, std::string& value) {
+Status MeetingPlace::take(int r, const std::string& told, std::string& value) const {
   const std::size_t size_end = told.find(' ');
   const std::string size = told.substr(0, size_end);
   if (size == std::to_string(options_.size)) {
     value = told.substr(size_end + 1);
     return {};
   }
-  const Status differs(Code::invalid_argument, Scope::engine,
-                       fmt::format("group '{}': rank {} came to a group of {} ranks, rank {} to one of {}", options_.name, r, size,
-                                   options_.rank, options_.size));
-  condemn(differs);
-  return differs;
+  return Status(Code::exhausted, Scope::engine,
+                fmt::format("group '{}': rank {} came to a group of {} ranks (or a job that was killed left that here), rank {} to one "
+                            "of {}",
+                            options_.name, r, size, options_.rank, options_.size));
 }
 
 Status MeetingPlace::begin() {

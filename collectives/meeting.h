@@ -57,7 +57,7 @@ class MeetingPlace {
   };
 
   void condemn(const Status& why);
-  Status take(int r, const std::string& told, std::string& value);
+  Status take(int r, const std::string& told, std::string& value) const;
   Status verdict() const;  // why no group of this name comes about
   std::string standing_key(int rank) const { return key("at/" + std::to_string(rank)); }
   std::string key(const std::string& what) const { return options_.name + "/" + what; }

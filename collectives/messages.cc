@@ -111,9 +111,9 @@ Status Messages::look_for_overfull(int rank, Peer& peer) {
   return Status(
       Code::exhausted, Scope::session,
       fmt::format(
-          "rank {} sent {} messages that nobody receives ({} KiB, the most that are kept), none of them with tag {}, "
+          "rank {} sent {} messages that nobody receives ({} KiB; at most {} KiB and {} messages are kept), none of them with tag {}, "
           "which is waited for",
-          rank, peer.offers.size(), kUnclaimedBytesMax / KiB, wanted->message.tag));
+          rank, peer.offers.size(), peer.unclaimed_bytes / KiB, kUnclaimedBytesMax / KiB, kUnclaimedMax, wanted->message.tag));
 }
 
 // ---------------------------------------------------------------------------------------------------------- envelopes

@@ -2,7 +2,7 @@
 //
 // Between two ranks, each way, one channel carries offers, one clears, and one for each class the bodies of messages that are
 // too long to ride in an offer. A sender offers; the receiver, once somebody wants the message, clears it; bodies come in the
-// order they were cleared. So a message that nobody wants holds up none behind it, up to kUnclaimedBytesMax: then no more
+// order they were cleared. So a message that nobody wants holds up none behind it, up to kUnclaimedBytesMax and kUnclaimedMax: then no more
 // offers of that peer are heard until some are wanted. If none of them is what a receive waits for, the group ends after
 // kFullMost. Offers have one channel for all classes, so that messages match in the order they were sent; clears have their
 // own, so that they never wait behind offers.
@@ -51,7 +51,7 @@ class Messages {
 
  private:
   static constexpr std::size_t kInlineMax = 8 * 1024;
-  static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB;  // of offers that nobody wants, of one peer
+  static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB, kUnclaimedMax = 64 * 1024;  // of offers that nobody wants, of one peer
   static constexpr Nanos kFullMost = std::chrono::seconds(5);
   enum Channel { kOffers = 0, kClears = 1, kBodies = 2 };     // from first_channel on
 
@@ -99,7 +99,7 @@ class Messages {
     std::size_t unclaimed_bytes = 0;                     // of them
     TimePoint full_since{};                              // a receive waits, and none of them is what it waits for
     const Status* gone() const;                          // why nothing more comes, or null
-    bool full() const { return unclaimed_bytes >= kUnclaimedBytesMax; }
+    bool full() const { return unclaimed_bytes >= kUnclaimedBytesMax || offers.size() >= kUnclaimedMax; }
   };
 
   void put(int to, const Envelope& envelope, const void* body, std::shared_ptr<Ticket> ends);

@@ -29,9 +29,9 @@ void add_reduce_scatter(Submission& submission, const at::Tensor& to_output, con
   check_same_dtype(to_output, of_input, submission.caller());
   submission.input(of_input);
   submission.result(to_output);
-  const at::Tensor output = as_summands(to_output, op), input = as_summands(of_input, op);
-  TORCH_CHECK(input.numel() == output.numel() * ranks, submission.caller(), ": input tensor must have ", ranks,
-              " times the elements of the output, ", output.numel(), "; it has ", input.numel());
+  TORCH_CHECK(of_input.numel() == to_output.numel() * ranks, submission.caller(), ": input tensor must have ", ranks,
+              " times the elements of the output, ", to_output.numel(), "; it has ", of_input.numel());
+  const at::Tensor output = as_sums(to_output, op, submission.caller()), input = as_summands(of_input, op);
   const TensorReduction how = reduction_of(op, input, submission.caller());
   const auto add = [&](const void* from, void* to, std::int64_t count) {
     submission.call([=](Group& group, const Hints& hints) {
@@ -69,7 +69,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::allreduce_coalesced(Tensors& tensors
 
 RailweaveBackend::WorkPtr RailweaveBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   Submission submission(OpType::REDUCE, caller("railweave:reduce"));
-  const at::Tensor tensor = as_summands(only(tensors, submission.caller()), options.reduceOp);
+  const at::Tensor tensor = as_sums(only(tensors, submission.caller()), options.reduceOp, submission.caller());
   check_root(options.rootRank, submission.caller());
   const TensorReduction how = reduction_of(options.reduceOp, tensor, submission.caller());
   const bool is_root = options.rootRank == rank_;
@@ -87,7 +87,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::reduce(Tensors& tensors, const c10d:
 RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter(Tensors& outputs, Lists& inputs,
                                                            const c10d::ReduceScatterOptions& options) {
   Submission submission(OpType::REDUCE_SCATTER, caller("railweave:reduce_scatter"));
-  const at::Tensor output = as_summands(only(outputs, submission.caller()), options.reduceOp);
+  const at::Tensor output = as_sums(only(outputs, submission.caller()), options.reduceOp, submission.caller());
   TORCH_CHECK(inputs.size() == 1 && std::int64_t(inputs.front().size()) == size_, submission.caller(),
               ": expected one list of ", size_, " input tensors");
   check_tensors(inputs.front(), submission.caller());

@@ -19,7 +19,7 @@ at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().r
 // Each element has a place of its own: in the order of strides, each dimension steps over all that those before it reach.
 // (More is refused than must be: strides of 2 and 3, say.)
 bool is_apart(const at::Tensor& tensor) {
-  if (tensor.numel() == 0) return true;
+  if (tensor.numel() == 0 || tensor.is_non_overlapping_and_dense()) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
   for (std::int64_t dim = 0; dim < tensor.dim(); ++dim)
     if (tensor.size(dim) > 1) steps.emplace_back(tensor.stride(dim), tensor.size(dim));
@@ -41,15 +41,14 @@ constexpr std::int64_t kChunkBytes = 8 << 20;
 void Submission::check_writable(const at::Tensor& tensor) const {
   TORCH_CHECK(!tensor._is_zerotensor(), caller_, ": a result cannot be written to a tensor of immutable zeros");
   TORCH_CHECK(is_apart(tensor), caller_,
-              ": a result cannot be written to a tensor of which several elements are one place in memory (expanded?), "
+              ": a result cannot be written to a tensor of which several elements may be one place in memory (expanded?), "
               "of size ",
               tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
 }
 
 void Submission::add(at::TensorList tensors, Tensors& to) {
   to.insert(to.end(), tensors.begin(), tensors.end());
-  // Ranks whose types differ find out by the counts' hash, where the group sees bytes.
-  if (goes_as_bytes(tensors.front())) outline_.hints.part = (std::uint64_t(tensors.front().scalar_type()) + 1) << 56;
+  elements_ = goes_as_bytes(tensors.front()) ? std::uint64_t(tensors.front().scalar_type()) + 1 : 0;
 }
 
 void* Submission::kept(const at::Tensor& tensor) {
@@ -189,6 +188,7 @@ Tensors Submission::pieces(const at::Tensor& tensor, at::Tensor (Submission::*ro
 
 void Submission::call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call) {
   chunk_.call = std::move(call);
+  chunk_.elements = elements_;
   outline_.chunks.push_back(std::move(chunk_));
   chunk_ = {};
 }

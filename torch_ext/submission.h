@@ -57,7 +57,7 @@ class Submission {
   void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
   void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
 
-  // What is to be asked of the group with the memory that was got since the last call: a chunk. Called once the Work is
+  // What is to be asked of the group with the memory that was got since the last call, for the tensors that came last: a chunk. Called once the Work is
   // made, never when it is not.
   void call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call);
 
@@ -77,6 +77,7 @@ class Submission {
   const Caller caller_;
   Outline outline_;
   Chunk chunk_;  // not called yet
+  std::uint64_t elements_ = 0;  // of the tensors that came last (Chunk::elements)
   std::optional<at::Device> place_;
 };
 

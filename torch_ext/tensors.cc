@@ -99,7 +99,13 @@ TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor,
 
 at::Tensor as_summands(const at::Tensor& tensor, const c10d::ReduceOp& op) {
   const bool sums = op.op_ == c10d::ReduceOp::SUM || op.op_ == c10d::ReduceOp::AVG;
-  return sums && tensor.scalar_type() == at::kComplexHalf && !tensor.is_conj() ? at::view_as_real(tensor) : tensor;
+  return sums && tensor.scalar_type() == at::kComplexHalf ? at::view_as_real(tensor.resolve_conj()) : tensor;
+}
+
+at::Tensor as_sums(const at::Tensor& tensor, const c10d::ReduceOp& op, const Caller& caller) {
+  TORCH_CHECK(tensor.scalar_type() != at::kComplexHalf || !tensor.is_conj(), caller,
+              ": a result cannot be written to a conjugated tensor of ComplexHalf; resolve_conj() it before");
+  return as_summands(tensor, op);
 }
 
 void check_tensor(const at::Tensor& tensor, const Caller& caller) {

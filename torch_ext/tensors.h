@@ -28,6 +28,8 @@ TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor,
 
 // Halves of complex numbers, which the group has no type of, as reals where that gives the same sums. Else the tensor itself.
 at::Tensor as_summands(const at::Tensor& tensor, const c10d::ReduceOp& op);
+// The same of what sums are written to: throws for a conjugate of such, which reals cannot be written through.
+at::Tensor as_sums(const at::Tensor& tensor, const c10d::ReduceOp& op, const Caller& caller);
 
 // Throws unless the tensor is defined, dense and on the CPU or a device that is staged.
 void check_tensor(const at::Tensor& tensor, const Caller& caller);
@@ -51,6 +53,7 @@ struct Moved {
   std::size_t count;
 };
 Moved moved(const at::Tensor& tensor);
+// The group has no such type.
 bool goes_as_bytes(const at::Tensor& tensor);
 // The counts of each, in a list of one dtype.
 std::vector<std::size_t> moved_counts(at::TensorList tensors);

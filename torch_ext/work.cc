@@ -80,6 +80,7 @@ void RailweaveWork::launch(std::size_t chunk, collectives::Group& group, const S
   collectives::WorkPtr part;
   try {
     collectives::Hints hints = outline_.hints;
+    hints.part = outline_.chunks[chunk].elements << 56;
     if (outline_.chunks.size() > 1) hints.part |= std::uint64_t(outline_.chunks.size()) << 32 | chunk;
     part = outline_.chunks[chunk].call(group, hints);
   } catch (const std::exception& error) {  // no memory: the others wait for it

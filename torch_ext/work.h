@@ -28,6 +28,7 @@ struct Chunk {
   Copies before;                                                    // by a staged device; then it is called
   std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call;
   Copies after;                                                     // when that is over well
+  std::uint64_t elements = 0;  // 1 + their dtype, where they go as bytes: ranks whose dtypes differ find out
 };
 
 // What a Work is told of its operation, before it begins.

@@ -106,7 +106,8 @@ Status Bench::finish() {
     }
     work->abort();  // or it would go on in memory that goes away
     const Status ended = work->wait(kEndMost);  // whom it waited for
-    first = Status(Code::timed_out, Scope::request, fmt::format("Test timeout ({}s): {}", options_.timeout_s, ended.message()));
+    first = Status(Code::timed_out, Scope::request,
+                   fmt::format("Test timeout ({}s){}{}", options_.timeout_s, ended.ok() ? "" : ": ", ended.message()));
   }
   works_.clear();
   return first;

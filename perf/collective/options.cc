@@ -162,8 +162,9 @@ Status finish(Options& o, const Texts& texts) {
   RW_TRY(take("--datatype", types_named(texts.types), o.types));
   RW_TRY(take("--op", reductions_named(texts.operations), o.reductions));
   RW_TRY(parse_root(texts.root, o.root));
-  if (o.ranks_here() > kRanksHereMax)
+  if (o.ranks_here() > kRanksHereMax) {
     return refuse("--nthreads times --ngpus", fmt::format("expected at most {} ranks of a process, found {}", kRanksHereMax, o.ranks_here()));
+  }
   if (o.min_bytes > o.max_bytes) {
     return refuse("--minbytes", fmt::format("{} is more than --maxbytes {}", o.min_bytes, o.max_bytes));
   }

@@ -35,7 +35,7 @@ def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
     edges = _edges(transfer)
     floor = [0.0] * len(transfer.ends_s)
     for rail, colour in zip(_rails(outcome), _COLOURS):
-        if rail not in transfer.rail_bytes:
+        if not transfer.carried(rail):
             continue
         top = [below + rate for below, rate in zip(floor, _rates(transfer, rail))]
         axes.stairs(top, edges, baseline=floor, fill=True, color=colour, alpha=0.85, linewidth=0, label=rail)

@@ -56,10 +56,11 @@ def _report(outcome: transfer.Outcome, setup: transfer.Setup, file: Path, out: P
     console.print()
     show(outcome, title, console)
     out.mkdir(parents=True, exist_ok=True)
+    earlier = " (in place of an earlier run's)" if (out / "demo_net.json").exists() else ""
     (out / "demo_net.json").write_text(json.dumps(asdict(outcome), indent=1) + "\n")
     save(outcome, title, out / "demo_net.png")
     console.print(f"{outcome.device}; SHA-256 {outcome.striped.sha256}", soft_wrap=True)
-    console.print(f"written (in place of an earlier run's): demo_net.png and demo_net.json in {out}", soft_wrap=True, highlight=False)
+    console.print(f"written{earlier}: demo_net.png and demo_net.json in {out}", soft_wrap=True, highlight=False)
 
 
 def main(argv: list[str]) -> int:

@@ -96,6 +96,17 @@ def _scattered_sums(rank: int, size: int) -> None:
         output = torch.empty(5, dtype=dtype)
         dist.reduce_scatter_tensor(output, torch.cat(inputs))
         _same(output, expected, f"reduce_scatter_tensor {dtype}")
+    mine, everyone = torch.full((2,), 1 + 2j, dtype=torch.complex32), torch.full((2,), size * (1 - 2j), dtype=torch.complex32)
+    inputs = [mine.conj() if piece == 0 else torch.full((2,), 1 - 2j, dtype=torch.complex32) for piece in range(size)]
+    output = torch.empty(2, 2, dtype=torch.complex32)[:, 1]  # every other element
+    dist.reduce_scatter(output, inputs)
+    _same(output.clone(), everyone, "reduce_scatter complex32")
+    output = torch.empty(2, dtype=torch.complex32)
+    dist.reduce_scatter_tensor(output, torch.cat([mine] * size).conj())
+    _same(output, everyone, "reduce_scatter_tensor complex32")
+    dist.reduce(mine, 0)
+    if rank == 0:
+        _same(mine, everyone.conj(), "reduce complex32")
 
 
 def _moved(rank: int, size: int) -> None:

@@ -13,7 +13,6 @@ from torch.distributed._functional_collectives import all_gather_tensor, all_red
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
-from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 
 import ranks
 import training
@@ -34,22 +33,6 @@ def _redistributed(rank: int, size: int) -> None:
     assert torch.equal(partial.redistribute(mesh, [Shard(0)]).full_tensor(), summed)
 
 
-def _tensor_parallel(rank: int, size: int) -> None:
-    del rank
-    torch.manual_seed(2)
-    model = nn.Sequential(nn.Linear(6, 4 * size), nn.ReLU(), nn.Linear(4 * size, 6))
-    data = torch.randn(5, 6)
-    expected = model(data)
-    expected.sum().backward()
-    gradient = model[0].weight.grad.clone()
-    model.zero_grad()
-    parallelize_module(model, init_device_mesh("cpu", (size,)), {"0": ColwiseParallel(), "2": RowwiseParallel()})
-    found = model(data)
-    found.sum().backward()
-    torch.testing.assert_close(found, expected)
-    torch.testing.assert_close(model[0].weight.grad.full_tensor(), gradient)
-
-
 def _saved_and_loaded(rank: int, size: int, folder: str) -> None:
     del rank
     model = training.new_model()
@@ -65,7 +48,7 @@ def _saved_and_loaded(rank: int, size: int, folder: str) -> None:
         assert torch.equal(value.full_tensor(), before[name]), name
 
 
-def _functional(rank: int, size: int, compiled: bool) -> None:
+def _functional(rank: int, size: int, compiler: str) -> None:
     group = dist.group.WORLD
 
     def computed(tensor: torch.Tensor) -> torch.Tensor:
@@ -73,7 +56,7 @@ def _functional(rank: int, size: int, compiled: bool) -> None:
         return all_reduce(reduce_scatter_tensor(everyone * 2, "sum", 0, group), "sum", group) + 1
 
     mine = torch.full((4,), float(rank))
-    found = (torch.compile(computed, backend="aot_eager", fullgraph=True) if compiled else computed)(mine)
+    found = (torch.compile(computed, backend=compiler, fullgraph=True) if compiler else computed)(mine)
     torch.testing.assert_close(found + 0, torch.full((4,), 2.0 * size * (size * (size - 1) / 2) + 1))
 
 
@@ -122,16 +105,16 @@ class ParityTest(unittest.TestCase):
             ranks.run(_redistributed, size)
 
     def test_tensor_parallel(self) -> None:
-        ranks.run(_tensor_parallel, 2)
+        self.assert_as_alone(training.tensor_parallel, 2)
 
     def test_checkpoint(self) -> None:
         with tempfile.TemporaryDirectory(prefix="railweave-test-") as folder:
             ranks.run(_saved_and_loaded, 2, folder)
 
     def test_functional_collectives(self) -> None:
-        for compiled in (False, True):
-            with self.subTest(compiled=compiled):
-                ranks.run(_functional, 2, compiled)
+        for compiler in ("", "aot_eager", "inductor"):
+            with self.subTest(compiler=compiler):
+                ranks.run(_functional, 2, compiler)
 
 
 if __name__ == "__main__":

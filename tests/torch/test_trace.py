@@ -18,7 +18,7 @@ import torch.distributed as dist
 
 import railweave
 import ranks
-from railweave import _figures, _report, _trace, timeline
+from railweave import _figures, _records, _report, _trace, timeline
 
 _BYTES = 4 << 20
 _STEPS = 4
@@ -202,6 +202,12 @@ class TraceTest(unittest.TestCase):
 
 
 class FiguresTest(unittest.TestCase):
+    def test_a_trace_that_ran_out_of_room_has_no_last_step(self) -> None:
+        for dropped, expected in (0, [(4, 10, 90)]), (1, []):
+            records = _records.Records(dropped=dropped, end=90)
+            records.steps, records.waits = [_records.Step(10, 4)], [_records.Wait(20, 30, 0, "", "normal")]
+            self.assertEqual(expected, records.spans_of_steps())
+
     def test_intervals(self) -> None:
         self.assertEqual([[0, 5], [7, 9]], _figures.union([(3, 5), (0, 4), (7, 9), (8, 8)]))
         self.assertEqual(3, _figures.overlap_of([(0, 5), (6, 8)], [(3, 7)]))

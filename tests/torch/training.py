@@ -10,6 +10,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel, MixedPrecisionPolicy, ShardingStrategy, fully_shard
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
 from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.nn.parallel import DistributedDataParallel
 
 import railweave.fsdp
@@ -84,7 +85,16 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, siz
 
 
 def _sgd(model: nn.Module) -> torch.optim.Optimizer:
-    return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5)
+    return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5, foreach=False)  # parameters may be of several kinds
+
+
+def tensor_parallel(rank: int, size: int) -> Losses:
+    """Every rank has the whole batch and a part of each block."""
+    del rank
+    model, mesh = new_model(), init_device_mesh("cpu", (size,))
+    for block in model.blocks:
+        parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
+    return train(model, _sgd(model))
 
 
 def alone(**options: Any) -> Losses:

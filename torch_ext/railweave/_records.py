@@ -40,10 +40,10 @@ class Records:
 
     def spans_of_steps(self):
         """(number, begin, end) of each marked step. The trace's end ends the last one, which is none where nothing was called after
-        its mark: then the marks are where steps end."""
+        its mark (then the marks are where steps end), nor where the trace had no room (later marks may be among what it dropped)."""
         spans = [(one.number, one.begin, following.begin) for one, following in zip(self.steps, self.steps[1:])]
-        if self.steps and any(each[-1].begin >= self.steps[-1].begin for each in (self.operations, self.waits) if each):
-            spans.append((self.steps[-1].number, self.steps[-1].begin, self.end))
+        if self.steps and not self.dropped and any(each[-1].begin >= self.steps[-1].begin for each in (self.operations, self.waits) if each):
+            spans.append((self.steps[-1].number, self.steps[-1].begin, max(self.steps[-1].begin, self.end)))
         return spans
 
 

@@ -63,6 +63,11 @@ def _weight(of_rank):
     return others if others > SLOW_SHARE * of_rank["step_s"] else 0.0, of_rank["exposed_s"]
 
 
+def _judge(ranks):
+    """(rank, its figures): the one by which a step is judged."""
+    return max(enumerate(ranks), key=lambda numbered: _weight(numbered[1]))
+
+
 class Steps(list):
     """A dict for each step. As a str: a table of them in milliseconds, at the rank by which each is judged."""
 
@@ -72,7 +77,7 @@ class Steps(list):
         columns = ("step_s", "compute_s", "exposed_s", "waited_for_others_s")
         lines = [" step  rank   step ms  compute ms  exposed ms  of it for others  limited by"]
         for one in self:
-            rank, its = max(enumerate(one["ranks"]), key=lambda numbered: _weight(numbered[1]))
+            rank, its = _judge(one["ranks"])
             step, compute, exposed, others = (1000 * its[column] for column in columns)
             lines.append(f"{one['step']:5}  {rank:4}  {step:8.1f}  {compute:10.1f}  {exposed:10.1f}  {others:16.1f}  {one['limited_by']}")
         return "\n".join(lines)
@@ -118,8 +123,7 @@ def report(path=None, group=None):
     all_steps = Steps()
     for number in sorted(set.intersection(*map(set, told))):
         ranks = [of_rank[number] for of_rank in told]
-        judge = max(ranks, key=_weight)
-        all_steps.append({"step": number, "limited_by": judge["limited_by"], "ranks": ranks})
+        all_steps.append({"step": number, "limited_by": _judge(ranks)[1]["limited_by"], "ranks": ranks})
     if path is not None and rank == 0:
         Path(path).write_text("".join(json.dumps(one) + "\n" for one in all_steps))
     return all_steps

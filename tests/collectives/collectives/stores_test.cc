@@ -34,6 +34,23 @@ OwnedFd stranger_at(std::uint16_t port) {
   return fd;
 }
 
+// How many descriptors this process may have, until it goes.
+class Descriptors {
+ public:
+  explicit Descriptors(std::size_t most) {
+    ok_ = ::getrlimit(RLIMIT_NOFILE, &before_) == 0;
+    const rlimit now{most, std::max<rlim_t>(most, before_.rlim_max)};
+    ok_ = ok_ && ::setrlimit(RLIMIT_NOFILE, &now) == 0;
+  }
+  ~Descriptors() { if (ok_) (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  Descriptors(const Descriptors&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  rlimit before_{};
+  bool ok_ = false;
+};
+
 class StoreOver : public testing::TestWithParam<bool> {
  protected:
   static bool is_tcp() { return GetParam(); }
@@ -133,16 +150,12 @@ TEST_P(StoreOver, forked_child__ends_and_frees_nothing_of_its_parent) {
 
 // The first of them make place for who comes to speak.
 TEST(TcpStore, silent_strangers__keep_nobody_from_the_store) {
+  constexpr std::size_t kStrangers = collectives::StoreServer::kClientsMax + 8;
+  const Descriptors many(2 * kStrangers + 256);  // both ends of a connection are here
+  if (!many.ok()) GTEST_SKIP() << "needs " << 2 * kStrangers << " descriptors";
   std::uint16_t port = 0;
   auto kept = collectives::tcp_store("127.0.0.1", 0, true, 20s, &port);
   ASSERT_TRUE(kept.ok()) << kept.status().message();
-  constexpr std::size_t kStrangers = collectives::StoreServer::kClientsMax + 8;
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
-  rlimit many = before;
-  many.rlim_cur = 2 * kStrangers + 256;  // both ends of a connection are here
-  many.rlim_max = std::max(many.rlim_cur, before.rlim_max);
-  if (::setrlimit(RLIMIT_NOFILE, &many) != 0) GTEST_SKIP() << "needs " << many.rlim_cur << " descriptors";
   std::vector<OwnedFd> strangers;
   while (strangers.size() < kStrangers) {
     strangers.push_back(stranger_at(port));
@@ -152,8 +165,6 @@ TEST(TcpStore, silent_strangers__keep_nobody_from_the_store) {
   ASSERT_TRUE(own.ok()) << own.status().message();
   EXPECT_TRUE((*own)->set("key", "value").ok());
   EXPECT_TRUE((*kept)->get("key", 20s).ok());
-  strangers.clear();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 }  // namespace
