@@ -30,7 +30,8 @@ bool differ_in_more_than_counts(Fingerprint a, Fingerprint b);
 std::uint64_t hash_of(std::span<const std::size_t> counts);
 
 // "all_reduce of float32 (sum), not broadcast of int8, root 0"; where only the numbers differ "operation 4 of the group, not
-// operation 6: their calls before it differed"; where only counts do "all_reduce of float32 (sum) with other counts", of what moves bytes: ", or of other elements that go as bytes".
+// operation 6: their calls before it differed"; where only counts do "all_reduce of float32 (sum) with other counts", and
+// where it moves bytes ", or of other elements that go as bytes".
 // REQUIRES: they differ.
 std::string difference(Fingerprint theirs, Fingerprint ours);
 // "broadcast of int8, root 0"

@@ -2,9 +2,9 @@
 //
 // Between two ranks, each way, one channel carries offers, one clears, and one for each class the bodies of messages that are
 // too long to ride in an offer. A sender offers; the receiver, once somebody wants the message, clears it; bodies come in the
-// order they were cleared. So a message that nobody wants holds up none behind it, up to kUnclaimedBytesMax and kUnclaimedMax: then no more
-// offers of that peer are heard until some are wanted. If none of them is what a receive waits for, the group ends after
-// kFullMost. Offers have one channel for all classes, so that messages match in the order they were sent; clears have their
+// order they were cleared. So a message that nobody wants holds up none behind it, up to kUnclaimedBytesMax and
+// kUnclaimedMax: then no more offers of that peer are heard until some are wanted. If none of them is what a receive waits
+// for, the group ends after kFullMost. Offers have one channel for all classes, so that messages match in the order they were sent; clears have their
 // own, so that they never wait behind offers.
 // A peer that leaves is an error only to who wants something from it.
 // Threads: under the runner's lock. Memory: a receive's is untouched once it is over, or the group's Links are gone.
@@ -51,7 +51,8 @@ class Messages {
 
  private:
   static constexpr std::size_t kInlineMax = 8 * 1024;
-  static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB, kUnclaimedMax = 64 * 1024;  // of offers that nobody wants, of one peer
+  // Of offers that nobody wants, of one peer.
+  static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB, kUnclaimedMax = 64 * 1024;
   static constexpr Nanos kFullMost = std::chrono::seconds(5);
   enum Channel { kOffers = 0, kClears = 1, kBodies = 2 };     // from first_channel on
 

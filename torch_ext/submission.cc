@@ -46,11 +46,6 @@ void Submission::check_writable(const at::Tensor& tensor) const {
               tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
 }
 
-void Submission::add(at::TensorList tensors, Tensors& to) {
-  to.insert(to.end(), tensors.begin(), tensors.end());
-  elements_ = goes_as_bytes(tensors.front()) ? std::uint64_t(tensors.front().scalar_type()) + 1 : 0;
-}
-
 void* Submission::kept(const at::Tensor& tensor) {
   void* const data = tensor.data_ptr();
   TORCH_CHECK(data != nullptr || tensor.numel() == 0, caller_, ": a tensor of ", tensor.numel(),
@@ -188,7 +183,8 @@ Tensors Submission::pieces(const at::Tensor& tensor, at::Tensor (Submission::*ro
 
 void Submission::call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call) {
   chunk_.call = std::move(call);
-  chunk_.elements = elements_;
+  const Tensors& those = outline_.results.empty() ? outline_.inputs : outline_.results;
+  if (!those.empty() && goes_as_bytes(those.back())) chunk_.elements = std::uint64_t(those.back().scalar_type()) + 1;
   outline_.chunks.push_back(std::move(chunk_));
   chunk_ = {};
 }

@@ -50,22 +50,23 @@ class Submission {
   Tensors pieces_to_write(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_write); }
   Tensors pieces_to_change(const at::Tensor& tensor) { return pieces(tensor, &Submission::row_to_change); }
 
-  void input(const at::Tensor& tensor) { inputs({tensor}); }
-  void inputs(at::TensorList tensors) { add(tensors, outline_.inputs); }
-  void result(const at::Tensor& tensor) { results({tensor}); }
-  void results(at::TensorList tensors) { add(tensors, outline_.results); }
+  void input(const at::Tensor& tensor) { outline_.inputs.push_back(tensor); }
+  void inputs(at::TensorList tensors) { outline_.inputs.insert(outline_.inputs.end(), tensors.begin(), tensors.end()); }
+  void result(const at::Tensor& tensor) { outline_.results.push_back(tensor); }
+  void results(at::TensorList tensors) {
+    outline_.results.insert(outline_.results.end(), tensors.begin(), tensors.end());
+  }
   void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
   void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
 
-  // What is to be asked of the group with the memory that was got since the last call, for the tensors that came last: a chunk. Called once the Work is
-  // made, never when it is not.
+  // What is to be asked of the group with the memory that was got since the last call, for the result (else the input) that was
+  // told last: a chunk. Called once the Work is made, never when it is not.
   void call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call);
 
   Outline& outline() { return outline_; }
   const Caller& caller() const { return caller_; }
 
  private:
-  void add(at::TensorList tensors, Tensors& to);
   void* kept(const at::Tensor& tensor);
   bool staged(const at::Tensor& tensor);
   at::Tensor room(std::int64_t elements, const at::Tensor& like);
@@ -77,7 +78,6 @@ class Submission {
   const Caller caller_;
   Outline outline_;
   Chunk chunk_;  // not called yet
-  std::uint64_t elements_ = 0;  // of the tensors that came last (Chunk::elements)
   std::optional<at::Device> place_;
 };
 
