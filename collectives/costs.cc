@@ -21,7 +21,6 @@ constexpr int kBarriers = 10;
 constexpr std::size_t kGatheredBytes = 4 * MiB;   // that each rank receives
 constexpr std::size_t kReducedBytes = 256 * KiB;  // of each operand
 constexpr int kRepeats = 3;
-constexpr Nanos kPatience = std::chrono::seconds(30);
 constexpr Nanos kLatencyMin = std::chrono::microseconds(1);
 
 template <class F>
@@ -35,11 +34,17 @@ Result<Nanos> fastest(int repeats, const F& work) {
   return best;
 }
 
-Result<Costs> measure(Group& group) {
+// Ends the group where it takes too long: what is not over may still touch the caller's memory.
+Status over(const WorkPtr& work, Nanos patience) {
+  if (work->wait(patience).code() == Code::timed_out) work->abort();
+  return work->status();
+}
+
+Result<Costs> measure(Group& group, Nanos patience) {
   Costs costs;
   const auto ranks = unsigned(group.size());
   RW_ASSIGN_OR_RETURN(const Nanos barriers, fastest(kRepeats, [&]() -> Status {
-    for (int i = 0; i < kBarriers; ++i) RW_TRY(group.barrier()->wait(kPatience));
+    for (int i = 0; i < kBarriers; ++i) RW_TRY(over(group.barrier(), patience));
     return {};
   }));
   const Nanos round = barriers / kBarriers / std::max(1, int(std::bit_width(ranks - 1)));
@@ -47,7 +52,7 @@ Result<Costs> measure(Group& group) {
 
   const std::size_t each = std::max<std::size_t>(kGatheredBytes / (ranks - 1), 1);
   std::vector<std::byte> own(each), all(each * ranks);
-  const auto gather = [&] { return group.all_gather(own.data(), all.data(), each, DataType::uint8)->wait(kPatience); };
+  const auto gather = [&] { return over(group.all_gather(own.data(), all.data(), each, DataType::uint8), patience); };
   RW_TRY(gather());  // lanes learn their rates
   RW_ASSIGN_OR_RETURN(const Nanos gathered, fastest(kRepeats, gather));
   costs.rate_between = costs.rate_within = Rate::of(double(each) * double(ranks - 1), gathered);
@@ -73,12 +78,12 @@ std::optional<Costs> known_for(const std::vector<int>& host_of) {
 
 }  // namespace
 
-Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vector<int>& host_of) {
+Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vector<int>& host_of, Nanos patience) {
   if (group.size() == 1) return Costs{};
   const std::optional<Costs> cached = group.rank() == 0 ? known_for(host_of) : std::nullopt;
   RW_ASSIGN_OR_RETURN(const std::string told, place.agree("costs-known", cached ? to_text(*cached) : "measure"));
   if (told != "measure") return costs_from_text(told);
-  RW_ASSIGN_OR_RETURN(const Costs measured, measure(group));
+  RW_ASSIGN_OR_RETURN(const Costs measured, measure(group, patience));
   RW_ASSIGN_OR_RETURN(const std::string text, place.agree("costs", to_text(measured)));
   RW_ASSIGN_OR_RETURN(const Costs costs, costs_from_text(text));
   const std::lock_guard lock(known_mutex);

@@ -27,5 +27,17 @@ TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
   EXPECT_NE(told("again", {0, 1, 1}), "measure");
 }
 
+// What it measures with is memory of its own: the operations are over before that is gone.
+TEST(Costs, a_measurement_that_takes_too_long__leaves_no_operation_behind) {
+  using namespace std::chrono_literals;
+  Ranks ranks(2);
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(ranks.store_folder()));
+  MeetingPlace place(store, {"alone", 0, 2, 20s});
+  const auto costs = collectives::agree_on_costs(ranks.group(0), place, {7, 7}, 200ms);
+  ASSERT_FALSE(costs.ok());
+  EXPECT_NE(costs.status().message().find("waits for rank 1"), std::string::npos) << costs.status().message();
+  EXPECT_NE(outcome(ranks.group(0).barrier(), 5s).find("waits for rank 1"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace railweave::collectives_test

@@ -37,6 +37,18 @@ TEST(Reactor, start__without_a_thread_to_be_had_leaves_nothing_behind) {
   ran.get_future().wait();
 }
 
+TEST(Reactor, its_thread__leaves_signals_to_the_program_but_not_the_faults_it_makes_itself) {
+  Reactor reactor;
+  ASSERT_TRUE(reactor.start().ok());
+  std::promise<sigset_t> told;
+  reactor.run_soon([&] { told.set_value(own_mask()); });
+  const sigset_t mask = told.get_future().get();
+  EXPECT_EQ(1, sigismember(&mask, SIGTERM));
+  EXPECT_EQ(1, sigismember(&mask, SIGCHLD));
+  EXPECT_EQ(0, sigismember(&mask, SIGSEGV));
+  EXPECT_EQ(0, sigismember(&mask, SIGBUS));
+}
+
 TEST(Reactor, cancel__that_timer_and_no_other) {
   Reactor reactor;
   ASSERT_TRUE(reactor.start().ok());
