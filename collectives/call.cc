@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
 #include <functional>
 
 #include "base/error.h"
@@ -38,6 +39,11 @@ bool is_in_place(const Call& call) {
 std::size_t Call::input_bytes() const { return elements(problem, Place::input) * problem.element_bytes; }
 
 std::size_t Call::output_bytes() const { return elements(problem, Place::output) * problem.element_bytes; }
+
+std::size_t Call::agreed_bytes() const {
+  if (problem.operation != Operation::gather && problem.operation != Operation::scatter) return most_bytes();
+  return problem.element_bytes * std::accumulate(problem.counts.begin(), problem.counts.end(), std::size_t{0});
+}
 
 std::size_t Call::most_bytes() const { return std::max(input_bytes(), output_bytes()); }
 

@@ -22,6 +22,8 @@ struct Call {
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
   std::size_t most_bytes() const;          // the larger of these
+  // What the operation moves as every rank knows it: where one rank has all, that one's. (all_to_all_v: this rank's, no other knows.)
+  std::size_t agreed_bytes() const;
 };
 
 // Errors: invalid_argument, saying which argument was found how. Sets Problem::in_place; refuses any other overlap.

@@ -22,7 +22,8 @@ EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine>
       one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })),
       may_learn_(may_learn),
       learning_(learning_for(policy)),
-      scheduler_(runner_->scheduler_of(engine_.get(), policy)),
+      scheduling_(runner_->scheduling_of(engine_.get(), policy)),
+      scheduler_(&scheduling_->scheduler),
       first_line_(runner_->new_lines(kClasses)) {}
 
 void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
@@ -73,8 +74,10 @@ WorkPtr EngineGroup::submit(Call call) {
     const bool counted_by_line = line_ && call.hints.priority == Class::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
     if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
+    const std::size_t bytes = call.agreed_bytes();
+    const std::uint64_t at = bytes < Scheduler::kSmallBytes ? 0 : scheduling_->issued_bytes.fetch_add(bytes, std::memory_order_relaxed);
     submissions_.push_back({.ticket = ticket, .call = std::move(call), .number = number, .message = {}, .is_message = false, .id = 0,
-                            .change = std::move(learned.change), .position = learned.position});
+                            .change = std::move(learned.change), .position = learned.position, .issued_at = at});
   }
   runner_->submitted(promptly);
   return ticket;
@@ -90,7 +93,7 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
   {
     const std::lock_guard lock(submissions_mutex_);
     submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
-                            .position = {}});
+                            .position = {}, .issued_at = 0});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
   return ticket;
@@ -105,8 +108,8 @@ Status EngineGroup::schedule_by(const std::string& text) {
     learning_ = learning_for(policy);
     for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the one before
   }
-  scheduler_->set_window(policy.window, now());
-  if (policy.learns) scheduler_->open_to_proposals(now());
+  scheduler_->withdraw(first_line_, now());
+  policy.learns ? scheduler_->open_to_proposals(now()) : scheduler_->set_window(policy.window, now());
   change_.reset();
   return {};
 }
@@ -172,10 +175,17 @@ bool EngineGroup::advance() {
     moved |= line_->ended() != std::exchange(ended_on_board_, line_->ended());
     failure = line_->failure();
   }
-  if (scheduler_->held() > 0) scheduler_->pass_turn(now());
   if (failure.ok()) failure = hear_of_losses(moved);
   if (!failure.ok()) fail(std::move(failure));
   return moved;
+}
+
+// Of all groups of the scheduler; the first to be asked does it for the others.
+void EngineGroup::look_back() {
+  if (scheduler_->off()) return;
+  if (scheduler_->held() > 0) scheduler_->pass_turn(now());
+  const auto most = scheduler_->take_most_live();
+  if (trace::on()) record_live(most);
 }
 
 void EngineGroup::take_submissions() {
@@ -217,8 +227,8 @@ void EngineGroup::take_up(Submitted submitted) {
   if (submitted.is_message) return messages_->add(std::move(submitted.ticket), submitted.message);
   const Call& call = submitted.call;
   const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
-  const Change::Lead lead = change_ && submitted.position ? change_->lead(*submitted.position) : Change::Lead();
-  submitted.id = scheduler_->issue(line, call.hints.priority, call.most_bytes(), now(), lead);
+  const Change::Lead lead = change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
+  submitted.id = scheduler_->issue(line, call.hints.priority, call.agreed_bytes(), now(), lead, submitted.issued_at);
   held_.push_back(std::move(submitted));
 }
 
@@ -243,8 +253,10 @@ bool EngineGroup::start_what_is_live(Status& failed) {
 
 Status EngineGroup::start(Submitted submitted) {
   const Call& call = submitted.call;
-  const int channel = int(call.hints.priority) * kChannelsPerClass + int(submitted.number % kChannelsPerClass);
   auto plan = planner_->plan(call.problem);
+  // Urgent ones are waited for in order, and who sends all at once has no latency that another could hide.
+  const bool in_order = call.hints.priority == Class::urgent && plan->at_once();
+  const int channel = int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));
   const std::size_t scratch_bytes = plan->schedule().scratch_bytes;
   Scratch::Block scratch = scratch_.take(scratch_bytes);
   if (scratch_bytes > 0 && !scratch.memory) {

@@ -64,6 +64,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
 
   // --- Driven, under the runner's lock
   bool advance() override;
+  void look_back() override;
   bool busy() const override;
   std::vector<std::function<void()>> take_callbacks() override { return std::exchange(callbacks_, {}); }
 
@@ -83,6 +84,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     Scheduler::Id id = 0;                  // of a call, once it was taken up
     std::optional<Change> change;          // what `auto` does from it on
     std::optional<std::size_t> position;   // in the learned cycle
+    std::uint64_t issued_at = 0;           // V, see Scheduler::issue
   };
   struct Running {
     std::shared_ptr<Ticket> ticket;
@@ -139,7 +141,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::unique_ptr<Links> links_;           // null once failed
   std::unique_ptr<Messages> messages_;     // between two ranks
   std::unique_ptr<Planner> planner_;
-  const std::shared_ptr<Scheduler> scheduler_;
+  const std::shared_ptr<Scheduling> scheduling_;
+  Scheduler* const scheduler_;             // scheduling_'s
   const Scheduler::Line first_line_;       // of as many as there are classes
   std::optional<Change> change_;           // what `auto` made of the policy; none: it is still listening
   bool change_awaited_ = false;            // the calls that are left in submissions_ wait until the ranks have agreed

@@ -4,13 +4,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/trace.h"
 #include "collectives/fingerprint.h"
+#include "collectives/scheduler/scheduler.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::collectives {
+
+// What the scheduler let be live at once since the last time.
+inline void record_live(const std::optional<Scheduler::Live>& most) {
+  if (!most) return;
+  const std::int64_t t = trace::nanos_of(now());
+  trace::add({.begin = t, .end = t, .what = 0, .bytes = most->bytes, .detail = most->operations, .whose = 0, .rail = 0, .priority = 0,
+              .kind = trace::Kind::in_flight});
+}
 
 class OperationTrace {
  public:

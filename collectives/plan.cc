@@ -5,7 +5,7 @@
 
 namespace railweave::collectives {
 
-Plan::Plan(Schedule schedule) : schedule_(std::move(schedule)) {
+Plan::Plan(Schedule schedule, bool at_once) : schedule_(std::move(schedule)), at_once_(at_once) {
   const std::size_t n = schedule_.steps.size();
   waits_for_.resize(n);
   dependents_begin_.assign(n + 1, 0);

@@ -19,9 +19,11 @@ class Plan {
     std::vector<std::uint32_t> steps;     // to be posted in this order
   };
 
-  explicit Plan(Schedule schedule);
+  // `at_once`: see Algorithm.
+  explicit Plan(Schedule schedule, bool at_once = false);
 
   const Schedule& schedule() const { return schedule_; }
+  bool at_once() const { return at_once_; }
   const Step& step(std::uint32_t index) const { return schedule_.steps[index]; }
   std::span<const Piece> operands(const Step& step) const {
     return std::span(schedule_.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
@@ -37,6 +39,7 @@ class Plan {
 
  private:
   const Schedule schedule_;
+  const bool at_once_;
   std::vector<Flow> flows_;
   std::vector<std::uint32_t> waits_for_, dependents_, dependents_begin_;
 };

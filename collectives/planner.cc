@@ -13,7 +13,7 @@ std::shared_ptr<const Plan> Planner::plan(const Problem& problem) {
     return known_.front().plan;
   }
   const Algorithm* algorithm = choose(problem, costs_, named_);
-  known_.push_front({problem, std::make_shared<const Plan>(algorithm->build(problem))});
+  known_.push_front({problem, std::make_shared<const Plan>(algorithm->build(problem), algorithm->at_once)});
   if (known_.size() > kKeptMax) known_.pop_back();
   return known_.front().plan;
 }

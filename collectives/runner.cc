@@ -113,16 +113,17 @@ void Runner::remove(Driven& driven) {
   std::erase(driven_, &driven);
 }
 
-std::shared_ptr<Scheduler> Runner::scheduler_of(const Engine* engine, const Policy& policy) {
+std::shared_ptr<Scheduling> Runner::scheduling_of(const Engine* engine, const Policy& policy) {
   const auto held = lock();
-  std::erase_if(schedulers_, [](const auto& known) { return known.second.expired(); });
-  auto& known = schedulers_[engine];
-  auto scheduler = known.lock();
-  if (!scheduler) {
-    known = scheduler = std::make_shared<Scheduler>(policy.window);
-    if (policy.learns) scheduler->open_to_proposals(now());
+  std::erase_if(schedulings_, [](const auto& known) { return known.second.expired(); });
+  auto& known = schedulings_[engine];
+  auto scheduling = known.lock();
+  if (!scheduling) {
+    known = scheduling = std::make_shared<Scheduling>();
+    scheduling->scheduler = Scheduler(policy.window);
+    if (policy.learns) scheduling->scheduler.open_to_proposals(now());
   }
-  return scheduler;
+  return scheduling;
 }
 
 void Runner::submitted(bool promptly) {
@@ -145,6 +146,7 @@ Runner::Pass Runner::pass(bool waits) {
       busy |= driven->busy();
       for (auto& callback : driven->take_callbacks()) callbacks.push_back(std::move(callback));
     }
+    for (Driven* driven : driven_) driven->look_back();
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
     // Whoever polls need not come back, and the thread may have gone to sleep while this pass hid what is unfinished.
     if (busy && bell_->deep.load(std::memory_order_seq_cst)) bell_->ring();

@@ -29,6 +29,8 @@ class Driven {
  public:
   // True: something moved.
   virtual bool advance() = 0;
+  // All have advanced in this pass.
+  virtual void look_back() = 0;
   // Has operations that are not over.
   virtual bool busy() const = 0;
   // What is to be called now that operations are over; called without the lock.
@@ -36,6 +38,12 @@ class Driven {
 
  protected:
   ~Driven() = default;
+};
+
+// Of all groups over one engine (ranks that are threads of a process have an engine each).
+struct Scheduling {
+  Scheduler scheduler;                     // used under the runner's lock
+  std::atomic<std::uint64_t> issued_bytes{0};  // V: of what its groups issued so far and the scheduler counts. Any thread
 };
 
 class Runner {
@@ -71,9 +79,8 @@ class Runner {
   static Status dead_after_fork();         // what calls answer there
   // One pass, unless somebody else is at it.
   void drive_once();
-  // The one of all groups over `engine` (ranks that are threads of a process have an engine each); used under the lock.
   // `policy` is its to begin with; later groups find what there is.
-  std::shared_ptr<Scheduler> scheduler_of(const Engine* engine, const Policy& policy);
+  std::shared_ptr<Scheduling> scheduling_of(const Engine* engine, const Policy& policy);
   // Numbers for lines of schedulers: the first of so many.
   Scheduler::Line new_lines(int count) { return next_line_.fetch_add(Scheduler::Line(count)); }
   // For what must not meet a pass.
@@ -107,7 +114,7 @@ class Runner {
   Errands errands_;
   std::mutex driving_;
   std::vector<Driven*> driven_;              // guarded by driving_, as is
-  std::map<const Engine*, std::weak_ptr<Scheduler>> schedulers_;
+  std::map<const Engine*, std::weak_ptr<Scheduling>> schedulings_;
   std::atomic<Scheduler::Line> next_line_{0};
   const std::shared_ptr<Bell> bell_;
   std::thread thread_;

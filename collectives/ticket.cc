@@ -23,7 +23,7 @@ Status Ticket::status() const {
 }
 
 Status Ticket::wait(Nanos timeout) {
-  if (learning_) learning_->awaited(number_);
+  if (learning_ && !origin_->runner->forked()) learning_->awaited(number_);
   if (over()) return status_;
   const OperationTrace::Wait waited(trace_);
   const TimePoint deadline = timeout == Nanos::max() ? TimePoint::max() : deadline_after(timeout);

@@ -16,6 +16,7 @@ struct Algorithm {
   bool (*fits)(const Problem& problem);      // whether build() may be called; the same answer on every rank
   Schedule (*build)(const Problem& problem); // REQUIRES: fits(problem)
   Load (*load)(const Problem& problem);      // REQUIRES: fits(problem)
+  bool at_once = false;                      // no rank's messages wait for what it receives
 };
 
 // All there are; for each operation at least one fits every problem. The order is that of preference at equal cost.

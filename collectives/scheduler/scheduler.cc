@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace railweave::collectives {
 namespace {
@@ -12,7 +13,6 @@ constexpr std::uint64_t kLeadOfOperations = 64 * MiB;  // start: where the windo
 
 void Scheduler::set_window(const Window& window, TimePoint now) {
   open_ = false;
-  proposals_.clear();
   window_ = window;
   choose(now);
 }
@@ -23,13 +23,12 @@ void Scheduler::open_to_proposals(TimePoint now) {
 }
 
 void Scheduler::propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now) {
-  if (!open_) return;
   proposals_[by] = {step_bytes, window};
-  follow_proposals(now);
+  if (open_) follow_proposals(now);
 }
 
 void Scheduler::withdraw(Line by, TimePoint now) {
-  if (proposals_.erase(by) > 0) follow_proposals(now);
+  if (proposals_.erase(by) > 0 && open_) follow_proposals(now);
 }
 
 void Scheduler::follow_proposals(TimePoint now) {
@@ -51,13 +50,14 @@ std::uint64_t Scheduler::lead(Class priority) const {
   return 0;
 }
 
-Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead_bytes) {
+Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead_bytes,
+                               std::optional<std::uint64_t> at) {
   const Id id = next_id_++;
   if (off() || bytes < kSmallBytes) return id;
   LineState& state = lines_[line];
   ++state.operations;
   largest_bytes_ = std::max(largest_bytes_, bytes);
-  state.last_key = std::max(state.last_key, issued_bytes_ + lead_bytes.value_or(lead(priority)));
+  state.last_key = std::max(state.last_key, at.value_or(issued_bytes_) + lead_bytes.value_or(lead(priority)));
   issued_bytes_ += bytes;
   operations_[id] = {state.last_key, line, bytes, now, false};
   choose(now);
@@ -90,10 +90,13 @@ void Scheduler::finish(Id id, TimePoint now) {
 
 bool Scheduler::pass_turn(TimePoint now) {
   if (held_ == 0) return false;
+  std::map<Line, TimePoint> moved_at;      // of lines that have live operations: when one of these moved last
+  for (const auto& [id, operation] : operations_)
+    if (operation.live) moved_at[operation.line] = std::max(moved_at[operation.line], operation.moved_at);
   bool stalled = false;
-  for (auto& [id, operation] : operations_) {
-    if (!operation.live || now - operation.moved_at < kStallMost) continue;
-    lines_[operation.line].turn = ++turns_;
+  for (const auto& [line, moved] : moved_at) {
+    if (now - moved < kStallMost) continue;
+    lines_[line].turn = ++turns_;
     stalled = true;
   }
   return stalled && choose(now);
@@ -117,15 +120,15 @@ std::vector<Scheduler::Standing> Scheduler::standings() const {
 // As many as fit in the order of turns and keys; the first always.
 bool Scheduler::choose(TimePoint now) {
   bool changed = false, room = true;
-  held_ = live_bytes_ = 0;
-  std::size_t count = 0;
+  held_ = 0;
+  live_ = {};
   for (const auto& [id, one] : in_order()) {
-    const bool fits = (window_.operations == 0 || count < window_.operations) &&
-                      (window_.bytes == 0 || live_bytes_ + one->bytes <= window_.bytes);
-    room = room && (count == 0 || fits);
+    const bool fits = (window_.operations == 0 || live_.operations < window_.operations) &&
+                      (window_.bytes == 0 || live_.bytes + one->bytes <= window_.bytes);
+    room = room && (live_.operations == 0 || fits);
     if (room) {
-      ++count;
-      live_bytes_ += one->bytes;
+      ++live_.operations;
+      live_.bytes += one->bytes;
     } else {
       ++held_;
     }
@@ -134,7 +137,15 @@ bool Scheduler::choose(TimePoint now) {
     changed |= operation.live != room;
     operation.live = room;
   }
+  chosen_ = !off();
+  most_live_ = {std::max(most_live_.operations, live_.operations), std::max(most_live_.bytes, live_.bytes)};
+  if (!chosen_) most_live_ = {};
   return changed;
+}
+
+std::optional<Scheduler::Live> Scheduler::take_most_live() {
+  if (!std::exchange(chosen_, false)) return std::nullopt;
+  return std::exchange(most_live_, live_);
 }
 
 }  // namespace railweave::collectives

@@ -31,18 +31,20 @@ class Scheduler {
   // From now on, whatever is proposed: what is live beyond a smaller window is held.
   void set_window(const Window& window, TimePoint now);
   const Window& window() const { return window_; }
-  // From now on groups propose a window as they learn it; off until one does.
+  // From now on groups propose a window as they learn it, or have proposed one and not withdrawn it; off until one does.
   void open_to_proposals(TimePoint now);
-  // By a group whose steps move so many bytes; of several that of the most bytes counts. `by`: the group's first line. Nothing where a
-  // window was set.
+  bool open() const { return open_; }
+  // By a group whose steps move so many bytes; of several that of the most bytes counts. `by`: the group's first line. Where a
+  // window was set, that one holds.
   void propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now);
   // What that group learned holds no longer.
   void withdraw(Line by, TimePoint now);
   // Everything is live.
   bool off() const { return window_ == Window{}; }
 
-  // `bytes`: what the operation moves at this rank.
-  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead = {});
+  // `bytes`: what the operation moves, the same on every rank. `at`: bytes of what the program issued before it that counts (V);
+  // none: in the order of these calls.
+  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead = {}, std::optional<std::uint64_t> at = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
   // A step of it ended: live or held.
@@ -61,7 +63,12 @@ class Scheduler {
   };
   std::vector<Standing> standings() const;
   std::size_t held() const { return held_; }
-  std::size_t live_bytes() const { return live_bytes_; }              // at most the window, or one operation
+  std::size_t live_bytes() const { return live_.bytes; }              // at most the window, or one operation
+  // The most of each that were live at once since this was last asked; nothing where no window chose meanwhile.
+  struct Live {
+    std::size_t operations = 0, bytes = 0;
+  };
+  std::optional<Live> take_most_live();
 
  private:
   struct Operation {
@@ -91,11 +98,13 @@ class Scheduler {
   std::map<Line, Proposal> proposals_;
   std::map<Id, Operation> operations_;     // unfinished ones that count
   std::map<Line, LineState> lines_;        // of these
-  std::uint64_t issued_bytes_ = 0;         // V
+  std::uint64_t issued_bytes_ = 0;         // V, where its callers do not count
   std::size_t largest_bytes_ = 0;          // of an operation so far
   std::uint64_t turns_ = 0;
   Id next_id_ = 1;
-  std::size_t held_ = 0, live_bytes_ = 0;
+  std::size_t held_ = 0;
+  Live live_, most_live_;
+  bool chosen_ = false;                    // since take_most_live()
 };
 
 }  // namespace railweave::collectives

@@ -68,10 +68,8 @@ void Admission::look() {
     asks_again_ = true;
     events_.after(Scheduler::kStallMost, *this, 0, 0);
   }
-  const auto standings = scheduler_.standings();
-  const auto live = std::count_if(standings.begin(), standings.end(), [](const auto& one) { return one.live; });
-  most_.bytes = std::max(most_.bytes, scheduler_.live_bytes());
-  most_.operations = std::max(most_.operations, std::size_t(live));
+  const auto most = scheduler_.take_most_live();
+  if (most) most_ = {.bytes = std::max(most_.bytes, most->bytes), .operations = std::max(most_.operations, most->operations)};
 }
 
 }  // namespace railweave::perf::fsdp_replay

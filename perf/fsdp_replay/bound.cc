@@ -14,8 +14,9 @@ Nanos bound_of(const Trace& trace, const Ring& ring) {
   // The order of the acts is that in which computing wants what is gathered.
   Nanos gathered{}, computed{};
   std::vector<Nanos> made;  // by piece: when its gradient is
-  for (const StepProgram::Piece& piece : program.pieces) {
-    gathered += on_wire(piece.gather);
+  for (std::size_t i = 0; i < program.pieces.size(); ++i) {
+    const StepProgram::Piece& piece = program.pieces[i];
+    if (program.gathers_for(i)) gathered += on_wire(piece.gather);
     computed = std::max(computed, gathered) + piece.duration;
     made.push_back(computed);
   }

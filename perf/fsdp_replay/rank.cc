@@ -106,9 +106,11 @@ void Rank::compute() {
 
 void Rank::computed() {
   computing_ = false;
-  const std::size_t gathered = program_.operations[program_.pieces[computed_++].gather].bytes;
-  memory_.free(gathered);
-  limiter_.freed(gathered);
+  const StepProgram::Piece& piece = program_.pieces[computed_];
+  const std::size_t gathered = program_.operations[piece.gather].bytes;
+  if (piece.frees) memory_.free(gathered);
+  if (program_.gathers_for(computed_)) limiter_.freed(gathered);
+  ++computed_;
   hand_over();
   compute();
   look();

@@ -24,9 +24,12 @@ void add(StepProgram& program, const Pass& pass) {
   for (std::size_t i = 0; i < pass.layers.size(); ++i) {
     for (; gathered < std::min(i + pass.prefetch + 1, pass.layers.size()); ++gathered) {
       const Layer& ahead = *pass.layers[gathered];
-      program.pieces.push_back({pass.backward ? ahead.backward : ahead.forward, program.operations.size(),
+      const bool again = pass.backward && ahead.kept;
+      const std::size_t forwards = pass.layers.size() - 1 - gathered;  // its piece there, where this is backward
+      program.pieces.push_back({pass.backward ? ahead.backward : ahead.forward,
+                                again ? program.pieces[forwards].gather : program.operations.size(), pass.backward || !ahead.kept,
                                 pass.backward ? ahead.reduce_bytes : 0});
-      issue(program, StepProgram::Kind::gather, ahead.gather_bytes, first + gathered);
+      if (!again) issue(program, StepProgram::Kind::gather, ahead.gather_bytes, first + gathered);
     }
     program.acts.push_back({Act::Kind::launch, first + i});
     if (pass.backward) issue(program, StepProgram::Kind::reduce, pass.layers[i]->reduce_bytes, first + i);

@@ -10,6 +10,8 @@
 namespace railweave::perf::fsdp_replay {
 
 struct StepProgram {
+  bool gathers_for(std::size_t piece) const { return operations[pieces[piece].gather].piece == piece; }
+
   static constexpr std::size_t kNone = ~std::size_t{0};
 
   enum class Kind { gather, reduce };
@@ -22,7 +24,8 @@ struct StepProgram {
   // Of the device's computing; they run in this order.
   struct Piece {
     Nanos duration{};
-    std::size_t gather = 0;           // operation
+    std::size_t gather = 0;           // operation; of a kept unit's backward that of its forward
+    bool frees = true;                // its unit's parameters are given back as it ends
     std::size_t gradient_bytes = 0;   // that it makes
   };
   struct Act {

@@ -14,13 +14,16 @@ namespace {
 using nlohmann::json;
 
 Result<Layer> layer_of(const JsonReader& fields) {
-  RW_TRY(fields.only({"name", "gather_bytes", "reduce_bytes", "forward_s", "backward_s"}));
+  RW_TRY(fields.only({"name", "gather_bytes", "reduce_bytes", "kept", "forward_s", "backward_s"}));
   Layer layer;
   RW_ASSIGN_OR_RETURN(layer.name, fields.text("name"));
   RW_ASSIGN_OR_RETURN(layer.gather_bytes, fields.bytes("gather_bytes"));
   layer.reduce_bytes = layer.gather_bytes;
   if (fields.has("reduce_bytes")) {
     RW_ASSIGN_OR_RETURN(layer.reduce_bytes, fields.bytes("reduce_bytes"));
+  }
+  if (fields.has("kept")) {
+    RW_ASSIGN_OR_RETURN(layer.kept, fields.flag("kept"));
   }
   RW_ASSIGN_OR_RETURN(layer.forward, fields.seconds("forward_s"));
   RW_ASSIGN_OR_RETURN(layer.backward, fields.seconds("backward_s"));
@@ -81,6 +84,7 @@ std::string trace_text(const Trace& trace) {
     document["layers"].push_back({{"name", layer.name},
                                   {"gather_bytes", layer.gather_bytes},
                                   {"reduce_bytes", layer.reduce_bytes},
+                                  {"kept", layer.kept},
                                   {"forward_s", in_seconds(layer.forward)},
                                   {"backward_s", in_seconds(layer.backward)}});
   }

@@ -16,6 +16,7 @@ struct Layer {
   std::size_t gather_bytes = 0;  // of all ranks' parts together
   std::size_t reduce_bytes = 0;
   Nanos forward{}, backward{};   // of the device, timed alone
+  bool kept = false;             // from forward to backward: gathered once
 };
 
 struct Trace {

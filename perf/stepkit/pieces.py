@@ -32,11 +32,24 @@ def _layers(step: Recorded) -> list[dict[str, Any]]:
     if len(gathers) != len(reduces):
         raise ValueError(f"{len(gathers)} units gathered in forward, {len(reduces)} reduced in backward: expected as many")
     begins = [0.0, *(call.at_s for call in gathers[1:]), step.backward_s]
+    kept = _kept(gathers, [call for call in step.calls if call.name == GATHER and call.at_s >= step.backward_s])
     ends = [step.backward_s, *(call.at_s for call in reduces)]
     backward = [end - begin for begin, end in zip(ends, ends[1:])][::-1]
-    return [{"name": f"unit{i}", "gather_bytes": gather.whole_bytes, "reduce_bytes": reduce.whole_bytes,
+    return [{"name": f"unit{i}", "gather_bytes": gather.whole_bytes, "reduce_bytes": reduce.whole_bytes, "kept": kept[i],
              "forward_s": begins[i + 1] - begins[i], "backward_s": backward[i]}
             for i, (gather, reduce) in enumerate(zip(gathers, reduces[::-1]))]
+
+
+def _kept(forward: list[Call], backward: list[Call]) -> list[bool]:
+    """Of each unit: whether it was not gathered again; where as many bytes are others', whether one of these was not."""
+    left, kept = list(backward), [True] * len(forward)
+    for unit in reversed(range(len(forward))):
+        if left and left[0].whole_bytes == forward[unit].whole_bytes:
+            left.pop(0)
+            kept[unit] = False
+    if left:
+        raise ValueError(f"{len(backward)} all-gathers in backward, of which {len(left)} are nobody's of forward")
+    return kept
 
 
 def trace_of(steps: list[Recorded]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--sequences", type=int, default=2, help="of each rank in a step (2)")
     add("--settling", type=int, default=45, help="steps of auto before those that count, in which it learns (45)")
-    add("--rounds", type=int, default=15, help="in which each policy makes a step (15)")
+    add("--rounds", type=int, default=40, help="in which each policy makes a step (40)")
     add("--json", help="write what was measured there")
     args = parser.parse_args()
     if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
@@ -43,14 +43,14 @@ class _Policy:
     def __init__(self, name: str, number: int, sequences: int, settling: int) -> None:
         port = int(os.environ["MASTER_PORT"]) + _PORTS * (number + 1)
         environment = {**os.environ, "RAILWEAVE_SCHEDULE": name, "MASTER_PORT": str(port)}
-        self.name, self.settling, self.seconds, self.losses = name, settling, [], []
+        self.name, self.settling, self.seconds, self.losses, self.in_flight = name, settling, [], [], None
         self._process = subprocess.Popen([sys.executable, "-B", str(_CHILD), str(sequences)], env=environment, text=True,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
-    def step(self) -> float:
-        """Raises RuntimeError where the process ended or took too long."""
+    def step(self, traced: bool = False) -> float:
+        """Its seconds. Raises RuntimeError where the process ended or took too long."""
         try:
-            self._process.stdin.write("\n")
+            self._process.stdin.write("traced\n" if traced else "\n")
             self._process.stdin.flush()
         except BrokenPipeError:
             pass  # its end says more
@@ -61,6 +61,7 @@ class _Policy:
             raise RuntimeError(f"{self.name}: its process ended with status {self._process.wait()}")
         answer = json.loads(line)
         self.losses.append(answer["loss"])
+        self.in_flight = answer.get("in_flight_operations")
         return answer["seconds"]
 
     def end(self) -> None:
@@ -86,6 +87,9 @@ def _run(policies: list[_Policy], args: argparse.Namespace) -> None:
         for policy in policies[number % len(policies):] + policies[:number % len(policies)]:
             policy.seconds.append(policy.step())
         _say(f"round {number + 1} of {args.rounds}: " + ", ".join(f"{policy.name} {policy.seconds[-1]:.3f} s" for policy in policies))
+    for policy in policies:
+        policy.step(traced=True)
+        _say(f"{policy.name}: at most {policy.in_flight} operations in flight")
 
 
 def main() -> int:
@@ -108,6 +112,7 @@ def main() -> int:
                 "step_s": {policy.name: median(policy.seconds) for policy in policies},
                 "better": better.name,
                 "auto_of_better": paired_ratio(auto.seconds, better.seconds),
+                "in_flight_operations": {policy.name: policy.in_flight for policy in policies},
                 "losses_differ": sum(len(set(losses)) > 1 for losses in zip(*(policy.losses for policy in policies))),
             },
         }, indent=1) + "\n")

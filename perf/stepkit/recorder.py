@@ -35,9 +35,9 @@ class Recorder:
         return told
 
     def record(self, step: Callable[[Callable[[], None]], float]) -> Recorded:
-        """`step` is given what it must call as backward begins, and answers its seconds."""
+        """`step` is given what it must call as it begins and as backward does, and answers its seconds."""
         self._calls = []
         marks: list[float] = []
         seconds = step(lambda: marks.append(time.perf_counter()))
-        began = time.perf_counter() - seconds
-        return Recorded([Call(call.name, call.whole_bytes, call.at_s - began) for call in self._calls], marks[0] - began, seconds)
+        began, backward = marks
+        return Recorded([Call(call.name, call.whole_bytes, call.at_s - began) for call in self._calls], backward - began, seconds)

@@ -48,14 +48,15 @@ class Variant:
         self._data, self._number = text.load(), 0
         self.losses: list[float] = []
 
-    def step(self, on_backward=lambda: None) -> float:
-        """Seconds of the next step, begun by both ranks together. `on_backward`: called between forward and backward."""
+    def step(self, mark=lambda: None) -> float:
+        """Seconds of the next step, begun by both ranks together. `mark`: called as it begins, and between forward and backward."""
         given, expected = text.batch(self._data, self._number, dist.get_rank(), self._sequences, self._length)
         self._number += 1
         dist.barrier()
         begin = time.perf_counter()
+        mark()
         loss = nn.functional.cross_entropy(self._model(given).flatten(0, 1), expected.flatten())
-        on_backward()
+        mark()
         loss.backward()
         self._optimizer.step()
         self._optimizer.zero_grad()

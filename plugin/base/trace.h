@@ -14,14 +14,15 @@
 
 namespace railweave::trace {
 
-enum class Kind : std::uint8_t { operation = 1, segment_out = 2, segment_in = 3, wait = 4, step = 5 };
+enum class Kind : std::uint8_t { operation = 1, segment_out = 2, segment_in = 3, wait = 4, step = 5, in_flight = 6 };
 
 // torch_ext/railweave/_records.py reads it as it lies in memory. Times: nanoseconds of CLOCK_MONOTONIC.
 struct Record {
   std::int64_t begin, end;
   std::uint64_t what;      // operation, wait: its fingerprint; segment: its message's tag, which is the fingerprint; step: its number
-  std::uint64_t bytes;
-  std::uint64_t detail;    // operation: when it was first live; segment: lane << 32 | the frame's sequence, the same at both ends
+  std::uint64_t bytes;     // in_flight: the most at once since the last such record
+  std::uint64_t detail;    // operation: when it was first live; segment: lane << 32 | the frame's sequence, the same at both ends;
+                           // in_flight: the most operations at once
   std::uint32_t whose;     // operation, wait: its group, of names in Taken; segment: its session, the same at both ends
   std::uint16_t rail;      // segment: of names in Taken
   std::uint8_t priority;   // operation: its Class

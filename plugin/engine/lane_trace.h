@@ -27,11 +27,13 @@ class LaneTrace {
 
   // Frames that the lane takes next, in order.
   void took(std::span<const protocol::OutgoingFrame> frames) {
+    if (frames.empty()) return;
     if (records()) note(frames);
     taken_ += frames.size();
   }
   // The oldest that are not written yet are now.
   void wrote(std::size_t frames) {
+    if (frames == 0) return;
     written_ += frames;
     if (!unwritten_.empty()) record_written();
   }

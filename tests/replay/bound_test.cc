@@ -20,6 +20,16 @@ TEST(Bound, communication_in_front__is_the_wire) {
   EXPECT_EQ(bound_of(tiny_trace(2, milliseconds(0), milliseconds(0)), ring_of(p, 2)), milliseconds(6));
 }
 
+// And three gathers where the first unit keeps its parameters for backward; played, it gathers as often.
+TEST(Bound, a_unit_that_is_kept__is_gathered_once) {
+  const Parameters p = tiny_machine();
+  Trace trace = tiny_trace(2, milliseconds(0), milliseconds(0));
+  trace.layers[0].kept = true;
+  EXPECT_EQ(bound_of(trace, ring_of(p, 2)), milliseconds(5));
+  const Setting setting{ring_of(p, 2), Mode::segments, {.operations = 1}, LimiterKind::none, false};
+  EXPECT_EQ(play(trace, setting, p).step, milliseconds(5));
+}
+
 TEST(Bound, the_optimizer__comes_last) {
   const Parameters p = tiny_machine();
   Trace trace = tiny_trace(1, milliseconds(1), milliseconds(1));
@@ -36,7 +46,8 @@ TEST(Bound, hosts__move_what_is_not_their_own) {
 
 TEST(Bound, no_replay__is_shorter) {
   const Parameters p = committed_parameters();
-  const Trace trace = tiny_trace(6, milliseconds(2), milliseconds(4));
+  Trace trace = tiny_trace(6, milliseconds(2), milliseconds(4));
+  trace.layers[0].kept = trace.layers[5].kept = true;
   for (const int hosts : {2, 5, 8})
     for (const Mode mode : {Mode::segments, Mode::fluid})
       for (const std::size_t operations : {0u, 1u, 2u}) {

@@ -43,7 +43,7 @@ TEST(Trace, parse__says_what_is_wrong_and_where) {
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": -1}]})"),
             "t.json: layers[0]: gather_bytes: found -1, expected a number from 0 to 1125899906842624");
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather": 1}]})"),
-            "t.json: layers[0]: found the key 'gather', expected one of name, gather_bytes, reduce_bytes, forward_s, backward_s");
+            "t.json: layers[0]: found the key 'gather', expected one of name, gather_bytes, reduce_bytes, kept, forward_s, backward_s");
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": 1, "forward_s": "1"}]})"),
             "t.json: layers[0]: forward_s: found \"1\", expected a number from 0 to 100000");
 }

@@ -12,6 +12,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, fully_shard, register_fsdp_forward_method
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from torch.utils.checkpoint import checkpoint
 
 import railweave
 import railweave.fsdp
@@ -140,12 +141,11 @@ def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     return diary
 
 
-def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, size: int) -> None:
-    """Changes them; what was gathered before shows in the result."""
+def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, size: int, parameters: Any = None) -> None:
+    """Changes them (`parameters`: as an optimizer has them); what was gathered before shows in the result."""
     plain = _layered([], size)
-    for one in (plain, model):
-        for parameter in one.parameters():
-            parameter.to_local().fill_(0.1)
+    for parameter in (*plain.parameters(), *(parameters or model.parameters())):
+        parameter.to_local().fill_(0.1)
     assert torch.equal(plain(data), model(data))
 
 
@@ -165,6 +165,63 @@ def _skipped_layer(rank: int, size: int) -> None:
         model(data)
         model.forward = whole
         _assert_runs_with_other_parameters(model, data, size)
+
+
+def _kept_for_no_backward(rank: int, size: int, gradients: bool) -> None:
+    """Layers that keep their parameters after forward, and these change before a backward comes."""
+    del rank
+    model = railweave.fsdp.overlap(_layered([], size))
+    parameters, data = list(model.parameters()), torch.ones(2, _WIDTH)
+    for _ in range(2):  # the first records the order
+        with torch.set_grad_enabled(gradients):
+            model(data)
+    with torch.no_grad():
+        _assert_runs_with_other_parameters(model, data, size, parameters)
+
+
+class Pairs(nn.Module):
+    """Layers by twos, of which nothing but the input is kept for backward."""
+
+    def __init__(self, layers: nn.Sequential) -> None:
+        super().__init__()
+        self.layers = layers
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for first in range(0, _LAYERS, 2):
+            x = checkpoint(lambda y, at=first: self.layers[at + 1](self.layers[at](y)), x, use_reentrant=False)
+        return x
+
+
+def _checkpointed(rank: int, size: int, overlapped: bool) -> tuple[list[list[float]], int]:
+    """Gradients, and how many reduce-scatters were unfinished at once at most."""
+    model = Pairs(nn.Sequential(*_layered([], size)))
+    fully_shard(model, mesh=init_device_mesh("cpu", (size,)))
+    unfinished = most = 0
+
+    class Counted:
+        def __init__(self, work: Any) -> None:
+            self._work = work
+
+        def wait(self) -> None:
+            nonlocal unfinished
+            unfinished -= 1
+            self._work.wait()
+
+    def counted(*args: Any, **kwargs: Any) -> Counted:
+        nonlocal unfinished, most
+        unfinished += 1
+        most = max(most, unfinished)
+        return Counted(reduce(*args, **kwargs))
+
+    reduce = railweave.fsdp._reduce_scatter
+    with mock.patch.object(railweave.fsdp, "_reduce_scatter", counted):
+        if overlapped:
+            railweave.fsdp.overlap(model, reduce_scatters=_LAYERS)
+        for _ in range(3):
+            model.zero_grad()
+            most = 0
+            model(torch.full((2, _WIDTH), rank + 1.0)).sum().backward()
+    return [parameter.grad.to_local().tolist() for parameter in model.parameters()], most
 
 
 class Stop(Exception):
@@ -197,9 +254,11 @@ def _left_in_forward(rank: int, size: int, entered: str) -> None:
         _assert_runs_with_other_parameters(model, data, size)
 
 
-def _by_hand(rank: int, size: int) -> list[list[float]]:
+def _by_hand(rank: int, size: int, overlapped: bool) -> list[list[float]]:
     """Gradients where FSDP's hooks are called outside of backward, as a pipeline's stage does."""
-    model = railweave.fsdp.overlap(_layered([], size))
+    model = _layered([], size)
+    if overlapped:
+        railweave.fsdp.overlap(model)
     model.set_requires_gradient_sync(False)
     model.set_reshard_after_backward(False)
     model(torch.full((2, _WIDTH), rank + 1.0)).sum().backward()
@@ -245,14 +304,23 @@ def _overlapped_twice(rank: int, size: int) -> None:
     railweave.fsdp.overlap(railweave.fsdp.overlap(_layered([], size)))
 
 
-def _overlapped_within(rank: int, size: int, strategy: str) -> None:
+def _fsdp1(strategy: str = "FULL_SHARD") -> FullyShardedDataParallel:
+    return FullyShardedDataParallel(nn.Sequential(Layer(0, [])), sharding_strategy=ShardingStrategy[strategy], device_id=torch.device("cpu"))
+
+
+def _overlapped_without_a_place(rank: int, size: int) -> None:
     del rank, size
-    model = FullyShardedDataParallel(nn.Sequential(Layer(0, [])), sharding_strategy=ShardingStrategy[strategy], device_id=torch.device("cpu"))
-    railweave.fsdp.overlap(model)
+    railweave.fsdp.overlap(_fsdp1("NO_SHARD"), window=1)
 
 
-def _flat(values: Any) -> list[float]:
-    return [one for value in values for one in _flat(value)] if isinstance(values, list) else [values]
+def _overlapped_within(rank: int, size: int, ran: bool) -> None:
+    del rank, size
+    inner = _fsdp1()
+    outer = FullyShardedDataParallel(nn.Sequential(inner, nn.Linear(_WIDTH, 2)), device_id=torch.device("cpu"))
+    if ran:
+        outer(torch.ones(2, _WIDTH))
+    railweave.fsdp.overlap(inner)
+    outer(torch.ones(2, _WIDTH))
 
 
 class OverlapTest(unittest.TestCase):
@@ -284,8 +352,8 @@ class OverlapTest(unittest.TestCase):
         for ahead in (1, 2, 3):
             diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
             backward = diary[diary.index(f"layer {_LAYERS - 1}"):]
-            for done, number in enumerate(reversed(range(_LAYERS - 1)), start=1):  # the last layer's own are gathered after its diary
-                self.assertEqual(min(_LAYERS, done + ahead), _gathers_before(backward, f"back {number}"), f"{ahead} ahead: {diary}")
+            for done, number in enumerate(reversed(range(_LAYERS - 1)), start=1):  # those that were kept are not gathered again
+                self.assertEqual(min(_LAYERS - ahead, done), _gathers_before(backward, f"back {number}"), f"{ahead} ahead: {diary}")
 
     def test_reduce_scatters_are_waited_for_when_the_next_wants_room(self) -> None:
         for most in (1, 2, 3):
@@ -318,8 +386,17 @@ class OverlapTest(unittest.TestCase):
                 ranks.run(_left_in_forward, 2, entered)
 
     def test_hooks_called_by_hand(self) -> None:
-        for gradients in ranks.run(_by_hand, 2):
-            self.assertTrue(all(any(value != 0 for value in gradient) for gradient in map(_flat, gradients)))
+        self.assertEqual(*(ranks.run(_by_hand, 2, overlapped) for overlapped in (False, True)))
+
+    def test_parameters_that_were_kept_for_a_backward_that_does_not_come_are_not_used_later(self) -> None:
+        for gradients in (True, False):
+            with self.subTest(gradients=gradients):
+                ranks.run(_kept_for_no_backward, 2, gradients)
+
+    def test_layers_that_are_checkpointed_together(self) -> None:
+        plain, overlapped = (ranks.run(_checkpointed, 2, overlap)[0] for overlap in (False, True))
+        self.assertEqual(plain[0], overlapped[0])
+        self.assertEqual(_LAYERS, overlapped[1], "what is computed anew waits for none")
 
     def test_a_layer_that_runs_twice(self) -> None:
         self.assertEqual(*(self._gradients(_shared_layer, overlapped) for overlapped in (False, True)))
@@ -336,7 +413,10 @@ class OverlapTest(unittest.TestCase):
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already"):
             ranks.run(_overlapped_twice, 1)
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: FSDP1 .*NO_SHARD"):
-            ranks.run(_overlapped_within, 1, "NO_SHARD")
+            ranks.run(_overlapped_without_a_place, 1)
+        for ran in (True, False):
+            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: expected the outermost FullyShardedDataParallel"):
+                ranks.run(_overlapped_within, 2, ran)
         with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
             pass
         for options, named in (({"prefetch": -1}, "prefetch.*-1"), ({"reduce_scatters": 0}, "reduce_scatters.*0"),

@@ -24,7 +24,7 @@ def as_chrome(records, rank, world_size):
     """The object to write as JSON. ``ts`` are microseconds since ``baseTimeNanoseconds`` (CLOCK_REALTIME), as torch's profiler
     has them; ``railweave`` holds what merging needs."""
     offset = realtime_offset()
-    begins = [each[0].begin for each in (records.operations, records.sent, records.received, records.waits, records.steps) if each]
+    begins = [each[0].begin for each in (records.operations, records.sent, records.received, records.waits, records.steps, records.in_flight) if each]
     base = min(begins, default=time.monotonic_ns())
     events = _Events(rank, base)
     events.process(f"rank {rank} of {world_size} on {socket.gethostname()}")
@@ -33,6 +33,7 @@ def as_chrome(records, rank, world_size):
     events.add_operations(records.operations)
     events.add_segments(records.sent, "out")
     events.add_segments(records.received, "in")
+    events.add_in_flight(records.in_flight)
     return {"traceEvents": events.all, "displayTimeUnit": "ms", "baseTimeNanoseconds": base + offset,
             "railweave": {"rank": rank, "world_size": world_size, "boot": boot(), "dropped": records.dropped,
                           "monotonic_offset_ns": offset}}
@@ -55,6 +56,11 @@ class _Events:
         """Of several threads at once: rows beside each other."""
         for number, wait in enumerate(waits):
             self._pair(f"w{self._rank}.{number}", "compute waits", name_of(wait.what), wait.begin, wait.end, group=wait.group)
+
+    def add_in_flight(self, most):
+        for one in most:
+            self.all.append({"ph": "C", "name": "live under the window", "pid": self._rank, "ts": self._micros(one.begin),
+                             "args": {"operations": one.operations, "MB": one.bytes / 1e6}})
 
     def add_operations(self, operations):
         """Those that are on their way at once get rows beside each other."""

@@ -42,10 +42,10 @@ def overlap_of(some, others):
     return total
 
 
-def most_at_once(operations, begin, end):
-    """The greatest sum of bytes of operations that were live within."""
+def most_at_once(operations, begin, end, of):
+    """The greatest sum of what `of` says of operations that were live within."""
     live = [one for one in operations if one.live < end and one.end > begin]
-    changes = sorted([(one.live, one.bytes) for one in live] + [(one.end, -one.bytes) for one in live])
+    changes = sorted([(one.live, of(one)) for one in live] + [(one.end, -of(one)) for one in live])
     changes = [(when, change) for when, change in changes if when < end]
     most = now = 0
     for _, change in changes:
@@ -66,7 +66,7 @@ def by_step(records, steps):
     """Records of each of `steps` alone; what reaches over several is in each of them."""
     ends = [end for _, _, end in steps]
     parts = [Records() for _ in steps]
-    for kind in ("operations", "sent", "received", "waits"):
+    for kind in ("operations", "sent", "received", "waits", "in_flight"):
         for one in getattr(records, kind):
             n = bisect_right(ends, one.begin)
             while n < len(steps) and steps[n][1] < one.end:
@@ -87,9 +87,18 @@ def figures(records, begin, end):
         "exposed_s": exposed / 1e9,
         "overlap_efficiency": 1 - overlap_of(waits, [(one.begin, one.end) for one in operations]) / live if live else 1.0,
         "operations": len(operations),
-        "in_flight_bytes": most_at_once(operations, begin, end),
+        **_in_flight(records, begin, end),
         "rails": _rails(records, waits, begin, end),
     }
+
+
+def _in_flight(records, begin, end):
+    """Under a window what the scheduler counted, which knows who was held meanwhile."""
+    if records.in_flight:
+        return {"in_flight_bytes": max(one.bytes for one in records.in_flight),
+                "in_flight_operations": max(one.operations for one in records.in_flight)}
+    return {"in_flight_bytes": most_at_once(records.operations, begin, end, lambda one: one.bytes),
+            "in_flight_operations": most_at_once(records.operations, begin, end, lambda one: 1)}
 
 
 def _rails(records, waits, begin, end):

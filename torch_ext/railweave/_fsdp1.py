@@ -58,19 +58,33 @@ def process_groups(model):
     return {state.process_group: state.compute_device for state in _get_fsdp_states(model)}
 
 
-def overlap(model, reduce_scatters):
-    """railweave.fsdp.overlap() of FSDP1's root. Raises ValueError where no unit has a place for it."""
-    if not model.check_is_root():
+def _check_outermost(model):
+    """Torch knows once the outermost one ran."""
+    if model._is_root is False:
         raise ValueError("overlap: expected the outermost FullyShardedDataParallel, found one within another")
+
+
+def served(model):
+    """The units of FSDP1's outermost `model` that have a place for it. Raises ValueError where there is none."""
+    _check_outermost(model)
     states = [state for state in _get_fsdp_states(model) if state._handle is not None]
     if any(state._comm_hook is not None for state in states):
         raise ValueError("overlap: expected no communication hook, found one registered")
-    served = [state for state in states if state.sharding_strategy.name in _SERVED]
-    if not served:
-        found = ", ".join(sorted({state.sharding_strategy.name for state in states}))
-        raise ValueError(f"overlap: FSDP1 has a place for it in {' and '.join(_SERVED)} only, found {found}")
+    found = [state for state in states if state.sharding_strategy.name in _SERVED]
+    if not found:
+        others = ", ".join(sorted({state.sharding_strategy.name for state in states}))
+        raise ValueError(f"overlap: FSDP1 has a place for it in {' and '.join(_SERVED)} only, found {others}")
+    return found
+
+
+def overlap(model, states, reduce_scatters):
+    """railweave.fsdp.overlap() of FSDP1's outermost `model`; `states`: as served() has them."""
+
+    def forward_begins(_model, _inputs):
+        _check_outermost(model)
+        unfinished.finish()  # of a backward that raised
+
     unfinished = Unfinished(reduce_scatters)
-    for state in served:
+    for state in states:
         state._comm_hook, state._comm_hook_state = _late_reduce_scatter(unfinished, state), None
-    model.register_forward_pre_hook(lambda _model, _inputs: unfinished.finish(), prepend=True)  # of a backward that raised
-    return model
+    model.register_forward_pre_hook(forward_begins, prepend=True)

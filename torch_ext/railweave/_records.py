@@ -1,4 +1,4 @@
-"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps. Times: nanoseconds of CLOCK_MONOTONIC."""
+"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps, what was in flight. Times: nanoseconds of CLOCK_MONOTONIC."""
 
 import struct
 import time
@@ -7,7 +7,7 @@ from collections import namedtuple
 from railweave import _C
 
 _RECORD = struct.Struct("=qqQQQIHBB")  # trace::Record
-_KINDS = {1: "operations", 2: "sent", 3: "received", 4: "waits", 5: "steps"}
+_KINDS = {1: "operations", 2: "sent", 3: "received", 4: "waits", 5: "steps", 6: "in_flight"}
 _PRIORITIES = ("urgent", "normal", "bulk")
 
 # `what` names an operation among those of its group and priority; `group` is the group's name, the same on its ranks. `live`: when it might move bytes first.
@@ -16,15 +16,17 @@ Operation = namedtuple("Operation", "begin end what bytes live group priority")
 Segment = namedtuple("Segment", "begin end what bytes rail lane key")
 Wait = namedtuple("Wait", "begin end what group priority")
 Step = namedtuple("Step", "begin number")
+# What a window let be live at once, at most, since the one before.
+InFlight = namedtuple("InFlight", "begin end bytes operations")
 
 
 class Records:
-    """`operations`, `sent`, `received`, `waits`, `steps`, each in the order in which they began; `dropped`: how many found no room;
+    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`, each in the order in which they began; `dropped`: how many found no room;
     `end`: when the trace ended."""
 
     def __init__(self, data=b"", names=(), dropped=0, end=0):
         self.dropped, self.end = dropped, end
-        self.operations, self.sent, self.received, self.waits, self.steps = [], [], [], [], []
+        self.operations, self.sent, self.received, self.waits, self.steps, self.in_flight = [], [], [], [], [], []
         for begin, end, what, size, detail, whose, rail, priority, kind in _RECORD.iter_unpack(data):
             to = getattr(self, _KINDS[kind])
             if kind == 1:
@@ -33,9 +35,11 @@ class Records:
                 to.append(Segment(begin, end, what, size, names[rail], detail >> 32, (whose, detail)))
             elif kind == 4:
                 to.append(Wait(begin, end, what, names[whose] if what else "", _PRIORITIES[priority]))
+            elif kind == 6:
+                to.append(InFlight(begin, end, size, detail))
             else:
                 to.append(Step(begin, what))
-        for each in (self.operations, self.sent, self.received, self.waits, self.steps):
+        for each in (self.operations, self.sent, self.received, self.waits, self.steps, self.in_flight):
             each.sort()
 
     def spans_of_steps(self):
@@ -48,9 +52,9 @@ class Records:
 
 
 def take():
-    """Ends the trace that _C._trace_start began; what it recorded."""
+    """Ends the trace that _C._trace_start began; what Records() is made of."""
     end = time.monotonic_ns()
-    return Records(*_C._trace_stop(), end)
+    return (*_C._trace_stop(), end)
 
 
 def name_of(what):

@@ -14,7 +14,7 @@ from railweave._records import Records, take
 
 _RECORDS_MOST = 1 << 20  # 48 MiB, touched as they come
 _steps = 0
-_last = Records()
+_last = ()  # what take() gave: a fifth of what it is as objects
 _joined = None  # rank and size of the largest group so far: where torch's default group is gone, or not there yet
 
 
@@ -34,7 +34,7 @@ def step():
 
 def last_records():
     """Of the last trace that ended in this process; empty before the first."""
-    return _last
+    return Records(*_last)
 
 
 def _rank_and_size():
@@ -70,11 +70,11 @@ class trace:
         if self._process != os.getpid():  # a forked child: what it inherited is its parent's
             return
         self._process, _last = None, take()
-        if _last.dropped:
-            warnings.warn(f"trace: {_last.dropped} records found no room and are missing", stacklevel=2)
+        if dropped := _last[2]:
+            warnings.warn(f"trace: {dropped} records found no room and are missing", stacklevel=2)
         if self._path is not None:
             rank, size = _rank_and_size()
-            Path(self._path.replace("%r", str(rank))).write_text(json.dumps(as_chrome(_last, rank, size)))
+            Path(self._path.replace("%r", str(rank))).write_text(json.dumps(as_chrome(last_records(), rank, size)))
 
 
 def begin_as_the_environment_says():

@@ -5,6 +5,7 @@ import torch.distributed as dist
 from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
 from railweave import _fsdp1
+from railweave._buffers import Buffers
 from railweave._collectives import all_gather as _all_gather
 from railweave._collectives import reduce_scatter as _reduce_scatter
 from railweave._hints import hints
@@ -23,8 +24,11 @@ _MARK = "_railweave_overlap"  # of a model that has it
 class _UrgentAllGather(AllGather):
     """Waited for where FSDP copies the parameters out."""
 
+    def __init__(self, buffers):
+        self._buffers = buffers
+
     def allocate(self, size, *, dtype, device):
-        return torch.empty(*size, dtype=dtype, device=device)
+        return self._buffers.take(size, dtype, device)
 
     def __call__(self, output_tensor, input_tensor, group, async_op=False):
         with hints("urgent"):
@@ -34,13 +38,14 @@ class _UrgentAllGather(AllGather):
 class _LateReduceScatter(ReduceScatter):
     """One parameter group's: waited for at the end of backward, or at once where something computes on its result."""
 
-    def __init__(self, param_group, unfinished):
+    def __init__(self, param_group, unfinished, buffers):
         self._param_group = param_group
         self._unfinished = unfinished
+        self._buffers = buffers
 
     def allocate(self, size, *, dtype, device):
         self._unfinished.make_room()
-        return torch.empty(*size, dtype=dtype, device=device)
+        return self._buffers.take(size, dtype, device)
 
     def __call__(self, output_tensor, input_tensor, group, op, async_op=False):
         work = _reduce_scatter(output_tensor, input_tensor, op=op, group=group, async_op=True)
@@ -79,8 +84,8 @@ def _param_groups(module):
 class _LayerOrder:
     """Records in which order a model's layers run, once, then has each fetch those that come next."""
 
-    def __init__(self, model, layers, prefetch):
-        self._prefetch = prefetch
+    def __init__(self, model, layers, prefetch, turn):
+        self._prefetch, self._turn = prefetch, turn
         self._began, self._ended = [], []
         self._hooks = [layer.register_forward_pre_hook(self._begins) for layer in layers]
         self._hooks += [layer.register_forward_hook(self._ends) for layer in layers]
@@ -103,13 +108,33 @@ class _LayerOrder:
         backward = self._ended[::-1]
         for at, layer in enumerate(backward):
             layer.set_modules_to_backward_prefetch(backward[at + 1 : at + 1 + self._prefetch])
+        self._turn.keep([layer for layer in backward if layer is not _model][: self._prefetch])
+
+
+class _Turn:
+    """The layers that backward begins with: between forward and it they keep their parameters, for which nothing else is
+    fetched ahead then."""
+
+    def __init__(self):
+        self._layers = []
+
+    def keep(self, layers):
+        """Those of them that reshard after forward."""
+        self._layers = [layer for layer in layers if all(group.post_forward_mesh_info is group.mesh_info for group in _param_groups(layer))]
+
+    def forward_begins(self):
+        """What an earlier one left, and no backward took back, is of an earlier step. Without gradients there is no backward to come."""
+        for layer in self._layers:
+            if any(group.is_unsharded and group.reshard_after_backward for group in _param_groups(layer)):
+                layer.reshard()
+            layer.set_reshard_after_forward(not torch.is_grad_enabled(), recurse=False)
 
 
 class _Forwards:
     """Where a forward of the model begins and ends: what an earlier one or its backward left must not be used there."""
 
-    def __init__(self, model, layers, unfinished):
-        self._layers, self._unfinished = layers, unfinished
+    def __init__(self, model, layers, unfinished, turn):
+        self._layers, self._unfinished, self._turn = layers, unfinished, turn
         self._left = False  # one began, and its end was not seen: it raised, or is not the module's own
         model.register_forward_pre_hook(lambda _model, _inputs: self._begins(), prepend=True)
         model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
@@ -129,12 +154,17 @@ class _Forwards:
         return begun
 
     def _begins(self):
+        if in_backward():
+            return  # a part is computed anew: nothing of an earlier step can be there
         self._unfinished.finish()
         if self._left:
             self._drop_what_nobody_used()
+        self._turn.forward_begins()
         self._left = True
 
     def _ends(self):
+        if in_backward():
+            return
         self._drop_what_nobody_used()
         self._left = False
 
@@ -188,7 +218,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
-    memory. The first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
+    memory; as many keep theirs from forward to backward, which begins with them. The first forward goes without: it records the order of
+    layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
 
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
@@ -196,7 +227,7 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
 
     Raises TypeError unless `model` is FSDP's, for a window that is neither number nor text, and for one where its groups are not
     railweave's; ValueError for a number below its least, for a window that there is not, for a model that has it already, and for one
-    of FSDP1 that is not the outermost, has a communication hook, or shards in no way that has a place for it.
+    of FSDP1 that is not the outermost (by its first forward, if none ran before), has a communication hook, or shards in no way that has a place for it.
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):
@@ -208,10 +239,11 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     if reduce_scatters < 1:
         raise ValueError(f"reduce_scatters: expected 1 or more, found {reduce_scatters}")
     layers = [module for module in model.modules() if isinstance(module, FSDPModule)]
+    states = _fsdp1.served(model) if fsdp1 else None  # refused before anything changes
     if window is not None:
         _schedule(_fsdp1.process_groups(model) if fsdp1 else _process_groups(layers), window)
     if fsdp1:
-        _fsdp1.overlap(model, reduce_scatters)
+        _fsdp1.overlap(model, states, reduce_scatters)
     else:
         _overlap_fsdp2(model, layers, prefetch, reduce_scatters)
     setattr(model, _MARK, True)
@@ -219,12 +251,12 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
 
 
 def _overlap_fsdp2(model, layers, prefetch, reduce_scatters):
-    unfinished = Unfinished(reduce_scatters)
+    unfinished, turn, buffers = Unfinished(reduce_scatters), _Turn(), Buffers()
     for layer in layers:
         groups = _param_groups(layer)
         if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
-            layer.set_custom_all_gather(_UrgentAllGather())
-            layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished))
+            layer.set_custom_all_gather(_UrgentAllGather(buffers))
+            layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished, buffers))
     if prefetch > 0:
-        _LayerOrder(model, layers, prefetch)
-    _Forwards(model, layers, unfinished)
+        _LayerOrder(model, layers, prefetch, turn)
+    _Forwards(model, layers, unfinished, turn)

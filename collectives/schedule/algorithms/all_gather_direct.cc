@@ -35,6 +35,6 @@ Load load(const Problem& problem) {
 
 }  // namespace
 
-Algorithm all_gather_direct() { return {"direct", Operation::all_gather, always, build, load}; }
+Algorithm all_gather_direct() { return {"direct", Operation::all_gather, always, build, load, true}; }
 
 }  // namespace railweave::collectives

@@ -108,6 +108,14 @@ TEST_P(EveryAlgorithm, elements_of_odd_sizes) {
   }
 }
 
+TEST_P(EveryAlgorithm, at_once__no_message_waits_for_another) {
+  if (!GetParam().at_once) return;
+  for (const int ranks : {2, 5, 8})
+    for (const Problem& problem : everybody(problem_of(GetParam().operation, ranks, 200'000)))
+      for (const Step& step : GetParam().build(problem).steps)
+        EXPECT_TRUE(step.kind != Step::Kind::send || step.after_begin == step.after_end) << text(problem);
+}
+
 TEST_P(EveryAlgorithm, some_ranks_in_place_and_some_not) {
   if (GetParam().operation == Operation::all_to_all) return;
   for (const int ranks : {2, 3, 5, 8})

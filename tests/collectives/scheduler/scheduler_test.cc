@@ -135,6 +135,7 @@ TEST(Scheduler, proposals__the_one_of_the_most_bytes_counts) {
   Scheduler scheduler;
   scheduler.propose(1, 100, {.operations = 1}, kStart);
   EXPECT_TRUE(scheduler.off()) << "nobody asked for proposals";
+  scheduler.withdraw(1, kStart);
   scheduler.open_to_proposals(kStart);
   EXPECT_TRUE(scheduler.off());
   scheduler.propose(1, 100, {.operations = 1}, kStart);
@@ -153,9 +154,50 @@ TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
   scheduler.open_to_proposals(kStart);
   scheduler.propose(1, 100, {.operations = 1}, kStart);
   scheduler.set_window({.operations = 3}, kStart);
-  scheduler.propose(1, 100, {.operations = 1}, kStart);
+  scheduler.propose(2, 200, {.operations = 2}, kStart);
   scheduler.withdraw(1, kStart);
   EXPECT_EQ(scheduler.window().operations, 3u);
+  scheduler.open_to_proposals(kStart);
+  EXPECT_EQ(scheduler.window().operations, 2u) << "what was proposed meanwhile holds again";
+}
+
+TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
+  Scheduler scheduler({.operations = 2});
+  const auto first = scheduler.issue(1, Class::normal, MiB, kStart), second = scheduler.issue(1, Class::normal, MiB, kStart),
+             other = scheduler.issue(2, Class::normal, MiB, kStart);
+  ASSERT_TRUE(scheduler.live(first) && scheduler.live(second) && !scheduler.live(other));
+  const TimePoint late = kStart + 2 * Scheduler::kStallMost;
+  scheduler.moved(first, late);
+  EXPECT_FALSE(scheduler.pass_turn(late));
+  EXPECT_FALSE(scheduler.live(other));
+  EXPECT_TRUE(scheduler.pass_turn(late + 2 * Scheduler::kStallMost));
+  EXPECT_TRUE(scheduler.live(other));
+}
+
+TEST(Scheduler, keys__follow_the_program_not_the_order_in_which_it_is_told) {
+  Scheduler scheduler({.operations = 1});
+  const auto later = scheduler.issue(1, Class::normal, MiB, kStart, {}, 5 * MiB), sooner = scheduler.issue(2, Class::normal, MiB, kStart, {}, 0);
+  EXPECT_TRUE(scheduler.live(sooner));
+  EXPECT_FALSE(scheduler.live(later));
+}
+
+TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
+  Scheduler scheduler;
+  scheduler.issue(1, Class::normal, MiB, kStart);
+  EXPECT_FALSE(scheduler.take_most_live());
+  scheduler.set_window({.operations = 2}, kStart);
+  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(1, Class::normal, 2 * MiB, kStart);
+  scheduler.issue(1, Class::normal, 4 * MiB, kStart);
+  scheduler.finish(a, kStart);
+  auto most = scheduler.take_most_live();
+  ASSERT_TRUE(most);
+  EXPECT_EQ(most->operations, 2u);
+  EXPECT_EQ(most->bytes, 6 * MiB);
+  EXPECT_FALSE(scheduler.take_most_live()) << "nothing changed";
+  scheduler.finish(b, kStart);
+  EXPECT_EQ(scheduler.take_most_live()->bytes, 6 * MiB) << "what was live to begin with counts";
+  scheduler.set_window({}, kStart);
+  EXPECT_FALSE(scheduler.take_most_live());
 }
 
 // Issued first, and of the more urgent class, but missed later.

@@ -11,14 +11,14 @@ constexpr auto issue_with_lead = [](std::size_t operation, std::uint64_t lead) {
 constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, operation}; };
 constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
 
-Found with_window(SmallWorld world, std::size_t operations, bool turns = true) {
+Found with_window(World world, std::size_t operations, bool turns = true) {
   world.window.operations = operations;
   world.turns = turns;
   return search(world);
 }
 
 // Two groups of the same two ranks; rank 1 does not issue the first before the second is over.
-SmallWorld crossed() {
+World crossed() {
   return {.operations = {{{0, 1}, 1}, {{0, 1}, 2}},
           .programs = {{issue(0), issue(1), wait(0), wait(1)}, {issue(1), wait(1), issue(0), wait(0)}},
           .window = {}};
@@ -37,14 +37,14 @@ TEST(Search, crossed_orders__have_no_way_on_without_turns) { EXPECT_GT(with_wind
 
 // Nor where a rank's program waits for itself.
 TEST(Search, programs_that_cannot_end__are_seen) {
-  SmallWorld world = crossed();
+  World world = crossed();
   world.programs[0] = {issue(0), wait(0), issue(1), wait(1)};
   EXPECT_GT(search(world).dead, 0u);
 }
 
 // As FSDP issues: gathers ahead of time, reductions behind, all ranks alike.
 TEST(Search, ranks_that_issue_alike__need_no_turns) {
-  SmallWorld world;
+  World world;
   world.operations = {{{0, 1, 2}, 1, Class::urgent}, {{0, 1, 2}, 2, Class::bulk}, {{0, 1, 2}, 1, Class::urgent}, {{0, 1, 2}, 2, Class::bulk}};
   const std::vector<Act> program{issue(0), wait(0), issue(1), issue(2), wait(2), issue(3), wait(1), wait(3)};
   world.programs = {program, program, program};
@@ -55,7 +55,7 @@ TEST(Search, ranks_that_issue_alike__need_no_turns) {
 }
 
 TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
-  SmallWorld world;
+  World world;
   world.operations = {{{0, 1}, 1, Class::urgent}, {{0, 1}, 2, Class::bulk}, {{0, 1}, 1, Class::urgent}};
   world.programs = {{issue(1), limit(2), issue(0), issue(2), wait(0), wait(2), wait(1)},
                     {issue(1), issue(0), issue(2), wait(0), limit(1), wait(2), wait(1)}};
@@ -68,7 +68,7 @@ TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
 TEST(Search, leads_that_begin_in_mid_step__lead_on) {
   for (const std::size_t window : {1u, 2u})
     for (const bool crosses : {false, true}) {
-      SmallWorld world;
+      World world;
       world.operations = {{{0, 1}, 1}, {{0, 1}, 2, Class::bulk}, {{0, 1}, 1}, {{0, 1}, 2, Class::bulk}};
       world.programs = {{issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(3), wait(2), wait(0), wait(1)},
                         {issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(0), wait(1), wait(2), wait(3)}};
@@ -80,7 +80,7 @@ TEST(Search, leads_that_begin_in_mid_step__lead_on) {
 
 // Ranks agree on one operation from which on they count; a rank that did not would still only be slow.
 TEST(Search, leads_that_one_rank_alone_has__lead_on) {
-  SmallWorld world = crossed();
+  World world = crossed();
   world.programs[0] = {issue_with_lead(0, 4 * MiB), issue_with_lead(1, 0), wait(0), wait(1)};
   for (const std::size_t window : {1u, 2u}) {
     const Found found = with_window(world, window);
@@ -97,12 +97,12 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
 #else
   constexpr int kEvery = 2;
 #endif
-  const SmallWorld::Operation groups[] = {{{0, 1}, 1}, {{2, 3}, 2}, {{0, 2}, 3}, {{1, 3}, 4}};
+  const World::Operation groups[] = {{{0, 1}, 1}, {{2, 3}, 2}, {{0, 2}, 3}, {{1, 3}, 4}};
   const std::size_t of_rank[4][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
   int searched = 0;
   for (int orders = 0; orders < 16; orders += kEvery) {
     for (int waits = 0; waits < 16; waits += kEvery) {
-      SmallWorld world;
+      World world;
       world.operations.assign(std::begin(groups), std::end(groups));
       for (std::size_t rank = 0; rank < 4; ++rank) {
         const bool swapped = (orders >> rank & 1) != 0, at_once = (waits >> rank & 1) != 0;
