@@ -61,6 +61,15 @@ def trace_of(steps: list[Recorded]) -> dict[str, Any]:
     return {"schema": 1, "name": "recorded", "optimizer_s": tail, "layers": layers}
 
 
+_KEPT_UNITS = 2  # railweave.fsdp.overlap's prefetch
+
+
+def as_overlapped(trace: dict[str, Any]) -> dict[str, Any]:
+    """The same where the last units are gathered in forward only, as railweave.fsdp has it."""
+    layers = trace["layers"]
+    return {**trace, "layers": [{**layer, "kept": layer["kept"] or at >= len(layers) - _KEPT_UNITS} for at, layer in enumerate(layers)]}
+
+
 def bytes_each_way(calls: list[Call], ranks: int) -> float:
     """That a rank must send, and receive."""
     return sum(call.whole_bytes for call in calls) * (ranks - 1) / ranks

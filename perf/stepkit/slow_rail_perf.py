@@ -20,7 +20,7 @@ import torch.distributed as dist  # noqa: E402
 
 from stepkit import rails, variants  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
-from stepkit.pieces import trace_of  # noqa: E402
+from stepkit.pieces import as_overlapped, trace_of  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -83,7 +83,7 @@ def main() -> int:
     for _ in overlapped.losses:
         undisturbed.step()
     if dist.get_rank() == 0 and args.json:
-        bounds = {share: bound_s(Path(args.programs), trace, share * gbps) for share in (1.0, _LEFT)}
+        bounds = {share: bound_s(Path(args.programs), as_overlapped(trace), share * gbps) for share in (1.0, _LEFT)}
         step_s = {name: median(seconds) for name, seconds in taken.items()}
         Path(args.json).write_text(json.dumps({
             "mbit": args.mbit, "seconds": taken,

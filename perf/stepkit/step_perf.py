@@ -23,7 +23,7 @@ from demokit import back_to_back  # noqa: E402
 from stepkit import rails, variants  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
-from stepkit.pieces import GATHER, REDUCE, bytes_each_way, trace_of  # noqa: E402
+from stepkit.pieces import GATHER, REDUCE, as_overlapped, bytes_each_way, trace_of  # noqa: E402
 from stepkit.rails import greatest  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
 
@@ -98,7 +98,7 @@ def main() -> int:
     losses = {variant.name: variant.losses for variant in all_variants}
     if dist.get_rank() == 0 and args.json:
         trace = trace_of(recorded)
-        bound = bound_s(programs, trace, raw_gbps)
+        bound = bound_s(programs, as_overlapped(trace), raw_gbps)
         step_s = {name: median(seconds) for name, seconds in taken.items()}
         gloo = min(_GLOO, key=step_s.get)
         document = {

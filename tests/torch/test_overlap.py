@@ -12,10 +12,12 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy, fully_shard, register_fsdp_forward_method
 from torch.distributed.fsdp.wrap import ModuleWrapPolicy
+from torch.distributed.tensor import DTensor
 from torch.utils.checkpoint import checkpoint
 
 import railweave
 import railweave.fsdp
+from railweave._buffers import Buffers
 import ranks
 import training
 
@@ -141,10 +143,10 @@ def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     return diary
 
 
-def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, size: int, parameters: Any = None) -> None:
-    """Changes them (`parameters`: as an optimizer has them); what was gathered before shows in the result."""
+def _assert_runs_with_other_parameters(model: nn.Module, data: torch.Tensor, size: int) -> None:
+    """Changes them; what was gathered before shows in the result."""
     plain = _layered([], size)
-    for parameter in (*plain.parameters(), *(parameters or model.parameters())):
+    for parameter in (*plain.parameters(), *model.parameters()):
         parameter.to_local().fill_(0.1)
     assert torch.equal(plain(data), model(data))
 
@@ -168,15 +170,30 @@ def _skipped_layer(rank: int, size: int) -> None:
 
 
 def _kept_for_no_backward(rank: int, size: int, gradients: bool) -> None:
-    """Layers that keep their parameters after forward, and these change before a backward comes."""
+    """What forward gathered is kept for a backward, and parameters change before one comes."""
     del rank
     model = railweave.fsdp.overlap(_layered([], size))
-    parameters, data = list(model.parameters()), torch.ones(2, _WIDTH)
+    data = torch.ones(2, _WIDTH)
     for _ in range(2):  # the first records the order
         with torch.set_grad_enabled(gradients):
             model(data)
     with torch.no_grad():
-        _assert_runs_with_other_parameters(model, data, size, parameters)
+        _assert_runs_with_other_parameters(model, data, size)
+
+
+def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[float]]]:
+    """Gradients of steps that zero those of the step before between forward and backward."""
+    model = _layered([], size)
+    if overlapped:
+        railweave.fsdp.overlap(model)
+    gradients = []
+    for step in range(3):
+        loss = model(torch.full((2, _WIDTH), rank + step + 1.0)).sum()
+        model.zero_grad()
+        assert all(isinstance(parameter, DTensor) for parameter in model.parameters())
+        loss.backward()
+        gradients.append([parameter.grad.to_local().tolist() for parameter in model.parameters()])
+    return gradients
 
 
 class Pairs(nn.Module):
@@ -392,6 +409,28 @@ class OverlapTest(unittest.TestCase):
         for gradients in (True, False):
             with self.subTest(gradients=gradients):
                 ranks.run(_kept_for_no_backward, 2, gradients)
+
+    def test_gradients_that_are_zeroed_between_forward_and_backward(self) -> None:
+        self.assertEqual(*(ranks.run(_zeroed_between, 2, overlapped) for overlapped in (False, True)))
+
+    def test_buffers_are_given_again_when_nobody_has_them(self) -> None:
+        buffers, cpu = Buffers(), torch.device("cpu")
+        with torch.device("meta"):
+            first = buffers.take((6,), torch.float32, cpu)
+        self.assertEqual("cpu", first.device.type)
+        part, where = first[2:], first.data_ptr()
+        del first
+        self.assertNotEqual(where, buffers.take((6,), torch.float32, cpu).data_ptr(), "a view has it")
+        del part
+        again = buffers.take((2, 6), torch.bfloat16, cpu)
+        self.assertEqual(where, again.data_ptr())
+        again.untyped_storage().resize_(0)
+        del again
+        self.assertEqual(24, buffers.take((6,), torch.float32, cpu).untyped_storage().nbytes())
+        self.assertEqual(0, buffers.take((0,), torch.float32, cpu).numel())
+        for _ in range(20):
+            buffers.forward_begins()
+        self.assertEqual([], buffers._kept)
 
     def test_layers_that_are_checkpointed_together(self) -> None:
         plain, overlapped = (ranks.run(_checkpointed, 2, overlap)[0] for overlap in (False, True))

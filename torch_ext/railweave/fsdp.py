@@ -22,15 +22,30 @@ _MARK = "_railweave_overlap"  # of a model that has it
 
 
 class _UrgentAllGather(AllGather):
-    """Waited for where FSDP copies the parameters out."""
+    """One layer's: waited for where FSDP copies the parameters out. May keep what a forward gathered for the backward."""
 
     def __init__(self, buffers):
         self._buffers = buffers
+        self._keeps = False
+        self._kept = None  # what this forward gathered
+
+    def forward_begins(self, keeps):
+        """What was gathered before is of an earlier step."""
+        self._keeps, self._kept = keeps, None
 
     def allocate(self, size, *, dtype, device):
+        kept = self._kept if in_backward() else None
+        if kept is not None and (kept.shape, kept.dtype, kept.device) == (torch.Size(size), dtype, device):
+            return kept
         return self._buffers.take(size, dtype, device)
 
     def __call__(self, output_tensor, input_tensor, group, async_op=False):
+        if in_backward():
+            kept, self._kept = self._kept, None
+            if kept is output_tensor:
+                return None  # all is there
+        elif self._keeps:
+            self._kept = output_tensor
         with hints("urgent"):
             return _all_gather(output_tensor, input_tensor, group=group, async_op=True)
 
@@ -112,29 +127,25 @@ class _LayerOrder:
 
 
 class _Turn:
-    """The layers that backward begins with: between forward and it they keep their parameters, for which nothing else is
-    fetched ahead then."""
+    """The layers that backward begins with: what forward gathered of them is kept for it; nothing else is fetched ahead then."""
 
-    def __init__(self):
-        self._layers = []
+    def __init__(self, gathers):
+        self._gathers, self._keeping = gathers, []
 
     def keep(self, layers):
-        """Those of them that reshard after forward."""
-        self._layers = [layer for layer in layers if all(group.post_forward_mesh_info is group.mesh_info for group in _param_groups(layer))]
+        self._keeping = [(self._gathers[layer], *_param_groups(layer)) for layer in layers if layer in self._gathers]
 
     def forward_begins(self):
-        """What an earlier one left, and no backward took back, is of an earlier step. Without gradients there is no backward to come."""
-        for layer in self._layers:
-            if any(group.is_unsharded and group.reshard_after_backward for group in _param_groups(layer)):
-                layer.reshard()
-            layer.set_reshard_after_forward(not torch.is_grad_enabled(), recurse=False)
+        """Only where there will be a backward that gathers the same again."""
+        for gather, group in self._keeping:
+            gather.forward_begins(keeps=torch.is_grad_enabled() and group.post_forward_mesh_info is group.mesh_info)
 
 
 class _Forwards:
     """Where a forward of the model begins and ends: what an earlier one or its backward left must not be used there."""
 
-    def __init__(self, model, layers, unfinished, turn):
-        self._layers, self._unfinished, self._turn = layers, unfinished, turn
+    def __init__(self, model, layers, unfinished, turn, buffers):
+        self._layers, self._unfinished, self._turn, self._buffers = layers, unfinished, turn, buffers
         self._left = False  # one began, and its end was not seen: it raised, or is not the module's own
         model.register_forward_pre_hook(lambda _model, _inputs: self._begins(), prepend=True)
         model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
@@ -160,6 +171,7 @@ class _Forwards:
         if self._left:
             self._drop_what_nobody_used()
         self._turn.forward_begins()
+        self._buffers.forward_begins()
         self._left = True
 
     def _ends(self):
@@ -218,7 +230,7 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
-    memory; as many keep theirs from forward to backward, which begins with them. The first forward goes without: it records the order of
+    memory; of as many what forward gathered is kept for backward, which begins with them: parameters must not change between. The first forward goes without: it records the order of
     layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
 
@@ -251,12 +263,14 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
 
 
 def _overlap_fsdp2(model, layers, prefetch, reduce_scatters):
-    unfinished, turn, buffers = Unfinished(reduce_scatters), _Turn(), Buffers()
+    unfinished, buffers, gathers = Unfinished(reduce_scatters), Buffers(), {}
     for layer in layers:
         groups = _param_groups(layer)
         if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
-            layer.set_custom_all_gather(_UrgentAllGather(buffers))
+            gathers[layer] = _UrgentAllGather(buffers)
+            layer.set_custom_all_gather(gathers[layer])
             layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished, buffers))
+    turn = _Turn(gathers)
     if prefetch > 0:
         _LayerOrder(model, layers, prefetch, turn)
-    _Forwards(model, layers, unfinished, turn)
+    _Forwards(model, layers, unfinished, turn, buffers)
