@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 #include <functional>
+#include <numeric>
 
 #include "base/error.h"
 #include "collectives/schedule/algorithm_choice.h"
@@ -41,7 +41,6 @@ std::size_t Call::input_bytes() const { return elements(problem, Place::input) *
 std::size_t Call::output_bytes() const { return elements(problem, Place::output) * problem.element_bytes; }
 
 std::size_t Call::agreed_bytes() const {
-  if (problem.operation != Operation::gather && problem.operation != Operation::scatter) return most_bytes();
   return problem.element_bytes * std::accumulate(problem.counts.begin(), problem.counts.end(), std::size_t{0});
 }
 

@@ -22,7 +22,7 @@ struct Call {
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
   std::size_t most_bytes() const;          // the larger of these
-  // What the operation moves as every rank knows it: where one rank has all, that one's. (all_to_all_v: this rank's, no other knows.)
+  // Of all ranks' parts, the same on every rank. (Of an all_to_all_v what this rank sends, no other knows more.)
   std::size_t agreed_bytes() const;
 };
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/clock.h"
@@ -134,8 +133,7 @@ StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
     case Operation::reduce: break;
     default: return {};
   }
-  const auto& counts = call.problem.counts;
-  const std::size_t bytes = std::accumulate(counts.begin(), counts.end(), std::size_t{0}) * call.problem.element_bytes;
+  const std::size_t bytes = call.agreed_bytes();
   if (bytes < Scheduler::kSmallBytes) return {};
   const std::uint64_t what = (std::uint64_t(bytes) * kClasses + std::uint64_t(call.hints.priority)) * kOperations +
                              std::uint64_t(call.problem.operation);

@@ -1,4 +1,5 @@
-"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps, what was in flight. Times: nanoseconds of CLOCK_MONOTONIC."""
+"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps, what was in flight. Times: nanoseconds of
+CLOCK_MONOTONIC."""
 
 import struct
 import time
@@ -21,8 +22,8 @@ InFlight = namedtuple("InFlight", "begin end bytes operations")
 
 
 class Records:
-    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`, each in the order in which they began; `dropped`: how many found no room;
-    `end`: when the trace ended."""
+    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`, each in the order in which they began; `dropped`: how
+    many found no room; `end`: when the trace ended."""
 
     def __init__(self, data=b"", names=(), dropped=0, end=0):
         self.dropped, self.end = dropped, end

@@ -92,8 +92,8 @@ def report(path=None, group=None):
     ``limited_by``, ``step_s``, ``compute_s``, ``exposed_s`` (a thread waited), ``waited_for_others_s`` (of these, for operations
     that some rank had not issued), ``overlap_efficiency`` (of the time in which operations were on
     their way, the share that nobody waited for), ``operations``, ``in_flight_bytes`` and ``in_flight_operations`` (the most at
-    once), ``clock_error_s`` and ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps`` (Gb/s), ``busy_while_exposed`` (a share). Within one
-    process or without a group it tells of this process alone.
+    once), ``clock_error_s`` and ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps`` (Gb/s),
+    ``busy_while_exposed`` (a share). Within one process or without a group it tells of this process alone.
 
     `path`: rank 0 writes them there, one JSON object a line.
     Raises RuntimeError while a trace is on, what the group raises where a rank is lost, OSError where the file cannot be written.

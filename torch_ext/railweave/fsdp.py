@@ -230,8 +230,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
-    memory; of as many what forward gathered is kept for backward, which begins with them: parameters must not change between. The first forward goes without: it records the order of
-    layers. 0: only as torch does by itself, one ahead in backward.
+    memory; of as many what forward gathered is kept for backward, which begins with them: parameters must not change between. The
+    first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
 
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
@@ -239,7 +239,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
 
     Raises TypeError unless `model` is FSDP's, for a window that is neither number nor text, and for one where its groups are not
     railweave's; ValueError for a number below its least, for a window that there is not, for a model that has it already, and for one
-    of FSDP1 that is not the outermost (by its first forward, if none ran before), has a communication hook, or shards in no way that has a place for it.
+    of FSDP1 that is not the outermost (by its first forward, if none ran before), has a communication hook, or shards in no way that
+    has a place for it.
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):
