@@ -76,7 +76,7 @@ WorkPtr EngineGroup::submit(Call call) {
     const std::size_t bytes = call.agreed_bytes();
     const std::uint64_t at = bytes < Scheduler::kSmallBytes ? 0 : scheduling_->issued_bytes.fetch_add(bytes, std::memory_order_relaxed);
     submissions_.push_back({.ticket = ticket, .call = std::move(call), .number = number, .message = {}, .is_message = false, .id = 0,
-                            .change = std::move(learned.change), .position = learned.position, .issued_at = at});
+                            .change = std::move(learned.change), .position = learned.position, .issued_at = at, .order = next_order()});
   }
   runner_->submitted(promptly);
   return ticket;
@@ -91,8 +91,9 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
   }
   {
     const std::lock_guard lock(submissions_mutex_);
+    message.order = next_order();
     submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
-                            .position = {}, .issued_at = 0});
+                            .position = {}, .issued_at = 0, .order = 0});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
   return ticket;
@@ -226,7 +227,7 @@ void EngineGroup::take_up(Submitted submitted) {
   const Call& call = submitted.call;
   const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
   const Change::Lead lead = change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
-  submitted.id = scheduler_->issue(line, call.hints.priority, call.agreed_bytes(), now(), lead, submitted.issued_at);
+  submitted.id = scheduler_->issue(line, call.hints.priority, call.agreed_bytes(), submitted.issued_at, now(), lead);
   held_.push_back(std::move(submitted));
 }
 
@@ -266,7 +267,8 @@ Status EngineGroup::start(Submitted submitted) {
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
   const Fingerprint print = fingerprint_with_counts(call, submitted.number);
   submitted.ticket->live();
-  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_, channel, call.hints.priority);
+  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_,
+                                               Execution::Sending{channel, call.hints.priority, submitted.order});
   running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
   return {};
 }
@@ -275,6 +277,7 @@ bool EngineGroup::run(Status& failed) {
   bool moved = false;
   if (failed = links_->advance(); !failed.ok()) return false;
   for (auto r = running_.begin(); r != running_.end();) {
+    if (r->ticket->awaited()) r->execution->hurry();
     auto did = r->execution->advance(scheduler_->live(r->id));
     if (!did.ok()) return failed = did.status(), moved;
     moved |= *did;

@@ -85,6 +85,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     std::optional<Change> change;          // what `auto` does from it on
     std::optional<std::size_t> position;   // in the learned cycle
     std::uint64_t issued_at = 0;           // V, see Scheduler::issue
+    std::uint64_t order = 0;               // of a call among all that was issued
   };
   struct Running {
     std::shared_ptr<Ticket> ticket;
@@ -99,6 +100,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Call call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const;
   WorkPtr submit(Call call);
   WorkPtr submit(Message message, Status refused);
+  std::uint64_t next_order() { return scheduling_->issued.fetch_add(1, std::memory_order_relaxed); }
   std::shared_ptr<Learning> learning_for(const Policy& policy) const;
   StepLearner::Issued learn_from(const Call& call, Ticket& ticket);
   void agree_on(std::shared_ptr<Agreement> agreement);

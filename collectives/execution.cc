@@ -4,17 +4,19 @@
 
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 
 namespace railweave::collectives {
 
 Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint,
-                     Links& links, int channel, Class priority)
+                     Links& links, const Sending& sending)
     : plan_(std::move(plan)),
       memory_(memory),
       how_(how),
       fingerprint_(fingerprint),
+      order_(sending.order),
       rank_(links.rank()),
       element_bytes_(size_bytes(how.type)),
       partial_bytes_(partial_size_bytes(how.type)),
@@ -25,11 +27,11 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
     FlowState& state = flows_.emplace_back();
     state.flow = &flow;
     if (flow.sends) {
-      state.out = &links.to(flow.peer, channel, priority);
+      state.out = &links.to(flow.peer, sending.channel, sending.priority);
       for (const FlowState& other : flows_)
         if (other.in != nullptr && other.flow->peer == flow.peer) state.twin = &other;
     } else {
-      state.in = &links.from(flow.peer, channel);
+      state.in = &links.from(flow.peer, sending.channel);
     }
     state.turns().join(this);
   }
@@ -106,9 +108,21 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
   return {};
 }
 
+void Execution::hurry() {
+  if (std::exchange(hurried_, true)) return;
+  for (FlowState& flow : flows_)
+    if (flow.out != nullptr && flow.out->stream) hurry(flow);
+}
+
+void Execution::hurry(FlowState& flow) {
+  flow.out->stream->hurry(order_);
+  flow.hurried = true;
+}
+
 Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
   if (flow.next == steps.size() || flow.stream() == nullptr || !flow.turns().has(this)) return {};
+  if (hurried_ && !flow.hurried && flow.out != nullptr) hurry(flow);
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));
     if (request == nullptr) return {};
@@ -120,7 +134,7 @@ Status Execution::post(FlowState& flow, bool& moved) {
 }
 
 Result<Request*> Execution::post_step(FlowState& flow, const Step& step) {
-  if (flow.out) return flow.out->stream->post(source(step.from), bytes_of(step.from), fingerprint_);
+  if (flow.out) return flow.out->stream->post(source(step.from), bytes_of(step.from), fingerprint_, order_);
   return flow.in->stream->post(target(step.to), bytes_of(step.to));
 }
 

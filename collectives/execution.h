@@ -25,13 +25,21 @@ class Execution {
     std::byte* scratch = nullptr;          // Schedule::scratch_bytes
   };
 
+  struct Sending {
+    int channel = 0;
+    Class priority = Class::normal;        // of its streams
+    std::uint64_t order = 0;               // of its messages, see railweave::SendStream
+  };
+
   // Lines up for its turn on every stream it will use. A message of another fingerprint is an error that names both.
   Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint, Links& links,
-            int channel, Class priority);
+            const Sending& sending);
 
   // Does what can be done now; not `live`: posts nothing new. True: something moved.
   Result<bool> advance(bool live = true);
   bool done() const { return steps_left_ == 0; }
+  // Somebody waits for it: what it sends goes first, and what is ahead of that on its streams.
+  void hurry();
   // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
   std::vector<int> awaited() const;
 
@@ -49,6 +57,7 @@ class Execution {
     const FlowState* twin = nullptr;       // of one that sends: what is received from the same peer
     std::size_t next = 0;                  // of Flow::steps, to be posted
     std::deque<Posted> posted;
+    bool hurried = false;                  // its stream knows
     Stream* stream() const { return out ? static_cast<Stream*>(out->stream.get()) : static_cast<Stream*>(in->stream.get()); }
     Turns& turns() const { return out ? out->turns : in->turns; }
   };
@@ -57,6 +66,7 @@ class Execution {
   Status failure(const FlowState& flow, const Status& why) const;
   Status collect(FlowState& flow, bool drive, bool& moved);
   Status post(FlowState& flow, bool& moved);
+  void hurry(FlowState& flow);
   Result<Request*> post_step(FlowState& flow, const Step& step);
   void run_local(std::uint32_t index);
   void finish(std::uint32_t index);
@@ -69,6 +79,8 @@ class Execution {
   const Memory memory_;
   const Reducing how_;
   const Fingerprint fingerprint_;
+  const std::uint64_t order_;
+  bool hurried_ = false;
   const int rank_;
   const std::size_t element_bytes_, partial_bytes_;
   std::vector<FlowState> flows_;

@@ -215,7 +215,9 @@ Status Messages::heard_clear(Peer& peer, const Envelope& envelope) {
     return {};
   }
   const auto priority = std::size_t(parcel.message.priority);
-  peer.bodies_out[priority].push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
+  std::deque<Body>& bodies = peer.bodies_out[priority];
+  if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);  // grows along a stream
+  bodies.push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
   return {};
 }
 
@@ -301,8 +303,11 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
     return moved;
   };
   if (!out.empty()) {
-    if (SendStream* stream = links_.to(rank, channel, Class(priority)).stream.get())
-      RW_TRY(move(out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes); }));
+    if (SendStream* stream = links_.to(rank, channel, Class(priority)).stream.get()) {
+      for (const Body& b : out)
+        if (b.ticket->awaited()) stream->hurry(b.message.order);
+      RW_TRY(move(out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes, 0, b.message.order); }));
+    }
   }
   if (!in.empty()) {
     Incoming& from = links_.from(rank, channel);

@@ -33,6 +33,7 @@ struct Message {
   void* target = nullptr;
   std::size_t bytes = 0;                   // of a receive: its room
   Class priority = Class::normal;          // of a send
+  std::uint64_t order = 0;                 // likewise: see railweave::SendStream
 };
 
 class Messages {

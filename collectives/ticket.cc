@@ -25,6 +25,7 @@ Status Ticket::status() const {
 Status Ticket::wait(Nanos timeout) {
   if (learning_ && !origin_->runner->forked()) learning_->awaited(number_);
   if (over()) return status_;
+  awaited_.store(true, std::memory_order_relaxed);
   const OperationTrace::Wait waited(trace_);
   const TimePoint deadline = timeout == Nanos::max() ? TimePoint::max() : deadline_after(timeout);
   if (origin_->line && attend(deadline)) return status_;

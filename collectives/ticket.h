@@ -48,6 +48,8 @@ class Ticket final : public Work {
   // It may move bytes. Whoever finishes it calls this.
   void live() { trace_.live(); }
 
+  // Somebody was in wait() before it was over.
+  bool awaited() const { return awaited_.load(std::memory_order_relaxed); }
   bool over() const { return over_.load(std::memory_order_acquire); }
   // Once. Answers what is to be called now, without any lock held.
   std::vector<std::function<void()>> finish(Status status, int source = -1, std::size_t bytes = 0);
@@ -62,6 +64,7 @@ class Ticket final : public Work {
   Status status_;                          // these three: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;
+  std::atomic<bool> awaited_{false};
   std::atomic<bool> over_{false};
   std::mutex mutex_;
   std::vector<std::function<void(const Status&)>> callbacks_;  // guarded by mutex_

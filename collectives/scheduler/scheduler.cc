@@ -50,15 +50,13 @@ std::uint64_t Scheduler::lead(Class priority) const {
   return 0;
 }
 
-Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead_bytes,
-                               std::optional<std::uint64_t> at) {
+Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead_bytes) {
   const Id id = next_id_++;
   if (off() || bytes < kSmallBytes) return id;
   LineState& state = lines_[line];
   ++state.operations;
   largest_bytes_ = std::max(largest_bytes_, bytes);
-  state.last_key = std::max(state.last_key, at.value_or(issued_bytes_) + lead_bytes.value_or(lead(priority)));
-  issued_bytes_ += bytes;
+  state.last_key = std::max(state.last_key, at + lead_bytes.value_or(lead(priority)));
   operations_[id] = {state.last_key, line, bytes, now, false};
   choose(now);
   return id;

@@ -42,9 +42,8 @@ class Scheduler {
   // Everything is live.
   bool off() const { return window_ == Window{}; }
 
-  // `bytes`: what the operation moves, the same on every rank. `at`: bytes of what the program issued before it that counts (V);
-  // none: in the order of these calls.
-  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead = {}, std::optional<std::uint64_t> at = {});
+  // `bytes`: what the operation moves, the same on every rank. `at`: bytes of what the program issued before it that counts (V).
+  Id issue(Line line, Class priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
   // A step of it ended: live or held.
@@ -98,7 +97,6 @@ class Scheduler {
   std::map<Line, Proposal> proposals_;
   std::map<Id, Operation> operations_;     // unfinished ones that count
   std::map<Line, LineState> lines_;        // of these
-  std::uint64_t issued_bytes_ = 0;         // V, where its callers do not count
   std::size_t largest_bytes_ = 0;          // of an operation so far
   std::uint64_t turns_ = 0;
   Id next_id_ = 1;

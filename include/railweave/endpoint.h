@@ -32,7 +32,8 @@ inline constexpr std::size_t kRequestsPerStream = 64;
 // One posted send or receive. Lives in its stream; the pointer is valid until test() says done, then the slot is free.
 class Request;
 
-// Order of service among streams of a session: an earlier class overtakes a later one between two segments.
+// Order of service among streams of a session: an earlier class overtakes a later one between two segments (and see
+// SendStream::hurry()).
 enum class Class : std::uint8_t { urgent = 0, normal = 1, bulk = 2 };
 inline constexpr int kClasses = 3;
 
@@ -64,8 +65,13 @@ class SendStream : public Stream {
  public:
   // Sends `size` bytes (0 allowed) as the stream's next message; matches the peer's receives in posting order. The bytes
   // belong to the engine until the request is done. `tag` goes with them and chooses nothing: the receiver reads it when
-  // the message is there. Null: no room now, post again later. Errors: the stream has failed.
-  virtual Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0) = 0;
+  // the message is there. `order`, below 2^60: of a class's streams that have something to send, that goes first whose oldest
+  // unsent message has the smallest; equal ones by turns. Null: no room now, post again later. Errors: the stream has failed.
+  virtual Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) = 0;
+
+  // Somebody waits for this stream's messages up to `order`, posted or to be posted: they go before those of other streams
+  // that nobody waits for, whatever their classes. For good, so orders should grow along a stream.
+  virtual void hurry(std::uint64_t order) = 0;
 };
 
 // When a caller reads what it receives. meanwhile: while it lands (NCCL's LL and LL128 protocols); a byte is then never

@@ -25,9 +25,10 @@ Class Admission::priority(std::size_t operation) const {
 
 void Admission::issue(std::size_t operation) {
   const Class priority_class = priority(operation);
-  ids_[operation] = scheduler_.issue(Scheduler::Line(priority_class), priority_class,
-                                     program_.operations[operation].bytes, events_.now(),
+  const std::size_t bytes = program_.operations[operation].bytes;
+  ids_[operation] = scheduler_.issue(Scheduler::Line(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
                                      options_.leads.empty() ? collectives::Change::Lead() : options_.leads[operation]);
+  if (bytes >= Scheduler::kSmallBytes) issued_bytes_ += bytes;
   const auto c = std::size_t(priority_class);
   channel_of_[operation] = &channels_[c][issued_[c]++ % channels_[c].size()];
   channel_of_[operation]->push_back(operation);

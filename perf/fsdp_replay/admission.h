@@ -64,6 +64,7 @@ class Admission final : public EventHandler {
   std::vector<Channel> channels_[kClasses];
   std::vector<Channel*> channel_of_;             // by operation
   std::size_t issued_[kClasses] = {};
+  std::uint64_t issued_bytes_ = 0;               // V, see Scheduler::issue
   bool asks_again_ = false;                      // an event is planned
   bool turned_ = false;                          // a line waits for its turn, perhaps
   Most most_;

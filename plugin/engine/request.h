@@ -23,6 +23,7 @@ class Request {
   // Of the caller's memory; the caller's thread only.
   std::byte* data = nullptr;
   std::size_t size = 0;
+  std::uint64_t order = 0;   // of a send
   Reading reading = Reading::when_done;
 };
 

@@ -22,7 +22,7 @@ void StreamEnd<F, P, B>::leave_session() {
 }
 
 template <class F, class P, class B>
-Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, std::uint64_t tag, Reading reading) {
+Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, const Manner& manner) {
   if (session_->forked()) return dead_after_fork();
   if (size > protocol::kMessageBytesMax)
     return Status(Code::invalid_argument, Scope::request,
@@ -32,12 +32,13 @@ Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, std::uin
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
   request->size = size;
-  request->tag = tag;
-  request->reading = reading;
+  request->tag = manner.tag;
+  request->order = manner.order;
+  request->reading = manner.reading;
   request->posted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
   request->state.store(Request::State::posted, std::memory_order_relaxed);
   posts_.try_push(request);  // as many places as requests
-  session_->posted(*this);
+  call_drain();
   return request;
 }
 
@@ -89,7 +90,7 @@ bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
   if constexpr (std::is_same_v<P, protocol::RecvStream>) {
     session.post(stream_, request, request->data, request->size, request->reading == Reading::meanwhile);
   } else {
-    session.post(stream_, request, request->data, request->size, request->tag);
+    session.post(stream_, request, request->data, request->size, request->tag, request->order);
   }
   return true;
 }
@@ -100,6 +101,20 @@ bool StreamEnd<F, P, B>::drain(protocol::Session& session) {
   while (held_ != nullptr || posts_.try_pop(held_))
     if (!post_held(session)) return false;
   return true;
+}
+
+void SendEnd::hurry(std::uint64_t order) {
+  if (session_->forked() || order < hurried_below_.load(std::memory_order_relaxed)) return;
+  hurried_below_.store(order + 1, std::memory_order_relaxed);
+  call_drain();
+}
+
+bool SendEnd::drain(protocol::Session& session) {
+  if (const std::uint64_t below = hurried_below_.load(std::memory_order_relaxed); below > told_below_ && !closing_) {
+    told_below_ = below;
+    session.hurry(stream_, below - 1);
+  }
+  return StreamEnd::drain(session);
 }
 
 template class StreamEnd<SendStream, protocol::SendStream, const std::byte>;

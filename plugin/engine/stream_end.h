@@ -33,36 +33,52 @@ class StreamEnd : public Face, private Inbox {
   bool ended(const Request* request) const override;
   void withdraw(const void* data, std::size_t size) override;
 
+ private:
+  std::shared_ptr<const void> engine_;  // first member: let go of last
+
  protected:
-  Result<Request*> enqueue(Bytes* data, std::size_t size, std::uint64_t tag, Reading reading);
+  struct Manner {                    // what its post says besides
+    std::uint64_t tag = 0, order = 0;
+    Reading reading = Reading::when_done;
+  };
+  Result<Request*> enqueue(Bytes* data, std::size_t size, const Manner& manner);
+  bool drain(protocol::Session& session) override;
+  // Has drain() called, soon.
+  void call_drain() { session_->posted(*this); }
   // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
   void leave_session();
+
+  const std::shared_ptr<LiveSession> session_;
+  ProtocolStream& stream_;
+  std::atomic<bool> closing_{false};  // drain(): drop what is left
 
  private:
   using Range = std::span<const std::byte>;
 
-  bool drain(protocol::Session& session) override;
   TimePoint oldest_post() const override;
   bool post_held(protocol::Session& session);
   Result<Progress> finish(Request& request);
 
-  std::shared_ptr<const void> engine_;  // first member: let go of last
-  const std::shared_ptr<LiveSession> session_;
-  ProtocolStream& stream_;
   SpscRing<Request*> posts_;
   SlotPool<Request> requests_;
   std::vector<Range> doubtful_;      // memory of requests that ended in an error: a lane may still touch it
   Request* held_ = nullptr;          // drain(): popped, and the session had no room
-  std::atomic<bool> closing_{false}; // drain(): drop what is left
 };
 
 class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const std::byte> {
  public:
   using StreamEnd::StreamEnd;
   ~SendEnd() override { leave_session(); }
-  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0) override {
-    return enqueue(static_cast<const std::byte*>(data), size, tag, Reading::when_done);
+  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) override {
+    return enqueue(static_cast<const std::byte*>(data), size, {.tag = tag, .order = order});
   }
+  void hurry(std::uint64_t order) override;
+
+ private:
+  bool drain(protocol::Session& session) override;
+
+  std::atomic<std::uint64_t> hurried_below_{0};  // as the caller said
+  std::uint64_t told_below_ = 0;                 // to the session; drain()'s
 };
 
 class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {
@@ -70,7 +86,7 @@ class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::by
   using StreamEnd::StreamEnd;
   ~RecvEnd() override { leave_session(); }
   Result<Request*> post(void* data, std::size_t capacity, Reading reading = Reading::when_done) override {
-    return enqueue(static_cast<std::byte*>(data), capacity, 0, reading);
+    return enqueue(static_cast<std::byte*>(data), capacity, {.reading = reading});
   }
 };
 

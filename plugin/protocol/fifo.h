@@ -18,15 +18,21 @@ class Fifo {
  public:
   bool empty() const { return head_ == nullptr; }
   T* front() const { return head_; }
+  T* back() const { return tail_; }
   static T* next(const T* element) { return (element->*hook).next; }
+  static T* previous(const T* element) { return (element->*hook).previous; }
 
   // No effect when `element` is in the list already.
   void push(T* element) {
-    FifoHook<T>& h = element->*hook;
-    if (h.linked) return;
-    h = {nullptr, tail_, true};
-    (tail_ ? (tail_->*hook).next : head_) = element;
-    tail_ = element;
+    if (!(element->*hook).linked) insert(element, tail_);
+  }
+
+  // REQUIRES: `element` is not in the list. Behind `previous`, or in front of all where that is null.
+  void insert(T* element, T* previous) {
+    T* const next = previous ? (previous->*hook).next : head_;
+    element->*hook = {next, previous, true};
+    (previous ? (previous->*hook).next : head_) = element;
+    (next ? (next->*hook).previous : tail_) = element;
   }
 
   // No effect when `element` is not in the list.
@@ -36,11 +42,6 @@ class Fifo {
     (h.previous ? (h.previous->*hook).next : head_) = h.next;
     (h.next ? (h.next->*hook).previous : tail_) = h.previous;
     h = {};
-  }
-
-  void move_to_back(T* element) {
-    remove(element);
-    push(element);
   }
 
  private:

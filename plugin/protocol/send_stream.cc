@@ -25,7 +25,8 @@ SendStream::SendStream(StreamId id, Class priority, std::uint64_t listener, std:
 
 // ---------------------------------------------------------------------------------------------------------- posting
 
-void SendStream::post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag) {
+void SendStream::post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag,
+                      std::uint64_t order) {
   assert(can_post());
   if (failed()) {
     out.push_back({request, 0, error_});
@@ -41,6 +42,7 @@ void SendStream::post(void* request, const std::byte* data, std::uint64_t size, 
   m.data = data;
   m.size = size;
   m.tag = tag;
+  m.order = order;
   if (granted_before) {
     m.granted = true;
     m.capacity = capacity;

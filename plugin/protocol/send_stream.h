@@ -10,6 +10,7 @@
 // copies live here until acknowledged.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -36,8 +37,11 @@ class SendStream {
   // --- posting
   bool can_post() const { return posted_ - retired_ < kMessagesInFlight; }
   // REQUIRES: can_post(). On a failed stream the request ends at once with the stream's error.
-  void post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag = 0);
+  void post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag = 0,
+            std::uint64_t order = 0);
   std::uint64_t unfinished() const { return posted_ - done_; }
+  // See railweave::SendStream::hurry().
+  void hurry(std::uint64_t order) { hurried_below_ = std::max(hurried_below_, order + 1); }
 
   // --- what the peer says. Errors: the frame contradicts what is known (Scope::lane).
   Status on_opened(const FrameHeader& header, std::string_view reason, Completions& out);
@@ -54,6 +58,9 @@ class SendStream {
   // Bytes that could be cut now; `has_segment` is true for zero-byte messages too.
   std::uint64_t sendable_bytes() const { return sendable_bytes_; }
   bool has_segment() const { return has_segment_; }
+  // Of the message that cut() takes from. REQUIRES: has_segment().
+  std::uint64_t order() const { return at(requeued_.empty() ? cursor_ : requeued_.front().message).order; }
+  bool hurried() const { return order() < hurried_below_; }
   // REQUIRES: has_segment(). At most `bytes_max` (a multiple of 128), except that a short rest is taken along.
   Segment cut(std::uint32_t bytes_max);
   void on_written(const FrameHeader& segment, Completions& out);
@@ -80,9 +87,11 @@ class SendStream {
   // Nothing will happen here any more; the session may forget the stream once no lane's ledger names it.
   bool gone() const;
 
-  FifoHook<SendStream> turn_hook;     // Session: streams with a segment to send
+  FifoHook<SendStream> turn_hook;     // SendTurns: streams with a segment to send
+  int turn_queue = 0;                 // SendTurns: where it is linked,
+  std::uint64_t turn_key = 0;         // and its place there
+  std::int64_t turn_bytes_left = 0;   // SendTurns: of this stream's turn
   FifoHook<SendStream> control_hook;  // Session: streams with a control frame to send
-  std::int64_t turn_bytes_left = 0;   // Session: of this stream's turn
   std::uint64_t noted_bytes = 0;      // Session: sendable_bytes() as last added up
   std::uint32_t ledger_frames = 0;    // frames in lane ledgers that name this stream
 
@@ -93,6 +102,7 @@ class SendStream {
     const std::byte* data = nullptr;
     std::uint64_t size = 0;
     std::uint64_t tag = 0;
+    std::uint64_t order = 0;
     std::uint64_t capacity = 0;   // of the granted receive
     std::uint64_t leave = 0;      // bytes that may be sent; 0 before the grant
     std::uint64_t cut = 0;        // bytes cut so far, in ascending order
@@ -136,6 +146,7 @@ class SendStream {
   // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= posted_, cursor_ <= posted_.
   std::uint64_t posted_ = 0, done_ = 0, acked_ = 0, retired_ = 0;
   std::uint64_t cursor_ = 0;          // first message not wholly cut
+  std::uint64_t hurried_below_ = 0;   // messages of smaller order go first
   std::uint64_t sendable_bytes_ = 0;
   bool has_segment_ = false;
   std::array<Message, kMessageSlots> messages_;

@@ -5,8 +5,6 @@
 
 namespace railweave::protocol {
 
-static_assert(kClasses == 3);
-
 Session::Session(const SessionOptions& options) : options_(options), credit_(options.incast_cap_bytes) {
   completions_.reserve(4096);
   events_.reserve(256);
@@ -39,9 +37,15 @@ void Session::refuse_stream(StreamId id, std::string reason) {
   note(stream);
 }
 
-void Session::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag) {
-  stream.post(request, data, size, completions_, tag);
+void Session::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag,
+                   std::uint64_t order) {
+  stream.post(request, data, size, completions_, tag, order);
   note(stream);
+}
+
+void Session::hurry(SendStream& stream, std::uint64_t order) {
+  stream.hurry(order);
+  turns_.note(stream);
 }
 
 void Session::post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool watched) {
@@ -81,11 +85,7 @@ void Session::note(SendStream& stream) {
   // waiting_bytes_ is the sum of what each stream reported last.
   waiting_bytes_ += stream.sendable_bytes() - stream.noted_bytes;
   stream.noted_bytes = stream.sendable_bytes();
-  auto& turns = turns_[int(stream.priority())];
-  if (stream.has_segment() != stream.turn_hook.linked) {
-    stream.has_segment() ? turns.push(&stream) : turns.remove(&stream);
-    waiting_segments_ += stream.has_segment() ? 1 : -1;
-  }
+  turns_.note(stream);
   stream.has_control() ? send_control_.push(&stream) : send_control_.remove(&stream);
   if (stream.gone() && stream.ledger_frames == 0) send_streams_.erase(stream.id());
 }

@@ -21,6 +21,7 @@
 #include "protocol/rate_estimator.h"
 #include "protocol/recv_stream.h"
 #include "protocol/send_stream.h"
+#include "protocol/send_turns.h"
 #include "protocol/striper.h"
 
 namespace railweave::protocol {
@@ -60,7 +61,9 @@ class Session {
   // `slots`: reserves room for messages that come before their receives (see RecvStream::accept).
   RecvStream& accept_stream(StreamId id, std::uint64_t local_rail_mask, bool slots = true);
   void refuse_stream(StreamId id, std::string reason);
-  void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag = 0);
+  void post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag = 0,
+            std::uint64_t order = 0);
+  void hurry(SendStream& stream, std::uint64_t order);
   void post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool watched = false);
   // Unfinished requests end as cancelled. The reference is dead afterwards.
   void close(SendStream& stream);
@@ -102,7 +105,7 @@ class Session {
   void publish_without_acks();
 
   // True when next_frames() of some lane may have something: new since the lanes were last asked, or held back.
-  bool has_data() const { return waiting_segments_ > 0; }
+  bool has_data() const { return !turns_.empty(); }
   bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_; }
   bool has_lazy() const { return !lazy_.empty(); }
 
@@ -149,8 +152,6 @@ class Session {
   bool carries_control(const Lane& lane) const;
   bool may_use(const SendStream& stream, const Lane& lane) const;
   OthersView others(const Lane& lane, const SendStream& stream) const;
-  SendStream* pick(const Lane& lane) const;
-  SendStream* pick(const Lane& lane, int priority) const;
 
   // session_outbound.cc
   std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
@@ -158,8 +159,6 @@ class Session {
   std::size_t take_data(Lane& lane, std::span<OutgoingFrame> frames);
   bool next_session_control(FrameHeader& header);
   void take(Lane& lane, OutgoingFrame& frame);
-  void end_turn(SendStream& stream, std::uint32_t bytes);
-  void count_overtaken(const SendStream& stream);
 
   // session_inbound.cc
   Status on_control(Lane& lane, const FrameHeader& header, std::string_view payload);
@@ -196,14 +195,12 @@ class Session {
   StreamId next_recv_id_ = 0;                // ids below were opened by the peer, perhaps forgotten since
   std::size_t unaccepted_ = 0;               // of recv_streams_
 
-  Fifo<SendStream, &SendStream::turn_hook> turns_[kClasses];
+  SendTurns turns_;
   Fifo<SendStream, &SendStream::control_hook> send_control_;
   Fifo<RecvStream, &RecvStream::control_hook> recv_control_;
   Fifo<RecvStream, &RecvStream::lazy_hook> lazy_;    // streams with something that may ride along
   Fifo<RecvStream, &RecvStream::leave_hook> leave_waits_;
   std::uint64_t waiting_bytes_ = 0;          // sendable on any stream
-  std::uint64_t waiting_segments_ = 0;       // streams in turns_
-  int overtaken_[kClasses] = {};             // segments that overtook a waiting class since its last one
 
   std::vector<std::unique_ptr<Lane>> lanes_;
   bool session_control_ = false;             // a FENCE or GOODBYE waits

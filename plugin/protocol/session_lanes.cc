@@ -61,7 +61,7 @@ bool Session::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
   if (lane->probe.running()) return true;
-  if (waiting_segments_ > 0 && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
+  if (!turns_.empty() && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 

@@ -1,4 +1,4 @@
-// What a lane writes next: control first, then data by class, turn and earliest completion (decisions D3, D4).
+// What a lane writes next: control first, then data by turn (send_turns.h) and earliest completion (decisions D3, D4).
 #include <algorithm>
 #include <cassert>
 
@@ -7,9 +7,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::int64_t kTurnBytes = kSegmentBytesMax;  // deficit round robin among streams of a class
-constexpr std::uint64_t kQueueBytes = 64 * KiB;        // a message that goes without a grant stays below
-constexpr int kOvertakenMax = 16;                      // then a class gets one segment: nothing starves
+constexpr std::uint64_t kQueueBytes = 64 * KiB;  // a message that goes without a grant stays below
 
 }  // namespace
 
@@ -126,35 +124,13 @@ bool Session::may_use(const SendStream& stream, const Lane& lane) const {
   });
 }
 
-SendStream* Session::pick(const Lane& lane, int priority) const {
-  for (SendStream* s = turns_[priority].front(); s != nullptr; s = turns_[priority].next(s))
-    if (may_use(*s, lane)) return s;
-  return nullptr;
-}
-
-SendStream* Session::pick(const Lane& lane) const {
-  SendStream* first = nullptr;
-  for (int c = 0; c < kClasses; ++c) {
-    SendStream* s = pick(lane, c);
-    if (s != nullptr && overtaken_[c] >= kOvertakenMax) return s;
-    if (first == nullptr) first = s;
-  }
-  return first;
-}
-
-void Session::count_overtaken(const SendStream& stream) {
-  const int own = int(stream.priority());
-  overtaken_[own] = 0;
-  for (int c = own + 1; c < kClasses; ++c) overtaken_[c] += turns_[c].empty() ? 0 : 1;
-}
-
 std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
-  if (waiting_segments_ > 0 && !worth_refilling(lane.view) && lane.probe.left_bytes() == 0) return 0;
-  while (waiting_segments_ > 0 && n < frames.size() && lane.ledger.has_room()) {
+  if (!turns_.empty() && !worth_refilling(lane.view) && lane.probe.left_bytes() == 0) return 0;
+  while (!turns_.empty() && n < frames.size() && lane.ledger.has_room()) {
     const bool probing = lane.probe.left_bytes() > 0;
     if (!probing && lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
-    SendStream* s = pick(lane);
+    SendStream* s = turns_.pick([&](const SendStream& stream) { return may_use(stream, lane); });
     if (s == nullptr) break;
     const OthersView instead = others(lane, *s);
     const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
@@ -167,18 +143,10 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
     frames[n] = {segment.header, segment.payload};
     ++s->ledger_frames;
     take(lane, frames[n++]);
-    count_overtaken(*s);
-    end_turn(*s, segment.header.length);
+    turns_.took(*s, segment.header.length);
     note(*s);
   }
   return n;
-}
-
-void Session::end_turn(SendStream& stream, std::uint32_t bytes) {
-  stream.turn_bytes_left -= bytes + kFrameHeaderBytes;
-  if (stream.turn_bytes_left > 0) return;
-  stream.turn_bytes_left += kTurnBytes;
-  turns_[int(stream.priority())].move_to_back(&stream);
 }
 
 }  // namespace railweave::protocol

@@ -76,6 +76,34 @@ TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
   }
 }
 
+// Whether its streams are there when somebody begins to wait, or come later.
+TEST(Execution, hurry__tells_each_stream_it_sends_on_once_and_posts_in_its_order) {
+  for (const Algorithm& a : algorithms()) {
+    if (a.operation != Operation::all_gather) continue;
+    FakeJob job(8, 1);  // on two hosts
+    const Case one{.operation = a.operation, .ranks = 8, .count = 4000};
+    ASSERT_TRUE(job.add(a, one, 0, 7)) << a.name;
+    ASSERT_EQ(job.finish(), "");
+    const auto before = job.network().orders();
+    for (const auto& stream : before) EXPECT_EQ(stream.hurried, std::vector<std::uint64_t>{});
+    ASSERT_TRUE(job.add(a, one, 0, 8));
+    ASSERT_TRUE(job.add(a, one, 1, 9));
+    job.hurry();
+    ASSERT_EQ(job.finish(), "");
+    std::size_t streams = 0;
+    for (const auto& stream : job.network().orders()) {
+      ++streams;
+      ASSERT_GE(stream.posted.size(), 2u) << a.name;
+      const std::uint64_t last = streams <= before.size() ? 8 : 9;
+      EXPECT_EQ(stream.posted.front(), 0u) << "its hello";
+      EXPECT_EQ(stream.posted[1], last == 8 ? 7u : 9u);
+      EXPECT_EQ(stream.posted.back(), last);
+      EXPECT_EQ(stream.hurried, std::vector{last}) << a.name;
+    }
+    EXPECT_EQ(streams, 2 * before.size());
+  }
+}
+
 class HundredsOfRanks : public testing::TestWithParam<int> {};
 
 // Where each sends to each there are as many messages as pairs of ranks: once is enough.

@@ -50,13 +50,13 @@ FakeJob::FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest) : network_
   }
 }
 
-bool FakeJob::add(const Algorithm& algorithm, const Case& one, int channel) {
+bool FakeJob::add(const Algorithm& algorithm, const Case& one, int channel, std::uint64_t order) {
   for (int rank = 0; rank < ranks(); ++rank)
-    if (!add(algorithm, one, rank, channel)) return false;
+    if (!add(algorithm, one, rank, channel, order)) return false;
   return true;
 }
 
-bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int channel) {
+bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int channel, std::uint64_t order) {
   auto part = std::make_unique<Part>(Part{rank, CaseMemory(one, rank), {}, nullptr});
   Call call = call_of(one, rank, part->memory);
   if (const Status status = check(call); !status.ok()) refused_ = one.text() + ": " + status.message();
@@ -65,9 +65,13 @@ bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int cha
   part->scratch.resize(plan->schedule().scratch_bytes);
   const Execution::Memory memory{part->memory.input(), part->memory.output(), part->scratch.data()};
   part->execution = std::make_unique<Execution>(plan, memory, call.how, fingerprint(call, 0), *links_[std::size_t(rank)],
-                                                channel, Class::normal);
+                                                Execution::Sending{.channel = channel, .priority = Class::normal, .order = order});
   parts_.push_back(std::move(part));
   return true;
+}
+
+void FakeJob::hurry() {
+  for (auto& part : parts_) part->execution->hurry();
 }
 
 Result<bool> FakeJob::turn(std::vector<Part*>& running) {

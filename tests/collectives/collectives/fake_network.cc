@@ -24,6 +24,7 @@ namespace {
 // One direction of a stream.
 struct Pipe {
   std::deque<Request*> sends, receives;    // not matched yet
+  FakeNetwork::Orders orders;
 };
 
 // A message that is matched and not there yet: neither of its requests is done, so its memory still belongs to the network.
@@ -41,6 +42,7 @@ struct FakeNetwork::State {
   std::uint64_t now = 0;
   std::mt19937_64 random;
   std::vector<std::deque<std::shared_ptr<Pipe>>> arrivals;  // by listener
+  std::vector<std::shared_ptr<const Pipe>> pipes;
   std::map<std::uint64_t, std::vector<Flight>> flights;     // by the time when they land
   std::uint64_t soon() { return now + 1 + random() % delay_most; }
 
@@ -113,9 +115,12 @@ class FakeEnd : public Face {
 class FakeSend final : public FakeEnd<SendStream> {
  public:
   using FakeEnd::FakeEnd;
-  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag) override {
-    return add(data, nullptr, size, pipe_->sends, tag);
+  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag, std::uint64_t order) override {
+    Request* const request = add(data, nullptr, size, pipe_->sends, tag);
+    if (request != nullptr) pipe_->orders.posted.push_back(order);
+    return request;
   }
+  void hurry(std::uint64_t order) override { pipe_->orders.hurried.push_back(order); }
 };
 
 class FakeRecv final : public FakeEnd<RecvStream> {
@@ -146,6 +151,7 @@ class FakeConnector final : public Connector {
   Result<std::unique_ptr<SendStream>> poll() override {
     if (state_->now < at_) return std::unique_ptr<SendStream>();
     auto pipe = std::make_shared<Pipe>();
+    state_->pipes.push_back(pipe);
     state_->arrivals[id_].push_back(pipe);
     return std::unique_ptr<SendStream>(std::make_unique<FakeSend>(state_, pipe));
   }
@@ -186,6 +192,11 @@ class FakeEngine final : public Engine {
 FakeNetwork::FakeNetwork(std::uint64_t seed, std::uint64_t delay_most) : state_(std::make_shared<State>(seed, delay_most)) {}
 FakeNetwork::~FakeNetwork() = default;
 std::shared_ptr<Engine> FakeNetwork::engine() { return std::make_shared<FakeEngine>(state_); }
+std::vector<FakeNetwork::Orders> FakeNetwork::orders() const {
+  std::vector<Orders> all;
+  for (const auto& pipe : state_->pipes) all.push_back(pipe->orders);
+  return all;
+}
 void FakeNetwork::step() { state_->step(); }
 
 }  // namespace railweave::collectives_test

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace railweave::collectives_test {
 namespace {
@@ -12,14 +13,26 @@ using collectives::Window;
 constexpr TimePoint kStart{std::chrono::seconds(1)};
 constexpr TimePoint kLate = kStart + Scheduler::kStallMost;
 
+// Told in the order in which the program issues.
+class Issuing : public Scheduler {
+ public:
+  using Scheduler::Scheduler;
+  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead = {}) {
+    return Scheduler::issue(line, priority, bytes, std::exchange(issued_bytes_, issued_bytes_ + bytes), now, lead);
+  }
+
+ private:
+  std::uint64_t issued_bytes_ = 0;
+};
+
 TEST(Scheduler, off__everything_is_live) {
-  Scheduler scheduler;
+  Issuing scheduler;
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::bulk, 1024 * MiB, kStart)));
   EXPECT_EQ(scheduler.held(), 0u);
 }
 
 TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
-  Scheduler scheduler({.operations = 2});
+  Issuing scheduler({.operations = 2});
   const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(1, Class::normal, MiB, kStart),
              c = scheduler.issue(1, Class::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(a) && scheduler.live(b));
@@ -29,7 +42,7 @@ TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
 }
 
 TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
-  Scheduler scheduler({.bytes = 10 * MiB});
+  Issuing scheduler({.bytes = 10 * MiB});
   const auto large = scheduler.issue(1, Class::normal, 64 * MiB, kStart), small = scheduler.issue(1, Class::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(large));
   EXPECT_FALSE(scheduler.live(small));
@@ -44,14 +57,14 @@ TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
 
 // Small ones do not wait for large ones behind which there is room for them: they are in order all the same.
 TEST(Scheduler, window_of_bytes__nothing_slips_past_what_does_not_fit) {
-  Scheduler scheduler({.bytes = 10 * MiB});
+  Issuing scheduler({.bytes = 10 * MiB});
   scheduler.issue(1, Class::normal, 6 * MiB, kStart);
   const auto large = scheduler.issue(1, Class::normal, 6 * MiB, kStart), small = scheduler.issue(2, Class::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.live(large) || scheduler.live(small));
 }
 
 TEST(Scheduler, an_urgent_operation__takes_the_place_of_a_bulk_one) {
-  Scheduler scheduler({.operations = 1});
+  Issuing scheduler({.operations = 1});
   const auto bulk = scheduler.issue(1, Class::bulk, MiB, kStart);
   EXPECT_TRUE(scheduler.live(bulk));
   const auto urgent = scheduler.issue(2, Class::urgent, MiB, kStart);
@@ -63,7 +76,7 @@ TEST(Scheduler, an_urgent_operation__takes_the_place_of_a_bulk_one) {
 
 TEST(Scheduler, an_urgent_operation__goes_ahead_of_held_ones_however_large) {
   for (const Window window : {Window{.operations = 1}, Window{.operations = 2}, Window{.bytes = 64 * MiB}}) {
-    Scheduler scheduler(window);
+    Issuing scheduler(window);
     Scheduler::Id normal = 0;
     for (int k = 0; k < 4; ++k) normal = scheduler.issue(1, Class::normal, 512 * MiB, kStart);
     EXPECT_FALSE(scheduler.live(normal));
@@ -75,7 +88,7 @@ TEST(Scheduler, an_urgent_operation__goes_ahead_of_held_ones_however_large) {
 }
 
 TEST(Scheduler, a_bulk_operation__does_not_wait_for_ever) {
-  Scheduler scheduler({.bytes = MiB});
+  Issuing scheduler({.bytes = MiB});
   const auto bulk = scheduler.issue(1, Class::bulk, MiB, kStart);
   int overtaken = 0;
   for (; overtaken < 100; ++overtaken) {
@@ -89,14 +102,14 @@ TEST(Scheduler, a_bulk_operation__does_not_wait_for_ever) {
 }
 
 TEST(Scheduler, small_operations__are_live_at_once_and_count_for_nothing) {
-  Scheduler scheduler({.operations = 1});
+  Issuing scheduler({.operations = 1});
   EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::normal, MiB, kStart)));
   EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::bulk, Scheduler::kSmallBytes - 1, kStart)));
   EXPECT_EQ(scheduler.live_bytes(), MiB);
 }
 
 TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back) {
-  Scheduler scheduler({.operations = 1});
+  Issuing scheduler({.operations = 1});
   const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(2, Class::normal, MiB, kStart),
              c = scheduler.issue(3, Class::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.pass_turn(kLate - Nanos(1)));
@@ -111,7 +124,7 @@ TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back)
 }
 
 TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
-  Scheduler scheduler({.operations = 1});
+  Issuing scheduler({.operations = 1});
   const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(2, Class::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.pass_turn(kLate));
   EXPECT_TRUE(scheduler.live(b));
@@ -121,7 +134,7 @@ TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
 }
 
 TEST(Scheduler, what_moves__keeps_its_turn) {
-  Scheduler scheduler({.operations = 1});
+  Issuing scheduler({.operations = 1});
   const auto a = scheduler.issue(1, Class::normal, MiB, kStart);
   scheduler.issue(2, Class::normal, MiB, kStart);
   for (int i = 1; i < 10; ++i) {
@@ -132,7 +145,7 @@ TEST(Scheduler, what_moves__keeps_its_turn) {
 }
 
 TEST(Scheduler, proposals__the_one_of_the_most_bytes_counts) {
-  Scheduler scheduler;
+  Issuing scheduler;
   scheduler.propose(1, 100, {.operations = 1}, kStart);
   EXPECT_TRUE(scheduler.off()) << "nobody asked for proposals";
   scheduler.withdraw(1, kStart);
@@ -150,7 +163,7 @@ TEST(Scheduler, proposals__the_one_of_the_most_bytes_counts) {
 }
 
 TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
-  Scheduler scheduler;
+  Issuing scheduler;
   scheduler.open_to_proposals(kStart);
   scheduler.propose(1, 100, {.operations = 1}, kStart);
   scheduler.set_window({.operations = 3}, kStart);
@@ -162,7 +175,7 @@ TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
 }
 
 TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
-  Scheduler scheduler({.operations = 2});
+  Issuing scheduler({.operations = 2});
   const auto first = scheduler.issue(1, Class::normal, MiB, kStart), second = scheduler.issue(1, Class::normal, MiB, kStart),
              other = scheduler.issue(2, Class::normal, MiB, kStart);
   ASSERT_TRUE(scheduler.live(first) && scheduler.live(second) && !scheduler.live(other));
@@ -176,13 +189,13 @@ TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
 
 TEST(Scheduler, keys__follow_the_program_not_the_order_in_which_it_is_told) {
   Scheduler scheduler({.operations = 1});
-  const auto later = scheduler.issue(1, Class::normal, MiB, kStart, {}, 5 * MiB), sooner = scheduler.issue(2, Class::normal, MiB, kStart, {}, 0);
+  const auto later = scheduler.issue(1, Class::normal, MiB, 5 * MiB, kStart), sooner = scheduler.issue(2, Class::normal, MiB, 0, kStart);
   EXPECT_TRUE(scheduler.live(sooner));
   EXPECT_FALSE(scheduler.live(later));
 }
 
 TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
-  Scheduler scheduler;
+  Issuing scheduler;
   scheduler.issue(1, Class::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.take_most_live());
   scheduler.set_window({.operations = 2}, kStart);
@@ -202,7 +215,7 @@ TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
 
 // Issued first, and of the more urgent class, but missed later.
 TEST(Scheduler, a_lead__decides_instead_of_the_class) {
-  Scheduler scheduler({.operations = 1});
+  Issuing scheduler({.operations = 1});
   const auto first = scheduler.issue(1, Class::urgent, MiB, kStart, 100 * MiB), second = scheduler.issue(2, Class::bulk, MiB, kStart, 0);
   EXPECT_FALSE(scheduler.live(first));
   EXPECT_TRUE(scheduler.live(second));

@@ -30,7 +30,9 @@ void act(const World& world, State& state, std::size_t r) {
   if (act.kind == Act::Kind::limit) rank.scheduler.set_window({act.operation, 0}, rank.now);
   if (act.kind == Act::Kind::issue) {
     const auto& operation = world.operations[act.operation];
-    rank.ids[act.operation] = rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.now, act.lead);
+    rank.ids[act.operation] =
+        rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.issued_bytes, rank.now, act.lead);
+    if (operation.bytes >= Scheduler::kSmallBytes) rank.issued_bytes += operation.bytes;
   }
 }
 

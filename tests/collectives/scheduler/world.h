@@ -37,6 +37,7 @@ struct World {
 struct Rank {
   collectives::Scheduler scheduler;
   std::size_t next = 0;                    // of its program
+  std::uint64_t issued_bytes = 0;          // V
   std::vector<collectives::Scheduler::Id> ids;  // by operation; 0: not issued
   std::vector<int> done;                   // steps, by operation
   TimePoint now{std::chrono::seconds(1)};

@@ -47,15 +47,17 @@ TEST(Fifo, remove__from_front_middle_and_back) {
   EXPECT_TRUE(fifo.empty());
 }
 
-TEST(Fifo, move_to_back__of_each) {
-  Thing a, b, c;
+TEST(Fifo, insert__in_front_between_and_behind) {
+  Thing a, b, c, d;
   First fifo;
-  for (Thing* t : {&a, &b, &c}) fifo.push(t);
-  fifo.move_to_back(&a);
-  EXPECT_EQ(all(fifo), (std::vector{&b, &c, &a}));
-  fifo.move_to_back(&a);
-  fifo.move_to_back(&c);
-  EXPECT_EQ(all(fifo), (std::vector{&b, &a, &c}));
+  fifo.insert(&b, nullptr);
+  fifo.insert(&a, nullptr);
+  fifo.insert(&d, &b);
+  fifo.insert(&c, &b);
+  EXPECT_EQ(all(fifo), (std::vector{&a, &b, &c, &d}));
+  EXPECT_EQ(fifo.back(), &d);
+  EXPECT_EQ(First::previous(&d), &c);
+  EXPECT_EQ(First::previous(&a), nullptr);
 }
 
 TEST(Fifo, push__an_element_is_in_several_lists_at_once) {

@@ -30,7 +30,9 @@ class Scheduling : public ::testing::Test {
     pair_.run();
     return ids;
   }
-  void start(StreamId id) { pair_.a().post(streams_[id].out, tickets_[used_++], data_[id].data(), data_[id].size()); }
+  void start(StreamId id, std::uint64_t order = 0) {
+    pair_.a().post(streams_[id].out, tickets_[used_++], data_[id].data(), data_[id].size(), 0, order);
+  }
   StreamId load(Class priority, std::size_t bytes, std::uint64_t rails = ~0ull) {
     const StreamId id = prepare({{priority, bytes, rails}})[0];
     start(id);
@@ -113,6 +115,72 @@ TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
   }
   const double share = double(bytes[ids[0]]) / double(bytes[ids[0]] + bytes[ids[1]]);
   EXPECT_NEAR(share, 0.5, 0.1);
+}
+
+TEST_F(Scheduling, take_data__of_a_class_the_smallest_order_goes_first_whenever_it_came) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::normal, 1 * MiB}, {Class::normal, 1 * MiB}, {Class::normal, 1 * MiB}, {Class::urgent, 1 * MiB}});
+  start(ids[0], 7);
+  for (const FrameHeader& h : drain(0, 1)) EXPECT_EQ(h.stream, ids[0]);
+  start(ids[1], 9);
+  start(ids[2], 5);
+  start(ids[3], 11);
+  std::vector<StreamId> order;
+  for (const FrameHeader& h : drain(0, 100))
+    if (order.empty() || order.back() != h.stream) order.push_back(h.stream);
+  EXPECT_EQ(order, (std::vector{ids[3], ids[2], ids[0], ids[1]}));
+}
+
+TEST_F(Scheduling, take_data__equal_orders_share_by_turns_and_a_streams_order_is_its_oldest_messages) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::normal, 600'000}, {Class::normal, 600'000}, {Class::normal, 8 * MiB}});
+  pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[2].data(), 8 * MiB);
+  start(ids[0], 3);
+  start(ids[1], 3);
+  start(ids[2], 5);
+  pair_.a().post(streams_[ids[0]].out, tickets_[used_++], data_[2].data(), 8 * MiB, 0, 9);  // behind what has order 3
+  std::map<StreamId, std::uint64_t> bytes;
+  std::vector<StreamId> later;
+  for (const FrameHeader& h : drain(0, 30)) {
+    if (bytes[ids[0]] + bytes[ids[1]] == 1'200'000) {
+      later.push_back(h.stream);
+    } else {
+      bytes[h.stream] += h.length;
+      EXPECT_NEAR(double(bytes[ids[0]]), double(bytes[ids[1]]), 1.0 * kSegmentBytesMax);
+    }
+  }
+  ASSERT_FALSE(later.empty());
+  EXPECT_EQ(later, std::vector(later.size(), ids[2]));
+}
+
+TEST_F(Scheduling, hurry__goes_before_every_class_up_to_that_order) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::urgent, 4 * MiB}, {Class::bulk, 300'000}, {Class::normal, 300'000}});
+  pair_.b().post(streams_[ids[1]].in, tickets_[used_++], buffers_[0].data(), 4 * MiB);
+  start(ids[0], 1);
+  start(ids[1], 2);
+  start(ids[2], 4);
+  for (const FrameHeader& h : drain(0, 1)) EXPECT_EQ(h.stream, ids[0]);
+  pair_.a().hurry(streams_[ids[1]].out, 3);
+  pair_.a().hurry(streams_[ids[1]].out, 2);  // takes nothing back
+  pair_.a().post(streams_[ids[1]].out, tickets_[used_++], data_[0].data(), 4 * MiB, 0, 4);
+  pair_.a().hurry(streams_[ids[2]].out, 4);
+  std::vector<StreamId> order;
+  for (const FrameHeader& h : drain(0, 12))
+    if (order.empty() || order.back() != h.stream) order.push_back(h.stream);
+  EXPECT_EQ(order, (std::vector{ids[2], ids[1], ids[0]}));
+}
+
+TEST_F(Scheduling, hurry__what_it_overtakes_does_not_starve) {
+  add_lanes(1);
+  const auto ids = prepare({{Class::urgent, 16 * MiB}, {Class::normal, 16 * MiB}});
+  start(ids[0], 1);
+  start(ids[1], 2);
+  pair_.a().hurry(streams_[ids[1]].out, 2);
+  std::map<StreamId, int> count;
+  for (const FrameHeader& h : drain(0, 100)) ++count[h.stream];
+  EXPECT_GE(count[ids[0]], 5);
+  EXPECT_LE(count[ids[0]], 7);
 }
 
 TEST_F(Scheduling, take_data__a_slow_lane_gets_no_segment_that_would_finish_late) {

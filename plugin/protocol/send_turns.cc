@@ -1,0 +1,54 @@
+#include "protocol/send_turns.h"
+
+#include "protocol/frame.h"
+
+namespace railweave::protocol {
+namespace {
+
+constexpr std::int64_t kTurnBytes = kSegmentBytesMax;
+constexpr int kHurried = 0;
+constexpr int kClassShift = 60;  // orders below it are counted in operations
+
+}  // namespace
+
+void SendTurns::note(SendStream& stream) {
+  if (!stream.has_segment()) {
+    if (!stream.turn_hook.linked) return;
+    queues_[stream.turn_queue].remove(&stream);
+    --streams_;
+    return;
+  }
+  const bool hurried = stream.hurried();
+  const int queue = hurried ? kHurried : 1 + int(stream.priority());
+  const std::uint64_t key = stream.order() + (hurried ? std::uint64_t(stream.priority()) << kClassShift : 0);
+  if (!stream.turn_hook.linked) {
+    ++streams_;
+  } else if (stream.turn_queue == queue && stream.turn_key == key) {
+    return;
+  } else {
+    queues_[stream.turn_queue].remove(&stream);
+  }
+  enter(stream, queue, key);
+}
+
+// Behind its equals.
+void SendTurns::enter(SendStream& stream, int queue, std::uint64_t key) {
+  stream.turn_queue = queue;
+  stream.turn_key = key;
+  SendStream* before = queues_[queue].back();
+  while (before != nullptr && before->turn_key > key) before = Queue::previous(before);
+  queues_[queue].insert(&stream, before);
+}
+
+void SendTurns::took(SendStream& stream, std::uint32_t bytes) {
+  const int queue = stream.turn_queue;
+  overtaken_[queue] = 0;
+  for (int q = queue + 1; q < kQueues; ++q) overtaken_[q] += queues_[q].empty() ? 0 : 1;
+  stream.turn_bytes_left -= bytes + kFrameHeaderBytes;
+  if (stream.turn_bytes_left > 0) return;
+  stream.turn_bytes_left += kTurnBytes;
+  queues_[queue].remove(&stream);
+  enter(stream, queue, stream.turn_key);
+}
+
+}  // namespace railweave::protocol

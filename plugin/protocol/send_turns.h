@@ -1,0 +1,51 @@
+// Whose segment goes next (decision D3): streams that are hurried before urgent, normal and bulk ones; within each of these
+// queues by the order of the message that is due, equal ones by turns of about a segment (deficit round robin, Shreedhar and
+// Varghese 1996). A queue that was overtaken by 16 segments gets one, so none starves; within a queue orders are the
+// caller's, who numbers what it issues, so that what is old goes first.
+// One thread at a time (the session's owner). No allocation.
+#pragma once
+
+#include <cstddef>
+
+#include "protocol/fifo.h"
+#include "protocol/send_stream.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::protocol {
+
+class SendTurns {
+ public:
+  // After any change of the stream: in its place when it has a segment to send, else nowhere.
+  void note(SendStream& stream);
+  bool empty() const { return streams_ == 0; }
+  // The next of those for which `may` answers true; null when there is none.
+  template <class May>
+  SendStream* pick(const May& may) const;
+  // A segment with so many bytes of payload was cut from it. note() comes after.
+  void took(SendStream& stream, std::uint32_t bytes);
+
+ private:
+  static constexpr int kQueues = 1 + kClasses;
+  static constexpr int kOvertakenMax = 16;
+
+  using Queue = Fifo<SendStream, &SendStream::turn_hook>;
+  void enter(SendStream& stream, int queue, std::uint64_t key);
+
+  Queue queues_[kQueues];
+  int overtaken_[kQueues] = {};  // by segments since its last one
+  std::size_t streams_ = 0;
+};
+
+template <class May>
+SendStream* SendTurns::pick(const May& may) const {
+  SendStream* first = nullptr;
+  for (int q = 0; q < kQueues; ++q) {
+    SendStream* s = queues_[q].front();
+    while (s != nullptr && !may(*s)) s = Queue::next(s);
+    if (s != nullptr && overtaken_[q] >= kOvertakenMax) return s;
+    if (first == nullptr) first = s;
+  }
+  return first;
+}
+
+}  // namespace railweave::protocol
