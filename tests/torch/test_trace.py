@@ -77,6 +77,14 @@ def _marked_at_the_end(_rank: int, _size: int) -> tuple[int, list[int]]:
     return _trace._steps - 3, [step["step"] for step in railweave.report()]
 
 
+def _profiled(rank: int, _size: int, folder: str) -> None:
+    """A trace and, of the same operations, a profile of torch's."""
+    with railweave.trace(f"{folder}/trace-{rank}.json"), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for _ in range(3):
+            dist.all_reduce(torch.ones(100_000))
+    profile.export_chrome_trace(f"{folder}/profile-{rank}.json")
+
+
 class TraceTest(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="railweave-test-")
@@ -184,6 +192,18 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(["rank 1: 0"], [event["pid"] for event in found])
         last = max(event["ts"] for event in whole["traceEvents"] if event["name"].startswith("step "))
         self.assertTrue(last < found[0]["ts"] < last + 60e6, (last, found))
+
+    def test_a_profile_of_torchs_is_on_the_same_clock(self) -> None:
+        ranks.run(_profiled, 2, str(self.folder))
+        whole = timeline.merged(sorted(self.folder.glob("*.json")))["traceEvents"]
+        for rank in range(2):
+            calls = [(e["ts"], e["ts"] + e["dur"]) for e in whole
+                     if str(e.get("pid")).startswith(f"rank {rank}: ") and e["name"].startswith("c10d::allreduce")]
+            issued = [e["ts"] for e in whole if e.get("pid") == rank and e["ph"] == "b" and e["name"].startswith("all_reduce ")
+                      and e["cat"] != "compute waits"]
+            self.assertEqual((3, 3), (len(calls), len(issued)))
+            for begin in issued:
+                self.assertTrue(any(first <= begin <= last for first, last in calls), (begin, calls))
 
     def test_a_report_of_nothing(self) -> None:
         with railweave.trace():
