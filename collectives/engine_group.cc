@@ -91,9 +91,8 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
   }
   {
     const std::lock_guard lock(submissions_mutex_);
-    message.order = next_order();
     submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
-                            .position = {}, .issued_at = 0, .order = 0});
+                            .position = {}, .issued_at = 0, .order = next_order()});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
   return ticket;
@@ -223,7 +222,10 @@ bool EngineGroup::make_change(const Change& change) {
 }
 
 void EngineGroup::take_up(Submitted submitted) {
-  if (submitted.is_message) return messages_->add(std::move(submitted.ticket), submitted.message);
+  if (submitted.is_message) {
+    submitted.message.order = submitted.message.bytes < Scheduler::kSmallBytes ? 0 : submitted.order;
+    return messages_->add(std::move(submitted.ticket), submitted.message);
+  }
   const Call& call = submitted.call;
   const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
   const Change::Lead lead = change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
@@ -268,7 +270,8 @@ Status EngineGroup::start(Submitted submitted) {
   const Fingerprint print = fingerprint_with_counts(call, submitted.number);
   submitted.ticket->live();
   auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_,
-                                               Execution::Sending{channel, call.hints.priority, submitted.order});
+                                               Execution::Sending{.channel = channel, .priority = call.hints.priority,
+                                                                  .number = submitted.order, .first = call.agreed_bytes() < Scheduler::kSmallBytes});
   running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
   return {};
 }

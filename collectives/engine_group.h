@@ -85,7 +85,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     std::optional<Change> change;          // what `auto` does from it on
     std::optional<std::size_t> position;   // in the learned cycle
     std::uint64_t issued_at = 0;           // V, see Scheduler::issue
-    std::uint64_t order = 0;               // of a call among all that was issued
+    std::uint64_t order = 0;               // its number among all that the engine's groups issued
   };
   struct Running {
     std::shared_ptr<Ticket> ticket;

@@ -16,7 +16,8 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
       memory_(memory),
       how_(how),
       fingerprint_(fingerprint),
-      order_(sending.order),
+      number_(sending.number),
+      order_(sending.first ? 0 : sending.number),
       rank_(links.rank()),
       element_bytes_(size_bytes(how.type)),
       partial_bytes_(partial_size_bytes(how.type)),
@@ -111,18 +112,14 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
 void Execution::hurry() {
   if (std::exchange(hurried_, true)) return;
   for (FlowState& flow : flows_)
-    if (flow.out != nullptr && flow.out->stream) hurry(flow);
-}
-
-void Execution::hurry(FlowState& flow) {
-  flow.out->stream->hurry(order_);
-  flow.hurried = true;
+    if (flow.out != nullptr && flow.out->stream) flow.out->stream->hurry(number_);
 }
 
 Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
-  if (flow.next == steps.size() || flow.stream() == nullptr || !flow.turns().has(this)) return {};
-  if (hurried_ && !flow.hurried && flow.out != nullptr) hurry(flow);
+  if (flow.next == steps.size() || flow.stream() == nullptr) return {};
+  if (hurried_ && flow.out != nullptr) flow.out->stream->hurry(number_);  // whoever's turn it is: we may be next
+  if (!flow.turns().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));
     if (request == nullptr) return {};

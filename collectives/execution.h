@@ -28,7 +28,8 @@ class Execution {
   struct Sending {
     int channel = 0;
     Class priority = Class::normal;        // of its streams
-    std::uint64_t order = 0;               // of its messages, see railweave::SendStream
+    std::uint64_t number = 0;              // of the operation; grows from one to the next on a channel
+    bool first = false;                    // its messages have order 0 (see railweave::SendStream); else the number
   };
 
   // Lines up for its turn on every stream it will use. A message of another fingerprint is an error that names both.
@@ -38,7 +39,7 @@ class Execution {
   // Does what can be done now; not `live`: posts nothing new. True: something moved.
   Result<bool> advance(bool live = true);
   bool done() const { return steps_left_ == 0; }
-  // Somebody waits for it: what it sends goes first, and what is ahead of that on its streams.
+  // Somebody waits for it: what it sends goes first, and what is ahead of that on its streams. Also those that come later.
   void hurry();
   // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
   std::vector<int> awaited() const;
@@ -57,7 +58,6 @@ class Execution {
     const FlowState* twin = nullptr;       // of one that sends: what is received from the same peer
     std::size_t next = 0;                  // of Flow::steps, to be posted
     std::deque<Posted> posted;
-    bool hurried = false;                  // its stream knows
     Stream* stream() const { return out ? static_cast<Stream*>(out->stream.get()) : static_cast<Stream*>(in->stream.get()); }
     Turns& turns() const { return out ? out->turns : in->turns; }
   };
@@ -66,7 +66,6 @@ class Execution {
   Status failure(const FlowState& flow, const Status& why) const;
   Status collect(FlowState& flow, bool drive, bool& moved);
   Status post(FlowState& flow, bool& moved);
-  void hurry(FlowState& flow);
   Result<Request*> post_step(FlowState& flow, const Step& step);
   void run_local(std::uint32_t index);
   void finish(std::uint32_t index);
@@ -79,8 +78,7 @@ class Execution {
   const Memory memory_;
   const Reducing how_;
   const Fingerprint fingerprint_;
-  const std::uint64_t order_;
-  bool hurried_ = false;
+  const std::uint64_t number_, order_;
   const int rank_;
   const std::size_t element_bytes_, partial_bytes_;
   std::vector<FlowState> flows_;
@@ -88,6 +86,7 @@ class Execution {
   std::deque<std::uint32_t> ready_;        // copies and reductions
   std::vector<Operand> operands_;          // run_local(): kept, so that it is not allocated each time
   std::size_t steps_left_;
+  bool hurried_ = false;
 };
 
 }  // namespace railweave::collectives

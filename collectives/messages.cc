@@ -129,6 +129,7 @@ Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
   if (outboxes.empty()) return false;
   SendStream* stream = links_.to(rank, first_channel_ + channel, Class::normal).stream.get();
   if (stream == nullptr) return false;
+  stream->hurry(0);
   bool moved = false;
   for (auto& outbox : outboxes) {
     if (outbox->request != nullptr) continue;

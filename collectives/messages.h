@@ -2,7 +2,8 @@
 //
 // Between two ranks, each way, one channel carries offers, one clears, and one for each class the bodies of messages that are
 // too long to ride in an offer. A sender offers; the receiver, once somebody wants the message, clears it; bodies come in the
-// order they were cleared. So a message that nobody wants holds up none behind it, up to kUnclaimedBytesMax and
+// order they were cleared. Envelopes go before everything else, and what rides in them: they are small, and the other end may
+// wait for them. So a message that nobody wants holds up none behind it, up to kUnclaimedBytesMax and
 // kUnclaimedMax: then no more offers of that peer are heard until some are wanted. If none of them is what a receive waits
 // for, the group ends after kFullMost. Offers have one channel for all classes, so that messages match in the order they were sent; clears have their
 // own, so that they never wait behind offers.

@@ -43,9 +43,9 @@ class Driven {
 // Of all groups over one engine (ranks that are threads of a process have an engine each).
 struct Scheduling {
   Scheduler scheduler;                     // used under the runner's lock
-  // Of what its groups issued so far; any thread. V: bytes of what the scheduler counts.
-  std::atomic<std::uint64_t> issued_bytes{0};
-  std::atomic<std::uint64_t> issued{0};    // calls and messages
+  // Counted as groups issue, by any thread.
+  std::atomic<std::uint64_t> issued_bytes{0};  // V: of what the scheduler counts
+  std::atomic<std::uint64_t> issued{1};        // the next number of calls and messages
 };
 
 class Runner {

@@ -65,12 +65,12 @@ class SendStream : public Stream {
  public:
   // Sends `size` bytes (0 allowed) as the stream's next message; matches the peer's receives in posting order. The bytes
   // belong to the engine until the request is done. `tag` goes with them and chooses nothing: the receiver reads it when
-  // the message is there. `order`, below 2^60: of a class's streams that have something to send, that goes first whose oldest
-  // unsent message has the smallest; equal ones by turns. Null: no room now, post again later. Errors: the stream has failed.
+  // the message is there. `order`: of a class's streams that have something to send, that goes first whose oldest unsent
+  // message has the smallest; equal ones by turns. Null: no room now, post again later. Errors: the stream has failed.
   virtual Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) = 0;
 
-  // Somebody waits for this stream's messages up to `order`, posted or to be posted: they go before those of other streams
-  // that nobody waits for, whatever their classes. For good, so orders should grow along a stream.
+  // Somebody waits for this stream's messages up to `order`, posted or to be posted: they go before what nobody waits for,
+  // whatever the classes, and among what is waited for by order. For good, so orders should grow along a stream.
   virtual void hurry(std::uint64_t order) = 0;
 };
 

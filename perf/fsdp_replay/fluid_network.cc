@@ -64,7 +64,7 @@ void FluidNetwork::share() {
   if (seconds >= 0) events_.after(Nanos(std::int64_t(std::ceil(seconds * 1e9))), *this, kChanges, plan_);
 }
 
-// In equal parts, but none more than it could use alone: between its steps it waits. Returns what is used.
+// The older operation first, but none more than it could use alone: between its steps it waits. Returns what is used.
 double FluidNetwork::share_of_class(Class priority, double bytes_per_s) {
   std::vector<Flow*> live;
   for (Flow& flow : flows_) {
@@ -76,12 +76,9 @@ double FluidNetwork::share_of_class(Class priority, double bytes_per_s) {
   const auto most = [&](const Flow* flow) {
     return 1 / (1 / bytes_per_s + latency_s / ring_.step_bytes(program_.operations[flow->operation].bytes));
   };
-  std::stable_sort(live.begin(), live.end(), [&](const Flow* a, const Flow* b) { return most(a) < most(b); });
+  std::ranges::sort(live, {}, &Flow::operation);
   double used = 0;
-  for (std::size_t i = 0; i < live.size(); ++i) {
-    live[i]->bytes_per_s = std::min(most(live[i]), (bytes_per_s - used) / double(live.size() - i));
-    used += live[i]->bytes_per_s;
-  }
+  for (Flow* flow : live) used += flow->bytes_per_s = std::min(most(flow), bytes_per_s - used);
   return used;
 }
 

@@ -62,7 +62,9 @@ void SegmentNetwork::send(std::size_t member) {
   Member& m = members_[member];
   if (m.sending_class >= 0) return;
   for (int c = 0; c < kClasses; ++c) {
-    if (m.messages[c].empty()) continue;
+    auto& messages = m.messages[c];
+    if (messages.empty()) continue;
+    std::iter_swap(messages.begin(), std::ranges::min_element(messages, {}, &Message::operation));
     m.sending_class = c;
     m.sending_bytes = std::min(segment_bytes_, m.messages[c].front().bytes);
     return events_.after(ring_.on_link(m.sending_bytes), *this, kSent, member);

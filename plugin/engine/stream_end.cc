@@ -22,7 +22,7 @@ void StreamEnd<F, P, B>::leave_session() {
 }
 
 template <class F, class P, class B>
-Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, const Manner& manner) {
+Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, const PostOptions& options) {
   if (session_->forked()) return dead_after_fork();
   if (size > protocol::kMessageBytesMax)
     return Status(Code::invalid_argument, Scope::request,
@@ -32,9 +32,9 @@ Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, const Ma
   if (request == nullptr) return static_cast<Request*>(nullptr);
   request->data = const_cast<std::byte*>(data);
   request->size = size;
-  request->tag = manner.tag;
-  request->order = manner.order;
-  request->reading = manner.reading;
+  request->tag = options.tag;
+  request->order = options.order;
+  request->reading = options.reading;
   request->posted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
   request->state.store(Request::State::posted, std::memory_order_relaxed);
   posts_.try_push(request);  // as many places as requests

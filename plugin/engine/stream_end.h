@@ -37,11 +37,11 @@ class StreamEnd : public Face, private Inbox {
   std::shared_ptr<const void> engine_;  // first member: let go of last
 
  protected:
-  struct Manner {                    // what its post says besides
+  struct PostOptions {
     std::uint64_t tag = 0, order = 0;
     Reading reading = Reading::when_done;
   };
-  Result<Request*> enqueue(Bytes* data, std::size_t size, const Manner& manner);
+  Result<Request*> enqueue(Bytes* data, std::size_t size, const PostOptions& options);
   bool drain(protocol::Session& session) override;
   // Has drain() called, soon.
   void call_drain() { session_->posted(*this); }

@@ -1,4 +1,4 @@
-// An intrusive first-in-first-out list: no allocation, an element is in it at most once. The element carries a FifoHook
+// An intrusive list, first in, first out but for insert(): no allocation, an element is in it at most once. The element carries a FifoHook
 // per list it can be in and outlives its membership. One thread at a time.
 #pragma once
 
@@ -27,12 +27,13 @@ class Fifo {
     if (!(element->*hook).linked) insert(element, tail_);
   }
 
-  // REQUIRES: `element` is not in the list. Behind `previous`, or in front of all where that is null.
-  void insert(T* element, T* previous) {
-    T* const next = previous ? (previous->*hook).next : head_;
-    element->*hook = {next, previous, true};
-    (previous ? (previous->*hook).next : head_) = element;
-    (next ? (next->*hook).previous : tail_) = element;
+  // REQUIRES: `element` is not in the list. Next to `behind`, or in front of all where that is null.
+  void insert(T* element, T* behind) {
+    assert(!(element->*hook).linked);
+    T* const after = behind ? (behind->*hook).next : head_;
+    element->*hook = {after, behind, true};
+    (behind ? (behind->*hook).next : head_) = element;
+    (after ? (after->*hook).previous : tail_) = element;
   }
 
   // No effect when `element` is not in the list.

@@ -89,7 +89,7 @@ class SendStream {
 
   FifoHook<SendStream> turn_hook;     // SendTurns: streams with a segment to send
   int turn_queue = 0;                 // SendTurns: where it is linked,
-  std::uint64_t turn_key = 0;         // and its place there
+  std::uint64_t turn_order = 0;       // and its order() as of then
   std::int64_t turn_bytes_left = 0;   // SendTurns: of this stream's turn
   FifoHook<SendStream> control_hook;  // Session: streams with a control frame to send
   std::uint64_t noted_bytes = 0;      // Session: sendable_bytes() as last added up

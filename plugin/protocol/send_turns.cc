@@ -1,5 +1,7 @@
 #include "protocol/send_turns.h"
 
+#include <cassert>
+
 #include "protocol/frame.h"
 
 namespace railweave::protocol {
@@ -7,7 +9,6 @@ namespace {
 
 constexpr std::int64_t kTurnBytes = kSegmentBytesMax;
 constexpr int kHurried = 0;
-constexpr int kClassShift = 60;  // orders below it are counted in operations
 
 }  // namespace
 
@@ -18,29 +19,29 @@ void SendTurns::note(SendStream& stream) {
     --streams_;
     return;
   }
-  const bool hurried = stream.hurried();
-  const int queue = hurried ? kHurried : 1 + int(stream.priority());
-  const std::uint64_t key = stream.order() + (hurried ? std::uint64_t(stream.priority()) << kClassShift : 0);
+  const int queue = stream.hurried() ? kHurried : 1 + int(stream.priority());
+  const std::uint64_t order = stream.order();
   if (!stream.turn_hook.linked) {
     ++streams_;
-  } else if (stream.turn_queue == queue && stream.turn_key == key) {
+  } else if (stream.turn_queue == queue && stream.turn_order == order) {
     return;
   } else {
     queues_[stream.turn_queue].remove(&stream);
   }
-  enter(stream, queue, key);
+  enter(stream, queue, order);
 }
 
 // Behind its equals.
-void SendTurns::enter(SendStream& stream, int queue, std::uint64_t key) {
+void SendTurns::enter(SendStream& stream, int queue, std::uint64_t order) {
   stream.turn_queue = queue;
-  stream.turn_key = key;
+  stream.turn_order = order;
   SendStream* before = queues_[queue].back();
-  while (before != nullptr && before->turn_key > key) before = Queue::previous(before);
+  while (before != nullptr && before->turn_order > order) before = Queue::previous(before);
   queues_[queue].insert(&stream, before);
 }
 
 void SendTurns::took(SendStream& stream, std::uint32_t bytes) {
+  assert(stream.turn_hook.linked);
   const int queue = stream.turn_queue;
   overtaken_[queue] = 0;
   for (int q = queue + 1; q < kQueues; ++q) overtaken_[q] += queues_[q].empty() ? 0 : 1;
@@ -48,7 +49,7 @@ void SendTurns::took(SendStream& stream, std::uint32_t bytes) {
   if (stream.turn_bytes_left > 0) return;
   stream.turn_bytes_left += kTurnBytes;
   queues_[queue].remove(&stream);
-  enter(stream, queue, stream.turn_key);
+  enter(stream, queue, stream.turn_order);
 }
 
 }  // namespace railweave::protocol

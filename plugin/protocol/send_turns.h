@@ -1,7 +1,7 @@
 // Whose segment goes next (decision D3): streams that are hurried before urgent, normal and bulk ones; within each of these
 // queues by the order of the message that is due, equal ones by turns of about a segment (deficit round robin, Shreedhar and
-// Varghese 1996). A queue that was overtaken by 16 segments gets one, so none starves; within a queue orders are the
-// caller's, who numbers what it issues, so that what is old goes first.
+// Varghese 1996). A queue that was overtaken by 16 segments gets one, so none starves. Within a queue that is up to the caller:
+// who numbers what it issues has the old go first.
 // One thread at a time (the session's owner). No allocation.
 #pragma once
 
@@ -29,10 +29,10 @@ class SendTurns {
   static constexpr int kOvertakenMax = 16;
 
   using Queue = Fifo<SendStream, &SendStream::turn_hook>;
-  void enter(SendStream& stream, int queue, std::uint64_t key);
+  void enter(SendStream& stream, int queue, std::uint64_t order);
 
   Queue queues_[kQueues];
-  int overtaken_[kQueues] = {};  // by segments since its last one
+  int overtaken_[kQueues] = {};  // by segments since its last one; while it is empty none are counted
   std::size_t streams_ = 0;
 };
 

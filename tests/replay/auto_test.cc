@@ -13,7 +13,7 @@ using perf::fsdp_replay::ring_of;
 // Neither `off` nor `window:2` is the shortest of all of them, so that there is something to choose.
 TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_policy) {
   const Parameters p = committed_parameters();
-  int off_wins = 0, window_wins = 0;
+  int off_wins = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Trace trace = random_trace(seed, p.wire);
     const Setting off{ring_of(p, 64), Mode::fluid, {}, LimiterKind::none, false};
@@ -23,11 +23,10 @@ TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_p
     ASSERT_TRUE(automatic.ok()) << automatic.status().message();
     const Nanos with_off = play(trace, off, p).step, with_window = play(trace, window, p).step;
     off_wins += 1.01 * double(with_off.count()) < double(with_window.count());
-    window_wins += 1.01 * double(with_window.count()) < double(with_off.count());
+    EXPECT_LE(double(with_off.count()), 1.01 * double(with_window.count())) << "the order on the wire does what a window could do, seed " << seed;
     EXPECT_LE(double(automatic->step.count()), 1.01 * double(std::min(with_off, with_window).count())) << "seed " << seed;
   }
   EXPECT_GT(off_wins, 0);
-  EXPECT_GT(window_wins, 0);
 }
 
 // Two layers: the thread runs ahead, so the first gather is due at once, the others when all four of 2 MB were issued. A gradient's

@@ -77,7 +77,7 @@ TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
 }
 
 // Whether its streams are there when somebody begins to wait, or come later.
-TEST(Execution, hurry__tells_each_stream_it_sends_on_once_and_posts_in_its_order) {
+TEST(Execution, hurry__tells_each_stream_it_sends_on_and_posts_in_its_order) {
   for (const Algorithm& a : algorithms()) {
     if (a.operation != Operation::all_gather) continue;
     FakeJob job(8, 1);  // on two hosts
@@ -98,7 +98,8 @@ TEST(Execution, hurry__tells_each_stream_it_sends_on_once_and_posts_in_its_order
       EXPECT_EQ(stream.posted.front(), 0u) << "its hello";
       EXPECT_EQ(stream.posted[1], last == 8 ? 7u : 9u);
       EXPECT_EQ(stream.posted.back(), last);
-      EXPECT_EQ(stream.hurried, std::vector{last}) << a.name;
+      EXPECT_FALSE(stream.hurried.empty()) << a.name;
+      for (const std::uint64_t upto : stream.hurried) EXPECT_EQ(upto, last) << a.name;
     }
     EXPECT_EQ(streams, 2 * before.size());
   }

@@ -50,13 +50,13 @@ FakeJob::FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest) : network_
   }
 }
 
-bool FakeJob::add(const Algorithm& algorithm, const Case& one, int channel, std::uint64_t order) {
+bool FakeJob::add(const Algorithm& algorithm, const Case& one, int channel, std::uint64_t number) {
   for (int rank = 0; rank < ranks(); ++rank)
-    if (!add(algorithm, one, rank, channel, order)) return false;
+    if (!add(algorithm, one, rank, channel, number)) return false;
   return true;
 }
 
-bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int channel, std::uint64_t order) {
+bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int channel, std::uint64_t number) {
   auto part = std::make_unique<Part>(Part{rank, CaseMemory(one, rank), {}, nullptr});
   Call call = call_of(one, rank, part->memory);
   if (const Status status = check(call); !status.ok()) refused_ = one.text() + ": " + status.message();
@@ -65,7 +65,7 @@ bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int cha
   part->scratch.resize(plan->schedule().scratch_bytes);
   const Execution::Memory memory{part->memory.input(), part->memory.output(), part->scratch.data()};
   part->execution = std::make_unique<Execution>(plan, memory, call.how, fingerprint(call, 0), *links_[std::size_t(rank)],
-                                                Execution::Sending{.channel = channel, .priority = Class::normal, .order = order});
+                                                Execution::Sending{.channel = channel, .priority = Class::normal, .number = number});
   parts_.push_back(std::move(part));
   return true;
 }

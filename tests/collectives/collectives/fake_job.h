@@ -22,7 +22,7 @@ class FakeJob {
   int ranks() const { return int(links_.size()); }
 
   // Every rank starts its part. False: nothing of the kind, the algorithm does not fit (or a call was refused: see finish()).
-  bool add(const collectives::Algorithm& algorithm, const Case& one, int channel, std::uint64_t order = 0);
+  bool add(const collectives::Algorithm& algorithm, const Case& one, int channel, std::uint64_t number = 0);
   // Somebody waits for each that was added.
   void hurry();
   const FakeNetwork& network() const { return network_; }
@@ -36,7 +36,7 @@ class FakeJob {
     std::vector<std::byte> scratch;
     std::unique_ptr<collectives::Execution> execution;
   };
-  bool add(const collectives::Algorithm& algorithm, const Case& one, int rank, int channel, std::uint64_t order);
+  bool add(const collectives::Algorithm& algorithm, const Case& one, int rank, int channel, std::uint64_t number);
   // The parts that are awake; whether anything moved.
   Result<bool> turn(std::vector<Part*>& running);
 

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "collectives/group.h"
+#include "fake_network.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {
@@ -46,6 +47,58 @@ TEST(Messages, send__short_and_long_in_any_order_of_tags) {
       EXPECT_EQ(data[i], numbers(counts[i], int(i)));
     }
   });
+}
+
+// Two ranks in one thread over a network that remembers what it was told.
+TEST(Messages, bodies_go_in_the_order_of_their_sends_and_hurried_where_somebody_waits_envelopes_first) {
+  FakeNetwork network(1);
+  std::vector<Handle> handles(2);
+  std::vector<std::unique_ptr<collectives::Links>> links;
+  std::vector<std::shared_ptr<Engine>> engines{network.engine(), network.engine()};
+  std::vector<std::unique_ptr<Listener>> listeners;
+  for (int r = 0; r < 2; ++r) listeners.push_back(std::move(*engines[std::size_t(r)]->listen(0, handles[std::size_t(r)])));
+  std::vector<std::unique_ptr<collectives::Messages>> ends;
+  const auto done = [](collectives::Ticket& ticket, Status status, int source, std::size_t bytes) {
+    (void)ticket.finish(std::move(status), source, bytes);
+  };
+  for (int r = 0; r < 2; ++r) {
+    links.push_back(std::make_unique<collectives::Links>(engines[std::size_t(r)], r, handles, std::move(listeners[std::size_t(r)])));
+    ends.push_back(std::make_unique<collectives::Messages>(*links.back(), 2, 0, done));
+  }
+  auto runner = collectives::Runner::shared();
+  ASSERT_TRUE(runner.ok());
+  const auto origin = std::make_shared<const collectives::TicketOrigin>(collectives::TicketOrigin{*runner, {}, nullptr, "test"});
+  const std::vector<int> data = numbers(50'000, 0);
+  std::vector<std::vector<int>> got(2, std::vector<int>(data.size()));
+  std::vector<std::shared_ptr<collectives::Ticket>> tickets;
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    collectives::Message send{.sends = true, .peer = 1, .tag = i, .source = data.data(), .bytes = data.size() * sizeof(int), .order = 5 + i};
+    collectives::Message receive{.peer = 0, .tag = i, .target = got[i].data(), .bytes = data.size() * sizeof(int)};
+    for (const auto& [end, message] : {std::pair(0, send), std::pair(1, receive)}) {
+      tickets.push_back(std::make_shared<collectives::Ticket>(origin));
+      ends[std::size_t(end)]->add(tickets.back(), message);
+    }
+  }
+  EXPECT_EQ(tickets[0]->wait(Nanos(0)).code(), Code::timed_out);
+  for (int steps = 0; steps < 10'000 && (ends[0]->busy() || ends[1]->busy()); ++steps, network.step())
+    for (int r = 0; r < 2; ++r) ASSERT_TRUE(links[std::size_t(r)]->advance().ok() && ends[std::size_t(r)]->advance().ok());
+  EXPECT_EQ(got, (std::vector{data, data}));
+  using Numbers = std::vector<std::uint64_t>;
+  int bodies = 0, envelopes = 0;
+  for (const FakeNetwork::Orders& stream : network.orders()) {
+    if (stream.posted == Numbers{0, 5, 6}) {  // the first is its hello
+      ++bodies;
+      ASSERT_FALSE(stream.hurried.empty());
+      for (const std::uint64_t upto : stream.hurried) EXPECT_EQ(upto, 5u);
+    } else {
+      ++envelopes;
+      EXPECT_EQ(stream.posted, Numbers(stream.posted.size(), 0));
+      ASSERT_FALSE(stream.hurried.empty());
+      for (const std::uint64_t upto : stream.hurried) EXPECT_EQ(upto, 0u);
+    }
+  }
+  EXPECT_EQ(bodies, 1);
+  EXPECT_EQ(envelopes, 2) << "offers and clears";
 }
 
 TEST(Messages, recv__from_anyone_tells_who) {

@@ -145,6 +145,7 @@ TEST_F(Scheduling, take_data__equal_orders_share_by_turns_and_a_streams_order_is
     if (bytes[ids[0]] + bytes[ids[1]] == 1'200'000) {
       later.push_back(h.stream);
     } else {
+      EXPECT_NE(h.stream, ids[2]);
       bytes[h.stream] += h.length;
       EXPECT_NEAR(double(bytes[ids[0]]), double(bytes[ids[1]]), 1.0 * kSegmentBytesMax);
     }
@@ -168,7 +169,29 @@ TEST_F(Scheduling, hurry__goes_before_every_class_up_to_that_order) {
   std::vector<StreamId> order;
   for (const FrameHeader& h : drain(0, 12))
     if (order.empty() || order.back() != h.stream) order.push_back(h.stream);
-  EXPECT_EQ(order, (std::vector{ids[2], ids[1], ids[0]}));
+  EXPECT_EQ(order, (std::vector{ids[1], ids[2], ids[0]}));
+}
+
+TEST_F(Scheduling, hurry__what_was_lost_with_its_lane_goes_again_in_its_own_messages_place) {
+  add_lanes(2);
+  const auto ids = prepare({{Class::normal, 60'000}, {Class::normal, 4 * MiB}});
+  pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[1].data(), 4 * MiB);
+  pair_.run();
+  start(ids[0], 1);
+  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);      // all of its first message, never read
+  pair_.write(End::a, 0);
+  start(ids[1], 5);
+  pair_.a().post(streams_[ids[0]].out, tickets_[used_++], data_[1].data(), 4 * MiB, 0, 9);
+  for (const FrameHeader& h : drain(1, 2)) EXPECT_EQ(h.stream, ids[1]) << "5 goes before 9";
+  pair_.lose_both(0);
+  while (pair_.take(End::b, 1) > 0) pair_.write(End::b, 1);
+  pair_.receive(End::a, 1);                     // b's FENCE: what has order 1 waits again
+  std::vector<StreamId> order;
+  pair_.send(End::a, 1);
+  for (const FrameHeader& h : pair_.written(End::a))
+    if (h.type == FrameType::segment) order.push_back(h.stream);
+  ASSERT_GE(order.size(), 5u);
+  EXPECT_EQ((std::vector{order[0], order[1], order[2], order[3], order[4]}), (std::vector{ids[0], ids[1], ids[1], ids[0], ids[1]}));
 }
 
 TEST_F(Scheduling, hurry__what_it_overtakes_does_not_starve) {
