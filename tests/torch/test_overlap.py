@@ -196,6 +196,27 @@ def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[fl
     return gradients
 
 
+def _changed_between(rank: int, size: int, overlapped: bool, locally: bool) -> list[list[list[float]]]:
+    """Gradients of steps whose parameters change between forward and backward: by an optimizer, or in the local shard."""
+    model = _layered([], size)
+    if overlapped:
+        railweave.fsdp.overlap(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    gradients = []
+    for step in range(4):
+        loss = model(torch.full((2, _WIDTH), rank + step + 1.0)).sum()
+        if locally:
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.to_local().mul_(0.9)
+        else:
+            optimizer.step()
+        optimizer.zero_grad()
+        loss.backward()
+        gradients.append([parameter.grad.to_local().tolist() for parameter in model.parameters()])
+    return gradients
+
+
 class Pairs(nn.Module):
     """Layers by twos, of which nothing but the input is kept for backward."""
 
@@ -207,6 +228,34 @@ class Pairs(nn.Module):
         for first in range(0, _LAYERS, 2):
             x = checkpoint(lambda y, at=first: self.layers[at + 1](self.layers[at](y)), x, use_reentrant=False)
         return x
+
+
+def _recomputed_after_a_failed_backward(rank: int, size: int, overlapped: bool) -> list[float]:
+    """Losses of a model whose layers are computed anew in backward, one of which raised."""
+    model = Pairs(nn.Sequential(*_layered([], size)))
+    fully_shard(model, mesh=init_device_mesh("cpu", (size,)))
+    if overlapped:
+        railweave.fsdp.overlap(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def fail(_grad: torch.Tensor) -> None:
+        raise ArithmeticError("in the middle of backward")
+
+    losses = []
+    for step in range(6):
+        hook = None
+        if step == 1:
+            hook = model.layers[3].register_forward_hook(lambda _module, _inputs, output: output.register_hook(fail) and None)
+        loss = model(torch.full((2, _WIDTH), rank + step + 1.0)).square().mean()
+        try:
+            loss.backward()
+        except ArithmeticError:
+            hook.remove()
+            optimizer.zero_grad()
+        losses.append(loss.item())
+        optimizer.step()
+        optimizer.zero_grad()
+    return losses
 
 
 def _checkpointed(rank: int, size: int, overlapped: bool) -> tuple[list[list[float]], int]:
@@ -412,6 +461,14 @@ class OverlapTest(unittest.TestCase):
 
     def test_gradients_that_are_zeroed_between_forward_and_backward(self) -> None:
         self.assertEqual(*(ranks.run(_zeroed_between, 2, overlapped) for overlapped in (False, True)))
+
+    def test_parameters_that_change_between_forward_and_backward(self) -> None:
+        for locally in (False, True):
+            with self.subTest(locally=locally):
+                self.assertEqual(*(ranks.run(_changed_between, 2, overlapped, locally) for overlapped in (False, True)))
+
+    def test_layers_that_are_recomputed_after_a_backward_that_raised(self) -> None:
+        self.assertEqual(*(ranks.run(_recomputed_after_a_failed_backward, 2, overlapped) for overlapped in (False, True)))
 
     def test_buffers_are_given_again_when_nobody_has_them(self) -> None:
         buffers, cpu = Buffers(), torch.device("cpu")

@@ -158,6 +158,11 @@ class TraceTest(unittest.TestCase):
         bad.write_text('{"traceEvents": []}')
         with self.assertRaisesRegex(ValueError, "expected a trace of railweave's"):
             timeline.merged([bad])
+        ours = '"railweave": {"rank": 0, "boot": "a", "monotonic_offset_ns": 0}'
+        for events in ('5', '[5]', '[{"ts": "a"}]', '[{"args": {"key": [1]}}]'):
+            bad.write_text(f'{{"traceEvents": {events}, {ours}}}')
+            with self.subTest(events=events), self.assertRaisesRegex(ValueError, "bad.json: expected a Chrome trace"):
+                timeline.merged([bad])
         self.assertEqual(1, timeline.main(["merge", str(self.folder / "none.json"), "-o", str(self.folder / "all.json")]))
 
     def test_the_variable_records_the_whole_process(self) -> None:

@@ -24,17 +24,17 @@ _MARK = "_railweave_overlap"  # of a model that has it
 class _UrgentAllGather(AllGather):
     """One layer's: waited for where FSDP copies the parameters out. May keep what a forward gathered for the backward."""
 
-    def __init__(self, buffers):
-        self._buffers = buffers
+    def __init__(self, buffers, param_group):
+        self._buffers, self._param_group = buffers, param_group
         self._keeps = False
-        self._kept = None  # what this forward gathered
+        self._kept = self._versions = None  # what this forward gathered, of which versions of the shards
 
     def forward_begins(self, keeps):
         """What was gathered before is of an earlier step."""
         self._keeps, self._kept = keeps, None
 
     def allocate(self, size, *, dtype, device):
-        kept = self._kept if in_backward() else None
+        kept = self._kept if in_backward() and self._versions == self._versions_now() else None
         if kept is not None and (kept.shape, kept.dtype, kept.device) == (torch.Size(size), dtype, device):
             return kept
         return self._buffers.take(size, dtype, device)
@@ -45,9 +45,13 @@ class _UrgentAllGather(AllGather):
             if kept is output_tensor:
                 return None  # all is there
         elif self._keeps:
-            self._kept = output_tensor
+            self._kept, self._versions = output_tensor, self._versions_now()
         with hints("urgent"):
             return _all_gather(output_tensor, input_tensor, group=group, async_op=True)
+
+    def _versions_now(self):
+        shards = [p.sharded_param for p in self._param_group.fsdp_params]
+        return [(shard._version, shard._local_tensor._version) for shard in shards]
 
 
 class _LateReduceScatter(ReduceScatter):
@@ -146,7 +150,6 @@ class _Forwards:
 
     def __init__(self, model, layers, unfinished, turn, buffers):
         self._layers, self._unfinished, self._turn, self._buffers = layers, unfinished, turn, buffers
-        self._left = False  # one began, and its end was not seen: it raised, or is not the module's own
         model.register_forward_pre_hook(lambda _model, _inputs: self._begins(), prepend=True)
         model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
         # Methods of register_fsdp_forward_method run FSDP's hooks and no others.
@@ -168,17 +171,13 @@ class _Forwards:
         if in_backward():
             return  # a part is computed anew: nothing of an earlier step can be there
         self._unfinished.finish()
-        if self._left:
-            self._drop_what_nobody_used()
+        self._drop_what_nobody_used()  # by a forward whose end was not seen, or a backward that raised
         self._turn.forward_begins()
         self._buffers.forward_begins()
-        self._left = True
 
     def _ends(self):
-        if in_backward():
-            return
-        self._drop_what_nobody_used()
-        self._left = False
+        if not in_backward():
+            self._drop_what_nobody_used()
 
     def _drop_what_nobody_used(self):
         """A layer that was fetched ahead and did not run must not run later with parameters of today."""
@@ -230,8 +229,7 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
-    memory; of as many what forward gathered is kept for backward, which begins with them: parameters must not change between. The
-    first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
+    memory; of as many what forward gathered is kept for backward, which begins with them. The first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
 
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
@@ -268,7 +266,7 @@ def _overlap_fsdp2(model, layers, prefetch, reduce_scatters):
     for layer in layers:
         groups = _param_groups(layer)
         if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
-            gathers[layer] = _UrgentAllGather(buffers)
+            gathers[layer] = _UrgentAllGather(buffers, groups[0])
             layer.set_custom_all_gather(gathers[layer])
             layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished, buffers))
     turn = _Turn(gathers)

@@ -20,17 +20,22 @@ class _Trace:
 
     def __init__(self, path, number):
         self._number = number
+        self.path, self.shift, self.error_ns = path, None, 0
         try:
             with open(path, encoding="utf-8") as file:
-                whole = json.load(file)
-            self.events = whole["traceEvents"]
-        except (ValueError, KeyError, TypeError) as error:
+                self._read(json.load(file))
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: expected a Chrome trace (a JSON object with traceEvents), found {error!r}") from None
-        self.path, self.shift, self.error_ns = path, None, 0
+
+    def _read(self, whole):
+        self.events = whole["traceEvents"]
         self.own = whole.get("railweave")
         self.base = whole.get("baseTimeNanoseconds", 0)
         self.rank = self.own["rank"] if self.own else whole.get("distributedInfo", {}).get("rank")
         self.started = {"out": {}, "in": {}}
+        for event in self.events:
+            if not isinstance(event.get("ts", 0), int | float):
+                raise ValueError(f"an event at {event['ts']!r}")
         for event in self.events if self.own else ():
             if key := event.get("args", {}).get("key"):
                 when = event["args"]["taken"] if event["args"]["way"] == "out" else event["ts"]
