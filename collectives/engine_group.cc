@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -19,6 +21,7 @@ EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine>
       options_(options),
       host_of_(std::move(host_of)),
       one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })),
+      shares_host_(std::set(host_of_.begin(), host_of_.end()).size() < host_of_.size()),
       may_learn_(may_learn),
       learning_(learning_for(policy)),
       scheduling_(runner_->scheduling_of(engine_.get(), policy)),
@@ -158,6 +161,16 @@ void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t 
 
 bool EngineGroup::busy() const {
   return !running_.empty() || !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
+}
+
+// Half of the time in which the network, at its best, could move what is posted.
+Nanos EngineGroup::may_rest() const {
+  if (!held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok()) return Nanos{0};
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  for (const Running& running : running_) bytes = std::min(bytes, running.execution->bytes_on_their_way());
+  if (running_.empty()) return Nanos::max();
+  const Costs& costs = planner_->costs();
+  return (shares_host_ ? std::max(costs.rate_within, costs.rate_between) : costs.rate_between).time_for(double(bytes) / 2);
 }
 
 bool EngineGroup::advance() {

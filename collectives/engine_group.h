@@ -66,6 +66,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   bool advance() override;
   void look_back() override;
   bool busy() const override;
+  Nanos may_rest() const override;
   std::vector<std::function<void()>> take_callbacks() override { return std::exchange(callbacks_, {}); }
 
  private:
@@ -128,6 +129,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const Options options_;
   const std::vector<int> host_of_;         // see Problem::host_of
   const bool one_host_;                    // all ranks share it
+  const bool shares_host_;                 // some ranks do
   const bool may_learn_;                   // the same on every rank
 
   // These three are constant once the group is there.

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -58,6 +60,21 @@ Result<bool> Execution::advance(bool live) {
     moved = true;
   }
   return moved;
+}
+
+std::size_t Execution::bytes_on_their_way() const {
+  if (!ready_.empty() || flows_.size() > kLookedAtMost) return 0;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (const FlowState& flow : flows_) {
+    if (flow.posted.empty() && flow.next == flow.flow->steps.size()) continue;
+    std::size_t bytes = 0;
+    for (const Posted& posted : flow.posted) {
+      const Step& step = plan_->step(posted.step);
+      if (!flow.stream()->ended(posted.request)) bytes += bytes_of(flow.out ? step.from : step.to);
+    }
+    least = std::min(least, bytes);
+  }
+  return least;
 }
 
 std::vector<int> Execution::awaited() const {

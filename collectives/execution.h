@@ -39,12 +39,16 @@ class Execution {
   // Does what can be done now; not `live`: posts nothing new. True: something moved.
   Result<bool> advance(bool live = true);
   bool done() const { return steps_left_ == 0; }
+  // The fewest bytes that are posted and on their way on a flow that is not over: until these have moved, nothing is late that
+  // only advance() could do. 0: something is due now, or may be any moment.
+  std::size_t bytes_on_their_way() const;
   // Somebody waits for it: what it sends goes first, and what is ahead of that on its streams. Also those that come later.
   void hurry();
   // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
   std::vector<int> awaited() const;
 
  private:
+  static constexpr std::size_t kLookedAtMost = 64;  // flows, by bytes_on_their_way()
   static constexpr std::size_t kPostedMax = 24;  // of one flow: enough to keep rails busy, few enough for one stream
 
   struct Posted {

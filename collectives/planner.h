@@ -18,6 +18,7 @@ class Planner {
   // `costs` and `named` (RAILWEAVE_ALGO) are the same on every rank.
   Planner(const Costs& costs, std::string named) : costs_(costs), named_(std::move(named)) {}
 
+  const Costs& costs() const { return costs_; }
   // Never null. A plan is shared by calls that differ in addresses only.
   std::shared_ptr<const Plan> plan(const Problem& problem);
 

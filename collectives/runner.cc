@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -41,17 +42,19 @@ class Patience {
 };
 
 // Of the thread: nobody waits for what it drives, and what computes meanwhile wants the core. What came while it slept is in the
-// kernel, and goes in one pass; nobody yields a core that is wanted as cheaply as who sleeps.
+// kernel, and goes in one pass; nobody yields a core that is wanted as cheaply as who sleeps. Where much is on its way it sleeps
+// for longer: each time it wakes costs what computes there its caches.
 class Background {
  public:
   void moved() { nap_ = std::max(nap_ / 2, kShortest); }
-  void idle() {
-    std::this_thread::sleep_for(nap_);
-    nap_ = std::min(2 * nap_, kLongest);
+  // `may_rest`: see Driven; what is not said to be on its way may come any moment.
+  Nanos nap(Nanos may_rest) {
+    const Nanos usual = std::exchange(nap_, std::min(2 * nap_, kLongest));
+    return may_rest == Nanos::max() ? usual : std::max(usual, std::min(may_rest, kLongestRest));
   }
 
  private:
-  static constexpr Nanos kShortest = 50us, kLongest = 400us;
+  static constexpr Nanos kShortest = 50us, kLongest = 400us, kLongestRest = 2ms;
   Nanos nap_ = kShortest;
 };
 
@@ -134,7 +137,7 @@ void Runner::submitted(bool promptly) {
   if (bell_->deep.load(std::memory_order_seq_cst) || ring) bell_->ring();
 }
 
-Runner::Pass Runner::pass(bool waits) {
+Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
   std::vector<std::function<void()>> callbacks;
   bool moved = false, busy = false;
   {
@@ -147,6 +150,8 @@ Runner::Pass Runner::pass(bool waits) {
       for (auto& callback : driven->take_callbacks()) callbacks.push_back(std::move(callback));
     }
     for (Driven* driven : driven_) driven->look_back();
+    if (may_rest != nullptr && !moved)
+      for (const Driven* driven : driven_) *may_rest = std::min(*may_rest, driven->may_rest());
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
     // Whoever polls need not come back, and the thread may have gone to sleep while this pass hid what is unfinished.
     if (busy && bell_->deep.load(std::memory_order_seq_cst)) bell_->ring();
@@ -189,14 +194,24 @@ Runner::Waiter Runner::count_waiter() {
 void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
   Background patience;
   while (bell->wait()) {
-    bool moved = false;
+    Pass pass = Pass::idle;
+    Nanos may_rest = Nanos::max();
     {
       const std::shared_ptr<Runner> runner = weak.lock();
       if (!runner) return;
-      moved = runner->pass(false) == Pass::moved;
+      pass = runner->pass(false, &may_rest);
     }
-    moved ? patience.moved() : patience.idle();
+    if (pass == Pass::moved) {
+      patience.moved();
+    } else {
+      bell->nap(patience.nap(pass == Pass::idle ? may_rest : Nanos{0}));
+    }
   }
+}
+
+void Runner::Bell::nap(Nanos length) {
+  std::unique_lock lock(mutex);
+  rung.wait_for(lock, length, [&] { return stopping || asked; });
 }
 
 void Runner::Bell::ring() {

@@ -33,6 +33,8 @@ class Driven {
   virtual void look_back() = 0;
   // Has operations that are not over.
   virtual bool busy() const = 0;
+  // How long nothing would be late if nobody drove it; max: nothing of it is on its way.
+  virtual Nanos may_rest() const = 0;
   // What is to be called now that operations are over; called without the lock.
   virtual std::vector<std::function<void()>> take_callbacks() = 0;
 
@@ -102,6 +104,7 @@ class Runner {
     bool asked = false;                      // guarded by mutex
 
     bool wait();                             // until the thread is needed. False: the runner ends
+    void nap(Nanos length);                  // or until somebody rings
     void ring();                             // it is needed
   };
 
@@ -109,7 +112,8 @@ class Runner {
   enum class Pass { moved, idle, elsewhere };
   struct Known;
   static Known& known();
-  Pass pass(bool waits);                     // `waits`: counted in Bell::waiters
+  // `waits`: counted in Bell::waiters. `may_rest`: told after an idle one.
+  Pass pass(bool waits, Nanos* may_rest = nullptr);
   static void loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> runner);
 
   const Birthplace birthplace_;
