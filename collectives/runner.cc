@@ -54,7 +54,7 @@ class Background {
   }
 
  private:
-  static constexpr Nanos kShortest = 50us, kLongest = 400us, kLongestRest = 2ms;
+  static constexpr Nanos kShortest = 50us, kLongest = 400us, kLongestRest = 500us;
   Nanos nap_ = kShortest;
 };
 
