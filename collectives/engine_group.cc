@@ -159,16 +159,18 @@ void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t 
   for (auto& callback : ticket.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
 }
 
-bool EngineGroup::busy() const {
-  return !running_.empty() || !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
+bool EngineGroup::busy_beside_calls() const {
+  return !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
 }
+
+bool EngineGroup::busy() const { return !running_.empty() || busy_beside_calls(); }
 
 // Half of the time in which the network, at its best, could move what is posted.
 Nanos EngineGroup::may_rest() const {
-  if (!held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok()) return Nanos{0};
+  if (busy_beside_calls()) return Nanos{0};
+  if (running_.empty()) return Nanos::max();
   std::size_t bytes = std::numeric_limits<std::size_t>::max();
   for (const Running& running : running_) bytes = std::min(bytes, running.execution->bytes_on_their_way());
-  if (running_.empty()) return Nanos::max();
   const Costs& costs = planner_->costs();
   return (shares_host_ ? std::max(costs.rate_within, costs.rate_between) : costs.rate_between).time_for(double(bytes) / 2);
 }

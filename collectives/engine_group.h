@@ -106,6 +106,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   StepLearner::Issued learn_from(const Call& call, Ticket& ticket);
   void agree_on(std::shared_ptr<Agreement> agreement);
   bool make_change(const Change& change);
+  bool busy_beside_calls() const;          // with more than calls that run
   const std::string& traced_name() const { return options_.traced_as.empty() ? options_.name : options_.traced_as; }
   std::shared_ptr<Ticket> new_ticket() const { return std::make_shared<Ticket>(origin_); }
   void take_submissions();

@@ -229,7 +229,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
-    memory; of as many what forward gathered is kept for backward, which begins with them. The first forward goes without: it records the order of layers. 0: only as torch does by itself, one ahead in backward.
+    memory; of as many what forward gathered is kept for backward, which begins with them. The first forward goes without: it
+    records the order of layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
 
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
