@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from .guardian import Guardian, kStopping
 _OUTPUT_LOCK = threading.Lock()
 _REAP_S = 4.0  # longer than the guardian's patience
 _DRAIN_S = 0.5
+_LOOK_S = 0.2
 _FAVOURED_NICE = -15
 
 
@@ -50,6 +52,20 @@ def _favour(pid: int) -> None:
         Path(f"/proc/{pid}/autogroup").write_text(str(_FAVOURED_NICE))
     except OSError:
         pass  # a kernel without them, or no privilege: it only measures worse
+
+
+def _wait_for_end(pid: int) -> None:
+    """Until this child of ours is a zombie; lets Python's signal handlers run meanwhile.
+
+    By looks of bounded length: a signal that comes between the interpreter's check and the system call does not interrupt
+    it, and its handler would wait for the next one.
+    """
+    ended = os.pidfd_open(pid)
+    try:
+        while not select.select([ended], [], [], _LOOK_S)[0]:
+            pass
+    finally:
+        os.close(ended)
 
 
 class Ranks:
@@ -94,7 +110,7 @@ class Ranks:
         """Waits for all of them. Returns the worst (greatest) exit status."""
         worst = 0
         for process, rank in self._running:
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            _wait_for_end(process.pid)
             status = self._reap(process)
             if status != 0:
                 with _OUTPUT_LOCK:

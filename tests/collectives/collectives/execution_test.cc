@@ -105,6 +105,26 @@ TEST(Execution, hurry__tells_each_stream_it_sends_on_and_posts_in_its_order) {
   }
 }
 
+// What a thread that rests goes by: nothing may be due, and what has arrived is on its way no more.
+TEST(Execution, bytes_on_their_way__the_fewest_of_a_flow_that_is_not_over) {
+  using Bytes = std::vector<std::size_t>;
+  for (const Algorithm& a : algorithms()) {
+    if (a.operation != Operation::all_gather || a.name == "two_level") continue;  // of more than one host
+    FakeJob job(2, 1);
+    const Case one{.operation = a.operation, .ranks = 2, .count = 4000};
+    const std::size_t part = one.count * size_bytes(one.type);
+    ASSERT_TRUE(job.add(a, one, 0)) << a.name;
+    ASSERT_EQ(job.finish(), "");           // the streams are there
+    ASSERT_TRUE(job.add(a, one, 0));
+    EXPECT_EQ(job.bytes_on_their_way(), (Bytes{0, 0})) << a.name << ": nothing is posted";
+    job.advance();
+    EXPECT_EQ(job.bytes_on_their_way(), (Bytes{part, part})) << a.name;
+    for (int step = 0; step < 100; ++step) job.network().step();
+    EXPECT_EQ(job.bytes_on_their_way(), (Bytes{0, 0})) << a.name << ": all has arrived";
+    EXPECT_EQ(job.finish(), "");
+  }
+}
+
 class HundredsOfRanks : public testing::TestWithParam<int> {};
 
 // Where each sends to each there are as many messages as pairs of ranks: once is enough.

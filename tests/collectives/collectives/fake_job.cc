@@ -74,6 +74,19 @@ void FakeJob::hurry() {
   for (auto& part : parts_) part->execution->hurry();
 }
 
+void FakeJob::advance() {
+  constexpr int kOften = 100;              // a post may find no room a few times
+  for (int i = 0; i < kOften; ++i)
+    for (auto& part : parts_)
+      if (const auto did = part->execution->advance(); !did.ok()) refused_ = did.status().message();
+}
+
+std::vector<std::size_t> FakeJob::bytes_on_their_way() const {
+  std::vector<std::size_t> bytes;
+  for (const auto& part : parts_) bytes.push_back(part->execution->bytes_on_their_way());
+  return bytes;
+}
+
 Result<bool> FakeJob::turn(std::vector<Part*>& running) {
   bool moved = false;
   for (auto& links : links_) RW_TRY(links->advance());

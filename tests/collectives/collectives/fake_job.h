@@ -25,7 +25,11 @@ class FakeJob {
   bool add(const collectives::Algorithm& algorithm, const Case& one, int channel, std::uint64_t number = 0);
   // Somebody waits for each that was added.
   void hurry();
-  const FakeNetwork& network() const { return network_; }
+  FakeNetwork& network() { return network_; }
+  // Every part advances often enough to do all that it can without the network's doing anything.
+  void advance();
+  // By part, in the order of adding and rank.
+  std::vector<std::size_t> bytes_on_their_way() const;
   // Drives whoever happens to be awake until all is done, then looks at the memory. "" or what went wrong.
   std::string finish();
 
