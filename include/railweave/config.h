@@ -40,6 +40,7 @@ struct Config {
   std::string trace;               // RAILWEAVE_TRACE: the Python package's, which reads it itself
   int traffic_class = -1;          // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
+  Nanos peer_timeout = std::chrono::seconds(10);     // RAILWEAVE_PEER_TIMEOUT (seconds)
   std::optional<bool> shm;         // RAILWEAVE_SHM: peers on this host over shared memory, where both ends have it on.
                                    // Not said: off, unless who starts the engine turns it on
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none

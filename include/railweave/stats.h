@@ -19,7 +19,8 @@ struct LaneStats {
   std::uint64_t retransmits = 0;        // TCP segments
   Rate rate;                            // of the kernel: TCP's delivery rate, not the estimate that decides
   Nanos min_rtt{0};
-  bool closed = false;                  // given up; what it carried still counts
+  bool closed = false;                  // given up; what it carried still counts. Of those long gone one for each rail: their
+                                        // sums, and the addresses of the last
 };
 
 struct SessionStats {

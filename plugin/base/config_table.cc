@@ -230,6 +230,15 @@ constexpr Setting kSettings[] = {
      .max = 3600 * kSecond,
      .set_number = [](std::int64_t n, Config& c) { c.connect_timeout = Nanos(n); },
      .number_of = [](const Config& c) { return std::int64_t{c.connect_timeout.count()}; }},
+    {.name = "RAILWEAVE_PEER_TIMEOUT",
+     .kind = ValueKind::seconds,
+     .default_meaning = "",
+     .help = "How long a peer's kernel may leave everything unanswered, on all rails, before the peer counts as gone and every "
+             "request that needs it ends with an error. Rails that come back sooner cost nothing but the time.",
+     .min = 2 * kSecond,
+     .max = 3600 * kSecond,
+     .set_number = [](std::int64_t n, Config& c) { c.peer_timeout = Nanos(n); },
+     .number_of = [](const Config& c) { return std::int64_t{c.peer_timeout.count()}; }},
     {.name = "RAILWEAVE_SHM",
      .default_meaning = "off under NCCL, on for collectives",
      .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have it on "

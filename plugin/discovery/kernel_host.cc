@@ -16,9 +16,6 @@
 namespace railweave::discovery {
 namespace {
 
-constexpr unsigned kLowerUp =
-    1u << 16;  // IFF_LOWER_UP, which <net/if.h> lacks and <linux/if.h> cannot share a file with
-
 std::string text_of(Bytes value) {
   const auto* text = reinterpret_cast<const char*>(value.data());
   return std::string(text, strnlen(text, value.size()));

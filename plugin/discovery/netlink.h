@@ -14,6 +14,8 @@ namespace railweave::discovery {
 
 using Bytes = std::span<const std::byte>;
 
+inline constexpr unsigned kLowerUp = 1u << 16;  // IFF_LOWER_UP, which <net/if.h> lacks and <linux/if.h> cannot share a file with
+
 // Sends a dump request of `type` (RTM_GETLINK, RTM_GETADDR) and calls `each` with the body of every message of type
 // `answer`. When the kernel says that the dump was torn by a change it is asked again: `restart` runs before every try.
 Status netlink_dump(int type, int answer, const std::function<void()>& restart, const std::function<void(Bytes)>& each);

@@ -22,7 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kHandshakeTime = 5s;      // one attempt
-constexpr Nanos kJoinTime = 3s;
 constexpr Nanos kRoundPause = 250ms;
 constexpr int kRoundsMax = 4;             // of refusals; silence is bounded by the deadline
 constexpr std::size_t kAttemptsPerRound = 8;
@@ -35,14 +34,14 @@ std::uint64_t random_serial() {
   return serial;
 }
 
+}  // namespace
+
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class) {
   return {.source = route.source,
           .interface = rail.name,
           .remote = wire::socket_address(route.target.address, route.target.port),
-          .options = {self.config->congestion_control, traffic_class}};
+          .options = {self.config->congestion_control, traffic_class, self.config->peer_timeout}};
 }
-
-}  // namespace
 
 int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remote) {
   if (config.lanes_per_rail > 0) return config.lanes_per_rail;
@@ -86,37 +85,29 @@ void Dial::guarded(const Act& act) {
   }
 }
 
-Hello Dial::hello(Hello::Kind kind, const Attempt& attempt) const {
+Hello Dial::hello(const Attempt& attempt) const {
   Hello h;
-  h.kind = kind;
+  h.kind = Hello::Kind::first;
   h.from = self_.instance;
   h.to = peer_.instance;
   h.session = serial_;
-  h.lane = attempt.lane;
-  h.local_rail = std::uint8_t(attempt.pair.local);
-  h.remote_rail = std::uint8_t(std::max(attempt.pair.remote, 0));
+  h.local_rail = std::uint8_t(attempt.rail);
   h.traffic_class = std::uint8_t(traffic_class_);
   h.peer = self_.name;
-  if (kind == Hello::Kind::first) h.rails = *self_.announced;
+  h.rails = *self_.announced;
   return h;
 }
 
-void Dial::dial(Attempt attempt, const Route& route, Hello::Kind kind) {
-  const Rail& rail = (*self_.rails)[attempt.pair.local];
-  attempt.what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
-  Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>(std::move(attempt))).get();
-  if (kind == Hello::Kind::join) raw->joining.emplace(session_);
-  const TimePoint deadline = std::min(deadline_.load(), now() + (kind == Hello::Kind::first ? kHandshakeTime : kJoinTime));
-  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(kind, *raw), deadline,
-                                   [this, raw, kind](Handshake::Outcome outcome) {
-                                     guarded([&] {
-                                       kind == Hello::Kind::first ? on_first(*raw, std::move(outcome))
-                                                                  : on_join(*raw, std::move(outcome));
-                                     });
+void Dial::dial(int from, const Route& route) {
+  const Rail& rail = (*self_.rails)[std::size_t(from)];
+  Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
+  raw->rail = from;
+  raw->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
+  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw),
+                                   std::min(deadline_.load(), now() + kHandshakeTime), [this, raw](Handshake::Outcome outcome) {
+                                     guarded([&] { on_first(*raw, std::move(outcome)); });
                                    });
 }
-
-// -------------------------------------------------------------------------------------------------------- first lane
 
 void Dial::start() {
   guarded([this] { next_round(); });
@@ -141,7 +132,7 @@ bool Dial::dial_local() {
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
   raw->what = "shm";
   raw->object = std::move(*object);
-  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(Hello::Kind::first, *raw),
+  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(*raw),
                                          std::min(deadline_.load(), now() + kHandshakeTime),
                                          [this, raw](Handshake::Outcome outcome) {
                                            guarded([&] { on_first(*raw, std::move(outcome)); });
@@ -171,11 +162,11 @@ void Dial::next_round() {
   if (ways.empty())
     return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
                                                            wire::to_string(peer_.addresses.front().address) + ")"));
-  for (const Way& way : ways) dial({.pair = {way.rail, -1}, .lane = 0, .what = {}, .handshake = nullptr, .joining = {}}, way.route, Hello::Kind::first);
+  for (const Way& way : ways) dial(way.rail, way.route);
 }
 
 void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
-  const RailPair pair = attempt.pair;
+  const int rail = attempt.rail;
   const std::string what = attempt.what;
   wire::shm::SharedObject object = std::move(attempt.object);
   std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
@@ -184,12 +175,8 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
     attempts_.clear();
-    chosen_ = {{pair.local, answer.remote_rail}};
-    peer_rails_ = answer.rails;
-    next_lane_ = 1;
-    const bool shm = bool(object);
-    session_ = callbacks_.welcomed(answer, {std::move(outcome.fd), 0, pair.local, answer.remote_rail, std::move(object)});
-    return shm ? finish({}) : begin_joins();
+    callbacks_.welcomed(answer, {std::move(outcome.fd), 0, rail, answer.remote_rail, std::move(object)});
+    return finish({});
   }
   if (!nonsense.ok()) {
     last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
@@ -217,53 +204,6 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
 void Dial::yield() {
   attempts_.clear();
   finish({});
-}
-
-// ------------------------------------------------------------------------------------------------------- other lanes
-
-void Dial::begin_joins() {
-  const auto& rails = *self_.rails;
-  if (session_ == nullptr) return finish({});
-  candidates_ = candidate_pairs(rails, peer_rails_);
-  const RailPair first = chosen_.front();
-  const auto extra = lanes_per_pair(*self_.config, rails[first.local], peer_rails_[first.remote]) - 1;
-  for (int i = 0; i < extra; ++i) join_pair(first);
-  const auto plan = choose_pairs(candidates_, chosen_, int(rails.size()), int(peer_rails_.size()));
-  for (std::size_t i = 1; i < plan.size(); ++i) {
-    const int lanes = lanes_per_pair(*self_.config, rails[plan[i].local], peer_rails_[plan[i].remote]);
-    for (int k = 0; k < lanes; ++k) join_pair(plan[i]);
-  }
-  chosen_ = plan;
-  if (attempts_.empty()) finish({});
-}
-
-void Dial::join_pair(const RailPair& pair) {
-  Route route;
-  if (next_lane_ >= LiveSession::kLanesMax || !best_route((*self_.rails)[pair.local], peer_rails_[pair.remote], route)) return;
-  dial({.pair = pair, .lane = next_lane_++, .what = {}, .handshake = nullptr, .joining = {}}, route, Hello::Kind::join);
-}
-
-void Dial::on_join(Attempt& attempt, Handshake::Outcome outcome) {
-  const RailPair pair = attempt.pair;
-  const protocol::LaneId lane = attempt.lane;
-  const std::string what = attempt.what;
-  std::optional<Joining> joining = std::move(attempt.joining);  // until its lane is there, or the next is being dialled
-  std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
-  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
-    callbacks_.joined(*session_, {std::move(outcome.fd), lane, pair.local, pair.remote});
-  } else if (!session_->over()) {
-    const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
-    RW_INFO(net, "no lane from {}: {}", what, why);
-    // A pair that cannot connect is out; its rails may still be reached with other partners.
-    if (std::erase(candidates_, pair) > 0) {
-      std::erase(chosen_, pair);
-      const auto before = chosen_.size();
-      chosen_ = choose_pairs(candidates_, chosen_, int(self_.rails->size()), int(peer_rails_.size()));
-      for (std::size_t i = before; i < chosen_.size(); ++i) join_pair(chosen_[i]);
-    }
-  }
-  joining.reset();
-  if (attempts_.empty()) finish({});
 }
 
 void Dial::finish(Status status) {

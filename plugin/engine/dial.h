@@ -1,8 +1,8 @@
-// Reaching one peer: the first lane that makes the session, then the other lanes of the plan.
+// Reaching one peer: the first lane, which makes the session. The others are LaneUpkeep's.
 //
 // Where shared memory is on, the instance's local socket is tried first; the one lane that comes of it is all.
 //
-//   dialling → welcomed: the session is there, its other lanes are being dialled, → done
+//   dialling → welcomed: the session is there → done
 //            → yielding: the peer dials us at the same time and its dial stays (the greater id's), → done when it arrives
 //            → failed: every address refused or stayed silent, in every round, or the deadline passed
 //
@@ -12,7 +12,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,12 +45,14 @@ struct NewLane {
   wire::ShmLane::End end = wire::ShmLane::End::maker;
 };
 
+// How to dial from a rail to the other end of `route`.
+wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
+
 class Dial {
  public:
   struct Callbacks {
-    // The first lane is there. Answers the session to which the others join.
-    std::function<std::shared_ptr<LiveSession>(const Hello& welcome, NewLane lane)> welcomed;
-    std::function<void(LiveSession& session, NewLane lane)> joined;
+    // The first lane is there.
+    std::function<void(const Hello& welcome, NewLane lane)> welcomed;
     // Nothing more will happen. Not ok: no session came of it. May destroy the dial.
     std::function<void(Status)> over;
   };
@@ -71,35 +72,19 @@ class Dial {
   void yield();
 
  private:
-  // While it lives, losing the session's other lanes ends nothing.
-  class Joining {
-   public:
-    explicit Joining(std::shared_ptr<LiveSession> session) : session_(std::move(session)) { session_->join_began(); }
-    Joining(Joining&&) = default;
-    ~Joining() { if (session_) session_->join_ended(); }
-
-   private:
-    std::shared_ptr<LiveSession> session_;
-  };
-
   struct Attempt {
-    RailPair pair;                       // remote is -1 while only an address is known
-    protocol::LaneId lane = 0;
+    int rail = 0;
     std::string what;
     std::unique_ptr<Handshake> handshake;
-    std::optional<Joining> joining;
     wire::shm::SharedObject object = {};  // of a local one
   };
 
-  Hello hello(Hello::Kind kind, const Attempt& attempt) const;
-  void dial(Attempt attempt, const Route& route, Hello::Kind kind);
+  Hello hello(const Attempt& attempt) const;
+  void dial(int rail, const Route& route);
   void next_round();
   // False: there is no way to the peer but by rails.
   bool dial_local();
   void on_first(Attempt& attempt, Handshake::Outcome outcome);
-  void on_join(Attempt& attempt, Handshake::Outcome outcome);
-  void begin_joins();
-  void join_pair(const RailPair& pair);
   void finish(Status status);
   // Every way in from the reactor: without memory the dial is over, or its waiters would never hear.
   template <class Act>
@@ -120,11 +105,6 @@ class Dial {
   bool local_ = false;                               // the peer may be on this host
   Status last_failure_;
   Reactor::TimerId timer_ = 0;
-
-  std::shared_ptr<LiveSession> session_;             // once welcomed
-  std::vector<PeerRail> peer_rails_;
-  std::vector<RailPair> candidates_, chosen_;
-  protocol::LaneId next_lane_ = 0;
 };
 
 // How many lanes one pair of rails gets.

@@ -22,7 +22,7 @@ constexpr int kAcceptsPerTurn = 64;
 Doors::~Doors() { close(); }
 
 Status Doors::open(const Config& config, const std::vector<Rail>& rails) {
-  const wire::SocketOptions options{config.congestion_control, config.traffic_class};
+  const wire::SocketOptions options{config.congestion_control, config.traffic_class, config.peer_timeout};
   for (int i = 0; i < int(rails.size()); ++i) {
     PeerRail peer_rail{rails[i].name, std::uint32_t(rails[i].speed.megabits()), {}};
     bool have_v4 = false, have_v6 = false;

@@ -49,7 +49,7 @@ std::string own_name() {
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
     : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
       slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
-      doors_(reactor_), local_door_(reactor_), stats_door_(reactor_) {
+      doors_(reactor_), local_door_(reactor_), stats_door_(reactor_), link_watch_(reactor_, rails_) {
   (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
   self_.name = own_name();
@@ -72,6 +72,7 @@ void HostEngine::serve() {
     doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
     local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
   });
+  link_watch_.open([this](int rail, bool up) { on_link(rail, up); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
@@ -139,18 +140,9 @@ PeerKey HostEngine::key_for_dial(const InstanceId& peer, int traffic_class) cons
 }
 
 std::unique_ptr<Dial> HostEngine::make_dial(const PeerKey& key, const HandleContent& peer) {
-  const auto welcomed = [this, key](const Hello& welcome, NewLane lane) -> std::shared_ptr<LiveSession> {
-    std::unique_lock table(table_mutex_);
-    Dial& mine = *dials_.at(key);
-    auto waiters = mine.take_waiters();
-    const std::uint64_t serial = mine.serial();
-    table.unlock();
-    return add_session(key, welcome, serial, std::move(lane), std::move(waiters));
-  };
   return std::make_unique<Dial>(
       reactor_, self_, peer, key.traffic_class,
-      Dial::Callbacks{.welcomed = welcomed,
-                      .joined = [this](LiveSession& joined, NewLane lane) { add_lane(joined, std::move(lane)); },
+      Dial::Callbacks{.welcomed = [this, key](const Hello& welcome, NewLane lane) { on_welcome(key, welcome, std::move(lane)); },
                       .over = [this, key](const Status& status) { on_dial_over(key, status); }});
 }
 
@@ -208,6 +200,12 @@ void HostEngine::wake_for(std::shared_ptr<LiveSession> session) {
 
 void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] { bury(session); });
+}
+
+void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
+  reactor_.run_soon([this, session = std::move(session)] {
+    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->look();
+  });
 }
 
 // --------------------------------------------------------------------------------------------------- reactor's thread
@@ -279,6 +277,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   });
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
+  for (const int down : rails_down_) session->tell_link(down, false);
   const std::string rail = lane.object ? "shm" : rails_[std::size_t(lane.local_rail)].name;
   add_lane(*session, std::move(lane));
   broken.dismiss();
@@ -287,6 +286,38 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   if (SessionWatch* watch = watch_of(*session)) watch->look();
   yield_other_dial(key, serial);
   return session;
+}
+
+void HostEngine::on_link(int rail, bool up) {
+  std::erase(rails_down_, rail);
+  if (!up) rails_down_.push_back(rail);
+  std::vector<std::shared_ptr<LiveSession>> sessions;
+  {
+    const std::lock_guard lock(table_mutex_);
+    for (const auto& [key, session] : sessions_) sessions.push_back(session);
+  }
+  for (const auto& session : sessions) session->tell_link(rail, up);
+  if (!up) return;
+  for (const auto& [session, upkeep] : upkeeps_) upkeep->on_link_up(rail);
+}
+
+void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, NewLane lane) {
+  std::vector<std::shared_ptr<PendingStream>> waiters;
+  std::uint64_t serial = 0;
+  {
+    const std::lock_guard lock(table_mutex_);
+    Dial& dial = *dials_.at(key);
+    waiters = dial.take_waiters();
+    serial = dial.serial();
+  }
+  const bool by_rails = !lane.object;
+  const RailPair rails{lane.local_rail, lane.remote_rail};
+  const auto session = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
+  if (!by_rails) return;
+  LaneUpkeep& upkeep = *upkeeps_.emplace(session.get(), std::make_unique<LaneUpkeep>(
+      reactor_, self_, key.peer, key.traffic_class, session, welcome.rails, rails,
+      [this](LiveSession& joined, NewLane joining) { add_lane(joined, std::move(joining)); })).first->second;
+  upkeep.look();
 }
 
 // A dial that crossed, or that a connect() began while this session was being accepted: its waiters are served here.
@@ -302,7 +333,8 @@ void HostEngine::yield_other_dial(const PeerKey& key, std::uint64_t serial) {
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
-  if (!session.add_lane(lane.id, lane.local_rail, lane.remote_rail, make_lane(session, lane))) return;
+  const RailPair rails{lane.local_rail, lane.remote_rail};
+  if (!session.add_lane(lane.id, rails, make_lane(session, lane))) return;
   if (SessionWatch* watch = watch_of(session)) watch->look();
 }
 
@@ -331,6 +363,7 @@ void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
     const std::lock_guard lock(table_mutex_);
     std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
   }
+  upkeeps_.erase(session.get());
   // Its watch may be on the stack below us.
   if (const auto it = watches_.find(session.get()); it != watches_.end()) {
     std::shared_ptr<SessionWatch> watch;

@@ -14,6 +14,8 @@
 #include "engine/dial.h"
 #include "engine/doors.h"
 #include "engine/fork_guard.h"
+#include "engine/lane_upkeep.h"
+#include "engine/link_watch.h"
 #include "engine/live_session.h"
 #include "engine/local_door.h"
 #include "engine/reactor.h"
@@ -53,6 +55,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
  private:
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override;
   void on_session_over(std::shared_ptr<LiveSession> session) override;
+  void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
   void wake_for(std::shared_ptr<LiveSession> session) override;
 
   std::uint64_t rail_mask(int device) const;
@@ -79,6 +82,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void start_dial(const PeerKey& key);
   std::shared_ptr<LiveSession> add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                            std::vector<std::shared_ptr<PendingStream>> waiters);
+  void on_welcome(const PeerKey& key, const Hello& welcome, NewLane lane);
   void yield_other_dial(const PeerKey& key, std::uint64_t serial);
   void add_lane(LiveSession& session, NewLane lane);
   std::unique_ptr<wire::Lane> make_lane(const LiveSession& session, NewLane& lane) const;
@@ -86,6 +90,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   SessionWatch* watch_of(const LiveSession& session);
   void bury(const std::shared_ptr<LiveSession>& session);
   void drop_dead_streams();
+  void on_link(int rail, bool up);
 
   // host_engine_farewell.cc
   void say_farewell();
@@ -116,7 +121,10 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   Doors doors_;
   LocalDoor local_door_;
   StatsDoor stats_door_;
+  LinkWatch link_watch_;
+  std::vector<int> rails_down_;                                          // whose links are
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
+  std::map<const LiveSession*, std::unique_ptr<LaneUpkeep>> upkeeps_;    // of sessions that we dialled, by rails
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival
   std::uint64_t next_incoming_ = 0;
   std::vector<Newcomer> newcomers_;                                      // likewise

@@ -19,7 +19,7 @@ constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not
 }  // namespace
 
 void HostEngine::on_connection(OwnedFd fd, int rail) {
-  (void)wire::set_options(fd.get(), {config_.congestion_control, -1});
+  (void)wire::set_options(fd.get(), {config_.congestion_control, -1, config_.peer_timeout});
   await_hello(std::move(fd), &Handshake::await, [this, rail](Handshake::Outcome outcome) { on_hello(rail, std::move(outcome)); });
 }
 
@@ -57,7 +57,7 @@ void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
     return;
   }
   const Hello& hello = outcome.hello;
-  (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class});
+  (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
   if (hello.to != self_.instance)
     return refuse(std::move(outcome.fd), hello, Hello::Refusal::stranger, "this is another instance than the one expected");
   switch (hello.kind) {
@@ -150,7 +150,7 @@ void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {
     const auto it = sessions_.find(key_of_dialler(hello));
     if (it != sessions_.end() && !it->second->over() && it->second->serial() == hello.session) session = it->second;
   }
-  if (!session || session->has_lane(hello.lane))
+  if (!session || session->had_lane(hello.lane))
     return refuse(std::move(fd), hello, Hello::Refusal::unknown_session, session ? "that lane exists already" : "no such session");
   if (Status s = send_hello(fd.get(), answer(hello, Hello::Kind::welcome, rail)); !s.ok()) {
     RW_INFO(net, "{}", s.message());

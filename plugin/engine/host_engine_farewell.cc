@@ -88,8 +88,10 @@ void HostEngine::say_farewell() {
     doors_.close();
     local_door_.close();
     stats_door_.close();
+    link_watch_.close();
     incoming_.clear();
     if (idle_timer_) reactor_.cancel(std::exchange(idle_timer_, 0));
+    upkeeps_.clear();
     std::map<PeerKey, std::unique_ptr<Dial>> dials;
     {
       const std::lock_guard lock(table_mutex_);

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <cassert>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -16,10 +17,21 @@ namespace railweave::engine {
 
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
-LaneDriver::LaneDriver(LiveSession& session, protocol::LaneId id, int local_rail, std::unique_ptr<wire::Lane> lane)
-    : session_(session), id_(id), local_rail_(local_rail), lane_(std::move(lane)), descriptor_(lane_->descriptor()),
-      trace_(session.serial(), id) {
-  guard_descriptor(descriptor_);
+void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
+  assert(!open());
+  id_.store(id, std::memory_order_relaxed);
+  rails_ = rails;
+  lane_ = std::move(lane);
+  trace_ = LaneTrace(session_.serial(), id);
+  drains_ = malformed_ = consumed_ = flush_ = false;
+  looked_at_ = {};
+  last_stats_ = {};
+  consumed_status_ = {};
+  idle_passes_ = 0;
+  blocked_.store(false, std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_relaxed);
+  descriptor_.store(lane_->descriptor(), std::memory_order_relaxed);
+  guard_descriptor(lane_->descriptor());
 }
 
 void LaneDriver::claim() {
@@ -67,7 +79,7 @@ void LaneDriver::look_at_draining() {
   const wire::LaneHealth h = lane_->health();
   drains_ = h.outstanding_bytes > 0;
   const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.report(id_, t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+  session_.protocol_.report(id(), t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
 }
 
 bool LaneDriver::write(Pass& result) {
@@ -79,7 +91,7 @@ bool LaneDriver::write(Pass& result) {
   if (result.blocked != blocked()) {
     blocked_.store(result.blocked, std::memory_order_relaxed);
     const std::lock_guard lock(session_.mutex_);
-    session_.protocol_.set_blocked(id_, result.blocked);
+    session_.protocol_.set_blocked(id(), result.blocked);
   }
   return true;
 }
@@ -100,9 +112,14 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
   if (!lane_) return;
   {
     const std::lock_guard lock(session_.mutex_);
-    if (!session_.protocol_.lands(id_, stream)) return;
+    if (!session_.protocol_.lands(id(), stream)) return;
   }
   lane_->withdraw_target(range);
+}
+
+LaneSign LaneDriver::sign() {
+  const wire::LaneHealth h = lane_->health();
+  return {generation(), h.heard, lane_->silent_since(), false, h.outstanding_bytes > 0};
 }
 
 void LaneDriver::finish_writing() {
@@ -117,11 +134,11 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   const std::size_t n_max = std::min(frames.size(), next_.size());
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
-  if (const TimePoint t = now(); session_.protocol_.wants_report(id_, t)) {
+  if (const TimePoint t = now(); session_.protocol_.wants_report(id(), t)) {
     const wire::LaneHealth h = lane_->health();
-    session_.protocol_.report(id_, t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+    session_.protocol_.report(id(), t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
   }
-  const std::size_t n = session_.protocol_.next_frames(id_, std::span(next_).first(n_max), flush_);
+  const std::size_t n = session_.protocol_.next_frames(id(), std::span(next_).first(n_max), flush_);
   for (std::size_t i = 0; i < n; ++i) {
     protocol::encode(next_[i].header, frames[i].header);
     frames[i].payload = next_[i].payload;
@@ -134,13 +151,13 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
 void LaneDriver::written(std::size_t n) {
   trace_.wrote(n);
   const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.on_written(id_, n);
+  session_.protocol_.on_written(id(), n);
   session_.publish();
 }
 
 void LaneDriver::released(std::size_t n) {
   const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.on_released(id_, n);
+  session_.protocol_.on_released(id(), n);
   session_.publish();
 }
 
@@ -148,12 +165,12 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
   trace_.begins(header);
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
-  Result<std::span<std::byte>> where = session_.protocol_.on_header(id_, header);
+  Result<std::span<std::byte>> where = session_.protocol_.on_header(id(), header);
   if (where.ok() && where->empty()) {
     consumed_ = true;
-    consumed_status_ = session_.protocol_.on_consumed(id_);
+    consumed_status_ = session_.protocol_.on_consumed(id());
   }
-  const bool watched = session_.protocol_.lands_watched(id_);
+  const bool watched = session_.protocol_.lands_watched(id());
   session_.publish();
   if (!where.ok()) return judged(where.status());
   return wire::Target{*where, watched};
@@ -163,7 +180,7 @@ Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
   trace_.arrived();
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   const std::lock_guard lock(session_.mutex_);
-  Status status = session_.protocol_.on_consumed(id_);
+  Status status = session_.protocol_.on_consumed(id());
   session_.publish();
   return judged(std::move(status));
 }

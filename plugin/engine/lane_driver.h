@@ -1,5 +1,6 @@
-// One lane of a live session: the claim that lets one thread at a time read and write it, and the translation between the
-// wire (bytes) and the protocol (frames). docs/threading.md: a lane's claim is taken before the session's mutex.
+// A live session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
+// and write it, and the translation between the wire (bytes) and the protocol (frames). docs/threading.md: a lane's claim is
+// taken before the session's mutex.
 #pragma once
 
 #include <array>
@@ -9,6 +10,8 @@
 #include <span>
 #include <string>
 
+#include "engine/lane_plan.h"
+#include "engine/lane_signs.h"
 #include "engine/lane_trace.h"
 #include "engine/request.h"
 #include "protocol/session.h"
@@ -20,10 +23,14 @@ class LiveSession;
 
 class LaneDriver final : private wire::LaneHandler {
  public:
-  LaneDriver(LiveSession& session, protocol::LaneId id, int local_rail, std::unique_ptr<wire::Lane> lane);
+  explicit LaneDriver(LiveSession& session) : session_(session) {}
 
-  protocol::LaneId id() const { return id_; }
-  int local_rail() const { return local_rail_; }
+  // Of the lane that is or was here last; any thread, but the claim's holder alone knows that it stays.
+  protocol::LaneId id() const { return id_.load(std::memory_order_relaxed); }
+  // Grows with every lane here: its descriptor's number may be that of the one before. Any thread.
+  std::uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
+  // Of the same lane; on the thread that adds lanes.
+  const RailPair& rails() const { return rails_; }
 
   // --- the claim. Any thread.
   bool try_claim() { return !is_claimed_.load(std::memory_order_relaxed) && !is_claimed_.exchange(true, std::memory_order_acquire); }
@@ -55,6 +62,8 @@ class LaneDriver final : private wire::LaneHandler {
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
+  // REQUIRES: !open().
+  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
   bool open() const { return lane_ != nullptr; }
   void close() noexcept;
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
@@ -64,6 +73,7 @@ class LaneDriver final : private wire::LaneHandler {
   LaneStats stats();          // once closed: what they were
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
+  LaneSign sign();            // REQUIRES: open()
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
@@ -89,13 +99,14 @@ class LaneDriver final : private wire::LaneHandler {
   Status consumed(std::span<const std::byte, wire::kHeaderBytes> header) override;
 
   LiveSession& session_;
-  const protocol::LaneId id_;
-  const int local_rail_;
+  std::atomic<protocol::LaneId> id_{0};
+  std::atomic<std::uint32_t> generation_{0};
+  RailPair rails_;
   std::unique_ptr<wire::Lane> lane_;
-  std::atomic<int> descriptor_;
+  std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
-  LaneTrace trace_;
+  LaneTrace trace_{0, 0};
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived

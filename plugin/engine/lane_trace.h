@@ -60,8 +60,8 @@ class LaneTrace {
   void record_arrived();
   void record(const Segment& segment, trace::Kind kind) const;
 
-  const std::uint32_t session_;
-  const protocol::LaneId lane_;
+  std::uint32_t session_;
+  protocol::LaneId lane_;
   bool has_rail_ = false;
   std::uint16_t rail_ = 0;
   std::uint64_t taken_ = 0, written_ = 0;

@@ -1,7 +1,6 @@
 #include "engine/live_session.h"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -11,121 +10,13 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
-constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
 }  // namespace
 
 LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial)
     : peer_(std::move(peer)), serial_(serial), owner_(owner),
-      protocol_({.eager_limit_bytes = config.eager_limit_bytes}) {
+      protocol_({.eager_limit_bytes = config.eager_limit_bytes}), peer_timeout_(config.peer_timeout), signs_(config.peer_timeout) {
   events_.reserve(64);
-}
-
-// -------------------------------------------------------------------------------------------------------------- lanes
-
-bool LiveSession::add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::Lane> lane) {
-  const int index = lane_count_.load(std::memory_order_relaxed);
-  if (index == kLanesMax) return false;
-  {
-    const std::lock_guard lock(mutex_);
-    protocol_.add_lane(id, local_rail, remote_rail);
-  }
-  lanes_[index] = std::make_unique<LaneDriver>(*this, id, local_rail, std::move(lane));
-  lane_count_.store(index + 1, std::memory_order_release);
-  return true;
-}
-
-bool LiveSession::has_lane(protocol::LaneId id) const {
-  for (int i = 0; i < lane_count(); ++i)
-    if (lanes_[i]->id() == id) return true;
-  return false;
-}
-
-void LiveSession::join_began() {
-  const std::lock_guard lock(mutex_);
-  ++joins_;
-}
-
-void LiveSession::join_ended() {
-  Status why;
-  {
-    const std::lock_guard lock(mutex_);
-    if (--joins_ > 0 || protocol_.live_lanes() > 0) return;
-    why = last_loss_;
-  }
-  if (!why.ok()) fail(why);
-}
-
-void LiveSession::close_lanes() {
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    lanes_[i]->close();
-  }
-}
-
-void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
-  bool withdrawn = true;
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    try {
-      sends ? lanes_[i]->withdraw_payload(range) : lanes_[i]->withdraw_target(stream, range);
-    } catch (const std::bad_alloc&) {  // a closed lane touches nothing
-      lanes_[i]->close();
-      withdrawn = false;
-    }
-  }
-  if (!withdrawn) fail(out_of_memory());
-}
-
-bool LiveSession::second_malformed() {
-  const TimePoint before = std::exchange(malformed_at_, now());
-  return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
-}
-
-// A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
-void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed) {
-  lane.close();
-  const std::string what = malformed ? "rail " + lane.stats().rail + ": " + why.message() : why.message();
-  bool alive = true, missed = false, awaited = false, goodbye = false, broken = false;
-  Status loss;
-  {
-    const std::lock_guard lock(mutex_);
-    take_posts();
-    missed = somebody_waits();
-    protocol_.lose_lane(lane.id());
-    publish();
-    goodbye = leaving_ || protocol_.peer_said_goodbye();
-    // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
-    broken = !protocol_.error().ok() && !over();
-    if (broken) broken_.store(true, std::memory_order_release);  // before anybody hears of it by an event
-    const bool hopeless = why.scope() == Scope::session || broken || (malformed && second_malformed());
-    alive = protocol_.live_lanes() > 0 && !hopeless;
-    const Status& cause = broken ? protocol_.error() : why;
-    const std::string& told = broken ? cause.message() : what;
-    const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
-    loss = protocol_.peer_said_goodbye()
-               ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
-               : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
-                        cause.system_errno());
-    awaited = !alive && !hopeless && joins_ > 0;
-    if (awaited) last_loss_ = loss;
-  }
-  if (!goodbye && (alive || awaited)) log_lane_loss(lane, why, malformed, missed);
-  // A lie is told of even when nobody waits; of a broken session the requests have ended already.
-  if (broken || (malformed && !goodbye && !alive && !awaited)) tell_loss(loss);
-  if (!alive && !awaited) fail(loss);
-}
-
-void LiveSession::log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed) {
-  // A peer that leaves ends its lanes one after the other: what is still on the next one tells whether it is missed.
-  const bool ended_by_peer = why.system_errno() == 0 || why.system_errno() == ECONNRESET || why.system_errno() == EPIPE;
-  if (malformed) {
-    RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, why.message());
-  } else if (missed && !ended_by_peer) {
-    RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
-  } else {
-    RW_INFO(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
-  }
 }
 
 // ------------------------------------------------------------------------------------------------------------ streams
@@ -312,6 +203,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
       for (int i = 0; i < lane_count(); ++i) {
         if (lanes_[i]->id() != event.lane) continue;
         const auto claim = lanes_[i]->claimed();
+        if (lanes_[i]->id() != event.lane) continue;  // another's place since
         lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"), false);
       }
   }
@@ -401,6 +293,11 @@ bool LiveSession::goodbye_written() {
   return protocol_.goodbye_written();
 }
 
+bool LiveSession::is_without_lanes() {
+  const std::lock_guard lock(mutex_);
+  return protocol_.live_lanes() == 0;
+}
+
 std::uint64_t LiveSession::outstanding_bytes() {
   std::uint64_t sum = 0;
   for (int i = 0; i < lane_count(); ++i) {
@@ -418,6 +315,7 @@ SessionStats LiveSession::stats() {
     s.lanes.push_back(lanes_[i]->stats());
   }
   const std::lock_guard lock(mutex_);
+  s.lanes.insert(s.lanes.end(), gone_.begin(), gone_.end());
   s.send_streams = std::uint32_t(protocol_.send_streams());
   s.recv_streams = std::uint32_t(protocol_.recv_streams());
   protocol_.count_unfinished(s.sends_pending, s.recvs_pending);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -20,6 +21,7 @@
 #include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "engine/lane_driver.h"
+#include "engine/lane_signs.h"
 #include "protocol/session.h"
 #include "railweave/config.h"
 #include "railweave/stats.h"
@@ -50,6 +52,8 @@ class SessionOwner {
   virtual std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) = 0;
   // The session failed or ended; it takes no streams any more and wants its lanes closed.
   virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
+  // A lane was lost and others are left, or a lane may yet come; or the peer is silent. May be called with a lane's claim held.
+  virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
   // There is work and no caller polls: have the reactor look.
   virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
 
@@ -73,13 +77,18 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // Takes streams: not over, nor about to be because the two ends disagree.
   bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
-  // --- lanes. add_lane: one thread at a time (the reactor's). False: no room for another.
-  bool add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::Lane> lane);
-  bool has_lane(protocol::LaneId id) const;
+  // --- lanes. These four: one thread at a time (the reactor's).
+  // Takes a place that nothing is left of, or a new one. False: no room for another.
+  bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
+  // There is one of that number, or was.
+  bool had_lane(protocol::LaneId id);
+  // Of each lane that is not closed.
+  std::vector<RailPair> rails_of_lanes() const;
+  int open_lanes() const { return int(rails_of_lanes().size()); }
   // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
   void join_began();
   void join_ended();
-  // Those added so far, closed ones included; never shrinks or moves.
+  // Places of lanes, of closed ones, too; never shrinks or moves.
   int lane_count() const { return lane_count_.load(std::memory_order_acquire); }
   LaneDriver& lane(int index) const { return *lanes_[index]; }
   void close_lanes();
@@ -105,6 +114,14 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   };
   // `flush`: nothing waits for company.
   Driven drive(std::size_t budget_bytes, bool flush);
+  // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened; else
+  // not more often than is worth it.
+  void look_for_signs(bool at_once = false);
+  // One of our rails has no link, or has one again. On the same thread.
+  void tell_link(int rail, bool up);
+  bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
+  // No lane is heard, though one should be.
+  bool peer_is_silent() const { return peer_is_silent_; }
   bool has_work();                               // something waits to be written
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
@@ -115,6 +132,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void fail(const Status& why);
   void say_goodbye();
   bool goodbye_written();
+  bool is_without_lanes();
   std::uint64_t outstanding_bytes();             // on all lanes, unacknowledged by the peer's kernel
 
   SessionStats stats();
@@ -139,8 +157,13 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void handle_event(const protocol::Event& event);
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
+  std::optional<LaneSign> sign_of(LaneDriver& lane);
+  void give_up(LaneDriver& lane);
+  void end_if_hopeless(TimePoint t);
+  std::string rails_told();                 // of open lanes: "eth0, eth1"
   void lane_over(LaneDriver& lane, const Status& why, bool malformed);
   void log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed);
+  void remember(const LaneStats& gone);     // REQUIRES: mutex_
   bool second_malformed();        // REQUIRES: mutex_. Counts one; true when the last was within a minute
   void end_late_posts();                    // of callers who did not know yet that the session is over
   void tell_loss(const Status& why);        // warns, once for all streams
@@ -157,11 +180,19 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<protocol::Event> events_;     // guarded by mutex_
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
   std::vector<const Inbox*> inboxes_;       // of streams not closed yet; guarded by mutex_
+  std::vector<LaneStats> gone_;             // lanes whose places others have, summed by rail; guarded by mutex_
   TimePoint malformed_at_ = TimePoint::min();  // guarded by mutex_: when the last malformed frame came
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
   int joins_ = 0;                           // guarded by mutex_: lanes being dialled
   bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
-  Status last_loss_;                        // guarded by mutex_: set when the last lane went while joins_ > 0
+  // Likewise. We gave up a lane not long ago, and the peer may have given up the others for as good a reason: a new one may come.
+  TimePoint hopeful_until_ = TimePoint::min();
+  Status last_loss_;                        // guarded by mutex_: set when the last lane went while there was hope for another
+  const Nanos peer_timeout_;
+  LaneSigns signs_;                         // the reactor's thread's, as is
+  TimePoint signs_looked_at_{};
+  bool peer_is_silent_ = false;
+  std::uint64_t links_down_ = 0;            // rails' bits
   std::atomic<bool> has_events_{false};
   std::atomic<bool> may_write_{false};
 

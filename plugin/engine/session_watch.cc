@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
 constexpr Nanos kLookMax = 16ms;
 constexpr Nanos kPace = 500us;             // watched, and data waits for room on the lanes or a look was cut short
-constexpr Nanos kSilenceLook = 250ms;      // watched, and the peer owes acknowledgements: lanes notice when none come
+constexpr Nanos kSilenceLook = 100ms;      // watched, and the peer owes acknowledgements: somebody has to notice when none come
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;              // then other sessions have their turn
 
@@ -27,8 +27,19 @@ SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> sessio
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
   // Whoever saw the end of a lane closed its descriptor: the number may be another's by now.
-  for (const int fd : registered_)
-    if (fd >= 0) reactor_.forget(fd, *this);
+  for (const Registered& r : registered_)
+    if (r.fd >= 0) reactor_.forget(r.fd, *this);
+}
+
+// Before any new one is added: its number may be that of a closed one.
+void SessionWatch::forget_closed() {
+  registered_.resize(std::size_t(session_->lane_count()));
+  for (std::size_t i = 0; i < registered_.size(); ++i) {
+    const LaneDriver& lane = session_->lane(int(i));
+    if (registered_[i].generation == lane.generation() && lane.descriptor() >= 0) continue;
+    if (registered_[i].fd >= 0) reactor_.forget(registered_[i].fd, *this);
+    registered_[i] = {-1, lane.generation()};
+  }
 }
 
 void SessionWatch::look_again_in(Nanos delay) {
@@ -49,6 +60,7 @@ void SessionWatch::look() {
 
 void SessionWatch::look_and_arm() {
   session_->hear_wake();
+  session_->look_for_signs();
   if (session_->over()) return;
   if (session_->take_polled()) {
     session_->set_borrowed(true);
@@ -64,7 +76,7 @@ void SessionWatch::look_and_arm() {
     look_again_in(Nanos{0});
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {
     look_again_in(kPace);
-  } else if (!timer_ && session_->outstanding_bytes() > 0) {
+  } else if (!timer_ && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     look_again_in(kSilenceLook);
   }
 }
@@ -83,7 +95,7 @@ bool SessionWatch::drive_until_quiet() {
 // missed: a lane was in other hands; ready: one has something to do already.
 SessionWatch::Armed SessionWatch::arm() {
   Armed armed = Armed::all;
-  registered_.resize(std::size_t(session_->lane_count()), -1);
+  forget_closed();
   for (std::size_t i = 0; i < registered_.size(); ++i) {
     LaneDriver& lane = session_->lane(int(i));
     if (!lane.try_claim()) {
@@ -92,11 +104,12 @@ SessionWatch::Armed SessionWatch::arm() {
     }
     const LaneDriver::Claimed claim(lane);
     if (const int fd = lane.descriptor(); fd >= 0) {
-      if (registered_[i] < 0 && reactor_.add(fd, *this, 0).ok()) registered_[i] = fd;
-      const short events = registered_[i] == fd ? lane.prepare_to_wait() : short(0);
+      int& registered = registered_[i].fd;
+      if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
+      const short events = registered == fd ? lane.prepare_to_wait() : short(0);
       if (events != 0) {
         reactor_.arm(fd, *this, std::uint32_t(events));  // POLLIN and POLLOUT are EPOLLIN and EPOLLOUT
-      } else if (registered_[i] == fd) {
+      } else if (registered == fd) {
         armed = Armed::ready;
       }
     }

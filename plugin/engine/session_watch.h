@@ -33,7 +33,12 @@ class SessionWatch final : public Pollable {
 
   Reactor& reactor_;
   const std::shared_ptr<LiveSession> session_;
-  std::vector<int> registered_;  // by lane index; -1: not yet
+  struct Registered {
+    int fd = -1;                 // -1: not yet
+    std::uint32_t generation = 0;
+  };
+  void forget_closed();
+  std::vector<Registered> registered_;  // by lane index
   Reactor::TimerId timer_ = 0;
   Nanos interval_;                               // of looks while borrowed
 };

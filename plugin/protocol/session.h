@@ -72,12 +72,18 @@ class Session {
   bool withdraw(SendStream& stream, std::span<const std::byte> range);
   bool withdraw(RecvStream& stream, std::span<const std::byte> range);
 
-  // --- lanes. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails. A lane that the peer gave up
-  // before it was added here is condemned at once.
+  // --- lanes. A number is used once in a session. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails.
+  // A lane that the peer gave up before it was added here is condemned at once. What is over is forgotten here, so that lanes
+  // may come and go for as long as there are numbers.
   void add_lane(LaneId lane, int local_rail, int remote_rail);
   // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE.
   void lose_lane(LaneId lane);
   int live_lanes() const;
+  // Forgets lanes that are lost, and both FENCEs for them at their ends; add_lane() does it, too. Those that are left:
+  void forget_lanes();
+  bool knows_lane(LaneId lane) const { return find(lane) != nullptr; }
+  bool had_lane(LaneId lane) const { return knows_lane(lane) || was_forgotten(lane); }
+  std::size_t known_lanes() const { return lanes_.size(); }
 
   struct LaneReport {
     std::uint64_t outstanding_bytes = 0;   // in the kernel or on the network, unacknowledged
@@ -87,6 +93,8 @@ class Session {
   void report(LaneId lane, TimePoint now, const LaneReport& report);
   // Enough is at stake for next_frames() to want a fresh report first, and the last one is not fresh.
   bool wants_report(LaneId lane, TimePoint now) const;
+  // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged.
+  void ask_for_sign(LaneId lane);
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
@@ -106,7 +114,7 @@ class Session {
 
   // True when next_frames() of some lane may have something: new since the lanes were last asked, or held back.
   bool has_data() const { return !turns_.empty(); }
-  bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_; }
+  bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_ || signs_asked_ > 0; }
   bool has_lazy() const { return !lazy_.empty(); }
 
   // --- ending
@@ -134,6 +142,9 @@ class Session {
     enum class State { live, lost, fenced } state = State::live;
     bool blocked = false;
     bool fence_pending = false;              // our FENCE for it must go out by another lane
+    bool fence_taken = false;                // the peer has it
+    bool closed = false;                     // lose_lane() said so
+    bool sign_asked = false;
     bool stillborn = false;                  // the peer gave it up before we had it
     bool peer_fenced = false;
     std::uint64_t peer_fence_count = 0;
@@ -169,6 +180,7 @@ class Session {
   Status on_fence_of_unknown(const FrameHeader& header);
 
   // session_lanes.cc
+  bool was_forgotten(LaneId id) const { return id < forgotten_.size() && forgotten_[id]; }
   void requeue_lost(Lane& lane);
   void repeat(const LaneLedger::Lost& lost);
   void forget_finished(Lane& lane);
@@ -203,6 +215,8 @@ class Session {
   std::uint64_t waiting_bytes_ = 0;          // sendable on any stream
 
   std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<bool> forgotten_;              // by id: lanes that were, whose FENCEs may come once more
+  int signs_asked_ = 0;                      // of lanes
   bool session_control_ = false;             // a FENCE or GOODBYE waits
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
 };

@@ -25,6 +25,7 @@ const Session::Lane* Session::find(LaneId id) const {
 
 void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
   assert(local_rail < 64 && remote_rail < 64);
+  forget_lanes();
   if (Lane* known = find(id)) {
     assert(known->stillborn);
     known->stillborn = false;
@@ -33,9 +34,24 @@ void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
   }
   auto lane = std::make_unique<Lane>();
   lane->id = id;
+  if (was_forgotten(id)) {
+    lane->state = Lane::State::fenced;
+    lane->fence_taken = true;
+    events_.push_back({Event::Kind::lane_condemned, 0, id, 0, {}});
+  }
   lane->local_bit = std::uint64_t{1} << local_rail;
   lane->remote_bit = std::uint64_t{1} << remote_rail;
   lanes_.push_back(std::move(lane));
+}
+
+// Lanes of which nothing will be said any more, but by FENCEs that go again because we may not know that they came.
+void Session::forget_lanes() {
+  std::erase_if(lanes_, [this](const auto& lane) {
+    if (lane->state != Lane::State::fenced || lane->fence_pending || !lane->fence_taken || !(lane->closed || lane->stillborn)) return false;
+    if (forgotten_.size() <= lane->id) forgotten_.resize(std::size_t(lane->id) + 1);
+    forgotten_[lane->id] = true;
+    return true;
+  });
 }
 
 int Session::live_lanes() const {
@@ -55,6 +71,11 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
 
 void Session::set_blocked(LaneId id, bool blocked) {
   if (Lane* lane = find(id)) lane->blocked = blocked;
+}
+
+void Session::ask_for_sign(LaneId id) {
+  Lane* lane = find(id);
+  if (lane != nullptr && lane->state == Lane::State::live && !std::exchange(lane->sign_asked, true)) ++signs_asked_;
 }
 
 bool Session::wants_report(LaneId id, TimePoint now) const {
@@ -118,19 +139,28 @@ void Session::unname(const FrameHeader& frame) {
 }
 
 void Session::forget_finished(Lane& lane) {
-  while (const FrameHeader* frame = lane.ledger.forget_next()) unname(FrameHeader(*frame));
+  while (const FrameHeader* next = lane.ledger.forget_next()) {
+    const FrameHeader frame = *next;
+    if (frame.type == FrameType::fence)
+      if (Lane* of = find(LaneId(frame.aux))) of->fence_taken = true;
+    unname(frame);
+  }
 }
 
 void Session::lose_lane(LaneId id) {
   Lane* lane = find(id);
-  if (lane == nullptr || lane->state != Lane::State::live) return;
+  if (lane == nullptr) return;
+  lane->closed = true;
+  if (lane->state != Lane::State::live) return;
   lane->state = Lane::State::lost;
+  if (std::exchange(lane->sign_asked, false)) --signs_asked_;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
   // A FENCE that may be lost with this lane goes again at once: were it to wait for this lane's fence, and the peer's
   // likewise for one that we sent here, both would wait for ever. Repeated ones are harmless.
   lane->ledger.for_each([this](const FrameHeader& h) {
-    if (h.type == FrameType::fence) find(LaneId(h.aux))->fence_pending = true;
+    if (h.type != FrameType::fence) return;
+    if (Lane* of = find(LaneId(h.aux)); of != nullptr && !of->fence_taken) of->fence_pending = true;
   });
   if (RecvStream* s = std::exchange(lane->landing, nullptr)) {
     --s->landing;
@@ -142,6 +172,7 @@ void Session::lose_lane(LaneId id) {
 
 Status Session::on_fence(const FrameHeader& header) {
   Lane* lane = find(LaneId(header.aux));
+  if (lane == nullptr && was_forgotten(LaneId(header.aux))) return {};
   if (lane == nullptr) return on_fence_of_unknown(header);
   if (lane->peer_fenced) return {};
   lane->peer_fenced = true;

@@ -1,6 +1,7 @@
 // What a lane writes next: control first, then data by turn (send_turns.h) and earliest completion (decisions D3, D4).
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "protocol/session.h"
 
@@ -21,10 +22,12 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
   n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
-  if (n == 0 && lane->ledger.owes_report() && lane->ledger.has_room_for_report()) {
+  const bool owes = lane->ledger.owes_report() || lane->sign_asked;
+  if (n == 0 && owes && lane->ledger.has_room_for_report()) {
     frames[0] = {};
     take(*lane, frames[n++]);
   }
+  if (n > 0 && std::exchange(lane->sign_asked, false)) --signs_asked_;
   return n;
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -43,6 +44,7 @@ struct Target {
 struct LaneHealth {
   std::uint64_t outstanding_bytes = 0;      // taken by us, not acknowledged by the peer's side (header bytes included)
   std::uint64_t acknowledged_bytes = 0;     // ever
+  std::uint64_t heard = 0;                  // grows with whatever comes or is acknowledged
   Nanos min_rtt{0};                         // 0: not known yet
 };
 
@@ -88,6 +90,8 @@ class Lane {
   // Does not write to `range` after return: the rest of a target there is thrown away as it arrives.
   virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
+  // Since when the peer's kernel owes an answer, if that is for longer than is usual on this lane; until it answers.
+  virtual std::optional<TimePoint> silent_since() { return {}; }
   virtual LaneStats stats() const = 0;
   // push: writes a token (<= kTokenBytesMax) that lets the peer write into `region`; 0 when not supported.
   virtual std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) = 0;

@@ -41,6 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   check(config->eager_limit_bytes <= 64 * railweave::KiB, "eager limit");
   check(config->ports.first <= config->ports.last, "port range");
   check(config->connect_timeout > railweave::Nanos(0), "connect timeout");
+  check(config->peer_timeout > railweave::Nanos(0), "peer timeout");
   Environment written;
   for (const std::string& line : config->overrides()) add(written, line);
   Result<Config> again = Config::parse(written);

@@ -45,13 +45,63 @@ class LostRail(EngineTest):
 
     def test_the_only_rail(self) -> None:
         """With nothing left both ranks end with an error that names the rail and the peer."""
-        outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=_SOON_S, setup="export RAILWEAVE_RAILS=eth1",
+        outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=_SOON_S,
+                           setup="export RAILWEAVE_RAILS=eth1 RAILWEAVE_PEER_TIMEOUT=4",
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut) &")
         self.assertEqual(1, outcome.status, str(outcome))
         for host in (0, 1):
             self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
-            self.assertEqual(1, len(outcome.warnings(host)), str(outcome))
-            self.assertRegex(outcome.warnings(host)[0], f"host{1 - host} pid \\d+.*eth1", str(outcome))
+            silent, lost = outcome.warnings(host)
+            self.assertRegex(silent, f"no answer from host{1 - host} pid \\d+ on eth1", str(outcome))
+            self.assertRegex(lost, f"connection to host{1 - host} pid \\d+ lost: no answer on eth1 for 4 s", str(outcome))
+
+    def test_two_different_ones(self) -> None:
+        """No lane is left that works, but the rails that live reach each other."""
+        cut = "$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut"
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "48M", deadline_s=60,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2",  # the program's own talk goes by eth0
+                           beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {cut}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+
+
+class Outage(EngineTest):
+    """All rails are cut for less than the peer timeout: nothing but time is lost."""
+
+    def test_of_all_rails(self) -> None:
+        each = lambda what: "; ".join(f"$RWLAB_PROGRAM set --host 1 --nic {nic} {what}" for nic in (0, 1))
+        outcome = net_perf(_TWO, "--bytes", "48M", "--both", deadline_s=60,
+                           beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {each('--cut')}; sleep 5; {each('--up')}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertGreater(outcome.result["seconds"], 5, str(outcome))
+        for host in (0, 1):
+            self.assertTrue(any("answers again" in said for said in outcome.warnings(host)), str(outcome))
+
+
+class ReturningRail(EngineTest):
+    """A rail that is gone for three seconds in mid-transfer carries again, and nobody sees an error."""
+
+    def check(self, gone: str, back: str, host: int) -> None:
+        change = f"$RWLAB_PROGRAM set --host {host} --nic 1"
+        outcome = net_perf(_TWO, "--bytes", "320M", deadline_s=60, beside=f"""
+            [ $RANK = 0 ] || (moved eth1 3000000; {change} {gone}; sleep 3; {change} {back}
+                              echo returned $(cat /sys/class/net/eth1/statistics/rx_bytes)) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        returned = int(outcome.values(1, "returned")[0][0])
+        self.assertGreater(outcome.carried(1)["eth1"][1] - returned, 20_000_000, str(outcome))
+        for rank in (0, 1):
+            self.assertLessEqual(len([warning for warning in outcome.warnings(rank) if "eth1" in warning]), 2, str(outcome))
+
+    def test_taken_down_at_the_receiver(self) -> None:
+        self.check("--down", "--up", 1)
+
+    def test_taken_down_at_the_sender(self) -> None:
+        self.check("--down", "--up", 0)
+
+    def test_silent_with_its_carrier_up(self) -> None:
+        self.check("--cut", "--up", 0)
 
 
 class LostPeer(EngineTest):

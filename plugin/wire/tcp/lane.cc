@@ -18,11 +18,10 @@ namespace {
 
 constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
-// What of ours is unacknowledged when nothing has been heard for so long, and for longer than the kernel waits before it
-// sends again, goes nowhere: TCP alone would try for a quarter of an hour. A stopped peer's kernel still answers.
-// (TCP_USER_TIMEOUT would not do: it also ends a connection whose peer answers, but takes nothing for a while.)
-constexpr Nanos kSilenceMax = std::chrono::seconds(1);
-constexpr double kSilenceMaxRtos = 1.25;
+// What is unacknowledged for so much longer than the kernel waits before it sends again, goes nowhere; TCP alone would try
+// for a quarter of an hour. A stopped peer's kernel still answers. (TCP_USER_TIMEOUT would not do: it also ends a connection
+// whose peer answers, but takes nothing for a while.)
+constexpr double kSilenceRtos = 1.25;
 constexpr Nanos kSilenceEvery = std::chrono::milliseconds(50);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
 
@@ -65,7 +64,6 @@ Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   // A reset that write() met looks like a plain end of input here: its cause is the better word.
   const bool out_of_input = moved.ok() ? moved->blocked && moved->bytes == 0 : reader_.at_end();
   if (out_of_input && !write_failure_.ok()) return write_failure_;
-  if (out_of_input && moved.ok()) RW_TRY(check_silence());
   return moved;
 }
 
@@ -78,28 +76,32 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
   return Moved{0, true};
 }
 
-Status TcpLane::check_silence() {
+std::optional<TimePoint> TcpLane::silent_since() {
   const std::uint64_t handed = writer_.bytes_in_kernel();
-  if (handed == settled_) return Status();
+  if (handed == settled_) return {};
   const TimePoint t = now();
-  if (t - silence_asked_at_ < kSilenceEvery) return Status();
+  if (t - silence_asked_at_ < kSilenceEvery) return silent_since_;
   silence_asked_at_ = t;
   tcp_info info;
-  if (!ask_tcp_info(descriptor(), info)) return Status();
+  if (!ask_tcp_info(descriptor(), info)) return silent_since_;
   if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {  // a probe of a shut window wants its answer, too
     waiting_since_.reset();
+    silent_since_.reset();
     if (info.tcpi_notsent_bytes == 0) settled_ = handed;
-    return Status();
+    return {};
   }
   if (!waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
     waiting_since_ = t;
     waiting_at_ = info.tcpi_bytes_acked;
-    return Status();
+    silent_since_.reset();
+    return {};
   }
-  const Nanos silent = std::min<Nanos>(t - *waiting_since_, std::chrono::milliseconds(info.tcpi_last_ack_recv));
+  // Whatever came was an answer, if only that the window is shut.
+  const TimePoint since = std::max<TimePoint>(*waiting_since_, t - std::chrono::milliseconds(info.tcpi_last_ack_recv));
   const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
-  if (silent < kSilenceMax || double(silent.count()) < kSilenceMaxRtos * double(resend_after.count())) return Status();
-  return socket_.failure("no answer to what was sent", ETIMEDOUT);
+  if (silent_since_ && since > *silent_since_ + kSilenceEvery) silent_since_.reset();
+  if (!silent_since_ && double((t - since).count()) >= kSilenceRtos * double(resend_after.count())) silent_since_ = since;
+  return silent_since_;
 }
 
 LaneHealth TcpLane::health() {
@@ -112,6 +114,7 @@ LaneHealth TcpLane::health() {
   }
   h.acknowledged_bytes = acknowledged_;
   h.outstanding_bytes = handed - acknowledged_ + writer_.waiting_bytes();
+  h.heard = acknowledged_ + socket_.received.payload_bytes.get() + socket_.received.frames.get();
   refresh_min_rtt();
   h.min_rtt = min_rtt_;
   return h;

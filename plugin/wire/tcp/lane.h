@@ -41,6 +41,8 @@ class TcpLane final : public Lane {
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
   LaneHealth health() override;
+  // Asks the kernel every 50 ms at most, and not at all when everything was acknowledged.
+  std::optional<TimePoint> silent_since() override;
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;
@@ -48,10 +50,6 @@ class TcpLane final : public Lane {
 
  private:
   void refresh_min_rtt();
-  // Code::remote, ETIMEDOUT: the other side's kernel has not answered for a second or more, though it owes an
-  // acknowledgement. Asks the kernel now and then, and not at all when everything was acknowledged.
-  Status check_silence();
-
   LaneSocket socket_;
   FrameReader reader_;
   FrameWriter writer_;
@@ -63,6 +61,7 @@ class TcpLane final : public Lane {
   TimePoint silence_asked_at_{};
   std::optional<TimePoint> waiting_since_;   // an acknowledgement is due, and none has come since ...
   std::uint64_t waiting_at_ = 0;             // ... that of this byte
+  std::optional<TimePoint> silent_since_;
 };
 
 }  // namespace railweave::wire

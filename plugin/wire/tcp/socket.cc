@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -16,7 +18,7 @@ namespace railweave::wire {
 namespace {
 
 constexpr int kBacklog = 1024;
-constexpr int kKeepIdle_s = 15, kKeepInterval_s = 5, kKeepProbes = 4;
+constexpr int kKeepProbes = 10;  // most, in the time that a peer has
 
 const char* errno_text(int err) {
   const char* text = ::strerrordesc_np(err);
@@ -50,11 +52,13 @@ Status set_congestion_control(int fd, const std::string& name) {
       err);
 }
 
-Status set_keepalive(int fd) {
+// An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each other.
+Status set_keepalive(int fd, Nanos peer_timeout) {
+  const auto interval_s = int(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes).count(), 1));
   RW_TRY(set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"));
-  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepIdle_s, "TCP_KEEPIDLE"));
-  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepInterval_s, "TCP_KEEPINTVL"));
-  return set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepProbes, "TCP_KEEPCNT");
+  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, interval_s, "TCP_KEEPIDLE"));
+  RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s, "TCP_KEEPINTVL"));
+  return set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, int(std::max<std::int64_t>(peer_timeout / std::chrono::seconds(interval_s), 1)), "TCP_KEEPCNT");
 }
 
 Status set_traffic_class(int fd, int octet) {
@@ -98,7 +102,7 @@ Result<bool> try_listen(int fd, const SocketAddress& at) {
 
 Status set_options(int fd, const SocketOptions& options) {
   RW_TRY(set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"));
-  RW_TRY(set_keepalive(fd));
+  if (options.peer_timeout > Nanos{0}) RW_TRY(set_keepalive(fd, options.peer_timeout));
   if (!options.congestion_control.empty()) RW_TRY(set_congestion_control(fd, options.congestion_control));
   if (options.traffic_class >= 0) RW_TRY(set_traffic_class(fd, options.traffic_class));
   return Status();

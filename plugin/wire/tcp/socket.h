@@ -8,14 +8,17 @@
 #include "railweave/config.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
+#include "railweave/units.h"
 #include "wire/tcp/address.h"
 
 namespace railweave::wire {
 
-// What every lane's socket gets, TCP_NODELAY and keepalive (35 s to notice a host that is gone) besides.
+// What every lane's socket gets, TCP_NODELAY besides.
 struct SocketOptions {
   std::string congestion_control;  // empty: the kernel's default
   int traffic_class = -1;          // IP TOS octet 0..255; -1: leave
+  Nanos peer_timeout{0};           // keepalive: an idle connection ends when nothing was answered for so long (whole seconds, up
+                                   // to a tenth more); 0: leave
 };
 
 // Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.

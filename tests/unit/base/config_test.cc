@@ -38,6 +38,7 @@ TEST(Config, EmptyEnvironmentGivesTheDefaults) {
   EXPECT_EQ(config.devices, DeviceModel::aggregate);
   EXPECT_EQ(config.eager_limit_bytes, 64 * KiB);
   EXPECT_EQ(config.connect_timeout, std::chrono::seconds(20));
+  EXPECT_EQ(config.peer_timeout, std::chrono::seconds(10));
   EXPECT_TRUE(config.overrides().empty());
 }
 
@@ -54,6 +55,7 @@ TEST(Config, ReadsEveryVariable) {
                                 {"RAILWEAVE_TCP_CONGESTION", "cubic"},
                                 {"RAILWEAVE_TRAFFIC_CLASS", "0x68"},
                                 {"RAILWEAVE_CONNECT_TIMEOUT", "2.5"},
+                                {"RAILWEAVE_PEER_TIMEOUT", "3.5"},
                                 {"RAILWEAVE_SHM", "on"},
                                 {"RAILWEAVE_STATS_DIR", "/run/railweave"}});
   EXPECT_EQ(config.interfaces, "^docker,lo");
@@ -69,6 +71,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.congestion_control, "cubic");
   EXPECT_EQ(config.traffic_class, 0x68);
   EXPECT_EQ(config.connect_timeout, std::chrono::milliseconds(2500));
+  EXPECT_EQ(config.peer_timeout, std::chrono::milliseconds(3500));
   EXPECT_TRUE(config.shm.value_or(false));
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
@@ -77,7 +80,7 @@ TEST(Config, ReadsEveryVariable) {
                 "NCCL_NET_OPTIONAL_RECV_COMPLETION=0", "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails",
                 "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
                 "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
-                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_SHM=on",
+                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_PEER_TIMEOUT=3.5", "RAILWEAVE_SHM=on",
                 "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
@@ -99,6 +102,7 @@ TEST(Config, RejectsIllFormedValues) {
     EXPECT_TRUE(rejects("RAILWEAVE_EAGER_LIMIT", value));
   for (const char* value : {"", "0", "0.05", "3601", "nan", "inf", "-3", "20s", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_CONNECT_TIMEOUT", value));
+  for (const char* value : {"", "0", "1.9", "3601", "nan"}) EXPECT_TRUE(rejects("RAILWEAVE_PEER_TIMEOUT", value));
   for (const char* value : {"1000", "0-10", "10-", "-10", "20-10", "1-65536", "a-b", "1-2-3", "1 - 2"})
     EXPECT_TRUE(rejects("RAILWEAVE_PORTS", value));
   for (const char* value : {",", "eth0,", ",eth0", "eth0,,eth1", "eth0,eth0", "eth 0", "a/b", "sixteen-letters-"})

@@ -106,7 +106,7 @@ class Paperwork : public testing::Test, public SessionOwner {
 
   void add_lanes(int count) {
     for (int i = 0; i < count; ++i)
-      ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), i, i, std::make_unique<PaperLane>(paper_[i], "eth" + std::to_string(i))));
+      ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), {i, i}, std::make_unique<PaperLane>(paper_[i], "eth" + std::to_string(i))));
   }
   void drive(int times = 1) {
     while (times-- > 0) session_->drive(1 << 20, true);
@@ -126,6 +126,7 @@ class Paperwork : public testing::Test, public SessionOwner {
 
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
   void on_session_over(std::shared_ptr<LiveSession>) override {}
+  void on_lane_wanted(std::shared_ptr<LiveSession>) override { ++lanes_wanted_; }
   void wake_for(std::shared_ptr<LiveSession>) override {}
 
   Config config_;
@@ -136,6 +137,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::shared_ptr<LiveSession> session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
+  int lanes_wanted_ = 0;
 };
 
 const FrameHeader kSegment{.type = FrameType::segment, .stream = 0, .length = 100, .message = 0, .a = 0, .b = 100};

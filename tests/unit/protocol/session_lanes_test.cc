@@ -217,6 +217,76 @@ TEST_F(Fences, on_fence__each_end_lost_the_lane_that_carried_the_others_fence) {
   EXPECT_TRUE(buffer == data);
 }
 
+TEST_F(Fences, add_lane__what_is_over_is_forgotten_however_often_lanes_come_and_go) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(60'000);
+  std::vector<std::byte> buffer(data.size());
+  LaneId flapping = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::ranges::fill(buffer, std::byte{});
+    pair_.b().post(ends.in, tickets_[0], buffer.data(), buffer.size());
+    pair_.run();
+    pair_.a().post(ends.out, tickets_[1], data.data(), data.size());
+    pair_.a().set_blocked(1, true);
+    (void)pair_.send(End::a, flapping);
+    pair_.a().set_blocked(1, false);
+    pair_.lose_both(flapping);
+    pair_.run();
+    ASSERT_TRUE(buffer == data) << i;
+    pair_.add_lane(flapping = next_++, 0, 0);
+    ASSERT_LE(pair_.a().known_lanes(), 2u);
+    ASSERT_LE(pair_.b().known_lanes(), 2u);
+    EXPECT_EQ(pair_.a().live_lanes(), 2);
+  }
+  for (const Completion& c : pair_.done(End::a)) EXPECT_TRUE(c.status.ok()) << c.status.message();
+  EXPECT_EQ(pair_.done(End::b).size(), 300u);
+}
+
+// The peer, which cannot know that its FENCE came, sends it again when the lane that carried it is lost.
+TEST_F(Fences, on_fence__once_more_for_a_lane_that_is_forgotten) {
+  pair_.add_lane(2, 0, 0);
+  pair_.lose_both(0);
+  pair_.a().set_blocked(1, true);  // a's FENCE goes by 2, b's by 1
+  pair_.b().set_blocked(2, true);
+  pair_.send(End::a, 2);
+  pair_.send(End::b, 1);
+  pair_.receive(End::b, 2);
+  pair_.receive(End::a, 1);
+  pair_.b().set_blocked(2, false);
+  ASSERT_EQ(count(End::b, FrameType::fence), 1u);
+  pair_.b().set_blocked(1, true);
+  (void)pair_.b().open_stream(Class::normal, 7, ~0ull);
+  pair_.send(End::b, 2);
+  pair_.receive(End::a, 2);        // tells a that b has its FENCE; b hears nothing on 1
+  pair_.add_lane(3, 1, 1);
+  EXPECT_EQ(pair_.a().known_lanes(), 3u) << "0 is forgotten";
+  EXPECT_EQ(pair_.b().known_lanes(), 4u);
+  pair_.lose_both(1);
+  pair_.run();
+  EXPECT_EQ(count(End::b, FrameType::fence), 3u) << "0's again, and 1's";
+  EXPECT_EQ(pair_.a().live_lanes(), 2);
+  EXPECT_TRUE(pair_.a().error().ok()) << pair_.a().error().message();
+}
+
+TEST_F(Fences, ask_for_sign__the_lane_writes_something_once) {
+  pair_.run();
+  EXPECT_FALSE(pair_.a().has_control());
+  pair_.a().ask_for_sign(1);
+  pair_.a().ask_for_sign(1);
+  EXPECT_TRUE(pair_.a().has_control());
+  EXPECT_EQ(pair_.send(End::a, 0), 0u);
+  EXPECT_EQ(pair_.send(End::a, 1), 1u);
+  EXPECT_EQ(count(End::a, FrameType::keep), 1u);
+  EXPECT_FALSE(pair_.a().has_control());
+  EXPECT_EQ(pair_.send(End::a, 1), 0u);
+  pair_.a().ask_for_sign(0);
+  pair_.lose_both(0);
+  pair_.run();
+  EXPECT_FALSE(pair_.a().has_control());
+  pair_.a().ask_for_sign(0);
+  EXPECT_FALSE(pair_.a().has_control()) << "it is lost";
+}
+
 TEST_F(Fences, lose_lane__without_a_lane_left_all_waits_for_the_next_one) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);

@@ -30,11 +30,15 @@ TEST(TcpSocket, options_reach_both_ends) {
   SocketOptions options;
   options.traffic_class = 0x28;
   options.congestion_control = "reno";
+  options.peer_timeout = std::chrono::seconds(12);
   const auto [a, b] = tcp_pair(options);
   for (int fd : {a.get(), b.get()}) {
     EXPECT_EQ(int_option(fd, IPPROTO_IP, IP_TOS), 0x28);
     EXPECT_EQ(int_option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
     EXPECT_EQ(int_option(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+    EXPECT_EQ(int_option(fd, IPPROTO_TCP, TCP_KEEPIDLE), 2);
+    EXPECT_EQ(int_option(fd, IPPROTO_TCP, TCP_KEEPINTVL), 2);
+    EXPECT_EQ(int_option(fd, IPPROTO_TCP, TCP_KEEPCNT), 6);
     EXPECT_EQ(congestion_control_of(fd), "reno");
     EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
     EXPECT_TRUE(::fcntl(fd, F_GETFL) & O_NONBLOCK);

@@ -1,0 +1,80 @@
+#include "discovery/link_news.h"
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include "base/error.h"
+#include "discovery/host_view.h"
+#include "discovery/netlink.h"
+
+namespace railweave::discovery {
+namespace {
+
+// Of every message in a datagram that concerns a link.
+void parse(const std::byte* data, std::size_t size, std::vector<LinkState>& news) {
+  while (size >= sizeof(nlmsghdr)) {
+    nlmsghdr header;
+    std::memcpy(&header, data, sizeof header);
+    if (header.nlmsg_len < NLMSG_HDRLEN || header.nlmsg_len > size) return;
+    const bool there = header.nlmsg_type == RTM_NEWLINK;
+    if ((there || header.nlmsg_type == RTM_DELLINK) && header.nlmsg_len >= NLMSG_LENGTH(sizeof(ifinfomsg))) {
+      ifinfomsg info;
+      std::memcpy(&info, data + NLMSG_HDRLEN, sizeof info);
+      const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
+      // A bridge tells of its ports in the same words, with a family of its own.
+      if (info.ifi_family == AF_UNSPEC) news.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted});
+    }
+    const std::size_t whole = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), size);
+    data += whole;
+    size -= whole;
+  }
+}
+
+Result<std::vector<LinkState>> all_links() {
+  RW_ASSIGN_OR_RETURN(const std::vector<LinkFacts> links, this_host()->links());
+  std::vector<LinkState> states;
+  for (const LinkFacts& link : links) states.push_back({link.ifindex, link.up && link.running});
+  return states;
+}
+
+}  // namespace
+
+Result<LinkNews> LinkNews::open() {
+  OwnedFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+  if (!fd) return system_error(Scope::engine, "socket(AF_NETLINK)");
+  sockaddr_nl self{};
+  self.nl_family = AF_NETLINK;
+  self.nl_groups = RTMGRP_LINK;
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&self), sizeof self) != 0) return system_error(Scope::engine, "bind(netlink)");
+  return LinkNews(std::move(fd));
+}
+
+Result<std::vector<LinkState>> LinkNews::read() {
+  std::vector<LinkState> news;
+  bool dropped = false;
+  alignas(nlmsghdr) std::array<std::byte, 32 * 1024> datagram;  // as large as the kernel makes them
+  for (;;) {
+    const ssize_t n = ::recv(fd_.get(), datagram.data(), datagram.size(), MSG_TRUNC);
+    if (n >= 0 && std::size_t(n) <= datagram.size()) {
+      parse(datagram.data(), std::size_t(n), news);
+    } else if (n >= 0 || errno == ENOBUFS) {
+      dropped = true;
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      return system_error(Scope::engine, "recv(netlink)");
+    }
+  }
+  if (!dropped) return news;
+  return all_links();
+}
+
+}  // namespace railweave::discovery

@@ -1,0 +1,149 @@
+#include "engine/lane_upkeep.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/without_memory.h"
+
+namespace railweave::engine {
+
+LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
+                       std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, Joined joined)
+    : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(std::move(session)),
+      peer_rails_(std::move(peer_rails)), joined_(std::move(joined)) {
+  for (const RailPair& rails : candidate_pairs(*self.rails, peer_rails_)) pairs_.push_back({.rails = rails});
+  auto known = std::ranges::find(pairs_, first, &Pair::rails);
+  if (known == pairs_.end()) known = pairs_.insert(known, {.rails = first});  // by an address that neither announced
+  known->up = 1;
+  known->up_since = now();
+}
+
+LaneUpkeep::~LaneUpkeep() {
+  if (timer_) reactor_.cancel(timer_);
+}
+
+void LaneUpkeep::look() {
+  if (session_->over()) return;
+  try {
+    const TimePoint t = now();
+    look_at_losses(t);
+    for (const RailPair& rails : plan(t)) {
+      Pair& pair = *std::ranges::find(pairs_, rails, &Pair::rails);
+      const int have = session_->peer_is_silent() ? 0 : pair.up;
+      for (int missing = wanted_lanes(rails) - have - dialled(pair); missing > 0; --missing) join(pair);
+    }
+    look_when_rested(t);
+  } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
+    session_->fail(out_of_memory());
+  }
+}
+
+void LaneUpkeep::on_link_up(int rail) {
+  for (Pair& pair : pairs_)
+    if (pair.rails.local == rail) pair.rests_until = {};
+  look();
+}
+
+// A pair rests when it has fewer lanes than before: the longer, the sooner after it came up they went.
+void LaneUpkeep::look_at_losses(TimePoint t) {
+  const std::vector<RailPair> up = session_->rails_of_lanes();
+  for (Pair& pair : pairs_) {
+    const int before = std::exchange(pair.up, int(std::ranges::count(up, pair.rails)));
+    if (pair.up >= before || pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
+    if (t - pair.up_since >= kSteady) pair.rest = Nanos{0};
+    let_rest(pair, t, kRestMostFlapping);
+  }
+}
+
+// Of pairs that are up or being dialled, and those that do not rest.
+std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
+  std::vector<RailPair> chosen, candidates;
+  for (const Pair& pair : pairs_) {
+    if ((pair.up > 0 && !session_->peer_is_silent()) || dialled(pair) > 0) chosen.push_back(pair.rails);
+    if (pair.rests_until <= t && session_->has_link(pair.rails.local)) candidates.push_back(pair.rails);
+  }
+  std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));
+  std::erase_if(plan, [&](const RailPair& rails) { return std::ranges::find(candidates, rails) == candidates.end(); });
+  return plan;
+}
+
+int LaneUpkeep::wanted_lanes(const RailPair& rails) const {
+  return lanes_per_pair(*self_.config, (*self_.rails)[std::size_t(rails.local)], peer_rails_[std::size_t(rails.remote)]);
+}
+
+int LaneUpkeep::dialled(const Pair& pair) const {
+  return int(std::ranges::count(attempts_, &pair, [](const auto& attempt) { return attempt->pair; }));
+}
+
+void LaneUpkeep::join(Pair& pair) {
+  if (session_->open_lanes() + int(attempts_.size()) >= LiveSession::kLanesMax) return;
+  if (next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
+    if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
+      RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", session_->peer());
+    return;
+  }
+  const Rail& rail = (*self_.rails)[std::size_t(pair.rails.local)];
+  Route route;
+  if (!best_route(rail, peer_rails_[std::size_t(pair.rails.remote)], route)) return;
+  auto attempt = std::make_unique<Attempt>();
+  attempt->pair = &pair;
+  attempt->lane = protocol::LaneId(next_lane_++);
+  attempt->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
+  // One that never came up in spite of a try is not what a session whose peer is gone should wait for.
+  if (pair.up_since != TimePoint{} || pair.rest == Nanos{0}) attempt->joining.emplace(session_);
+  Hello hello;
+  hello.kind = Hello::Kind::join;
+  hello.from = self_.instance;
+  hello.to = peer_;
+  hello.session = session_->serial();
+  hello.lane = attempt->lane;
+  hello.local_rail = std::uint8_t(pair.rails.local);
+  hello.remote_rail = std::uint8_t(pair.rails.remote);
+  hello.traffic_class = std::uint8_t(traffic_class_);
+  hello.peer = self_.name;
+  Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
+  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello, now() + kJoinTime,
+                                   [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
+}
+
+void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
+  const auto self = std::ranges::find(attempts_, &attempt, [](const auto& a) { return a.get(); });
+  const std::unique_ptr<Attempt> over = std::move(*self);  // joining ends with it: after its lane is there
+  attempts_.erase(self);
+  Pair& pair = *over->pair;
+  if (session_->over()) return;
+  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
+    pair.up_since = now();
+    ++pair.up;  // so that the next look sees if it is gone by then
+    joined_(*session_, {std::move(outcome.fd), over->lane, pair.rails.local, pair.rails.remote});
+  } else {
+    RW_INFO(net, "no lane from {}: {}", over->what, outcome.status.ok() ? outcome.hello.reason : outcome.status.message());
+    // One that carried before is the likelier to come back.
+    let_rest(pair, now(), pair.up_since == TimePoint{} ? kRestMostFlapping : kRestMostRefused);
+  }
+  look();
+}
+
+// Twice as long as the last time, and up to a quarter more by chance: rails of many sessions come back at once.
+void LaneUpkeep::let_rest(Pair& pair, TimePoint t, Nanos most) {
+  pair.rest = std::min(pair.rest == Nanos{0} ? kRestLeast : 2 * pair.rest, std::max(most, pair.rest));
+  pair.rests_until = t + pair.rest + pair.rest * random_id()[0] / 1024;
+}
+
+void LaneUpkeep::look_when_rested(TimePoint t) {
+  TimePoint first = TimePoint::max();
+  for (const Pair& pair : pairs_)
+    if (pair.rests_until > t) first = std::min(first, pair.rests_until);
+  if (timer_) reactor_.cancel(std::exchange(timer_, 0));
+  if (first == TimePoint::max()) return;
+  timer_ = reactor_.at(first, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,91 @@
+// Sees to it that a session that we dialled has lanes: first the rest of the plan, then, as long as it lives, whatever is lost
+// (docs/reliability.md, "Who sees to it that there are lanes").
+//
+//   pair:  wanted → joining → up ──lane lost──→ resting → joining → ...
+//                      └──refused, silent, 3 s──→ resting
+//
+// On the reactor's thread only. Destroying it gives up what is being dialled.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/dial.h"
+#include "engine/handshake.h"
+#include "engine/lane_plan.h"
+#include "engine/live_session.h"
+
+namespace railweave::engine {
+
+class LaneUpkeep {
+ public:
+  // `self` outlives it. `first`: the pair of the lane that made the session, which is lane 0. `joined`: where new lanes go.
+  using Joined = std::function<void(LiveSession& session, NewLane lane)>;
+  LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
+             std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, Joined joined);
+  ~LaneUpkeep();
+
+  // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
+  // pair may be the one that works, and the lanes that there are count for nothing.
+  void look();
+  // A rail of ours has a link again: its pairs rest no longer.
+  void on_link_up(int rail);
+
+ private:
+  static constexpr Nanos kJoinTime = std::chrono::seconds(3);
+  static constexpr Nanos kRestLeast = std::chrono::milliseconds(100);   // start
+  static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that do not come up
+  static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again
+  static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
+
+  struct Pair {
+    RailPair rails;
+    int up = 0;                    // its lanes, as of the last look
+    TimePoint up_since{};          // the last of them
+    Nanos rest{0};                 // the next one's; 0: kRestLeast
+    TimePoint rests_until{};
+  };
+  // While it lives, losing the session's other lanes ends nothing.
+  class Joining {
+   public:
+    explicit Joining(std::shared_ptr<LiveSession> session) : session_(std::move(session)) { session_->join_began(); }
+    Joining(Joining&&) = default;
+    ~Joining() { if (session_) session_->join_ended(); }
+
+   private:
+    std::shared_ptr<LiveSession> session_;
+  };
+  struct Attempt {
+    Pair* pair = nullptr;
+    protocol::LaneId lane = 0;
+    std::string what;              // "eth0 to 10.0.0.2:4000"
+    std::optional<Joining> joining;
+    std::unique_ptr<Handshake> handshake;
+  };
+
+  void look_at_losses(TimePoint t);
+  std::vector<RailPair> plan(TimePoint t) const;
+  void join(Pair& pair);
+  void on_join(Attempt& attempt, Handshake::Outcome outcome);
+  void let_rest(Pair& pair, TimePoint t, Nanos most);
+  void look_when_rested(TimePoint t);
+  int wanted_lanes(const RailPair& rails) const;
+  int dialled(const Pair& pair) const;
+
+  Reactor& reactor_;
+  const Identity& self_;
+  const InstanceId peer_;
+  const int traffic_class_;
+  const std::shared_ptr<LiveSession> session_;
+  const std::vector<PeerRail> peer_rails_;
+  const Joined joined_;
+  std::vector<Pair> pairs_;                          // that could carry a lane, best first; never grows
+  std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
+  std::uint32_t next_lane_ = 1;                      // numbers are used once in a session
+  Reactor::TimerId timer_ = 0;
+};
+
+}  // namespace railweave::engine

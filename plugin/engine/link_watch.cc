@@ -1,0 +1,63 @@
+#include "engine/link_watch.h"
+
+#include <sys/epoll.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace railweave::engine {
+
+LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails), links_(rails.size()) {}
+
+void LinkWatch::open(Told told) {
+  told_ = std::move(told);
+  Result<discovery::LinkNews> news = discovery::LinkNews::open();
+  if (!news.ok()) {
+    RW_INFO(net, "no news of links: {}", news.status().message());
+    return;
+  }
+  news_ = std::move(*news);
+  if (const Status s = reactor_.add(news_->descriptor(), *this, EPOLLIN); !s.ok()) {
+    RW_INFO(net, "no news of links: {}", s.message());
+    news_.reset();
+  }
+}
+
+void LinkWatch::close() {
+  for (Link& link : links_)
+    if (link.timer) reactor_.cancel(std::exchange(link.timer, 0));
+  if (news_) reactor_.remove(news_->descriptor(), *this);
+  news_.reset();
+}
+
+void LinkWatch::on_ready(std::uint32_t) {
+  Result<std::vector<discovery::LinkState>> news = news_->read();
+  if (!news.ok()) {
+    RW_INFO(net, "no more news of links: {}", news.status().message());
+    return close();
+  }
+  reactor_.arm(news_->descriptor(), *this, EPOLLIN);
+  hear(*news);
+}
+
+void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
+  for (const discovery::LinkState& state : news)
+    for (std::size_t rail = 0; rail < links_.size(); ++rail)
+      if (rails_[rail].ifindex == state.ifindex) links_[rail].up = state.running;
+  for (std::size_t rail = 0; rail < links_.size(); ++rail) {
+    Link& link = links_[rail];
+    if (link.up == link.told && link.timer) reactor_.cancel(std::exchange(link.timer, 0));
+    if (link.up != link.told && !link.timer) link.timer = reactor_.at(now() + kSteady, [this, rail] { tell(rail); });
+  }
+}
+
+void LinkWatch::tell(std::size_t rail) {
+  links_[rail].timer = 0;
+  links_[rail].told = links_[rail].up;
+  RW_INFO(net, "rail {}: link {}", rails_[rail].name, links_[rail].up ? "up again" : "down");
+  told_(int(rail), links_[rail].up);
+}
+
+}  // namespace railweave::engine

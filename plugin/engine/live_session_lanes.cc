@@ -1,0 +1,231 @@
+// Lanes of a live session: they come, are lost, are given up for silence, and what follows from that (docs/reliability.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/live_session.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kSignsEvery = std::chrono::milliseconds(50);
+constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
+
+}  // namespace
+
+bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
+  const int places = lane_count();
+  int place = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    protocol_.forget_lanes();
+    while (place < places && protocol_.knows_lane(lanes_[place]->id())) ++place;
+    if (place == kLanesMax) return false;
+    if (place < places) remember(lanes_[place]->stats());
+  }
+  if (place == places) lanes_[place] = std::make_unique<LaneDriver>(*this);
+  LaneDriver& driver = *lanes_[place];
+  const auto claim = driver.claimed();
+  driver.start(id, rails, std::move(lane));
+  if (place == places) lane_count_.store(places + 1, std::memory_order_release);
+  try {  // last: the peer may have given it up, and whoever hears of that looks for it here
+    const std::lock_guard lock(mutex_);
+    protocol_.add_lane(id, rails.local, rails.remote);
+  } catch (const std::bad_alloc&) {
+    driver.close();
+    throw;
+  }
+  return true;
+}
+
+bool LiveSession::had_lane(protocol::LaneId id) {
+  const std::lock_guard lock(mutex_);
+  return protocol_.had_lane(id);
+}
+
+std::vector<RailPair> LiveSession::rails_of_lanes() const {
+  std::vector<RailPair> open;
+  for (int i = 0; i < lane_count(); ++i)
+    if (lanes_[i]->descriptor() >= 0) open.push_back(lanes_[i]->rails());
+  return open;
+}
+
+void LiveSession::remember(const LaneStats& gone) {
+  const auto known = std::ranges::find(gone_, gone.rail, &LaneStats::rail);
+  if (known == gone_.end()) return gone_.push_back(gone);
+  LaneStats sum = gone;  // the last one's addresses
+  sum.bytes_sent += known->bytes_sent;
+  sum.bytes_received += known->bytes_received;
+  sum.frames_sent += known->frames_sent;
+  sum.frames_received += known->frames_received;
+  sum.write_calls += known->write_calls;
+  sum.read_calls += known->read_calls;
+  sum.retransmits += known->retransmits;
+  *known = std::move(sum);
+}
+
+void LiveSession::join_began() {
+  const std::lock_guard lock(mutex_);
+  ++joins_;
+}
+
+void LiveSession::join_ended() {
+  Status why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (--joins_ > 0 || protocol_.live_lanes() > 0 || now() < hopeful_until_) return;
+    why = last_loss_;
+  }
+  if (!why.ok()) fail(why);
+}
+
+void LiveSession::close_lanes() {
+  for (int i = 0; i < lane_count(); ++i) {
+    const auto claim = lanes_[i]->claimed();
+    lanes_[i]->close();
+  }
+}
+
+void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
+  bool withdrawn = true;
+  for (int i = 0; i < lane_count(); ++i) {
+    const auto claim = lanes_[i]->claimed();
+    try {
+      sends ? lanes_[i]->withdraw_payload(range) : lanes_[i]->withdraw_target(stream, range);
+    } catch (const std::bad_alloc&) {  // a closed lane touches nothing
+      lanes_[i]->close();
+      withdrawn = false;
+    }
+  }
+  if (!withdrawn) fail(out_of_memory());
+}
+
+bool LiveSession::second_malformed() {
+  const TimePoint before = std::exchange(malformed_at_, now());
+  return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
+}
+
+// A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
+void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed) {
+  lane.close();
+  const std::string what = malformed ? "rail " + lane.stats().rail + ": " + why.message() : why.message();
+  bool alive = true, missed = false, awaited = false, goodbye = false, broken = false;
+  Status loss;
+  {
+    const std::lock_guard lock(mutex_);
+    take_posts();
+    missed = somebody_waits();
+    protocol_.lose_lane(lane.id());
+    publish();
+    goodbye = leaving_ || protocol_.peer_said_goodbye();
+    // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
+    broken = !protocol_.error().ok() && !over();
+    if (broken) broken_.store(true, std::memory_order_release);  // before anybody hears of it by an event
+    const bool hopeless = why.scope() == Scope::session || broken || (malformed && second_malformed());
+    alive = protocol_.live_lanes() > 0 && !hopeless;
+    const Status& cause = broken ? protocol_.error() : why;
+    const std::string& told = broken ? cause.message() : what;
+    const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
+    loss = protocol_.peer_said_goodbye()
+               ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
+               : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
+                        cause.system_errno());
+    awaited = !alive && !hopeless && (joins_ > 0 || now() < hopeful_until_);
+    if (awaited) last_loss_ = loss;
+  }
+  if (!goodbye && (alive || awaited)) log_lane_loss(lane, why, malformed, missed);
+  if (!goodbye && (alive || awaited)) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  // A lie is told of even when nobody waits; of a broken session the requests have ended already.
+  if (broken || (malformed && !goodbye && !alive && !awaited)) tell_loss(loss);
+  if (!alive && !awaited) fail(loss);
+}
+
+std::optional<LaneSign> LiveSession::sign_of(LaneDriver& lane) {
+  const auto claim = lane.claimed();
+  if (!lane.open()) return {};
+  LaneSign sign = lane.sign();
+  sign.link_down = !has_link(lane.rails().local);
+  return sign;
+}
+
+void LiveSession::tell_link(int rail, bool up) {
+  const std::uint64_t bit = std::uint64_t{1} << rail;
+  links_down_ = up ? links_down_ & ~bit : links_down_ | bit;
+  look_for_signs(true);
+  owner_.on_lane_wanted(shared_from_this());
+}
+
+void LiveSession::look_for_signs(bool at_once) {
+  const TimePoint t = now();
+  if (over() || (!at_once && t - signs_looked_at_ < kSignsEvery)) return;
+  signs_looked_at_ = t;
+  end_if_hopeless(t);
+  std::vector<std::optional<LaneSign>> lanes;
+  for (int i = 0; i < lane_count(); ++i) lanes.push_back(sign_of(*lanes_[i]));
+  const LaneSigns::Verdict verdict = signs_.look(t, lanes);
+  for (const int i : verdict.given_up) give_up(*lanes_[i]);
+  if (!verdict.asked.empty()) {
+    const std::lock_guard lock(mutex_);
+    for (const int i : verdict.asked) protocol_.ask_for_sign(lanes_[i]->id());
+    publish();
+  }
+  const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
+  if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
+  if (!peer_is_silent_ && silent_before) RW_WARN(net, "{} answers again", peer_);
+  if (verdict.peer_is_gone)
+    return fail(Status(Code::remote, Scope::session,
+                       "connection to " + peer_ + " lost: no answer on " + rails_told() + " for " +
+                           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(peer_timeout_).count()) +
+                           " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT));
+  if (peer_is_silent_) owner_.on_lane_wanted(shared_from_this());
+}
+
+// The last lane went while there was hope for another.
+void LiveSession::end_if_hopeless(TimePoint t) {
+  Status why;
+  {
+    const std::lock_guard lock(mutex_);
+    if (protocol_.live_lanes() > 0 || joins_ > 0 || t < hopeful_until_) return;
+    why = last_loss_;
+  }
+  if (!why.ok()) fail(why);
+}
+
+std::string LiveSession::rails_told() {
+  std::set<std::string> rails;
+  for (int i = 0; i < lane_count(); ++i) {
+    const auto claim = lanes_[i]->claimed();
+    if (lanes_[i]->open()) rails.insert(lanes_[i]->stats().rail);
+  }
+  return fmt::format("{}", fmt::join(rails, ", "));
+}
+
+void LiveSession::give_up(LaneDriver& lane) {
+  const auto claim = lane.claimed();
+  if (!lane.open()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    hopeful_until_ = now() + peer_timeout_;
+  }
+  const std::string why = has_link(lane.rails().local) ? ": no answer to what was sent" : ": its link is down";
+  lane_over(lane, Status(Code::remote, Scope::lane, lane.stats().rail + why, ETIMEDOUT), false);
+}
+
+void LiveSession::log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed) {
+  // A peer that leaves ends its lanes one after the other: what is still on the next one tells whether it is missed.
+  const bool ended_by_peer = why.system_errno() == 0 || why.system_errno() == ECONNRESET || why.system_errno() == EPIPE;
+  if (malformed) {
+    RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, why.message());
+  } else if (missed && !ended_by_peer) {
+    RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  } else {
+    RW_INFO(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+  }
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,78 @@
+#include "engine/link_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using discovery::LinkState;
+
+class Links : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const int ifindex : {7, 9}) {
+      Rail rail;
+      rail.name = "eth" + std::to_string(ifindex);
+      rail.ifindex = ifindex;
+      rails_.push_back(rail);
+    }
+    ASSERT_TRUE(reactor_.start().ok());
+    on_reactor([this] {
+      watch_ = std::make_unique<LinkWatch>(reactor_, rails_);
+      watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); });
+    });
+  }
+  void TearDown() override {
+    on_reactor([this] { watch_.reset(); });
+  }
+  void on_reactor(std::function<void()> act) {
+    std::promise<void> done;
+    reactor_.run_soon([&] { act(), done.set_value(); });
+    done.get_future().wait();
+  }
+  void hear(std::vector<LinkState> news) {
+    on_reactor([&] { watch_->hear(news); });
+  }
+  // What was told once more time has passed than a change must last.
+  std::string told() {
+    std::this_thread::sleep_for(3 * LinkWatch::kSteady);
+    std::string told;
+    on_reactor([&] { told = told_; });
+    return told;
+  }
+
+  std::vector<Rail> rails_;
+  Reactor reactor_;
+  std::unique_ptr<LinkWatch> watch_;
+  std::string told_;             // the reactor's thread's
+};
+
+TEST_F(Links, hear__tells_of_rails_that_change) {
+  hear({{7, true}, {3, false}});
+  EXPECT_EQ(told(), "");
+  hear({{9, false}});
+  EXPECT_EQ(told(), "1-");
+  hear({{9, false}, {7, false}});
+  EXPECT_EQ(told(), "1-0-");
+  hear({{9, true}});
+  EXPECT_EQ(told(), "1-0-1+");
+}
+
+TEST_F(Links, hear__what_does_not_last_is_not_told) {
+  hear({{7, false}, {7, true}});
+  on_reactor([this] {
+    watch_->hear({{9, false}});
+    watch_->hear({{9, true}});
+  });
+  EXPECT_EQ(told(), "");
+}
+
+}  // namespace
+}  // namespace railweave::engine
