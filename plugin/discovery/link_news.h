@@ -23,7 +23,7 @@ class LinkNews {
 
   // Readable when there is news.
   int descriptor() const { return fd_.get(); }
-  // What came since the last call, oldest first. Where the kernel had to drop some: what all links are now. Errors: system.
+  // What came since the last call, oldest first; where the kernel had to drop some, what all links are now. Errors: system.
   Result<std::vector<LinkState>> read();
 
  private:

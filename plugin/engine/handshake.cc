@@ -135,6 +135,7 @@ Status Handshake::write_some(bool& all) {
     if (n < 0 && errno == EAGAIN) return {};
     if (n < 0) return broken(what_ + ": send");
     out_.erase(out_.begin(), out_.begin() + n);
+    spoke_ = true;
     attached_.reset();
   }
   all = true;
@@ -172,7 +173,7 @@ void Handshake::finish(Status status) {
     release_descriptor(fd_.get());
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_)};
+  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), spoke_};
   if (!outcome.status.ok()) outcome.fd.reset();
   const Done done = std::move(done_);
   done(std::move(outcome));  // may destroy this

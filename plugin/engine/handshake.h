@@ -24,6 +24,7 @@ class Handshake final : public Pollable {
     Hello hello;
     OwnedFd fd;
     OwnedFd attached = OwnedFd();  // that came with a local Hello
+    bool spoke = false;            // some of our Hello may have reached the peer
   };
   using Done = std::function<void(Outcome)>;
 
@@ -56,6 +57,7 @@ class Handshake final : public Pollable {
   OwnedFd fd_;
   wire::SocketAddress remote_;
   bool connecting_ = false;
+  bool spoke_ = false;
   bool local_ = false;
   OwnedFd attached_;                 // local: to be sent with our Hello; then, what came with theirs
   std::vector<std::byte> out_;       // unsent rest of our Hello

@@ -1,4 +1,6 @@
 // The acceptor's side of handshakes: who may come in, and what becomes of crossing dials (decision D2).
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -150,8 +152,10 @@ void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {
     const auto it = sessions_.find(key_of_dialler(hello));
     if (it != sessions_.end() && !it->second->over() && it->second->serial() == hello.session) session = it->second;
   }
-  if (!session || session->had_lane(hello.lane))
-    return refuse(std::move(fd), hello, Hello::Refusal::unknown_session, session ? "that lane exists already" : "no such session");
+  if (!session) return refuse(std::move(fd), hello, Hello::Refusal::unknown_session, "no such session");
+  if (session->had_lane(hello.lane)) return refuse(std::move(fd), hello, Hello::Refusal::duplicate, "that lane exists already");
+  // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
+  if (char end; ::recv(fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
   if (Status s = send_hello(fd.get(), answer(hello, Hello::Kind::welcome, rail)); !s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;

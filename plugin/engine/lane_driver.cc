@@ -117,11 +117,6 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
   lane_->withdraw_target(range);
 }
 
-LaneSign LaneDriver::sign() {
-  const wire::LaneHealth h = lane_->health();
-  return {generation(), h.heard, lane_->silent_since(), false, h.outstanding_bytes > 0};
-}
-
 void LaneDriver::finish_writing() {
   if (lane_) (void)lane_->finish_writing();
 }

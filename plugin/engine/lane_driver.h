@@ -11,7 +11,6 @@
 #include <string>
 
 #include "engine/lane_plan.h"
-#include "engine/lane_signs.h"
 #include "engine/lane_trace.h"
 #include "engine/request.h"
 #include "protocol/session.h"
@@ -73,7 +72,7 @@ class LaneDriver final : private wire::LaneHandler {
   LaneStats stats();          // once closed: what they were
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
-  LaneSign sign();            // REQUIRES: open()
+  wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: open()
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.

@@ -3,36 +3,41 @@
 #include <algorithm>
 
 namespace railweave::engine {
+namespace {
 
-LaneSigns::Verdict LaneSigns::look(TimePoint now, const std::vector<std::optional<LaneSign>>& lanes) {
-  known_.resize(std::max(known_.size(), lanes.size()));
-  TimePoint last_heard = TimePoint::min();
-  TimePoint first_silent = TimePoint::max();
-  bool any_works = false;
+bool works(const LaneSign& lane) { return !lane.link_down && !lane.hearing.silent_since; }
+
+// What was under way when a silence began may have been heard after it.
+bool another_is_heard(const std::vector<std::optional<LaneSign>>& lanes, TimePoint since) {
+  return std::ranges::any_of(lanes, [&](const auto& lane) { return lane && works(*lane) && lane->hearing.heard_at >= since + kAskAfter; });
+}
+
+}  // namespace
+
+SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<LaneSign>>& lanes, Nanos peer_timeout) {
+  const bool any_works = std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane); });
+  SilenceVerdict verdict;
+  TimePoint last_heard = TimePoint::min(), first_silent = TimePoint::max();
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (!lanes[i]) continue;
-    Known& known = known_[i];
-    if (known.generation != lanes[i]->generation) known = {lanes[i]->generation, 0, now};  // its handshake was heard
-    if (known.heard != lanes[i]->heard) known.heard = lanes[i]->heard, known.heard_at = now;
-    last_heard = std::max(last_heard, known.heard_at);
-    any_works = any_works || (!lanes[i]->link_down && !lanes[i]->silent_since);
-    if (lanes[i]->silent_since) first_silent = std::min(first_silent, *lanes[i]->silent_since);
+    const wire::Hearing& h = lanes[i]->hearing;
+    last_heard = std::max(last_heard, h.heard_at);
+    if (h.silent_since) first_silent = std::min(first_silent, *h.silent_since);
+    const bool too_long = h.silent_since && now - *h.silent_since >= kSilenceMost && another_is_heard(lanes, *h.silent_since);
+    if (too_long || (lanes[i]->link_down && any_works)) verdict.given_up.push_back(int(i));
   }
-  Verdict verdict;
-  for (std::size_t i = 0; i < lanes.size() && any_works; ++i)
-    if (lanes[i] && lanes[i]->link_down) verdict.given_up.push_back(int(i));
   if (first_silent == TimePoint::max() || now - first_silent < kAskAfter) return verdict;
-  for (std::size_t i = 0; i < lanes.size(); ++i) {
-    if (!lanes[i] || (any_works && lanes[i]->link_down)) continue;
-    // What was under way when the silence began may have been heard after it.
-    const std::optional<TimePoint> since = lanes[i]->silent_since;
-    if (since && now - *since >= kSilenceMost && last_heard >= *since + kAskAfter) verdict.given_up.push_back(int(i));
-    if (!since && !lanes[i]->owed && known_[i].heard_at < first_silent + kAskAfter) verdict.asked.push_back(int(i));
-  }
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    if (lanes[i] && works(*lanes[i]) && !lanes[i]->hearing.owes && lanes[i]->hearing.heard_at < first_silent + kAskAfter)
+      verdict.asked.push_back(int(i));
+  if (last_heard == TimePoint::max()) return verdict;
   const Nanos unheard = now - std::max(last_heard, first_silent);
   verdict.peer_is_silent = verdict.given_up.empty() && unheard >= kSilenceMost;
-  verdict.peer_is_gone = verdict.peer_is_silent && unheard >= peer_timeout_;
+  // Somebody who only received asks late, and nobody answers since the last keepalive.
+  verdict.peer_is_gone = verdict.peer_is_silent && (unheard >= peer_timeout || now - last_heard >= peer_timeout + keepalive_interval(peer_timeout));
   return verdict;
 }
+
+Nanos keepalive_interval(Nanos peer_timeout) { return std::max<Nanos>(std::chrono::seconds(1), peer_timeout / 10); }
 
 }  // namespace railweave::engine

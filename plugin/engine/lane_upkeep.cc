@@ -27,19 +27,34 @@ LaneUpkeep::~LaneUpkeep() {
 }
 
 void LaneUpkeep::look() {
-  if (session_->over()) return;
+  if (session_->over() || session_->is_leaving()) return;
   try {
     const TimePoint t = now();
     look_at_losses(t);
-    for (const RailPair& rails : plan(t)) {
-      Pair& pair = *std::ranges::find(pairs_, rails, &Pair::rails);
-      const int have = session_->peer_is_silent() ? 0 : pair.up;
-      for (int missing = wanted_lanes(rails) - have - dialled(pair); missing > 0; --missing) join(pair);
-    }
+    session_->peer_is_silent() ? dial_any(t) : dial_plan(t);
     look_when_rested(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
     session_->fail(out_of_memory());
   }
+}
+
+// Of a pair that failed one lane is tried, the others when that is up.
+void LaneUpkeep::dial_plan(TimePoint t) {
+  for (const RailPair& rails : plan(t)) {
+    Pair& pair = *std::ranges::find(pairs_, rails, &Pair::rails);
+    const int wanted = pair.failed ? 1 : wanted_lanes(rails);
+    for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair);
+  }
+}
+
+// One lane of every pair, those first that were not tried for the longest time.
+void LaneUpkeep::dial_any(TimePoint t) {
+  std::vector<Pair*> pairs;
+  for (Pair& pair : pairs_)
+    if (session_->has_link(pair.rails.local) && dialled(pair) == 0 && t - pair.tried_at >= kRestInSilence) pairs.push_back(&pair);
+  std::ranges::stable_sort(pairs, {}, &Pair::tried_at);
+  for (Pair* pair : pairs)
+    if (attempts_.size() < kAttemptsInSilence) join(*pair);
 }
 
 void LaneUpkeep::on_link_up(int rail) {
@@ -63,7 +78,7 @@ void LaneUpkeep::look_at_losses(TimePoint t) {
 std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates;
   for (const Pair& pair : pairs_) {
-    if ((pair.up > 0 && !session_->peer_is_silent()) || dialled(pair) > 0) chosen.push_back(pair.rails);
+    if (pair.up > 0 || dialled(pair) > 0) chosen.push_back(pair.rails);
     if (pair.rests_until <= t && session_->has_link(pair.rails.local)) candidates.push_back(pair.rails);
   }
   std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));
@@ -81,7 +96,7 @@ int LaneUpkeep::dialled(const Pair& pair) const {
 
 void LaneUpkeep::join(Pair& pair) {
   if (session_->open_lanes() + int(attempts_.size()) >= LiveSession::kLanesMax) return;
-  if (next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
+  if (unheard_of_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
     if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
       RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", session_->peer());
     return;
@@ -91,7 +106,10 @@ void LaneUpkeep::join(Pair& pair) {
   if (!best_route(rail, peer_rails_[std::size_t(pair.rails.remote)], route)) return;
   auto attempt = std::make_unique<Attempt>();
   attempt->pair = &pair;
-  attempt->lane = protocol::LaneId(next_lane_++);
+  if (unheard_of_.empty()) unheard_of_.push_back(protocol::LaneId(next_lane_++));
+  attempt->lane = unheard_of_.back();
+  unheard_of_.pop_back();
+  pair.tried_at = now();
   attempt->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   // One that never came up in spite of a try is not what a session whose peer is gone should wait for.
   if (pair.up_since != TimePoint{} || pair.rest == Nanos{0}) attempt->joining.emplace(session_);
@@ -116,15 +134,23 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   attempts_.erase(self);
   Pair& pair = *over->pair;
   if (session_->over()) return;
-  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
-    pair.up_since = now();
+  const TimePoint t = now();
+  const bool welcome = outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome;
+  pair.failed = !welcome;
+  pair.tried_at = t;
+  if (welcome) {
+    pair.up_since = t;
     ++pair.up;  // so that the next look sees if it is gone by then
     joined_(*session_, {std::move(outcome.fd), over->lane, pair.rails.local, pair.rails.remote});
-  } else {
-    RW_INFO(net, "no lane from {}: {}", over->what, outcome.status.ok() ? outcome.hello.reason : outcome.status.message());
-    // One that carried before is the likelier to come back.
-    let_rest(pair, now(), pair.up_since == TimePoint{} ? kRestMostFlapping : kRestMostRefused);
+    return look();
   }
+  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
+  RW_INFO(net, "no lane from {}: {}", over->what, why);
+  if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
+    return session_->fail(Status(Code::remote, Scope::session, "connection to " + session_->peer() + " lost: it says: " + why));
+  if (!outcome.spoke) unheard_of_.push_back(over->lane);
+  // One that carried before is the likelier to come back.
+  if (pair.rests_until <= t) let_rest(pair, t, pair.up_since == TimePoint{} ? kRestMostFlapping : kRestMostRefused);
   look();
 }
 

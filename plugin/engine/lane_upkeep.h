@@ -40,10 +40,14 @@ class LaneUpkeep {
   static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that do not come up
   static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
+  static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
+  static constexpr std::size_t kAttemptsInSilence = 16;                 // at once
 
   struct Pair {
     RailPair rails;
     int up = 0;                    // its lanes, as of the last look
+    bool failed = false;           // the last try did
+    TimePoint tried_at{};          // when the last one began or ended
     TimePoint up_since{};          // the last of them
     Nanos rest{0};                 // the next one's; 0: kRestLeast
     TimePoint rests_until{};
@@ -67,6 +71,8 @@ class LaneUpkeep {
   };
 
   void look_at_losses(TimePoint t);
+  void dial_plan(TimePoint t);
+  void dial_any(TimePoint t);
   std::vector<RailPair> plan(TimePoint t) const;
   void join(Pair& pair);
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
@@ -84,7 +90,8 @@ class LaneUpkeep {
   const Joined joined_;
   std::vector<Pair> pairs_;                          // that could carry a lane, best first; never grows
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
-  std::uint32_t next_lane_ = 1;                      // numbers are used once in a session
+  std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
+  std::vector<protocol::LaneId> unheard_of_;         // ... and these were not: the peer never saw them
   Reactor::TimerId timer_ = 0;
 };
 

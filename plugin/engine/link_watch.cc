@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/scope_exit.h"
+#include "engine/fork_guard.h"
 
 namespace railweave::engine {
 
@@ -21,24 +23,32 @@ void LinkWatch::open(Told told) {
   news_ = std::move(*news);
   if (const Status s = reactor_.add(news_->descriptor(), *this, EPOLLIN); !s.ok()) {
     RW_INFO(net, "no news of links: {}", s.message());
-    news_.reset();
+    return news_.reset();
   }
+  guard_descriptor(news_->descriptor());
 }
 
 void LinkWatch::close() {
   for (Link& link : links_)
     if (link.timer) reactor_.cancel(std::exchange(link.timer, 0));
-  if (news_) reactor_.remove(news_->descriptor(), *this);
+  if (!news_) return;
+  reactor_.remove(news_->descriptor(), *this);
+  release_descriptor(news_->descriptor());
   news_.reset();
 }
 
 void LinkWatch::on_ready(std::uint32_t) {
+  const ScopeExit armed([this] {  // also where there was no memory
+    if (news_) reactor_.arm(news_->descriptor(), *this, EPOLLIN);
+  });
   Result<std::vector<discovery::LinkState>> news = news_->read();
   if (!news.ok()) {
     RW_INFO(net, "no more news of links: {}", news.status().message());
-    return close();
+    close();
+    std::vector<discovery::LinkState> all_up;
+    for (const Rail& rail : rails_) all_up.push_back({rail.ifindex, true});
+    return hear(all_up);
   }
-  reactor_.arm(news_->descriptor(), *this, EPOLLIN);
   hear(*news);
 }
 

@@ -15,7 +15,7 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 
 LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial)
     : peer_(std::move(peer)), serial_(serial), owner_(owner),
-      protocol_({.eager_limit_bytes = config.eager_limit_bytes}), peer_timeout_(config.peer_timeout), signs_(config.peer_timeout) {
+      protocol_({.eager_limit_bytes = config.eager_limit_bytes}), peer_timeout_(config.peer_timeout) {
   events_.reserve(64);
 }
 
@@ -203,7 +203,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
       for (int i = 0; i < lane_count(); ++i) {
         if (lanes_[i]->id() != event.lane) continue;
         const auto claim = lanes_[i]->claimed();
-        if (lanes_[i]->id() != event.lane) continue;  // another's place since
+        if (lanes_[i]->id() != event.lane || !lanes_[i]->open()) continue;  // another's place since, or over
         lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"), false);
       }
   }
@@ -296,6 +296,11 @@ bool LiveSession::goodbye_written() {
 bool LiveSession::is_without_lanes() {
   const std::lock_guard lock(mutex_);
   return protocol_.live_lanes() == 0;
+}
+
+bool LiveSession::is_leaving() {
+  const std::lock_guard lock(mutex_);
+  return leaving_ || protocol_.peer_said_goodbye();
 }
 
 std::uint64_t LiveSession::outstanding_bytes() {

@@ -77,7 +77,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // Takes streams: not over, nor about to be because the two ends disagree.
   bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
-  // --- lanes. These four: one thread at a time (the reactor's).
+  // --- lanes. Those that add, list and judge them: one thread at a time (the reactor's).
   // Takes a place that nothing is left of, or a new one. False: no room for another.
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
   // There is one of that number, or was.
@@ -133,6 +133,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void say_goodbye();
   bool goodbye_written();
   bool is_without_lanes();
+  bool is_leaving();                             // a goodbye was said, by either side
   std::uint64_t outstanding_bytes();             // on all lanes, unacknowledged by the peer's kernel
 
   SessionStats stats();
@@ -187,10 +188,10 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
   // Likewise. We gave up a lane not long ago, and the peer may have given up the others for as good a reason: a new one may come.
   TimePoint hopeful_until_ = TimePoint::min();
+  TimePoint awaited_until_ = TimePoint::max();  // likewise: then it ends in any case
   Status last_loss_;                        // guarded by mutex_: set when the last lane went while there was hope for another
   const Nanos peer_timeout_;
-  LaneSigns signs_;                         // the reactor's thread's, as is
-  TimePoint signs_looked_at_{};
+  TimePoint signs_looked_at_{};             // the reactor's thread's, as is
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
   std::atomic<bool> has_events_{false};

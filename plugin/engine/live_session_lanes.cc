@@ -40,6 +40,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
     driver.close();
     throw;
   }
+  if (std::exchange(peer_is_silent_, false)) RW_WARN(net, "{} answers again", peer_);  // its handshake did
   return true;
 }
 
@@ -135,9 +136,11 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed)
                ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
                : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
                         cause.system_errno());
-    awaited = !alive && !hopeless && (joins_ > 0 || now() < hopeful_until_);
+    awaited = !alive && !hopeless && (joins_ > 0 || (!goodbye && now() < hopeful_until_));
     if (awaited) last_loss_ = loss;
+    if (awaited) awaited_until_ = now() + peer_timeout_;
   }
+  if (awaited) wake();  // somebody has to look whether its time is over
   if (!goodbye && (alive || awaited)) log_lane_loss(lane, why, malformed, missed);
   if (!goodbye && (alive || awaited)) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
   // A lie is told of even when nobody waits; of a broken session the requests have ended already.
@@ -148,16 +151,14 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed)
 std::optional<LaneSign> LiveSession::sign_of(LaneDriver& lane) {
   const auto claim = lane.claimed();
   if (!lane.open()) return {};
-  LaneSign sign = lane.sign();
-  sign.link_down = !has_link(lane.rails().local);
-  return sign;
+  return LaneSign{lane.hearing(), !has_link(lane.rails().local)};
 }
 
 void LiveSession::tell_link(int rail, bool up) {
   const std::uint64_t bit = std::uint64_t{1} << rail;
   links_down_ = up ? links_down_ & ~bit : links_down_ | bit;
   look_for_signs(true);
-  owner_.on_lane_wanted(shared_from_this());
+  until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
 }
 
 void LiveSession::look_for_signs(bool at_once) {
@@ -167,7 +168,7 @@ void LiveSession::look_for_signs(bool at_once) {
   end_if_hopeless(t);
   std::vector<std::optional<LaneSign>> lanes;
   for (int i = 0; i < lane_count(); ++i) lanes.push_back(sign_of(*lanes_[i]));
-  const LaneSigns::Verdict verdict = signs_.look(t, lanes);
+  const SilenceVerdict verdict = judge_silence(t, lanes, peer_timeout_);
   for (const int i : verdict.given_up) give_up(*lanes_[i]);
   if (!verdict.asked.empty()) {
     const std::lock_guard lock(mutex_);
@@ -176,13 +177,13 @@ void LiveSession::look_for_signs(bool at_once) {
   }
   const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
   if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
-  if (!peer_is_silent_ && silent_before) RW_WARN(net, "{} answers again", peer_);
+  if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
   if (verdict.peer_is_gone)
     return fail(Status(Code::remote, Scope::session,
                        "connection to " + peer_ + " lost: no answer on " + rails_told() + " for " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(peer_timeout_).count()) +
                            " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT));
-  if (peer_is_silent_) owner_.on_lane_wanted(shared_from_this());
+  if (peer_is_silent_) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
 }
 
 // The last lane went while there was hope for another.
@@ -190,7 +191,8 @@ void LiveSession::end_if_hopeless(TimePoint t) {
   Status why;
   {
     const std::lock_guard lock(mutex_);
-    if (protocol_.live_lanes() > 0 || joins_ > 0 || t < hopeful_until_) return;
+    if (protocol_.live_lanes() > 0) return;
+    if (t < awaited_until_ && (joins_ > 0 || t < hopeful_until_)) return;
     why = last_loss_;
   }
   if (!why.ok()) fail(why);

@@ -188,6 +188,7 @@ Status Session::on_fence(const FrameHeader& header) {
 // The peer's end of a lane was made and lost before ours was: we wrote nothing there, and the answering FENCE lets the
 // peer send again what it wrote.
 Status Session::on_fence_of_unknown(const FrameHeader& header) {
+  forget_lanes();
   if (header.a != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= kStillbornMax)
     return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(header.a) + " frames for lane " +
                                                  std::to_string(header.aux) + ", which never was");

@@ -1,8 +1,8 @@
 // A wire moves frames between two instances over lanes. It knows headers as opaque bytes and payload as spans; what they
 // mean is the session's business (plugin/protocol), reached through LaneHandler.
 //
-// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*() and health(), one
-// at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
+// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health() and hearing(),
+// one at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
 #pragma once
 
 #include <poll.h>
@@ -44,8 +44,14 @@ struct Target {
 struct LaneHealth {
   std::uint64_t outstanding_bytes = 0;      // taken by us, not acknowledged by the peer's side (header bytes included)
   std::uint64_t acknowledged_bytes = 0;     // ever
-  std::uint64_t heard = 0;                  // grows with whatever comes or is acknowledged
   Nanos min_rtt{0};                         // 0: not known yet
+};
+
+// What the peer's kernel says, if only that it is there. The default: it is always there.
+struct Hearing {
+  TimePoint heard_at = TimePoint::max();    // when anything came last
+  std::optional<TimePoint> silent_since;    // since when it owes an answer, if that is for longer than is usual on this lane
+  bool owes = false;                        // an answer
 };
 
 class LaneHandler {
@@ -90,8 +96,7 @@ class Lane {
   // Does not write to `range` after return: the rest of a target there is thrown away as it arrives.
   virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
-  // Since when the peer's kernel owes an answer, if that is for longer than is usual on this lane; until it answers.
-  virtual std::optional<TimePoint> silent_since() { return {}; }
+  virtual Hearing hearing() { return {}; }
   virtual LaneStats stats() const = 0;
   // push: writes a token (<= kTokenBytesMax) that lets the peer write into `region`; 0 when not supported.
   virtual std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) = 0;

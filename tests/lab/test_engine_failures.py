@@ -123,6 +123,14 @@ class LostPeer(EngineTest):
     def test_a_killed_sender(self) -> None:
         self.check_killed(0)
 
+    def test_a_stopped_rank_is_not_a_silent_one(self) -> None:
+        """Its kernel answers on the rail that is left, for longer than the peer timeout."""
+        outcome = net_perf(_TWO, "--bytes", "32M", "--both", deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=3",
+                           beside="[ $RANK = 0 ] || (moved eth0 3000000; kill -STOP $pid; sleep 1; "
+                           "$RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 6; kill -CONT $pid) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+
     def test_a_stopped_rank_is_waited_for(self) -> None:
         for rank in (0, 1):
             with self.subTest(stopped=rank):

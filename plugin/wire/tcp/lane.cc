@@ -22,7 +22,7 @@ constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 // for a quarter of an hour. A stopped peer's kernel still answers. (TCP_USER_TIMEOUT would not do: it also ends a connection
 // whose peer answers, but takes nothing for a while.)
 constexpr double kSilenceRtos = 1.25;
-constexpr Nanos kSilenceEvery = std::chrono::milliseconds(50);
+constexpr Nanos kClocks = std::chrono::milliseconds(50);  // the kernel's tells milliseconds, by ticks of up to ten
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
 
 bool ask_tcp_info(int fd, tcp_info& info) {
@@ -76,32 +76,27 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
   return Moved{0, true};
 }
 
-std::optional<TimePoint> TcpLane::silent_since() {
-  const std::uint64_t handed = writer_.bytes_in_kernel();
-  if (handed == settled_) return {};
-  const TimePoint t = now();
-  if (t - silence_asked_at_ < kSilenceEvery) return silent_since_;
-  silence_asked_at_ = t;
+Hearing TcpLane::hearing() {
   tcp_info info;
-  if (!ask_tcp_info(descriptor(), info)) return silent_since_;
-  if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {  // a probe of a shut window wants its answer, too
-    waiting_since_.reset();
-    silent_since_.reset();
-    if (info.tcpi_notsent_bytes == 0) settled_ = handed;
-    return {};
-  }
-  if (!waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
-    waiting_since_ = t;
+  if (!ask_tcp_info(descriptor(), info)) return {};
+  const TimePoint t = now();
+  const TimePoint answered_at = t - std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  Hearing h;
+  h.heard_at = std::max<TimePoint>(answered_at, t - std::chrono::milliseconds(info.tcpi_last_data_recv));
+  h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a probe of a shut window wants its answer, too
+  if (!h.owes || !waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
+    waiting_since_ = h.owes ? std::optional(t) : std::nullopt;
     waiting_at_ = info.tcpi_bytes_acked;
     silent_since_.reset();
-    return {};
+    return h;
   }
-  // Whatever came was an answer, if only that the window is shut.
-  const TimePoint since = std::max<TimePoint>(*waiting_since_, t - std::chrono::milliseconds(info.tcpi_last_ack_recv));
+  // Any answer counts, if only that the window is shut.
+  const TimePoint since = std::max(*waiting_since_, answered_at);
   const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
-  if (silent_since_ && since > *silent_since_ + kSilenceEvery) silent_since_.reset();
+  if (silent_since_ && since > *silent_since_ + kClocks) silent_since_.reset();
   if (!silent_since_ && double((t - since).count()) >= kSilenceRtos * double(resend_after.count())) silent_since_ = since;
-  return silent_since_;
+  h.silent_since = silent_since_;
+  return h;
 }
 
 LaneHealth TcpLane::health() {
@@ -114,7 +109,6 @@ LaneHealth TcpLane::health() {
   }
   h.acknowledged_bytes = acknowledged_;
   h.outstanding_bytes = handed - acknowledged_ + writer_.waiting_bytes();
-  h.heard = acknowledged_ + socket_.received.payload_bytes.get() + socket_.received.frames.get();
   refresh_min_rtt();
   h.min_rtt = min_rtt_;
   return h;

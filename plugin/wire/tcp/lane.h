@@ -41,8 +41,8 @@ class TcpLane final : public Lane {
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
   LaneHealth health() override;
-  // Asks the kernel every 50 ms at most, and not at all when everything was acknowledged.
-  std::optional<TimePoint> silent_since() override;
+  // One short system call.
+  Hearing hearing() override;
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;
@@ -50,6 +50,7 @@ class TcpLane final : public Lane {
 
  private:
   void refresh_min_rtt();
+
   LaneSocket socket_;
   FrameReader reader_;
   FrameWriter writer_;
@@ -57,8 +58,6 @@ class TcpLane final : public Lane {
   std::uint64_t acknowledged_ = 0;  // never goes back
   Nanos min_rtt_{0};
   TimePoint min_rtt_at_{};  // when it was asked for last
-  std::uint64_t settled_ = 0;                // bytes handed to the kernel of which all are known to be acknowledged
-  TimePoint silence_asked_at_{};
   std::optional<TimePoint> waiting_since_;   // an acknowledgement is due, and none has come since ...
   std::uint64_t waiting_at_ = 0;             // ... that of this byte
   std::optional<TimePoint> silent_since_;

@@ -15,39 +15,38 @@ class Looking : public testing::Test {
  protected:
   struct Line {
     bool answers = true;
-    bool owed = true;
+    bool owes = true;
     bool open = true;
-    std::uint32_t generation = 1;
     bool link_down = false;
+    TimePoint heard_at{};
+    std::optional<TimePoint> silent_since = std::nullopt;
   };
 
   // Looks for so long; what was found last, and who was ever given up or asked.
-  LaneSigns::Verdict look_for(Nanos time) {
-    LaneSigns::Verdict last;
+  SilenceVerdict look_for(Nanos time) {
+    SilenceVerdict last;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      std::vector<std::optional<LaneSign>> signs(lines_.size());
-      silent_since_.resize(lines_.size());
-      heard_.resize(lines_.size());
-      for (std::size_t i = 0; i < lines_.size(); ++i) {
-        const Line& line = lines_[i];
-        if (line.answers && line.owed) ++heard_[i];
-        if (line.answers || !line.owed) silent_since_[i].reset();
-        else if (!silent_since_[i]) silent_since_[i] = now_;
-        if (line.open) signs[i] = LaneSign{line.generation, heard_[i], silent_since_[i], line.link_down, line.owed};
+      std::vector<std::optional<LaneSign>> signs;
+      for (Line& line : lines_) {
+        // An idle one is asked by keepalive.
+        if (line.answers && (line.owes || now_ - line.heard_at >= keepalive_interval(kTimeout))) line.heard_at = now_;
+        if (line.answers || !line.owes) {
+          line.silent_since.reset();
+        } else if (!line.silent_since) {
+          line.silent_since = now_;
+        }
+        signs.push_back(line.open ? std::optional(LaneSign{{line.heard_at, line.silent_since, line.owes}, line.link_down}) : std::nullopt);
       }
-      last = signs_.look(now_, signs);
+      last = judge_silence(now_, signs, kTimeout);
       given_up_.insert(given_up_.end(), last.given_up.begin(), last.given_up.end());
       asked_.insert(asked_.end(), last.asked.begin(), last.asked.end());
     }
     return last;
   }
 
-  LaneSigns signs_{kTimeout};
   TimePoint now_{1h};
   std::vector<Line> lines_;
-  std::vector<std::optional<TimePoint>> silent_since_;
-  std::vector<std::uint64_t> heard_;
   Places given_up_, asked_;
 };
 
@@ -72,13 +71,13 @@ TEST_F(Looking, a_silent_lane_is_given_up_after_a_second__while_another_is_heard
 }
 
 TEST_F(Looking, one_that_owes_nothing_is_asked_first) {
-  lines_ = {{}, {.owed = false}};
+  lines_ = {{}, {.owes = false}};
   look_for(1s);
   lines_[0].answers = false;
   look_for(600ms);
   ASSERT_FALSE(asked_.empty());
   EXPECT_EQ(asked_.front(), 1);
-  lines_[1].owed = true;  // it is asked, and answers
+  lines_[1].owes = true;  // it is asked, and answers
   look_for(600ms);
   ASSERT_FALSE(given_up_.empty());
   EXPECT_EQ(given_up_.front(), 0);
@@ -99,7 +98,7 @@ TEST_F(Looking, when_all_are_silent_it_is_the_peer__and_none_is_given_up) {
 }
 
 TEST_F(Looking, a_peer_is_gone_when_nothing_was_heard_for_its_timeout) {
-  lines_ = {{}, {.owed = false}};  // that is asked, and nobody takes the question
+  lines_ = {{}, {.owes = false}};  // that is asked, and nobody takes the question
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
   EXPECT_FALSE(look_for(kTimeout - 100ms).peer_is_gone);
@@ -112,25 +111,50 @@ TEST_F(Looking, a_new_lane_is_a_sign_of_life) {
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
   EXPECT_TRUE(look_for(5s).peer_is_silent);
-  lines_.push_back({.owed = false});
+  lines_.push_back({.owes = false, .heard_at = now_});
   EXPECT_FALSE(look_for(50ms).peer_is_silent);
   EXPECT_EQ(given_up_, (Places{0, 1}));
-}
-
-TEST_F(Looking, a_place_has_the_signs_of_the_lane_that_is_there_now) {
-  lines_ = {{}, {}};
-  look_for(1s);
-  lines_[0].answers = lines_[1].answers = false;
-  look_for(5s);
-  lines_[1] = {.answers = true, .owed = false, .generation = 2};
-  EXPECT_FALSE(look_for(50ms).peer_is_silent);
-  EXPECT_EQ(given_up_, Places{0});
-  lines_[0].open = false;
+  lines_[0].open = lines_[1].open = false;
   EXPECT_FALSE(look_for(30s).peer_is_silent) << "nobody owes an answer";
 }
 
+// Its own kernel answers, if only that the window is shut.
+TEST_F(Looking, a_stopped_peer_is_not_silent__whatever_becomes_of_the_other_lane) {
+  lines_ = {{}, {}};
+  look_for(1s);
+  lines_[0].answers = false;
+  look_for(1100ms);
+  EXPECT_EQ(given_up_.front(), 0);
+  lines_[0].open = false;
+  const auto late = look_for(60s);
+  EXPECT_FALSE(late.peer_is_silent);
+  EXPECT_FALSE(late.peer_is_gone);
+}
+
+// What arrives on it says nothing of what we send there, and nobody else is heard.
+TEST_F(Looking, the_last_lane_is_not_given_up_because_it_is_heard_itself) {
+  lines_ = {{}};
+  look_for(1s);
+  lines_[0].answers = false;
+  for (int i = 0; i < 100; ++i) {
+    look_for(50ms);
+    lines_[0].heard_at = now_;
+  }
+  EXPECT_EQ(given_up_, Places{});
+}
+
+// The kernel ended one lane for want of an answer; what goes by the other, idle so far, is not waited for as long once more.
+TEST_F(Looking, who_only_received_need_not_wait_twice) {
+  lines_ = {{.owes = false}};
+  look_for(5s);
+  lines_[0].answers = false;
+  look_for(kTimeout + 1s);
+  lines_[0].owes = true;
+  EXPECT_TRUE(look_for(1500ms).peer_is_gone);
+}
+
 TEST_F(Looking, a_lane_without_a_link_is_given_up_at_once__while_another_one_works) {
-  lines_ = {{}, {.owed = false}};
+  lines_ = {{}, {.owes = false}};
   look_for(1s);
   lines_[0].link_down = true;
   look_for(50ms);
