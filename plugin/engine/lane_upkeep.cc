@@ -1,6 +1,7 @@
 #include "engine/lane_upkeep.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 #include <utility>
 
@@ -148,6 +149,9 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   RW_INFO(net, "no lane from {}: {}", over->what, why);
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
     return session_->fail(Status(Code::remote, Scope::session, "connection to " + session_->peer() + " lost: it says: " + why));
+  // Its listeners live as long as its engine.
+  if (outcome.status.system_errno() == ECONNREFUSED && session_->is_without_lanes())
+    return session_->fail(Status(Code::remote, Scope::session, "connection to " + session_->peer() + " lost: " + why, ECONNREFUSED));
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
   // One that carried before is the likelier to come back.
   if (pair.rests_until <= t) let_rest(pair, t, pair.up_since == TimePoint{} ? kRestMostFlapping : kRestMostRefused);

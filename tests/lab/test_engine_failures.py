@@ -77,6 +77,7 @@ class Outage(EngineTest):
         self.assertGreater(outcome.result["seconds"], 5, str(outcome))
         for host in (0, 1):
             self.assertTrue(any("answers again" in said for said in outcome.warnings(host)), str(outcome))
+            self.assertLessEqual(len(outcome.warnings(host)), 4, f"as many lanes as before: {outcome}")
 
 
 class ReturningRail(EngineTest):
@@ -122,6 +123,15 @@ class LostPeer(EngineTest):
 
     def test_a_killed_sender(self) -> None:
         self.check_killed(0)
+
+    def test_a_killed_receiver_one_of_whose_rails_is_dead(self) -> None:
+        """The dead rail is being dialled; nobody waits for that."""
+        outcome = net_perf(_TWO, "--bytes", "64G", "--both",
+                           beside="[ $RANK = 0 ] || (moved eth0 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 3; "
+                           "kill -9 $pid) &")
+        self.assertEqual(128 + 9, outcome.status, str(outcome))
+        self.assertLess(outcome.seconds, 11, str(outcome))  # sooner than the peer timeout after the kill
+        self.assertIn("ncclRemoteError", "".join(outcome.said(0)), str(outcome))
 
     def test_a_stopped_rank_is_not_a_silent_one(self) -> None:
         """Its kernel answers on the rail that is left, for longer than the peer timeout."""
