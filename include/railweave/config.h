@@ -41,6 +41,7 @@ struct Config {
   int traffic_class = -1;          // RAILWEAVE_TRAFFIC_CLASS: IP TOS/traffic-class octet, -1 = from NCCL, else 0
   Nanos connect_timeout = std::chrono::seconds(20);  // RAILWEAVE_CONNECT_TIMEOUT (seconds)
   Nanos peer_timeout = std::chrono::seconds(10);     // RAILWEAVE_PEER_TIMEOUT (seconds)
+  Nanos stall_timeout = std::chrono::seconds(60);    // RAILWEAVE_STALL_TIMEOUT (seconds); 0: never
   std::optional<bool> shm;         // RAILWEAVE_SHM: peers on this host over shared memory, where both ends have it on.
                                    // Not said: off, unless who starts the engine turns it on
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none

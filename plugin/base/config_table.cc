@@ -239,6 +239,15 @@ constexpr Setting kSettings[] = {
      .max = 3600 * kSecond,
      .set_number = [](std::int64_t n, Config& c) { c.peer_timeout = Nanos(n); },
      .number_of = [](const Config& c) { return std::int64_t{c.peer_timeout.count()}; }},
+    {.name = "RAILWEAVE_STALL_TIMEOUT",
+     .kind = ValueKind::seconds,
+     .default_meaning = "",
+     .help = "How long a peer may be stopped (SIGSTOP, a debugger, no time on its cores) while its kernel answers, before every "
+             "request that needs it ends with an error. After 5 s there is a warning that names it. 0: for ever.",
+     .min = 0,
+     .max = 24 * 3600 * kSecond,
+     .set_number = [](std::int64_t n, Config& c) { c.stall_timeout = Nanos(n); },
+     .number_of = [](const Config& c) { return std::int64_t{c.stall_timeout.count()}; }},
     {.name = "RAILWEAVE_SHM",
      .default_meaning = "off under NCCL, on for collectives",
      .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have it on "

@@ -15,7 +15,8 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 
 LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial)
     : peer_(std::move(peer)), serial_(serial), owner_(owner),
-      protocol_({.eager_limit_bytes = config.eager_limit_bytes}), peer_timeout_(config.peer_timeout) {
+      protocol_({.eager_limit_bytes = config.eager_limit_bytes}), peer_timeout_(config.peer_timeout), stall_timeout_(config.stall_timeout),
+      pulse_(config.stall_timeout) {
   events_.reserve(64);
 }
 
@@ -296,6 +297,11 @@ bool LiveSession::goodbye_written() {
 bool LiveSession::is_without_lanes() {
   const std::lock_guard lock(mutex_);
   return protocol_.live_lanes() == 0;
+}
+
+bool LiveSession::is_waited_for() {
+  const std::lock_guard lock(mutex_);
+  return somebody_waits();
 }
 
 bool LiveSession::is_leaving() {

@@ -22,6 +22,7 @@
 #include "engine/fork_guard.h"
 #include "engine/lane_driver.h"
 #include "engine/lane_signs.h"
+#include "engine/peer_pulse.h"
 #include "protocol/session.h"
 #include "railweave/config.h"
 #include "railweave/stats.h"
@@ -133,6 +134,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void say_goodbye();
   bool goodbye_written();
   bool is_without_lanes();
+  bool is_waited_for();                          // some request needs the peer
   bool is_leaving();                             // a goodbye was said, by either side
   std::uint64_t outstanding_bytes();             // on all lanes, unacknowledged by the peer's kernel
 
@@ -160,6 +162,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void stream_opened(const protocol::Event& event);
   std::optional<LaneSign> sign_of(LaneDriver& lane);
   void give_up(LaneDriver& lane);
+  void look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes);
   void end_if_hopeless(TimePoint t);
   std::string rails_told();                 // of open lanes: "eth0, eth1"
   void lane_over(LaneDriver& lane, const Status& why, bool malformed);
@@ -191,7 +194,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   TimePoint awaited_until_ = TimePoint::max();  // likewise: then it ends in any case
   Status last_loss_;                        // guarded by mutex_: set when the last lane went while there was hope for another
   const Nanos peer_timeout_;
-  TimePoint signs_looked_at_{};             // the reactor's thread's, as is
+  const Nanos stall_timeout_;
+  PeerPulse pulse_;                         // the reactor's thread's, as is
+  TimePoint signs_looked_at_{};
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
   std::atomic<bool> has_events_{false};

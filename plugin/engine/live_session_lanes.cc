@@ -183,7 +183,35 @@ void LiveSession::look_for_signs(bool at_once) {
                        "connection to " + peer_ + " lost: no answer on " + rails_told() + " for " +
                            std::to_string(std::chrono::duration_cast<std::chrono::seconds>(peer_timeout_).count()) +
                            " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT));
-  if (peer_is_silent_) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  if (peer_is_silent_) return until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  look_for_pulse(t, lanes);
+}
+
+// Its kernel answers. Does it?
+void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes) {
+  const auto lane = std::ranges::find_if(lanes, [](const auto& sign) { return sign && !sign->link_down && !sign->hearing.silent_since; });
+  PeerPulse::Verdict verdict;
+  {
+    const std::lock_guard lock(mutex_);
+    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits() && lane != lanes.end());
+    if (verdict == PeerPulse::Verdict::ask) {
+      protocol_.ask_for_answer(lanes_[std::size_t(lane - lanes.begin())]->id());
+      publish();
+    }
+  }
+  switch (verdict) {
+    case PeerPulse::Verdict::fine:
+    case PeerPulse::Verdict::ask: return;
+    case PeerPulse::Verdict::stopped:
+      RW_WARN(net, "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, or without time on its cores?", peer_);
+      return;
+    case PeerPulse::Verdict::back: RW_WARN(net, "{} answers again", peer_); return;
+    case PeerPulse::Verdict::gone:
+      return fail(Status(Code::remote, Scope::session,
+                         "connection to " + peer_ + " lost: its kernel answers, but it has not for " +
+                             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(stall_timeout_).count()) +
+                             " s (RAILWEAVE_STALL_TIMEOUT)", ETIMEDOUT));
+  }
 }
 
 // The last lane went while there was hope for another.

@@ -78,6 +78,8 @@ void SessionWatch::look_and_arm() {
     look_again_in(kPace);
   } else if (!timer_ && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     look_again_in(kSilenceLook);
+  } else if (!timer_ && session_->is_waited_for()) {
+    look_again_in(PeerPulse::kAskEvery);
   }
 }
 

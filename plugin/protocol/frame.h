@@ -35,8 +35,10 @@ enum class FrameType : std::uint8_t {
   abort = 7,     // this end failed or was cancelled; aux = Code, payload says why. flag from_receiver
   fence = 8,     // lane aux: a frames wholly consumed there, none will be any more
   goodbye = 9,   // this instance leaves: it asks for nothing more and owes nothing
-  keep = 10,     // carries `consumed` only
+  keep = 10,     // carries `consumed` only; a = kKeepAnswerMe: something is to be sent back on this lane
 };
+
+inline constexpr std::uint64_t kKeepAnswerMe = 1;
 
 enum FrameFlag : std::uint8_t {
   kFlagEager = 0x01,

@@ -93,8 +93,12 @@ class Session {
   void report(LaneId lane, TimePoint now, const LaneReport& report);
   // Enough is at stake for next_frames() to want a fresh report first, and the last one is not fresh.
   bool wants_report(LaneId lane, TimePoint now) const;
-  // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged.
+  // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged. Nothing where the ledger is full.
   void ask_for_sign(LaneId lane);
+  // Likewise a KEEP that the peer's session, not only its kernel, answers.
+  void ask_for_answer(LaneId lane);
+  // Ever, on all lanes: grows while the peer's session lives and is asked.
+  std::uint64_t consumed_frames() const { return consumed_frames_; }
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
@@ -144,7 +148,7 @@ class Session {
     bool fence_pending = false;              // our FENCE for it must go out by another lane
     bool fence_taken = false;                // the peer has it
     bool closed = false;                     // lose_lane() said so
-    bool sign_asked = false;
+    bool sign_asked = false, answer_asked = false;
     bool stillborn = false;                  // the peer gave it up before we had it
     bool peer_fenced = false;
     std::uint64_t peer_fence_count = 0;
@@ -217,6 +221,7 @@ class Session {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<bool> forgotten_;              // by id: lanes that were, whose FENCEs may come once more
   int signs_asked_ = 0;                      // of lanes
+  std::uint64_t consumed_frames_ = 0;
   bool session_control_ = false;             // a FENCE or GOODBYE waits
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
 };

@@ -61,6 +61,7 @@ bool Session::lands_watched(LaneId id) const {
 Status Session::on_consumed(LaneId id) {
   Lane& lane = *find(id);
   lane.ledger.on_consumed();
+  ++consumed_frames_;
   const FrameHeader h = lane.incoming;
   if (h.type != FrameType::segment)
     return on_control(lane, h, {reinterpret_cast<const char*>(lane.control_payload.data()), h.length});
@@ -73,9 +74,11 @@ Status Session::on_consumed(LaneId id) {
   return status;
 }
 
-Status Session::on_control(Lane&, const FrameHeader& h, std::string_view payload) {
+Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view payload) {
   switch (h.type) {
-    case FrameType::keep: return {};
+    case FrameType::keep:
+      if (h.a == kKeepAnswerMe) ask_for_sign(lane.id);
+      return {};
     case FrameType::fence: return on_fence(h);
     case FrameType::goodbye:
       peer_goodbye_ = true;

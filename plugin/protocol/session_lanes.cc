@@ -75,7 +75,13 @@ void Session::set_blocked(LaneId id, bool blocked) {
 
 void Session::ask_for_sign(LaneId id) {
   Lane* lane = find(id);
-  if (lane != nullptr && lane->state == Lane::State::live && !std::exchange(lane->sign_asked, true)) ++signs_asked_;
+  if (lane == nullptr || lane->state != Lane::State::live || !lane->ledger.has_room_for_report()) return;
+  if (!std::exchange(lane->sign_asked, true)) ++signs_asked_;
+}
+
+void Session::ask_for_answer(LaneId id) {
+  ask_for_sign(id);
+  if (Lane* lane = find(id); lane != nullptr && lane->sign_asked) lane->answer_asked = true;
 }
 
 bool Session::wants_report(LaneId id, TimePoint now) const {

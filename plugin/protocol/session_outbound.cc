@@ -17,7 +17,13 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   if (lane == nullptr || lane->state != Lane::State::live) return 0;
   std::size_t n = 0;
   const bool control = carries_control(*lane);
-  if (control) n = take_control(*lane, frames);
+  if (lane->answer_asked && !frames.empty() && lane->ledger.has_room_for_report()) {
+    frames[0] = {};
+    frames[0].header.a = kKeepAnswerMe;
+    lane->answer_asked = false;
+    take(*lane, frames[n++]);
+  }
+  if (control) n += take_control(*lane, frames.subspan(n));
   // Behind that much data a grant would come when the peer has run out of those it has.
   if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
   n += take_data(*lane, frames.subspan(n));

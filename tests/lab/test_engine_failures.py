@@ -141,6 +141,23 @@ class LostPeer(EngineTest):
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
 
+    def test_a_stopped_rank_is_told_of(self) -> None:
+        """In a warning after five seconds, and when it goes on."""
+        outcome = net_perf(_TWO, "--bytes", "24M", "--both", deadline_s=60, beside="[ $RANK = 0 ] || "
+                           "(moved eth0 3000000; kill -STOP $pid; sleep 7; kill -CONT $pid) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        stopped, back = outcome.warnings(0)
+        self.assertRegex(stopped, r"host1 pid \d+ has not answered for 5 s, though its kernel does", str(outcome))
+        self.assertRegex(back, r"host1 pid \d+ answers again", str(outcome))
+        self.assertEqual([], outcome.warnings(1), str(outcome))
+
+    def test_a_rank_that_is_stopped_for_ever(self) -> None:
+        outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=30, setup="export RAILWEAVE_STALL_TIMEOUT=7",
+                           beside="[ $RANK = 0 ] || (moved eth0 3000000; kill -STOP $pid; sleep 12; kill -9 $pid) &")
+        self.assertIn("host0 ended with status 1", outcome.stderr, str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)), r"host1 pid \d+ lost: its kernel answers, but it has not for 7 s", str(outcome))
+
     def test_a_stopped_rank_is_waited_for(self) -> None:
         for rank in (0, 1):
             with self.subTest(stopped=rank):

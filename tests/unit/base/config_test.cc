@@ -39,6 +39,7 @@ TEST(Config, EmptyEnvironmentGivesTheDefaults) {
   EXPECT_EQ(config.eager_limit_bytes, 64 * KiB);
   EXPECT_EQ(config.connect_timeout, std::chrono::seconds(20));
   EXPECT_EQ(config.peer_timeout, std::chrono::seconds(10));
+  EXPECT_EQ(config.stall_timeout, std::chrono::seconds(60));
   EXPECT_TRUE(config.overrides().empty());
 }
 
@@ -56,6 +57,7 @@ TEST(Config, ReadsEveryVariable) {
                                 {"RAILWEAVE_TRAFFIC_CLASS", "0x68"},
                                 {"RAILWEAVE_CONNECT_TIMEOUT", "2.5"},
                                 {"RAILWEAVE_PEER_TIMEOUT", "3.5"},
+                                {"RAILWEAVE_STALL_TIMEOUT", "0"},
                                 {"RAILWEAVE_SHM", "on"},
                                 {"RAILWEAVE_STATS_DIR", "/run/railweave"}});
   EXPECT_EQ(config.interfaces, "^docker,lo");
@@ -72,6 +74,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.traffic_class, 0x68);
   EXPECT_EQ(config.connect_timeout, std::chrono::milliseconds(2500));
   EXPECT_EQ(config.peer_timeout, std::chrono::milliseconds(3500));
+  EXPECT_EQ(config.stall_timeout, Nanos(0));
   EXPECT_TRUE(config.shm.value_or(false));
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
@@ -80,7 +83,8 @@ TEST(Config, ReadsEveryVariable) {
                 "NCCL_NET_OPTIONAL_RECV_COMPLETION=0", "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails",
                 "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
                 "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
-                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_PEER_TIMEOUT=3.5", "RAILWEAVE_SHM=on",
+                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_PEER_TIMEOUT=3.5",
+                "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
                 "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 

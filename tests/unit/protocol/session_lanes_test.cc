@@ -287,6 +287,23 @@ TEST_F(Fences, ask_for_sign__the_lane_writes_something_once) {
   EXPECT_FALSE(pair_.a().has_control()) << "it is lost";
 }
 
+TEST_F(Fences, ask_for_answer__the_peer_sends_something_back_on_that_lane) {
+  pair_.run();
+  const std::uint64_t before = pair_.a().consumed_frames();
+  pair_.a().ask_for_answer(1);
+  EXPECT_EQ(pair_.send(End::a, 0), 0u);
+  EXPECT_EQ(pair_.send(End::a, 1), 1u);
+  EXPECT_FALSE(pair_.a().has_control());
+  pair_.receive(End::b, 1);
+  EXPECT_TRUE(pair_.b().has_control());
+  EXPECT_EQ(pair_.send(End::b, 0), 0u);
+  EXPECT_EQ(pair_.send(End::b, 1), 1u);
+  pair_.receive(End::a, 1);
+  EXPECT_EQ(pair_.a().consumed_frames(), before + 1);
+  EXPECT_FALSE(pair_.a().has_control()) << "an answer is not answered";
+  EXPECT_FALSE(pair_.b().has_control());
+}
+
 TEST_F(Fences, lose_lane__without_a_lane_left_all_waits_for_the_next_one) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(60'000);

@@ -1,0 +1,76 @@
+#include "engine/peer_pulse.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Pulse : public testing::Test {
+ protected:
+  // What was said in so long, looked at every 50 ms: a letter each, asks counted apart.
+  std::string look_for(Nanos time, bool answers, bool waits = true) {
+    std::string said;
+    for (const TimePoint end = now_ + time; now_ < end;) {
+      now_ += 50ms;
+      switch (pulse_.look(now_, consumed_, waits)) {
+        case PeerPulse::Verdict::fine: break;
+        case PeerPulse::Verdict::ask:
+          ++asked_;
+          if (answers) ++consumed_;
+          break;
+        case PeerPulse::Verdict::stopped: said += "s"; break;
+        case PeerPulse::Verdict::back: said += "b"; break;
+        case PeerPulse::Verdict::gone: said += "g"; break;
+      }
+    }
+    return said;
+  }
+
+  PeerPulse pulse_{20s};
+  TimePoint now_{1h};
+  std::uint64_t consumed_ = 0;
+  int asked_ = 0;
+};
+
+TEST_F(Pulse, who_answers_is_asked_every_second_and_never_told_of) {
+  EXPECT_EQ(look_for(60s, true), "");
+  EXPECT_GE(asked_, 50);
+  EXPECT_LE(asked_, 60);
+}
+
+TEST_F(Pulse, who_speaks_is_not_asked) {
+  for (int i = 0; i < 100; ++i, ++consumed_) EXPECT_EQ(look_for(500ms, false), "");
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(Pulse, nobody_waits_nobody_asks) {
+  EXPECT_EQ(look_for(600s, false, false), "");
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(look_for(4900ms, false), "") << "from when somebody does";
+}
+
+TEST_F(Pulse, who_is_stopped_is_told_of_after_five_seconds__and_again_when_he_goes_on) {
+  look_for(1s, true);
+  EXPECT_EQ(look_for(4s, false), "");
+  EXPECT_EQ(look_for(10s, false), "s");
+  ++consumed_;
+  EXPECT_EQ(look_for(50ms, false), "b");
+  EXPECT_EQ(look_for(10s, false), "s");
+}
+
+TEST_F(Pulse, who_is_stopped_for_the_whole_timeout_is_gone) {
+  EXPECT_EQ(look_for(19s, false), "s");
+  EXPECT_EQ(look_for(1100ms, false).front(), 'g');
+}
+
+TEST_F(Pulse, without_a_timeout_never) {
+  PeerPulse patient(Nanos{0});
+  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true), PeerPulse::Verdict::gone);
+}
+
+}  // namespace
+}  // namespace railweave::engine
