@@ -1,11 +1,9 @@
 #include "discovery/link_news.h"
 
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -18,24 +16,17 @@
 namespace railweave::discovery {
 namespace {
 
-// Of every message in a datagram that concerns a link.
-void parse(const std::byte* data, std::size_t size, std::vector<LinkState>& news) {
-  while (size >= sizeof(nlmsghdr)) {
-    nlmsghdr header;
-    std::memcpy(&header, data, sizeof header);
-    if (header.nlmsg_len < NLMSG_HDRLEN || header.nlmsg_len > size) return;
+void add_news(Bytes datagram, std::vector<LinkState>& news) {
+  for_each_message(datagram, [&](const nlmsghdr& header, Bytes body) {
+    ifinfomsg info;
     const bool there = header.nlmsg_type == RTM_NEWLINK;
-    if ((there || header.nlmsg_type == RTM_DELLINK) && header.nlmsg_len >= NLMSG_LENGTH(sizeof(ifinfomsg))) {
-      ifinfomsg info;
-      std::memcpy(&info, data + NLMSG_HDRLEN, sizeof info);
-      const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
-      // A bridge tells of its ports in the same words, with a family of its own.
-      if (info.ifi_family == AF_UNSPEC) news.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted});
-    }
-    const std::size_t whole = std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), size);
-    data += whole;
-    size -= whole;
-  }
+    if ((!there && header.nlmsg_type != RTM_DELLINK) || body.size() < sizeof info) return true;
+    std::memcpy(&info, body.data(), sizeof info);
+    const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
+    // A bridge tells of its ports in the same words, with a family of its own.
+    if (info.ifi_family == AF_UNSPEC) news.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted});
+    return true;
+  });
 }
 
 Result<std::vector<LinkState>> all_links() {
@@ -64,7 +55,7 @@ Result<std::vector<LinkState>> LinkNews::read() {
   for (;;) {
     const ssize_t n = ::recv(fd_.get(), datagram.data(), datagram.size(), MSG_TRUNC);
     if (n >= 0 && std::size_t(n) <= datagram.size()) {
-      parse(datagram.data(), std::size_t(n), news);
+      add_news(Bytes(datagram).first(std::size_t(n)), news);
     } else if (n >= 0 || errno == ENOBUFS) {
       dropped = true;
     } else if (errno == EAGAIN) {

@@ -3,7 +3,9 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -63,19 +65,20 @@ Result<Dump> dump_once(int type, int answer, const std::function<void(Bytes)>& e
   bool torn = false;
   for (;;) {
     RW_ASSIGN_OR_RETURN(const std::vector<std::byte> datagram, receive(fd.get()));
-    Bytes rest(datagram);
-    if (rest.empty()) return Status(Code::system, Scope::engine, "netlink dump ended early");
-    nlmsghdr header;
-    while (read_as(rest, header) && header.nlmsg_len >= NLMSG_HDRLEN && header.nlmsg_len <= rest.size()) {
-      const Bytes body = rest.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN);
+    if (datagram.empty()) return Status(Code::system, Scope::engine, "netlink dump ended early");
+    std::optional<Result<Dump>> over;
+    for_each_message(datagram, [&](const nlmsghdr& header, Bytes body) {
       torn |= (header.nlmsg_flags & NLM_F_DUMP_INTR) != 0;
-      if (header.nlmsg_type == NLMSG_DONE) return torn ? Dump::torn : Dump::complete;
       if (nlmsgerr error; header.nlmsg_type == NLMSG_ERROR && read_as(body, error)) {
-        return system_error(Scope::engine, "netlink dump", -error.error);
+        over = system_error(Scope::engine, "netlink dump", -error.error);
+      } else if (header.nlmsg_type == NLMSG_DONE) {
+        over = torn ? Dump::torn : Dump::complete;
+      } else if (header.nlmsg_type == answer) {
+        each(body);
       }
-      if (header.nlmsg_type == answer) each(body);
-      rest = rest.subspan(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), rest.size()));
-    }
+      return !over;
+    });
+    if (over) return std::move(*over);
   }
 }
 
@@ -89,6 +92,14 @@ Status netlink_dump(int type, int answer, const std::function<void()>& restart,
     if (dump == Dump::complete) break;  // the last torn one stands: a list with one entry too few beats none
   }
   return Status();
+}
+
+void for_each_message(Bytes datagram, const std::function<bool(const nlmsghdr& header, Bytes body)>& each) {
+  nlmsghdr header;
+  while (read_as(datagram, header) && header.nlmsg_len >= NLMSG_HDRLEN && header.nlmsg_len <= datagram.size()) {
+    if (!each(header, datagram.subspan(NLMSG_HDRLEN, header.nlmsg_len - NLMSG_HDRLEN))) return;
+    datagram = datagram.subspan(std::min<std::size_t>(NLMSG_ALIGN(header.nlmsg_len), datagram.size()));
+  }
 }
 
 void for_each_attribute(Bytes body, std::size_t skip, const std::function<void(int type, Bytes value)>& each) {

@@ -2,6 +2,8 @@
 // Threads: any. Blocks only for the kernel's own answer. Errors: Code::system.
 #pragma once
 
+#include <linux/netlink.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +21,9 @@ inline constexpr unsigned kLowerUp = 1u << 16;  // IFF_LOWER_UP, which <net/if.h
 // Sends a dump request of `type` (RTM_GETLINK, RTM_GETADDR) and calls `each` with the body of every message of type
 // `answer`. When the kernel says that the dump was torn by a change it is asked again: `restart` runs before every try.
 Status netlink_dump(int type, int answer, const std::function<void()>& restart, const std::function<void(Bytes)>& each);
+
+// Calls `each` with header and body of every message of a datagram; false ends the walk, as a malformed rest does.
+void for_each_message(Bytes datagram, const std::function<bool(const nlmsghdr& header, Bytes body)>& each);
 
 // Calls `each` with type (flags stripped) and body of every attribute of `body` behind its fixed part of `skip` bytes.
 // A malformed tail ends the walk.

@@ -29,7 +29,7 @@ class LaneUpkeep {
   ~LaneUpkeep();
 
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
-  // pair may be the one that works, and the lanes that there are count for nothing.
+  // pair may be the one that works, and the lanes there are count for nothing.
   void look();
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
