@@ -43,6 +43,21 @@ wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& ro
           .options = {self.config->congestion_control, traffic_class, self.config->peer_timeout}};
 }
 
+Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class, protocol::LaneId lane,
+                 const RailPair& rails) {
+  Hello hello;
+  hello.kind = Hello::Kind::join;
+  hello.from = self.instance;
+  hello.to = peer;
+  hello.session = session;
+  hello.lane = lane;
+  hello.local_rail = std::uint8_t(rails.local);
+  hello.remote_rail = std::uint8_t(rails.remote);
+  hello.traffic_class = std::uint8_t(traffic_class);
+  hello.peer = self.name;
+  return hello;
+}
+
 int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remote) {
   if (config.lanes_per_rail > 0) return config.lanes_per_rail;
   const double slower = std::min(local.speed.bytes_per_s, Rate::from_megabits(remote.speed_mbps).bytes_per_s);

@@ -47,6 +47,9 @@ struct NewLane {
 
 // How to dial from a rail to the other end of `route`.
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
+// Asks `peer` to take the connection into `session` as lane `lane`.
+Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class, protocol::LaneId lane,
+                 const RailPair& rails);
 
 class Dial {
  public:

@@ -205,6 +205,7 @@ void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
 void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] {
     if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->look();
+    if (const auto it = knocks_.find(session.get()); it != knocks_.end()) it->second->look();
   });
 }
 
@@ -364,6 +365,7 @@ void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
     std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
   }
   upkeeps_.erase(session.get());
+  knocks_.erase(session.get());
   // Its watch may be on the stack below us.
   if (const auto it = watches_.find(session.get()); it != watches_.end()) {
     std::shared_ptr<SessionWatch> watch;

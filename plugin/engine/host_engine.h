@@ -14,6 +14,7 @@
 #include "engine/dial.h"
 #include "engine/doors.h"
 #include "engine/fork_guard.h"
+#include "engine/knock.h"
 #include "engine/lane_upkeep.h"
 #include "engine/link_watch.h"
 #include "engine/live_session.h"
@@ -125,6 +126,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::vector<int> rails_down_;                                          // whose links are
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<const LiveSession*, std::unique_ptr<LaneUpkeep>> upkeeps_;    // of sessions that we dialled, by rails
+  std::map<const LiveSession*, std::unique_ptr<Knock>> knocks_;          // of those that we accepted, by rails
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival
   std::uint64_t next_incoming_ = 0;
   std::vector<Newcomer> newcomers_;                                      // likewise

@@ -113,9 +113,12 @@ void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail, wire::sh
     RW_INFO(net, "{}", s.message());
     return;
   }
+  const bool by_rails = !object;
   const int dialler_rail = std::min<int>(hello.local_rail, 63);
   NewLane lane{std::move(fd), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker};
   const auto session = add_session(key, hello, hello.session, std::move(lane), {});
+  if (by_rails)
+    knocks_.emplace(session.get(), std::make_unique<Knock>(reactor_, self_, hello.from, hello.traffic_class, session, hello.rails));
   newcomers_.push_back({session, now()});
   show_out_idle_sessions();
 }

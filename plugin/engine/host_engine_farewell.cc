@@ -92,6 +92,7 @@ void HostEngine::say_farewell() {
     incoming_.clear();
     if (idle_timer_) reactor_.cancel(std::exchange(idle_timer_, 0));
     upkeeps_.clear();
+    knocks_.clear();
     std::map<PeerKey, std::unique_ptr<Dial>> dials;
     {
       const std::lock_guard lock(table_mutex_);

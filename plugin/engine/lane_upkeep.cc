@@ -114,16 +114,7 @@ void LaneUpkeep::join(Pair& pair) {
   attempt->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   // One that never came up in spite of a try is not what a session whose peer is gone should wait for.
   if (pair.up_since != TimePoint{} || pair.rest == Nanos{0}) attempt->joining.emplace(session_);
-  Hello hello;
-  hello.kind = Hello::Kind::join;
-  hello.from = self_.instance;
-  hello.to = peer_;
-  hello.session = session_->serial();
-  hello.lane = attempt->lane;
-  hello.local_rail = std::uint8_t(pair.rails.local);
-  hello.remote_rail = std::uint8_t(pair.rails.remote);
-  hello.traffic_class = std::uint8_t(traffic_class_);
-  hello.peer = self_.name;
+  const Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, attempt->lane, pair.rails);
   Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello, now() + kJoinTime,
                                    [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
@@ -148,10 +139,10 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
   RW_INFO(net, "no lane from {}: {}", over->what, why);
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
-    return session_->fail(Status(Code::remote, Scope::session, "connection to " + session_->peer() + " lost: it says: " + why));
-  // Its listeners live as long as its engine.
-  if (outcome.status.system_errno() == ECONNREFUSED && session_->is_without_lanes())
-    return session_->fail(Status(Code::remote, Scope::session, "connection to " + session_->peer() + " lost: " + why, ECONNREFUSED));
+    return session_->lose("it says: " + why);
+  // Its listeners live as long as its engine. A pair that never carried may lead to another host that has the same address.
+  if (outcome.status.system_errno() == ECONNREFUSED && pair.up_since != TimePoint{} && session_->is_without_lanes())
+    return session_->lose(why, ECONNREFUSED);
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
   // One that carried before is the likelier to come back.
   if (pair.rests_until <= t) let_rest(pair, t, pair.up_since == TimePoint{} ? kRestMostFlapping : kRestMostRefused);

@@ -131,6 +131,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 
   // --- ending. The first error sticks; every request ends with it. Waits for memory where there is none.
   void fail(const Status& why);
+  // Fails with "connection to PEER lost: `why`".
+  void lose(const std::string& why, int system_errno = 0);
   void say_goodbye();
   bool goodbye_written();
   bool is_without_lanes();

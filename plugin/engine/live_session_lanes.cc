@@ -16,6 +16,8 @@ namespace {
 constexpr Nanos kSignsEvery = std::chrono::milliseconds(50);
 constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
+std::string seconds_told(Nanos time) { return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()); }
+
 }  // namespace
 
 bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
@@ -179,10 +181,7 @@ void LiveSession::look_for_signs(bool at_once) {
   if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
   if (verdict.peer_is_gone)
-    return fail(Status(Code::remote, Scope::session,
-                       "connection to " + peer_ + " lost: no answer on " + rails_told() + " for " +
-                           std::to_string(std::chrono::duration_cast<std::chrono::seconds>(peer_timeout_).count()) +
-                           " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT));
+    return lose("no answer on " + rails_told() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
   if (peer_is_silent_) return until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
   look_for_pulse(t, lanes);
 }
@@ -207,11 +206,12 @@ void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<La
       return;
     case PeerPulse::Verdict::back: RW_WARN(net, "{} answers again", peer_); return;
     case PeerPulse::Verdict::gone:
-      return fail(Status(Code::remote, Scope::session,
-                         "connection to " + peer_ + " lost: its kernel answers, but it has not for " +
-                             std::to_string(std::chrono::duration_cast<std::chrono::seconds>(stall_timeout_).count()) +
-                             " s (RAILWEAVE_STALL_TIMEOUT)", ETIMEDOUT));
+      return lose("its kernel answers, but it has not for " + seconds_told(stall_timeout_) + " s (RAILWEAVE_STALL_TIMEOUT)", ETIMEDOUT);
   }
+}
+
+void LiveSession::lose(const std::string& why, int system_errno) {
+  fail(Status(Code::remote, Scope::session, "connection to " + peer_ + " lost: " + why, system_errno));
 }
 
 // The last lane went while there was hope for another.

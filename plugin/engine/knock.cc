@@ -1,0 +1,66 @@
+#include "engine/knock.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/without_memory.h"
+
+namespace railweave::engine {
+
+Knock::Knock(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
+             std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails)
+    : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(std::move(session)),
+      peer_rails_(std::move(peer_rails)) {}
+
+Knock::~Knock() {
+  if (timer_) reactor_.cancel(timer_);
+}
+
+void Knock::look() {
+  if (timer_ || session_->over() || session_->is_leaving() || !session_->is_without_lanes()) return;
+  try {
+    std::vector<RailPair> carried;  // another pair might lead to another host that has the same address
+    for (int i = 0; i < session_->lane_count(); ++i) {
+      const RailPair& rails = session_->lane(i).rails();
+      if (std::ranges::find(carried, rails) == carried.end()) carried.push_back(rails);
+    }
+    for (const RailPair& rails : carried) ask(rails);
+    timer_ = reactor_.at(now() + kEvery, [this] {
+      timer_ = 0;
+      look();
+    });
+  } catch (const std::bad_alloc&) {  // nobody would ask again
+    session_->fail(out_of_memory());
+  }
+}
+
+void Knock::ask(const RailPair& rails) {
+  if (asked_.size() >= std::size_t(LiveSession::kLanesMax) || std::size_t(rails.remote) >= peer_rails_.size()) return;
+  const Rail& rail = (*self_.rails)[std::size_t(rails.local)];
+  Route route;
+  if (!best_route(rail, peer_rails_[std::size_t(rails.remote)], route)) return;
+  auto& place = asked_.emplace_back();
+  auto asked = std::make_shared<const Handshake*>(nullptr);
+  place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_),
+                          join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails), now() + kPatience,
+                          [this, asked](Handshake::Outcome outcome) { on_answer(*asked, outcome); });
+  *asked = place.get();
+}
+
+void Knock::on_answer(const Handshake* asked, const Handshake::Outcome& outcome) {
+  const auto self = std::ranges::find(asked_, asked, [](const auto& a) { return a.get(); });
+  const std::unique_ptr<Handshake> over = std::move(*self);  // lives until we return
+  asked_.erase(self);
+  if (!session_->is_without_lanes()) return;
+  using Refusal = Hello::Refusal;
+  const Refusal refusal = outcome.status.ok() ? outcome.hello.refusal : Refusal::none;
+  if (refusal == Refusal::stranger || refusal == Refusal::unknown_session) {
+    session_->lose("it says: " + outcome.hello.reason);
+  } else if (outcome.status.system_errno() == ECONNREFUSED) {
+    session_->lose(outcome.status.message(), ECONNREFUSED);
+  }
+}
+
+}  // namespace railweave::engine
