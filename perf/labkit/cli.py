@@ -6,8 +6,8 @@ import json
 import os
 import sys
 
-from . import run, shaping, state
-from .iproute import CommandError, ip
+from . import faults, run, shaping, state
+from .iproute import CommandError
 from .plan import Host, Nic, Plan
 from .spec import SpecError, make_spec, parse_rate
 
@@ -72,7 +72,10 @@ def _add_set(commands: argparse._SubParsersAction) -> None:
     what.add_argument("--rate", metavar="R", help="100mbit; `none` lifts the shaping")
     what.add_argument("--down", action="store_true", help="take the interface down, as its operator would")
     what.add_argument("--cut", action="store_true", help="drop all its packets, both ways; the carrier stays up")
-    what.add_argument("--up", action="store_true", help="undo --down and --cut, at the rate the lab started with")
+    what.add_argument("--cut-out", action="store_true", help="the same one way: what the host sends is lost")
+    what.add_argument("--switch-down", action="store_true", help="the switch of its subnet forwards nothing; no carrier is lost")
+    what.add_argument("--reset", action="store_true", help="abort its TCP connections, with a RST to the other ends")
+    what.add_argument("--up", action="store_true", help="undo all these, at the rate the lab started with")
     parser.set_defaults(action=_set)
 
 
@@ -145,12 +148,17 @@ def _set(args: argparse.Namespace) -> int:
         if args.rate:
             shaping.set_rate(plan, host, nic, None if args.rate == "none" else parse_rate(args.rate))
         elif args.cut:
-            shaping.cut(host, nic)
+            faults.cut(host, nic)
+        elif args.cut_out:
+            faults.cut_out(host, nic)
+        elif args.switch_down:
+            faults.take_switch_down(plan, nic)
+        elif args.reset:
+            faults.reset(host, nic)
         elif args.down:
-            ip("link", "set", "dev", nic.name, "down", ns=host.ns)
+            faults.take_down(host, nic)
         else:
-            shaping.restore(plan, host, nic)
-            ip("link", "set", "dev", nic.name, "up", ns=host.ns)
+            faults.restore(plan, host, nic)
     return 0
 
 

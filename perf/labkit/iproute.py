@@ -1,4 +1,4 @@
-"""Running `ip` and `tc`, many commands in one process each (`-batch`)."""
+"""Running `ip`, `tc` and `ss`; many commands of `ip` in one process (`-batch`)."""
 from __future__ import annotations
 
 import json
@@ -34,6 +34,11 @@ def ip_batch(ns: str, lines: list[str]) -> None:
 def tc(ns: str, *args: str) -> str:
     """Runs `tc ARGS` in a namespace. Raises CommandError."""
     return _run(["tc", "-n", ns, *args])
+
+
+def ss(ns: str, *args: str) -> str:
+    """Runs `ss ARGS` in a namespace. Raises CommandError."""
+    return _run(["ss", "--net", ns, *args])
 
 
 def sysctl(ns: str, values: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ import signal
 import sys
 from dataclasses import dataclass, field, replace
 
-from . import congestion, hosts, ready, shaping, state, topology
+from . import congestion, faults, hosts, ready, state, topology
 from .guardian import Guardian, kStopping
 from .iproute import CommandError
 from .plan import Plan, make_plan
@@ -115,7 +115,7 @@ def _make(plan: Plan, request: Request, claim: state.Claim) -> bool:
     topology.build(plan, request.spec)
     ready.wait_until_ready(plan)
     for host, nic in request.cuts:
-        shaping.cut(plan.hosts[host], plan.hosts[host].nics[nic])
+        faults.cut(plan.hosts[host], plan.hosts[host].nics[nic])
     claim.write(plan)
     return True
 

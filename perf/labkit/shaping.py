@@ -30,7 +30,8 @@ def shaper_of(plan: Plan, host: Host, nic: Nic) -> tuple[str, str]:
     return (host.ns, nic.name) if plan.shape == "host" else (nic.peer_ns, nic.peer_dev)
 
 
-def _remove(ns: str, dev: str) -> None:
+def remove(ns: str, dev: str) -> None:
+    """Lifts what shapes the device, if anything does."""
     try:
         tc(ns, "qdisc", "del", "dev", dev, "root")
     except CommandError:
@@ -41,7 +42,7 @@ def set_rate(plan: Plan, host: Host, nic: Nic, rate_bps: int | None) -> None:
     """Shapes the NIC, also in mid-run (the queue is kept); None lifts the shaping. Raises CommandError."""
     ns, dev = shaper_of(plan, host, nic)
     if rate_bps is None:
-        _remove(ns, dev)
+        remove(ns, dev)
         return
     where = ["dev", dev, "root", "handle", "1:"]
     try:
@@ -49,21 +50,3 @@ def set_rate(plan: Plan, host: Host, nic: Nic, rate_bps: int | None) -> None:
     except CommandError:
         # Shaped already. Packets that the old bucket let into the queue must fit the new one, or it is stuck for good.
         tc(ns, "qdisc", "change", *where, *tbf_args(rate_bps, plan.shape, kLargestPacketBytes))
-
-
-def cut(host: Host, nic: Nic) -> None:
-    """Drops every packet of the NIC in both directions while its carrier stays up. Raises CommandError."""
-    for ns, dev in ((host.ns, nic.name), (nic.peer_ns, nic.peer_dev)):
-        _remove(ns, dev)
-        # A bucket smaller than any packet: tbf drops what can never fit.
-        tc(ns, "qdisc", "add", "dev", dev, "root", "handle", "1:", "tbf", "rate", "8kbit", "burst", "1", "limit", "1")
-
-
-def restore(plan: Plan, host: Host, nic: Nic) -> None:
-    """Undoes cut() at both ends of the NIC's cable; the rates are the plan's. Raises CommandError."""
-    for ns, dev in ((host.ns, nic.name), (nic.peer_ns, nic.peer_dev)):
-        _remove(ns, dev)
-    for other in plan.hosts:
-        for end in other.nics:
-            if (other.ns, end.name) in ((host.ns, nic.name), (nic.peer_ns, nic.peer_dev)):
-                set_rate(plan, other, end, end.rate_bps)

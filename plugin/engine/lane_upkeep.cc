@@ -75,11 +75,12 @@ void LaneUpkeep::look_at_losses(TimePoint t) {
   }
 }
 
-// Of pairs that are up or being dialled, and those that do not rest.
+// Of pairs that are up, and those that do not rest. One that is being dialled covers nothing yet: where it stands in for a
+// better one that rested, and leads nowhere, it takes seconds to say so.
 std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates;
   for (const Pair& pair : pairs_) {
-    if (pair.up > 0 || dialled(pair) > 0) chosen.push_back(pair.rails);
+    if (pair.up > 0) chosen.push_back(pair.rails);
     if (pair.rests_until <= t && session_->has_link(pair.rails.local)) candidates.push_back(pair.rails);
   }
   std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));

@@ -1,6 +1,7 @@
 """What is lost in mid-transfer, and how the ranks learn of it: soon, once, and by name."""
 from __future__ import annotations
 
+import re
 import unittest
 
 import engine_lab
@@ -103,6 +104,19 @@ class ReturningRail(EngineTest):
 
     def test_silent_with_its_carrier_up(self) -> None:
         self.check("--cut", "--up", 0)
+
+
+    def test_reset(self) -> None:
+        """Its own pair is dialled before the pairs that stand in for it, which lead nowhere here, have said so."""
+        outcome = net_perf(_TWO, "--bytes", "160M", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
+            [ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --reset) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        lines = str(outcome).splitlines()
+        dialled = [i for i, line in enumerate(lines) if re.search(r"^\[host0\] .*lane \d+ to .*: eth1 ", line)]
+        nowhere = [i for i, line in enumerate(lines) if "no handshake within its deadline" in line]
+        self.assertEqual(2, len(dialled), str(outcome))
+        self.assertTrue(all(dialled[1] < i for i in nowhere), str(outcome))
 
 
 class LostPeer(EngineTest):
