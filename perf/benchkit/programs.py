@@ -23,6 +23,8 @@ def command(argv: list[str], programs: Path) -> list[str]:
     if name in _WITH_TORCH:
         program, *options = _WITH_TORCH[name]
         return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_PERF / "comparekit" / program), *options, *rest]
+    if name == "rail_loss_perf":
+        return [sys.executable, "-B", str(_PERF / "faultkit" / "rail_loss_perf.py"), "--programs", str(programs), *rest]
     if name == "mpi_perf":
         return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
     return [str(programs / name), *rest]
@@ -47,6 +49,8 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
         return "the torch backend is not built (tools/build torch)"
     if name in _WITH_TORCH:
         return None
+    if name == "rail_loss_perf":
+        return missing("net_perf", programs, preset) or missing("raw_tcp", programs, preset)
     if name == "mpi_perf" and not shutil.which("mpirun"):
         return "mpirun is not there (tools/setup packages)"
     if os.access(programs / name, os.X_OK):

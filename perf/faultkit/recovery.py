@@ -1,0 +1,49 @@
+"""When a transfer recovered from a loss, read off net_perf's JSON. Pure functions.
+
+Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_IN_A_ROW = 5  # bins
+_SHARE = 0.95  # of what raw TCP carries on the rail that is left
+_IN_USE = 0.1  # of the same, on the rail that was lost
+
+
+@dataclass(frozen=True)
+class Bin:
+    begin_s: float
+    end_s: float
+    payload_bytes: int
+    rail_bytes: dict[str, int]  # received by each rail
+
+    def gbps(self, count: int) -> float:
+        return count * 8e-9 / max(self.end_s - self.begin_s, 1e-9)
+
+
+def bins(result: dict) -> list[Bin]:
+    """The receiver's. `result`: an entry of "results" of net_perf's JSON, of one direction from rank 0 to rank 1."""
+    receiver = result["ranks"][1]
+    zero_s, series = receiver["t0_monotonic_ns"] * 1e-9, receiver["series"]
+    ends = [zero_s + t for t in series["t_s"]]
+    return [Bin(begin, end, payload, {rail: counts["rx_bytes"][i] for rail, counts in series["rails"].items()})
+            for i, (begin, end, payload) in enumerate(zip([zero_s, *ends], ends, series["received_bytes"]))]
+
+
+def recovered_s(found: list[Bin], lost_at_s: float, until_s: float, raw_gbps: float) -> float | None:
+    """From the loss to the first of five bins in a row with 0.95 of `raw_gbps`; None: not before `until_s`."""
+    after = [b for b in found if b.begin_s >= lost_at_s and b.end_s <= until_s]
+    good = [b.gbps(b.payload_bytes) >= _SHARE * raw_gbps for b in after]
+    for i in range(len(after) - _IN_A_ROW + 1):
+        if all(good[i:i + _IN_A_ROW]):
+            return after[i].begin_s - lost_at_s
+    return None
+
+
+def returned_s(found: list[Bin], rail: str, back_at_s: float, raw_gbps: float) -> float | None:
+    """From `back_at_s` to the first bin in which `rail` carries again; None: it does not."""
+    for b in found:
+        if b.begin_s >= back_at_s and b.gbps(b.rail_bytes.get(rail, 0)) >= _IN_USE * raw_gbps:
+            return b.begin_s - back_at_s
+    return None

@@ -1,0 +1,65 @@
+"""Two losses of a rail of each kind that perf/bench's R1 has a hundred of, and how what they did is read off."""
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import engine_lab
+import support
+from faultkit import losses, recovery
+
+_PROGRAM = support.kPerf / "faultkit" / "rail_loss_perf.py"
+
+
+class Losses(engine_lab.EngineTest):
+    """No error, no wrong byte, and the rail is in use again when it is back. How soon the other one carries all is R1's."""
+
+    def check(self, kind: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "result.json"
+            done = support.lab("run", "--nics", "2", "--rate", "1gbit", "--shape", "switch", "--timeout", "100", "--", sys.executable,
+                               "-B", str(_PROGRAM), "--kind", kind, "--trials", "2", "--programs", str(engine_lab.kBin), "--json",
+                               str(file), timeout_s=120)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            found = json.loads(file.read_text())
+        self.assertEqual((2, 0, 0), tuple(found["summary"][name] for name in ("trials", "errors", "wrong_bytes")), found)
+        self.assertTrue(all(trial["returned_s"] is not None for trial in found["trials"]), found)
+
+
+for _kind in losses.kLosses:
+    setattr(Losses, f"test_{_kind.replace('-', '_')}", lambda self, kind=_kind: self.check(kind))
+
+
+def _result(megabytes: list[int], rail: list[int], zero_s: float = 100.0) -> dict:
+    """Of bins of 50 ms: what came in each, and what of it over eth1."""
+    series = {"interval_ms": 50, "t_s": [0.05 * (i + 1) for i in range(len(megabytes))], "received_bytes": [m * 1_000_000 for m in megabytes],
+              "rails": {"eth1": {"rx_bytes": [m * 1_000_000 for m in rail], "tx_bytes": [0] * len(rail)}}}
+    return {"ranks": [{}, {"t0_monotonic_ns": int(zero_s * 1e9), "series": series}]}
+
+
+class Recovery(unittest.TestCase):
+    """1 Gb/s is 6.25 MB in a bin."""
+
+    def test_the_first_of_five_good_bins_in_a_row(self) -> None:
+        bins = recovery.bins(_result([12, 12, 1, 6, 6, 5, 6, 6, 6, 6, 6, 6], [6] * 12))
+        self.assertAlmostEqual(0.19, recovery.recovered_s(bins, 100.11, 200, 1.0))
+
+    def test_four_are_not_enough(self) -> None:
+        bins = recovery.bins(_result([12, 0, 6, 6, 6, 6], [6] * 6))
+        self.assertIsNone(recovery.recovered_s(bins, 100.06, 200, 1.0))
+
+    def test_what_comes_after_the_outage_does_not_count(self) -> None:
+        bins = recovery.bins(_result([12, 0, 6, 6, 6, 6, 6], [6] * 7))
+        self.assertIsNone(recovery.recovered_s(bins, 100.06, 100.32, 1.0))
+
+    def test_a_rail_is_back_when_it_carries(self) -> None:
+        bins = recovery.bins(_result([6] * 5, [6, 0, 0, 0, 1]))
+        self.assertAlmostEqual(0.1, recovery.returned_s(bins, "eth1", 100.1, 1.0))
+        self.assertIsNone(recovery.returned_s(bins[:4], "eth1", 100.1, 1.0))
+
+
+if __name__ == "__main__":
+    engine_lab.main()
