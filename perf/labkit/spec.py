@@ -49,8 +49,8 @@ def parse_rate(text: str) -> int:
     if not match:
         raise SpecError(f"rate '{text}': expected a number and bit, kbit, mbit, gbit or tbit, such as 2gbit")
     rate_bps = int(float(match[1]) * _UNIT[match[2].lower()])
-    if rate_bps < 8000:
-        raise SpecError(f"rate '{text}': at least 8kbit (use `perf/lab set --cut` for no traffic at all)")
+    if rate_bps < 1000:
+        raise SpecError(f"rate '{text}': at least 1kbit (use `perf/lab set --cut` for no traffic at all)")
     return rate_bps
 
 

@@ -26,6 +26,7 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   drains_ = malformed_ = consumed_ = flush_ = false;
   looked_at_ = {};
   last_stats_ = {};
+  pace_ = {};
   consumed_status_ = {};
   idle_passes_ = 0;
   blocked_.store(false, std::memory_order_relaxed);
@@ -115,6 +116,15 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
     if (!session_.protocol_.lands(id(), stream)) return;
   }
   lane_->withdraw_target(range);
+}
+
+LanePacing LaneDriver::pacing(TimePoint t) {
+  const wire::LaneHealth h = lane_->health();
+  pace_.look(t, h);
+  LanePacing pacing;
+  pacing.outstanding_bytes = h.outstanding_bytes;
+  pacing.left = pace_.left();
+  return pacing;
 }
 
 void LaneDriver::finish_writing() {

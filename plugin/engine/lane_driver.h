@@ -12,6 +12,7 @@
 
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
+#include "engine/recall.h"
 #include "engine/request.h"
 #include "protocol/session.h"
 #include "wire/wire.h"
@@ -73,6 +74,7 @@ class LaneDriver final : private wire::LaneHandler {
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
   wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: open()
+  LanePacing pacing(TimePoint t);                         // REQUIRES: open(). All but `believed`
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
@@ -106,6 +108,7 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
   LaneTrace trace_{0, 0};
+  LanePace pace_;
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived

@@ -66,11 +66,12 @@ void LaneUpkeep::on_link_up(int rail) {
 
 // A pair rests when it has fewer lanes than before: the longer, the sooner after it came up they went.
 void LaneUpkeep::look_at_losses(TimePoint t) {
-  const std::vector<RailPair> up = session_->rails_of_lanes();
+  const std::vector<RailPair> up = session_->rails_of_lanes(), slow = session_->take_slow_pairs();
   for (Pair& pair : pairs_) {
     const int before = std::exchange(pair.up, int(std::ranges::count(up, pair.rails)));
     if (pair.up >= before || pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
     if (t - pair.up_since >= kSteady) pair.rest = Nanos{0};
+    if (std::ranges::find(slow, pair.rails) != slow.end()) pair.rest = std::max(pair.rest, kRestSlow / 2);  // is doubled
     let_rest(pair, t, kRestMostFlapping);
   }
 }

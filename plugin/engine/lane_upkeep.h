@@ -39,6 +39,7 @@ class LaneUpkeep {
   static constexpr Nanos kRestLeast = std::chrono::milliseconds(100);   // start
   static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that do not come up
   static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again
+  static constexpr Nanos kRestSlow = std::chrono::seconds(5);           // start, of those that were too slow
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
   static constexpr std::size_t kAttemptsInSilence = 16;                 // at once

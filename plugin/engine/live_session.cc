@@ -205,7 +205,8 @@ void LiveSession::handle_event(const protocol::Event& event) {
         if (lanes_[i]->id() != event.lane) continue;
         const auto claim = lanes_[i]->claimed();
         if (lanes_[i]->id() != event.lane || !lanes_[i]->open()) continue;  // another's place since, or over
-        lane_over(*lanes_[i], Status(Code::remote, Scope::lane, "the peer gave it up"), false);
+        if (event.too_slow) remember_slow(lanes_[i]->rails());
+        lane_over(*lanes_[i], Status(Code::remote, Scope::lane, event.too_slow ? "too slow, says the peer" : "the peer gave it up"), false);
       }
   }
 }

@@ -23,6 +23,7 @@
 #include "engine/lane_driver.h"
 #include "engine/lane_signs.h"
 #include "engine/peer_pulse.h"
+#include "engine/recall.h"
 #include "protocol/session.h"
 #include "railweave/config.h"
 #include "railweave/stats.h"
@@ -121,6 +122,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // One of our rails has no link, or has one again. On the same thread.
   void tell_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
+  // Pairs of rails that lost a lane for being too slow, since the last call.
+  std::vector<RailPair> take_slow_pairs();
   // No lane is heard, though one should be.
   bool peer_is_silent() const { return peer_is_silent_; }
   bool has_work();                               // something waits to be written
@@ -163,11 +166,14 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
   std::optional<LaneSign> sign_of(LaneDriver& lane);
-  void give_up(LaneDriver& lane);
+  enum class Why { unanswered, too_slow };
+  void give_up(LaneDriver& lane, Why why);
+  void recall_slow_lanes(TimePoint t, const std::vector<std::optional<LaneSign>>& signs);
+  void remember_slow(const RailPair& rails);
   void look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes);
   void end_if_hopeless(TimePoint t);
   std::string rails_told();                 // of open lanes: "eth0, eth1"
-  void lane_over(LaneDriver& lane, const Status& why, bool malformed);
+  void lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow = false);
   void log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed);
   void remember(const LaneStats& gone);     // REQUIRES: mutex_
   bool second_malformed();        // REQUIRES: mutex_. Counts one; true when the last was within a minute
@@ -197,7 +203,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   Status last_loss_;                        // guarded by mutex_: set when the last lane went while there was hope for another
   const Nanos peer_timeout_;
   const Nanos stall_timeout_;
-  PeerPulse pulse_;                         // the reactor's thread's, as is
+  std::vector<RailPair> slow_pairs_;        // guarded by mutex_
+  Recall recall_;                           // the reactor's thread's, as is
+  PeerPulse pulse_;
   TimePoint signs_looked_at_{};
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits

@@ -114,7 +114,7 @@ bool LiveSession::second_malformed() {
 }
 
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
-void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed) {
+void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow) {
   lane.close();
   const std::string what = malformed ? "rail " + lane.stats().rail + ": " + why.message() : why.message();
   bool alive = true, missed = false, awaited = false, goodbye = false, broken = false;
@@ -123,7 +123,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed)
     const std::lock_guard lock(mutex_);
     take_posts();
     missed = somebody_waits();
-    protocol_.lose_lane(lane.id());
+    protocol_.lose_lane(lane.id(), too_slow);
     publish();
     goodbye = leaving_ || protocol_.peer_said_goodbye();
     // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
@@ -171,7 +171,7 @@ void LiveSession::look_for_signs(bool at_once) {
   std::vector<std::optional<LaneSign>> lanes;
   for (int i = 0; i < lane_count(); ++i) lanes.push_back(sign_of(*lanes_[i]));
   const SilenceVerdict verdict = judge_silence(t, lanes, peer_timeout_);
-  for (const int i : verdict.given_up) give_up(*lanes_[i]);
+  for (const int i : verdict.given_up) give_up(*lanes_[i], Why::unanswered);
   if (!verdict.asked.empty()) {
     const std::lock_guard lock(mutex_);
     for (const int i : verdict.asked) protocol_.ask_for_sign(lanes_[i]->id());
@@ -183,7 +183,40 @@ void LiveSession::look_for_signs(bool at_once) {
   if (verdict.peer_is_gone)
     return lose("no answer on " + rails_told() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
   if (peer_is_silent_) return until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  recall_slow_lanes(t, lanes);
   look_for_pulse(t, lanes);
+}
+
+void LiveSession::recall_slow_lanes(TimePoint t, const std::vector<std::optional<LaneSign>>& signs) {
+  std::vector<std::optional<LanePacing>> lanes(signs.size());
+  for (std::size_t i = 0; i < signs.size(); ++i) {
+    if (!signs[i]) continue;
+    const auto claim = lanes_[i]->claimed();
+    if (lanes_[i]->open()) lanes[i] = lanes_[i]->pacing(t);
+    if (lanes[i]) lanes[i]->works = !signs[i]->link_down && !signs[i]->hearing.silent_since;
+  }
+  Recall::Verdict verdict;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < lanes.size(); ++i)
+      if (lanes[i]) lanes[i]->believed = protocol_.rate_of(lanes_[i]->id());
+    verdict = recall_.look(t, lanes, protocol_.consumed_frames());
+    if (verdict.asked) {
+      protocol_.ask_for_answer(lanes_[*verdict.asked]->id());
+      publish();
+    }
+  }
+  for (const int i : verdict.recalled) give_up(*lanes_[i], Why::too_slow);
+}
+
+void LiveSession::remember_slow(const RailPair& rails) {
+  const std::lock_guard lock(mutex_);
+  slow_pairs_.push_back(rails);
+}
+
+std::vector<RailPair> LiveSession::take_slow_pairs() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(slow_pairs_, {});
 }
 
 // Its kernel answers. Does it?
@@ -235,15 +268,18 @@ std::string LiveSession::rails_told() {
   return fmt::format("{}", fmt::join(rails, ", "));
 }
 
-void LiveSession::give_up(LaneDriver& lane) {
+void LiveSession::give_up(LaneDriver& lane, Why why) {
   const auto claim = lane.claimed();
   if (!lane.open()) return;
   {
     const std::lock_guard lock(mutex_);
     hopeful_until_ = now() + peer_timeout_;
   }
-  const std::string why = has_link(lane.rails().local) ? ": no answer to what was sent" : ": its link is down";
-  lane_over(lane, Status(Code::remote, Scope::lane, lane.stats().rail + why, ETIMEDOUT), false);
+  if (why == Why::too_slow) remember_slow(lane.rails());
+  const std::string told = why == Why::too_slow                ? ": too slow, the others carry what it holds"
+                           : has_link(lane.rails().local) ? ": no answer to what was sent"
+                                                          : ": its link is down";
+  lane_over(lane, Status(Code::remote, Scope::lane, lane.stats().rail + told, ETIMEDOUT), false, why == Why::too_slow);
 }
 
 void LiveSession::log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed) {

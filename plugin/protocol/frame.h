@@ -33,7 +33,7 @@ enum class FrameType : std::uint8_t {
   opened = 5,    // receiver: OPEN answered; a = its rail mask, b = its eager slot size. flag refused: payload says why
   close = 6,     // sender: messages below `message` are all there will be. flag from_receiver: it takes no more
   abort = 7,     // this end failed or was cancelled; aux = Code, payload says why. flag from_receiver
-  fence = 8,     // lane aux: a frames wholly consumed there, none will be any more
+  fence = 8,     // lane aux: a frames wholly consumed there, none will be any more; b = 1: it was too slow
   goodbye = 9,   // this instance leaves: it asks for nothing more and owes nothing
   keep = 10,     // carries `consumed` only; a = kKeepAnswerMe: something is to be sent back on this lane
 };

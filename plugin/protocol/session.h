@@ -50,6 +50,7 @@ struct Event {
   LaneId lane = 0;
   std::uint64_t listener = 0;
   Status status;
+  bool too_slow = false;  // lane_condemned: that was why
 };
 
 class Session {
@@ -76,8 +77,9 @@ class Session {
   // A lane that the peer gave up before it was added here is condemned at once. What is over is forgotten here, so that lanes
   // may come and go for as long as there are numbers.
   void add_lane(LaneId lane, int local_rail, int remote_rail);
-  // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE.
-  void lose_lane(LaneId lane);
+  // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE. `too_slow`:
+  // why; the peer, who may be the one that dials, is told.
+  void lose_lane(LaneId lane, bool too_slow = false);
   int live_lanes() const;
   // Forgets lanes that are lost, and both FENCEs for them at their ends; add_lane() does it, too. Those that are left:
   void forget_lanes();
@@ -148,6 +150,7 @@ class Session {
     bool fence_pending = false;              // our FENCE for it must go out by another lane
     bool fence_taken = false;                // the peer has it
     bool closed = false;                     // lose_lane() said so
+    bool too_slow = false;                   // that was why; the FENCE says so
     bool sign_asked = false, answer_asked = false;
     bool stillborn = false;                  // the peer gave it up before we had it
     bool peer_fenced = false;

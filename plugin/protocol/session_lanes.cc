@@ -153,12 +153,13 @@ void Session::forget_finished(Lane& lane) {
   }
 }
 
-void Session::lose_lane(LaneId id) {
+void Session::lose_lane(LaneId id, bool too_slow) {
   Lane* lane = find(id);
   if (lane == nullptr) return;
   lane->closed = true;
   if (lane->state != Lane::State::live) return;
   lane->state = Lane::State::lost;
+  lane->too_slow = too_slow;
   if (std::exchange(lane->sign_asked, false)) --signs_asked_;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
@@ -184,7 +185,7 @@ Status Session::on_fence(const FrameHeader& header) {
   lane->peer_fenced = true;
   lane->peer_fence_count = header.a;
   if (lane->state == Lane::State::live) {
-    events_.push_back({Event::Kind::lane_condemned, 0, lane->id, 0, {}});
+    events_.push_back({Event::Kind::lane_condemned, 0, lane->id, 0, {}, header.b != 0});
     return {};
   }
   requeue_lost(*lane);

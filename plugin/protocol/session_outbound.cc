@@ -66,6 +66,7 @@ bool Session::next_session_control(FrameHeader& header) {
     header.type = FrameType::fence;
     header.aux = lane->id;
     header.a = lane->ledger.consumed();
+    header.b = lane->too_slow ? 1 : 0;
     return true;
   }
   if (goodbye_pending_) {

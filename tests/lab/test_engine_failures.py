@@ -119,6 +119,16 @@ class ReturningRail(EngineTest):
         self.assertTrue(all(dialled[1] < i for i in nowhere), str(outcome))
 
 
+class SlowRail(EngineTest):
+    def test_what_a_rail_holds_that_became_very_slow_goes_by_the_other(self) -> None:
+        """Without waiting for it: its 64 KiB would take minutes."""
+        outcome = net_perf(_TWO, "--bytes", "160M", deadline_s=40,
+                           beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)), "eth1: (too slow|no answer to what was sent)", str(outcome))
+
+
 class LostPeer(EngineTest):
     def check_killed(self, victim: int) -> None:
         outcome = net_perf(_TWO, "--bytes", "64G", "--both",

@@ -157,6 +157,18 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   EXPECT_EQ(in.error().code(), Code::left);
 }
 
+TEST_F(Fences, on_fence__says_whether_the_lane_was_too_slow) {
+  for (const bool too_slow : {false, true}) {
+    const LaneId lane = next_++;
+    pair_.add_lane(lane, 0, 0);
+    pair_.b().lose_lane(lane, too_slow);
+    pair_.run();
+    ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_condemned);
+    EXPECT_EQ(pair_.events(End::a).back().too_slow, too_slow);
+    pair_.lose(End::a, lane);
+  }
+}
+
 TEST_F(Fences, on_fence__before_the_loss_is_seen_here) {
   const Pair::Ends ends = pair_.open();
   const auto data = pattern(100);

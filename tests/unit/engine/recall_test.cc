@@ -1,0 +1,106 @@
+#include "engine/recall.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(LanePace, left__of_an_idle_lane_is_nothing) {
+  LanePace pace;
+  for (TimePoint t{1h}; t < TimePoint{1h} + 2s; t += 50ms) pace.look(t, {.outstanding_bytes = 0, .acknowledged_bytes = 7, .min_rtt = {}});
+  EXPECT_FALSE(pace.left());
+}
+
+TEST(LanePace, left__is_what_is_outstanding_at_the_pace_of_late) {
+  LanePace pace;
+  TimePoint t{1h};
+  std::uint64_t acknowledged = 0;
+  for (int i = 0; i < 20; ++i, t += 50ms, acknowledged += 500) pace.look(t, {.outstanding_bytes = 20'000, .acknowledged_bytes = acknowledged, .min_rtt = {}});
+  ASSERT_TRUE(pace.left());
+  EXPECT_NEAR(double(pace.left()->count()), 2e9, 1e6);
+}
+
+TEST(LanePace, left__of_what_does_not_move_has_no_end) {
+  LanePace pace;
+  for (TimePoint t{1h}; t < TimePoint{1h} + 1s; t += 50ms) pace.look(t, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+  EXPECT_EQ(pace.left(), Nanos::max());
+}
+
+TEST(LanePace, left__is_unknown_until_it_was_watched_for_a_while) {
+  LanePace pace;
+  pace.look(TimePoint{1h}, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+  pace.look(TimePoint{1h} + 100ms, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+  EXPECT_FALSE(pace.left());
+}
+
+class Recalling : public testing::Test {
+ protected:
+  // Looks every 50 ms for so long; the peer answers what it is asked, if it does. Who was recalled.
+  std::vector<int> look_for(Nanos time, bool peer_answers = true) {
+    std::vector<int> recalled;
+    for (const TimePoint end = now_ + time; now_ < end;) {
+      now_ += 50ms;
+      const Recall::Verdict verdict = recall_.look(now_, lanes_, consumed_);
+      recalled.insert(recalled.end(), verdict.recalled.begin(), verdict.recalled.end());
+      for (const int i : verdict.recalled) lanes_[std::size_t(i)].reset();
+      asked_ = verdict.asked ? verdict.asked : asked_;
+      if (verdict.asked && peer_answers) ++consumed_;
+    }
+    return recalled;
+  }
+
+  static LanePacing lane(std::uint64_t outstanding_bytes, std::optional<Nanos> left, bool works = true) {
+    return {outstanding_bytes, left, Rate::from_megabits(1000), works};
+  }
+
+  Recall recall_;
+  std::vector<std::optional<LanePacing>> lanes_;
+  std::uint64_t consumed_ = 0;
+  std::optional<int> asked_;
+  TimePoint now_{1h};
+};
+
+TEST_F(Recalling, a_lane_that_holds_up_the_others_is_recalled_after_the_peer_was_asked_by_another) {
+  lanes_ = {lane(64 << 10, 5s), lane(0, {})};
+  EXPECT_EQ(look_for(Recall::kSure), std::vector<int>{});
+  EXPECT_EQ(asked_, 1);
+  EXPECT_EQ(look_for(200ms), std::vector<int>{0});
+}
+
+TEST_F(Recalling, one_on_which_nothing_moves_is_too) {
+  lanes_ = {lane(0, {}), lane(64 << 10, Nanos::max())};
+  EXPECT_EQ(look_for(2s), std::vector<int>{1});
+}
+
+TEST_F(Recalling, of_a_peer_that_does_not_answer_none_is) {
+  lanes_ = {lane(64 << 10, Nanos::max()), lane(0, {})};
+  EXPECT_EQ(look_for(30s, false), std::vector<int>{});
+  EXPECT_EQ(look_for(Recall::kSure), std::vector<int>{}) << "and when it goes on, the time begins anew";
+}
+
+TEST_F(Recalling, what_would_take_the_others_as_long_stays) {
+  lanes_ = {lane(64 << 20, 1s), lane(64 << 20, 1s)};  // half a second by the other one, which is as full
+  EXPECT_EQ(look_for(5s), std::vector<int>{});
+}
+
+TEST_F(Recalling, what_is_soon_over_stays) {
+  lanes_ = {lane(64 << 10, Recall::kLeast - 1ms), lane(0, {})};
+  EXPECT_EQ(look_for(5s), std::vector<int>{});
+}
+
+TEST_F(Recalling, the_last_lane_stays) {
+  lanes_ = {lane(64 << 10, Nanos::max())};
+  EXPECT_EQ(look_for(5s), std::vector<int>{});
+  lanes_ = {lane(64 << 10, Nanos::max()), std::nullopt, lane(64 << 10, 5s, false)};
+  EXPECT_EQ(look_for(5s), std::vector<int>{}) << "another that does not work is none";
+}
+
+TEST_F(Recalling, of_two_slow_ones_the_better_stays) {
+  lanes_ = {lane(64 << 10, 20s), lane(64 << 10, 10s)};
+  EXPECT_EQ(look_for(5s), std::vector<int>{0});
+}
+
+}  // namespace
+}  // namespace railweave::engine
