@@ -13,30 +13,61 @@ SimEnd::SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int nu
       sending(placement, out, link.spec().send_buffer_bytes),
       receiving(placement) {}
 
-SimConnection::SimConnection(SimNetwork& net, SimLink& link, Placement placement, std::uint64_t number)
+SimConnection::SimConnection(SimNetwork& net, SimLink& first, SimLink& second, Placement placement, std::uint64_t number)
     : net_(net),
-      link_(link),
+      links_{&first, &second},
       placement_(placement),
       number_(number),
-      ends_{SimEnd(net, link, *this, 0, placement), SimEnd(net, link, *this, 1, placement)} {}
+      ends_{SimEnd(net, first, *this, 0, placement), SimEnd(net, second, *this, 1, placement)} {}
 
-std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& link, Placement placement,
+std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& first, SimLink& second, Placement placement,
                                                    std::uint64_t number) {
-  std::shared_ptr<SimConnection> c(new SimConnection(net, link, placement, number));
+  std::shared_ptr<SimConnection> c(new SimConnection(net, first, second, placement, number));
   for (int i : {0, 1}) {
     SimConnection* self = c.get();  // the connection owns its ends
+    c->end(i).heard_at = net.now();
     c->end(i).receiving.was_read = [self, i](std::size_t bytes) { self->end(1 - i).out.was_read(bytes); };
     c->end(i).receiving.fetch = [self, i] {
-      self->net_.after(self->link_.spec().delay, [c = self->shared_from_this(), i] {
-        c->link_.deliver([c, i] {
+      self->net_.after(self->delay(), [c = self->shared_from_this(), i] {
+        c->deliver(i, [c, i] {
           if (c->end(1 - i).lane) c->end(1 - i).sending.fetch();
         });
       });
     };
   }
-  link.add(c);
-  if (link.is_cut()) c->lose("link down");
+  first.add(c);
+  if (&first != &second) second.add(c);
+  if (first.is_cut() || second.is_cut()) c->lose("link down");
   return c;
+}
+
+Nanos SimConnection::delay() const {
+  return links_[0] == links_[1] ? links_[0]->spec().delay : links_[0]->spec().delay + links_[1]->spec().delay;
+}
+
+void SimConnection::deliver(int from, std::function<void()> what) {
+  if (links_[0] == links_[1]) return links_[0]->deliver(from, std::move(what));
+  SimLink &out = link(from), &in = link(1 - from);
+  if (out.is_open(0) && in.is_open(1)) return what();
+  out.deliver(0, [&in, what = std::move(what)]() mutable { in.deliver(1, std::move(what)); });
+}
+
+void SimConnection::send_word(int from, std::function<void()> what) {
+  net_.after(delay(), [c = shared_from_this(), from, what = std::move(what)] { c->deliver(from, what); });
+}
+
+TimePoint SimConnection::now() const { return net_.now(); }
+
+void SimConnection::heard(int i) { end(i).heard_at = net_.now(); }
+
+void SimConnection::probe(int i) {
+  net_.after(delay(), [c = shared_from_this(), i] {
+    c->deliver(i, [c, i] {
+      if (!c->end(1 - i).lane) return c->reset_soon(i);
+      c->heard(1 - i);
+      c->net_.after(c->delay(), [c, i] { c->deliver(1 - i, [c, i] { c->heard(i); }); });
+    });
+  });
 }
 
 std::string SimConnection::name(int end) const { return fmt::format("sim-{}:{}", end == 0 ? "a" : "b", number_); }
@@ -57,8 +88,7 @@ void SimConnection::closed(int i) {
 }
 
 void SimConnection::reset_soon(int i) {
-  net_.after(link_.spec().delay,
-             [c = shared_from_this(), i] { c->link_.deliver([c, i] { c->lose_end(i, "reset by the peer"); }); });
+  net_.after(delay(), [c = shared_from_this(), i] { c->deliver(1 - i, [c, i] { c->lose_end(i, "reset by the peer"); }); });
 }
 
 void SimConnection::lose(const char* why) {
@@ -68,12 +98,13 @@ void SimConnection::lose(const char* why) {
 void SimConnection::lose_end(int i, const char* why) {
   if (!end(i).lost.ok()) return;
   end(i).lost = Status(Code::remote, Scope::lane,
-                       fmt::format("rail {}: {} to {}: {}", link_.spec().name, name(i), name(1 - i), why));
+                       fmt::format("rail {}: {} to {}: {}", link(i).spec().name, name(i), name(1 - i), why));
   for (SimEnd& e : ends_) e.out.stop();
   wake(i);
 }
 
 bool SimConnection::arrived(int i, const Piece& piece) {
+  heard(i);
   if (!end(i).lane) {
     if (piece.kind != CargoKind::end) reset_soon(1 - i);
     return false;

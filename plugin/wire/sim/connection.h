@@ -1,8 +1,9 @@
-// Two ends and a pipe each way. Outlives the lanes that look at it, as long as anything is under way.
+// Two ends and a pipe each way, over one link or over two. Outlives the lanes that look at it, as long as anything is under way.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,16 +25,21 @@ struct SimEnd {
   SimLane* lane = nullptr;  // none: destroyed
   Status lost;              // not ok: this end knows that the lane is lost
   bool wake_coming = false;
+  TimePoint heard_at{};     // anything of the other end's, acknowledgements too
 
   SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number, Placement placement);
 };
 
 class SimConnection : public std::enable_shared_from_this<SimConnection> {
  public:
-  static std::shared_ptr<SimConnection> make(SimNetwork& net, SimLink& link, Placement placement, std::uint64_t number);
+  static std::shared_ptr<SimConnection> make(SimNetwork& net, SimLink& first, SimLink& second, Placement placement,
+                                             std::uint64_t number);
 
   SimEnd& end(int i) { return ends_[std::size_t(i)]; }
-  SimLink& link() const { return link_; }
+  SimLink& link(int end) const { return *links_[std::size_t(end)]; }
+  Nanos delay() const;  // one way
+  // Of the sending end's link: which of its two queues.
+  int queue_of(int from) const { return links_[0] == links_[1] ? from : 0; }
   Placement placement() const { return placement_; }
   std::string name(int end) const;
 
@@ -42,18 +48,28 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   // Both ends know at once.
   void lose(const char* why);
 
+  // `what` gets through from that end to the other now, or later, or never.
+  void deliver(int from, std::function<void()> what);
+  // The same, one delay later.
+  void send_word(int from, std::function<void()> what);
+  TimePoint now() const;
+  // Something of the other end's came, if only that it is there.
+  void heard(int end);
+  // Asks the other end's kernel whether it is there, as TCP does of a shut window and of an idle connection.
+  void probe(int end);
+
   // From the pipes. arrived: false when nobody is there; the sender will hear of it.
   bool arrived(int end, const Piece& piece);
   void acknowledged(int end, std::uint64_t frame);
 
  private:
-  SimConnection(SimNetwork& net, SimLink& link, Placement placement, std::uint64_t number);
+  SimConnection(SimNetwork& net, SimLink& first, SimLink& second, Placement placement, std::uint64_t number);
   void reset_soon(int end);  // this end is told, one delay later, that the other is gone
   void lose_end(int end, const char* why);
   void wake(int end);
 
   SimNetwork& net_;
-  SimLink& link_;
+  const std::array<SimLink*, 2> links_;  // of each end; the same twice: one from end to end
   const Placement placement_;
   const std::uint64_t number_;
   std::array<SimEnd, 2> ends_;

@@ -2,12 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "wire/sim/connection.h"
 #include "wire/sim/link.h"
 
 namespace railweave::wire {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos kResendLeast = 200ms;  // as Linux' timer for sending again
+constexpr Nanos kIdleProbe = 1s;
+
+}  // namespace
 
 SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end) : connection_(std::move(connection)), end_(end) {
   connection_->opened(end_, *this);
@@ -15,7 +24,7 @@ SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end) : connectio
 
 SimLane::~SimLane() { connection_->closed(end_); }
 
-SimLink& SimLane::link() const { return connection_->link(); }
+SimLink& SimLane::link() const { return connection_->link(end_); }
 
 Placement SimLane::placement() const { return connection_->placement(); }
 
@@ -56,6 +65,27 @@ LaneHealth SimLane::health() {
   h.min_rtt = end.out.min_rtt();
   return h;
 }
+
+Hearing SimLane::hearing() {
+  const SimEnd& end = connection_->end(end_);
+  const TimePoint now = connection_->now();
+  const bool shut_out = end.out.is_shut_out(), idle = !end.out.is_owed() && now - end.heard_at >= kIdleProbe;
+  if ((shut_out || idle) && end.lost.ok() && now - probed_at_ >= (shut_out ? kResendLeast : kIdleProbe)) {
+    probed_at_ = now;
+    connection_->probe(end_);
+  }
+  Hearing h;
+  h.heard_at = end.heard_at;
+  h.owes = end.out.is_owed() || shut_out;
+  if (h.owes && !std::exchange(owed_, h.owes)) owes_since_ = now;
+  owed_ = h.owes;
+  if (!h.owes) return h;
+  const TimePoint since = std::max(end.heard_at, end.out.is_owed() ? end.out.owed_since() : owes_since_);
+  if (now - since >= std::max<Nanos>(kResendLeast, 2 * end.out.min_rtt()) * 5 / 4) h.silent_since = since;
+  return h;
+}
+
+void SimLane::send_word(std::function<void()> what) { connection_->send_word(end_, std::move(what)); }
 
 LaneStats SimLane::stats() const {
   const SimEnd& end = connection_->end(end_);

@@ -24,7 +24,7 @@ class SimLane final : public Lane {
   // until blocked and write(). May destroy this lane or others.
   std::function<void(Lane&)> on_ready;
 
-  // What the lane runs over: cut(), silence(), set_rate().
+  // What the lane runs over, of two the one at its end: cut(), silence(), set_rate().
   SimLink& link() const;
 
   Placement placement() const override;
@@ -34,6 +34,10 @@ class SimLane final : public Lane {
   void withdraw_payload(std::span<const std::byte> range) override;
   void withdraw_target(std::span<const std::byte> range) override;
   LaneHealth health() override;
+  // Every call may send a probe to the peer's kernel: of a shut window, and of an idle lane once a second.
+  Hearing hearing() override;
+  // `what` happens at the other end, one delay later, or when the way there is open: a word before the first frame.
+  void send_word(std::function<void()> what);
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) override;
   Status finish_writing() override;
@@ -43,6 +47,8 @@ class SimLane final : public Lane {
   const std::shared_ptr<SimConnection> connection_;
   const int end_;
   std::uint64_t read_calls_ = 0, write_calls_ = 0;
+  TimePoint probed_at_{}, owes_since_{};
+  bool owed_ = false;
 };
 
 }  // namespace railweave::wire

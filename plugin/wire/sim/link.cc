@@ -15,22 +15,23 @@ void SimLink::add(std::weak_ptr<SimConnection> connection) {
 
 void SimLink::cut() {
   cut_ = true;
-  held_.clear();
+  for (Direction& d : directions_) d.held.clear();
   const auto connections = std::exchange(connections_, {});
   for (const auto& weak : connections)
     if (const auto connection = weak.lock()) connection->lose("link down");
 }
 
-void SimLink::resume() {
-  silent_ = false;
-  const auto held = std::exchange(held_, {});
+void SimLink::resume(int direction) {
+  Direction& d = directions_[std::size_t(direction)];
+  d.silent = false;
+  const auto held = std::exchange(d.held, {});
   for (const auto& what : held) what();
 }
 
-void SimLink::deliver(std::function<void()> what) {
+void SimLink::deliver(int direction, std::function<void()> what) {
   if (cut_) return;
-  if (silent_) {
-    held_.push_back(std::move(what));
+  if (is_silent(direction)) {
+    directions_[std::size_t(direction)].held.push_back(std::move(what));
   } else {
     what();
   }

@@ -1,4 +1,5 @@
-// A link of the simulated network: a rate, a queue and a delay each way, and the ways in which it can go wrong.
+// A link of the simulated network: a rate, a queue and a delay each way, and the ways in which it can go wrong. A lane runs over
+// one link, from end to end; or over two, one at either end (a rail of each host): out by its sender's, in by its receiver's.
 #pragma once
 
 #include <array>
@@ -44,19 +45,24 @@ class SimLink {
   void restore() { cut_ = false; }
   bool is_cut() const { return cut_; }
 
-  // Nothing arrives any more, acknowledgements neither, and nobody is told.
-  void silence() { silent_ = true; }
+  // Nothing arrives any more, acknowledgements neither, and nobody is told. `direction`: 0 from the first end of a lane, or out
+  // of the host whose rail this is; 1 the other way.
+  void silence(int direction) { directions_[std::size_t(direction)].silent = true; }
+  void silence() { silence(0), silence(1); }
   // All that was held back arrives now, in order: at lanes that still exist. Others answer with a reset.
-  void resume();
-  bool is_silent() const { return silent_; }
+  void resume(int direction);
+  void resume() { resume(0), resume(1); }
+  bool is_silent(int direction) const { return directions_[std::size_t(direction)].silent; }
+  bool is_silent() const { return is_silent(0) || is_silent(1); }
 
   // --- for pipes and connections
   void add(std::weak_ptr<SimConnection> connection);
   // The pipe has something to send in `direction`: the link takes pieces from such pipes in turn while it has room.
   void wait(int direction, std::weak_ptr<SimPipe> pipe);
   void put(int direction, std::size_t bytes, std::function<void()> transmitted);
-  // `what` reaches the other side now, or when the link is no longer silent, or never.
-  void deliver(std::function<void()> what);
+  // `what` gets through now, or when the link is no longer silent, or never.
+  void deliver(int direction, std::function<void()> what);
+  bool is_open(int direction) const { return !cut_ && !is_silent(direction); }
 
  private:
   struct Item {
@@ -67,6 +73,8 @@ class SimLink {
     std::deque<Item> queue;  // front: under transmission
     std::size_t queued_bytes = 0;
     std::deque<std::weak_ptr<SimPipe>> waiting;
+    std::deque<std::function<void()>> held;  // while silent
+    bool silent = false;
   };
 
   void fill(int direction);
@@ -76,8 +84,7 @@ class SimLink {
   LinkSpec spec_;
   std::array<Direction, 2> directions_;
   std::vector<std::weak_ptr<SimConnection>> connections_;
-  std::deque<std::function<void()>> held_;  // while silent
-  bool cut_ = false, silent_ = false;
+  bool cut_ = false;
 };
 
 }  // namespace railweave::wire

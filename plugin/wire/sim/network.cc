@@ -12,7 +12,11 @@ SimLink& SimNetwork::add_link(const LinkSpec& spec) {
 }
 
 std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(SimLink& link, Placement placement) {
-  auto connection = SimConnection::make(*this, link, placement, lanes_++);
+  return connect(link, link, placement);
+}
+
+std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(SimLink& first, SimLink& second, Placement placement) {
+  auto connection = SimConnection::make(*this, first, second, placement, lanes_++);
   return {std::make_unique<SimLane>(connection, 0), std::make_unique<SimLane>(connection, 1)};
 }
 

@@ -34,6 +34,8 @@ class SimNetwork {
   // A link and what it carries: several lanes on one link share its rate and its fate.
   SimLink& add_link(const LinkSpec& spec);
   std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& link, Placement placement);
+  // Over two links: `first` at the first lane's end, `second` at the other's.
+  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& first, SimLink& second, Placement placement);
   // The same over a link of its own: (*first).link() to trouble it.
   std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(const LinkSpec& spec, Placement placement);
 

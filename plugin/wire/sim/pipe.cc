@@ -12,6 +12,11 @@
 namespace railweave::wire {
 namespace {
 
+using namespace std::chrono_literals;
+
+constexpr Nanos kPieceTimeMost = 20ms;
+constexpr std::size_t kPieceBytesLeast = 200;
+
 // Payload with a place of its own is not held in the receiver's buffer.
 bool is_buffered(CargoKind kind) { return kind == CargoKind::stream || kind == CargoKind::header; }
 
@@ -44,8 +49,9 @@ void SimPipe::stop() {
 
 void SimPipe::was_read(std::size_t bytes) {
   if (bytes == 0 || stopped_) return;
-  net_.after(link_.spec().delay, [self = hold(), bytes] {
-    self->link_.deliver([self, bytes] {
+  net_.after(connection_.delay(), [self = hold(), bytes] {
+    self->connection_.deliver(1 - self->direction_, [self, bytes] {
+      self->connection_.heard(self->direction_);
       self->buffered_read_ += bytes;
       self->kick();
     });
@@ -66,13 +72,15 @@ std::shared_ptr<SimPipe> SimPipe::hold() { return {connection_.shared_from_this(
 void SimPipe::kick() {
   if (waiting_ || !can_send()) return;
   waiting_ = true;
-  link_.wait(direction_, hold());
+  link_.wait(connection_.queue_of(direction_), hold());
 }
 
 void SimPipe::send_piece() {
   if (!can_send()) return;
   Cargo& cargo = cargo_.front();
-  std::size_t n = std::min<std::size_t>(cargo.bytes.size(), 1 + net_.random_below(link_.spec().piece_bytes));
+  // Of a link that crawls a piece takes no longer than packets do, or all behind it would seem silent.
+  const auto piece_most = std::min(link_.spec().piece_bytes, std::size_t(link_.spec().rate.bytes_in(kPieceTimeMost)) + kPieceBytesLeast);
+  std::size_t n = std::min<std::size_t>(cargo.bytes.size(), 1 + net_.random_below(piece_most));
   if (is_buffered(cargo.kind)) n = std::min(n, window());
   auto piece = std::make_shared<Piece>();
   piece->kind = cargo.kind;
@@ -90,29 +98,33 @@ void SimPipe::send_piece() {
   }
   if (is_buffered(piece->kind)) buffered_sent_ += n;
   const std::size_t weight = piece->weight();
-  link_.put(direction_, weight, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
+  if (!is_owed()) owed_since_ = net_.now();
+  sent_ += weight;
+  link_.put(connection_.queue_of(direction_), weight, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
 }
 
 void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
   const LinkSpec& spec = link_.spec();
-  TimePoint arrival = net_.now() + spec.delay;
+  TimePoint arrival = net_.now() + connection_.delay();
   if (net_.chance(spec.pause_probability))
     arrival += Nanos(net_.random_below(std::uint64_t(spec.pause_most.count()) + 1));
   last_arrival_ = std::max(last_arrival_, arrival);
   net_.at(last_arrival_,
-          [self = hold(), piece = std::move(piece)] { self->link_.deliver([self, piece] { self->arrived(piece); }); });
+          [self = hold(), piece = std::move(piece)] { self->connection_.deliver(self->direction_, [self, piece] { self->arrived(piece); }); });
 }
 
 void SimPipe::arrived(std::shared_ptr<Piece> piece) {
   if (stopped_ || !connection_.arrived(1 - direction_, *piece)) return;
-  net_.after(link_.spec().delay, [self = hold(), piece = std::move(piece)] {
-    self->link_.deliver([self, piece] { self->acknowledged(*piece); });
+  net_.after(connection_.delay(), [self = hold(), piece = std::move(piece)] {
+    self->connection_.deliver(1 - self->direction_, [self, piece] { self->acknowledged(*piece); });
   });
 }
 
 void SimPipe::acknowledged(const Piece& piece) {
   if (stopped_) return;
   acknowledged_ += piece.weight();
+  owed_since_ = net_.now();
+  connection_.heard(direction_);
   const Nanos rtt = net_.now() - piece.sent_at;
   if (min_rtt_ == Nanos(0) || rtt < min_rtt_) min_rtt_ = rtt;
   connection_.acknowledged(direction_, piece.frame);

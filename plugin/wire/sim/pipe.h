@@ -71,6 +71,11 @@ class SimPipe {
 
   std::uint64_t put_bytes() const { return put_; }
   std::uint64_t acknowledged_bytes() const { return acknowledged_; }
+  // On the network and not acknowledged; since when there is anything.
+  bool is_owed() const { return sent_ > acknowledged_; }
+  TimePoint owed_since() const { return owed_since_; }
+  // There is something to send, and the receiver's buffer is full.
+  bool is_shut_out() const { return !stopped_ && !cargo_.empty() && !can_send(); }
   Nanos min_rtt() const { return min_rtt_; }
 
   // For the link.
@@ -87,14 +92,15 @@ class SimPipe {
   void acknowledged(const Piece& piece);
 
   SimNetwork& net_;
-  SimLink& link_;
+  SimLink& link_;  // of the sending end
   SimConnection& connection_;  // owns this
   const int direction_;
 
   std::deque<Cargo> cargo_;  // front: partly sent
   bool waiting_ = false;     // for the link
   bool stopped_ = false;
-  std::uint64_t put_ = 0, acknowledged_ = 0;  // weight ever
+  std::uint64_t put_ = 0, sent_ = 0, acknowledged_ = 0;  // weight ever
+  TimePoint owed_since_{};
   std::uint64_t buffered_sent_ = 0, buffered_read_ = 0;  // of what goes to the receiver's buffer
   TimePoint last_arrival_{};
   Nanos min_rtt_{0};

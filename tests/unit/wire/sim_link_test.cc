@@ -23,8 +23,9 @@ LinkSpec steady(double megabits) {
 
 // One lane with a session's stand-in at each end, which read and write whenever the lane is ready.
 struct Talk {
-  Talk(SimNetwork& network, SimLink& link, Placement placement = Placement::ask) : net(network) {
-    auto [first, second] = net.connect(link, placement);
+  Talk(SimNetwork& network, SimLink& link, Placement placement = Placement::ask) : Talk(network, link, link, placement) {}
+  Talk(SimNetwork& network, SimLink& near, SimLink& far, Placement placement = Placement::ask) : net(network) {
+    auto [first, second] = net.connect(near, far, placement);
     a = std::move(first);
     b = std::move(second);
     a->on_ready = [this](Lane&) { drive(*a, at_a, lost_a); };
@@ -154,6 +155,62 @@ TEST(SimLink, silence_holds_everything_and_tells_nobody) {
 }
 
 // The backlog of a lane that was given up must land nowhere.
+TEST(SimLink, silent_one_way_carries_the_other_but_no_acknowledgements) {
+  SimNetwork net(1);
+  SimLink& link = net.add_link(steady(1000));
+  Talk talk(net, link);
+  link.silence(1);
+  talk.send(3, 1000);
+  net.run_until(net.now() + milliseconds(300));
+  EXPECT_EQ(talk.at_b.arrived, 3u);
+  EXPECT_EQ(talk.a->health().acknowledged_bytes, 0u);
+  EXPECT_TRUE(talk.a->hearing().silent_since);
+  EXPECT_FALSE(talk.b->hearing().silent_since);
+  link.resume(1);
+  net.run_until(net.now() + milliseconds(1));
+  EXPECT_GT(talk.a->health().acknowledged_bytes, 3000u);
+  EXPECT_FALSE(talk.a->hearing().owes);
+  EXPECT_EQ(talk.a->hearing().heard_at, net.now() - milliseconds(1));
+}
+
+TEST(SimLink, of_two_links_either_stops_a_lane) {
+  SimNetwork net(1);
+  SimLink &near = net.add_link(steady(1000)), &far = net.add_link(steady(100));
+  Talk talk(net, near, far);
+  far.silence(0);  // out of the far end
+  talk.send(1, 1000);
+  net.run_until(net.now() + milliseconds(1));
+  EXPECT_EQ(talk.at_b.arrived, 1u);
+  EXPECT_EQ(talk.a->health().acknowledged_bytes, 0u);
+  near.silence(0);
+  talk.send(1, 1000);
+  net.run_until(net.now() + milliseconds(1));
+  EXPECT_EQ(talk.at_b.arrived, 1u);
+  near.resume();
+  far.resume();
+  net.run_until(net.now() + milliseconds(1));
+  EXPECT_EQ(talk.at_b.arrived, 2u);
+  EXPECT_EQ(talk.a->health().outstanding_bytes, 0u);
+  far.cut();
+  net.run_until(net.now() + milliseconds(1));
+  EXPECT_FALSE(talk.lost_a.ok());
+  EXPECT_FALSE(talk.lost_b.ok());
+}
+
+TEST(SimLink, an_idle_lane_hears_that_its_peer_is_there_by_probes) {
+  SimNetwork net(1);
+  SimLink& link = net.add_link(steady(1000));
+  Talk talk(net, link);
+  const TimePoint made = net.now();
+  net.run_until(made + milliseconds(1500));
+  EXPECT_EQ(talk.a->hearing().heard_at, made);  // asks now
+  net.run_until(made + milliseconds(1501));
+  EXPECT_GT(talk.a->hearing().heard_at, made + milliseconds(1500));
+  link.silence();
+  net.run_until(made + milliseconds(5000));
+  EXPECT_LT(talk.a->hearing().heard_at, made + milliseconds(1501));
+}
+
 TEST(SimLink, late_backlog_finds_nobody) {
   for (Placement placement : {Placement::ask, Placement::push, Placement::pull}) {
     SimNetwork net(8);
