@@ -17,7 +17,8 @@ std::uint64_t mix(std::uint64_t x) {
 }  // namespace
 
 Flow::Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail)
-    : number_(number), from_(from), to_(to), memory_(memory), manners_(manners), seed_(seed), random_(seed), fail_(std::move(fail)) {}
+    : number_(number), from_(from), to_(to), memory_(memory), manners_(manners), seed_(seed), random_(seed), fail_(std::move(fail)),
+      rules_(manners.eager_limit_bytes, [this](const std::string& what) { wrong(what); }) {}
 
 void Flow::wrong(const std::string& what) { fail_("stream " + from_.name() + " to " + to_.name() + ", flow " + std::to_string(number_) + ": " + what); }
 
@@ -52,6 +53,7 @@ void Flow::open(Class priority, std::uint64_t rails) {
 }
 
 void Flow::on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rails) {
+  if (receiver_gone_) return;
   if (in_ != nullptr || refused_) return wrong("it came in twice");
   if (stream != id_) return wrong("it came in with the number " + std::to_string(stream));
   if (accept) {
@@ -80,7 +82,9 @@ void Flow::post_send() {
   sends_.push_back(std::make_unique<Request>(*this, true, index, content(index)));
   Request& r = *sends_.back();
   posted_bytes_ += r.buffer.size();
-  from_.session().post(*out_, &r, r.buffer.data(), r.buffer.size());
+  rules_.send_posted(r.buffer.size(), tag_of(index));
+  last_order_ = manners_.ordered ? from_.next_order() : 0;
+  from_.session().post(*out_, &r, r.buffer.data(), r.buffer.size(), tag_of(index), last_order_);
   from_.touch();
 }
 
@@ -95,12 +99,13 @@ void Flow::post_receive() {
   receives_.push_back(std::make_unique<Request>(*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
   Request& request = *receives_.back();
   memory_.lend(request.buffer);
+  rules_.receive_posted(capacity);
   to_.session().post(*in_, &request, request.buffer.data(), capacity);
   to_.touch();
 }
 
 bool Flow::over() const {
-  return refused_ || out_closed_ || in_closed_ || (out_ && out_->failed()) || (in_ && in_->failed());
+  return died_ || left_in_peace_ || refused_ || out_closed_ || in_closed_ || (out_ && out_->failed()) || (in_ && in_->failed());
 }
 
 void Flow::even_out() {
@@ -199,7 +204,7 @@ void Flow::check_sent(const Request& r, const protocol::Completion& c) {
   const std::size_t size = size_of(r.index);
   if (c.bytes != size) wrong("send " + std::to_string(r.index) + " ended with another size");
   if (size <= manners_.eager_limit_bytes) return;
-  if (r.index >= arrived_.size() || arrived_[r.index] != size)
+  if (rules_.arrived_bytes(r.index) != size)
     wrong("send " + std::to_string(r.index) + " is done, but the receiver does not have it");
 }
 
@@ -207,6 +212,8 @@ void Flow::check_received(const Request& r, const protocol::Completion& c) {
   const std::string what = "receive " + std::to_string(r.index);
   if (r.index >= sends_.size()) return wrong(what + " is done before its send was posted");
   if (c.bytes != size_of(r.index)) return wrong(what + " ended with " + std::to_string(c.bytes) + " bytes, expected " + std::to_string(size_of(r.index)));
+  if (c.tag != tag_of(r.index)) return wrong(what + " ended with another's tag");
+  if (!died_) rules_.receive_ends(r.index);
   if (r.buffer.empty()) return;  // withdrawn just before: the session fails it then
   const std::vector<std::byte> expected = content(r.index);
   const auto diff = std::ranges::mismatch(expected, r.buffer);
@@ -222,13 +229,42 @@ void Flow::check_error(const Request& r, const Status& status) {
     wrong(what + " failed, though the sender had finished it and closed in peace: " + status.message());
 }
 
-void Flow::on_segment(const protocol::FrameHeader& h) {
-  if (h.message >= arrived_.size()) arrived_.resize(h.message + 1);
-  arrived_[h.message] += h.length;
+void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& h, bool crowded) {
+  const bool segment = h.type == protocol::FrameType::segment;
+  if (&at == &from_ && !(h.flags & protocol::kFlagFromReceiver)) {
+    if (segment && passing == SessionEnd::Passing::taken) rules_.sender_takes(h);
+  } else if (&at == &from_) {
+    if (passing == SessionEnd::Passing::consumed) rules_.sender_hears(h);
+  } else if (h.flags & protocol::kFlagFromReceiver) {
+    if (passing == SessionEnd::Passing::taken) rules_.receiver_takes(h, crowded);
+    if (passing == SessionEnd::Passing::written) rules_.receiver_wrote(h);
+  } else if (segment) {
+    if (passing == SessionEnd::Passing::met) rules_.receiver_meets(h);
+    if (passing == SessionEnd::Passing::consumed) rules_.receiver_has(h);
+  }
+}
+
+void Flow::hurry() {
+  if (out_closed_ || out_ == nullptr) return;
+  from_.session().hurry(*out_, last_order_);
+  from_.touch();
+}
+
+void Flow::leave(const SessionEnd& end, bool in_peace) {
+  &end == &from_ ? close_sender() : close_receiver();
+  left_in_peace_ = in_peace;
+  troubled_ = true;
+  if (!in_peace) receiver_troubled_ = true;
+}
+
+void Flow::end_died(const SessionEnd& end) {
+  session_died();
+  (&end == &from_ ? sender_gone_ : receiver_gone_) = true;
+  (&end == &from_ ? out_closed_ : in_closed_) = true;
 }
 
 bool Flow::settled() const {
-  if (sends_ended_ != sends_.size() || receives_ended_ != receives_.size()) return false;
+  if ((!sender_gone_ && sends_ended_ != sends_.size()) || (!receiver_gone_ && receives_ended_ != receives_.size())) return false;
   return over() || (opened_ && sends_.size() == receives_.size());
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/frame_rules.h"
 #include "tests/sim/session_end.h"
 
 namespace railweave::sim {
@@ -19,6 +20,7 @@ class Flow {
     std::size_t eager_limit_bytes;   // the smaller of both ends'
     std::size_t size_most;
     bool may_truncate;
+    bool ordered;                    // messages are numbered as they are posted at their end
   };
   Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail);
 
@@ -42,9 +44,22 @@ class Flow {
   // Deregisters the memory of one unfinished request.
   void withdraw_sender();
   void withdraw_receiver();
-  void session_died() { troubled_ = true; }
+  // What was posted is sent before younger messages of all classes.
+  void hurry();
+  // The session, one end of it at least: errors are to be expected.
+  void session_died() { died_ = troubled_ = receiver_troubled_ = true; }
+  // That end closes and says goodbye; in peace: what was sent before arrives all the same.
+  void leave(const SessionEnd& end, bool in_peace);
+  bool left_in_peace() const { return left_in_peace_; }
+  // With its process: nothing ends there any more.
+  void end_died(const SessionEnd& end);
 
-  void on_segment(const protocol::FrameHeader& segment);
+  void on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& frame, bool crowded);
+  // The stream that sends, while it may be asked; null else.
+  const protocol::SendStream* sending() const { return out_closed_ ? nullptr : out_; }
+  // Of what is announced to the receiver.
+  std::uint64_t coming_bytes() const { return in_ != nullptr && !in_closed_ && !in_->failed() ? rules_.coming_bytes() : 0; }
+  void acks_waived() { rules_.acks_waived(); }
   // True when nothing more has to happen: all requests ended, and as many sends as receives unless the stream did.
   bool settled() const;
   // Posts on the side that is behind.
@@ -64,6 +79,7 @@ class Flow {
  private:
   bool over() const;
   std::size_t size_of(std::uint64_t index) const;
+  std::uint64_t tag_of(std::uint64_t index) const { return seed_ + 7 * index; }
   std::vector<std::byte> content(std::uint64_t index) const;
   void complete(Request& request, const protocol::Completion& completion);
   void check_sent(const Request& request, const protocol::Completion& completion);
@@ -81,19 +97,19 @@ class Flow {
   const std::uint64_t seed_;
   std::mt19937_64 random_;
   const Fail fail_;
+  FrameRules rules_;
 
   protocol::StreamId id_ = 0;
   protocol::SendStream* out_ = nullptr;
   protocol::RecvStream* in_ = nullptr;
   bool opened_ = false, refused_ = false, out_closed_ = false, in_closed_ = false;
-  bool ending_ = false;
+  bool ending_ = false, died_ = false, sender_gone_ = false, receiver_gone_ = false, left_in_peace_ = false;
   bool troubled_ = false;          // errors are to be expected
   bool receiver_troubled_ = false; // by the receiver's doing, or both
   std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
   std::deque<std::unique_ptr<Request>> sends_, receives_;
   std::uint64_t sends_ended_ = 0, receives_ended_ = 0;
-  std::vector<std::uint64_t> arrived_;  // bytes, by message
-  std::uint64_t posted_bytes_ = 0;
+  std::uint64_t posted_bytes_ = 0, last_order_ = 0;
 };
 
 }  // namespace railweave::sim

@@ -17,9 +17,11 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);  // takes its own flags out
   railweave::sim::Options& options = railweave::sim::options();
   options.program = argv[0];
-  CLI::App app{"Sessions in virtual time, one small world per seed; GoogleTest's flags work too"};
+  CLI::App app{"Hosts in virtual time, one world per seed; GoogleTest's flags work too"};
   app.add_option("--seed", options.only_seed, "run this world only");
   app.add_option("--first", options.first_seed, "the first seed")->capture_default_str();
+  app.add_option("--step", options.step, "from one seed to the next: several processes share them")->capture_default_str();
+  app.add_option("--seeds", options.seeds_most, "how many seeds at most");
   app.add_option("--seconds", options.seconds, "real time to spend on seeds")->capture_default_str();
   app.add_flag("--trace", options.trace, "say what happens, with virtual times");
   CLI11_PARSE(app, argc, argv);

@@ -1,6 +1,7 @@
 #include "tests/sim/memory_watch.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace railweave::sim {
 namespace {
@@ -59,8 +60,9 @@ std::string MemoryWatch::landed(std::span<const std::byte> place) {
 }
 
 std::string MemoryWatch::check(const std::vector<std::byte>& buffer) const {
+  // Each byte equals the next, and the first is poison: many are looked at, and few are wrong.
+  if (buffer.front() == kPoison && std::memcmp(buffer.data(), buffer.data() + 1, buffer.size() - 1) == 0) return {};
   const auto it = std::ranges::find_if(buffer, [](std::byte b) { return b != kPoison; });
-  if (it == buffer.end()) return {};
   return "byte " + std::to_string(it - buffer.begin()) + " of " + std::to_string(buffer.size()) +
          " was written after the buffer was taken back";
 }

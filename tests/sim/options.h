@@ -9,6 +9,8 @@ namespace railweave::sim {
 struct Options {
   std::string program;         // to run again
   std::uint64_t first_seed = 1;
+  std::uint64_t step = 1;
+  std::uint64_t seeds_most = UINT64_MAX;
   std::uint64_t only_seed = 0; // not 0: this world and no other
   double seconds = 20;         // of real time, over all tests
   bool trace = false;          // say what happens

@@ -9,49 +9,66 @@ namespace {
 using namespace std::chrono_literals;
 using protocol::LaneId;
 
-constexpr Nanos kPace = 200us;   // between looks while something waits
+constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;   // between looks while something waits and nothing moves
+constexpr Nanos kFarewellMost = 1s;
 constexpr int kTurnsMax = 8;
 
 }  // namespace
 
 struct SessionEnd::Port final : wire::LaneHandler {
-  Port(SessionEnd& owner, LaneId its_id, std::unique_ptr<wire::SimLane> its_lane)
-      : end(owner), id(its_id), lane(std::move(its_lane)) {}
+  Port(SessionEnd& owner, LaneId its_id, int its_local_rail, int its_remote_rail, std::unique_ptr<wire::SimLane> its_lane)
+      : end(owner), id(its_id), local_rail(its_local_rail), remote_rail(its_remote_rail), lane(std::move(its_lane)) {}
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override {
     protocol::Session& s = end.session_;
-    if (s.wants_report(id, end.net_.now())) {
+    const TimePoint now = end.host_.clock.local(end.net_.now());
+    if (s.wants_report(id, now)) {
       const wire::LaneHealth h = lane->health();
-      s.report(id, end.net_.now(), {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+      s.report(id, now, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
     }
     std::array<protocol::OutgoingFrame, 16> next;
-    const std::size_t n = s.next_frames(id, std::span(next).first(std::min(frames.size(), next.size())), flush);
+    const bool judged = end.one_at_a_time_ && s.has_data();
+    if (judged) end.turns_.before(end.sending_streams());
+    const std::size_t most = end.one_at_a_time_ ? 1 : std::min(frames.size(), next.size());
+    const std::size_t n = s.next_frames(id, std::span(next).first(most), flush);
+    if (judged && n > 0) end.turns_.after(next[0].header);
     for (std::size_t i = 0; i < n; ++i) {
+      taken.push_back(next[i].header);
+      end.on_frame(Passing::taken, next[i].header);
       protocol::encode(next[i].header, frames[i].header);
       frames[i].payload = next[i].payload;
-      if (end.on_frame) end.on_frame(describe("takes", next[i].header));
+      if (end.on_trace) end.on_trace(describe("takes", next[i].header));
     }
+    frames_taken += n;
+    if (frames_taken - peer_consumed > protocol::kLedgerFrames) (void)refused(Status(Code::system, Scope::lane, "more frames unanswered than the ledger holds"));
     return n;
   }
-  void written(std::size_t n) override { end.session_.on_written(id, n); }
+  void written(std::size_t n) override {
+    for (std::size_t i = 0; i < n; ++i, taken.pop_front()) end.on_frame(Passing::written, taken.front());
+    end.session_.on_written(id, n);
+  }
   void released(std::size_t n) override { end.session_.on_released(id, n); }
 
   Result<wire::Target> header(std::span<const std::byte, wire::kHeaderBytes> bytes) override {
     Result<std::span<std::byte>> where = end.session_.on_header(id, bytes);
     if (!where.ok()) return refused(where.status());
     place = *where;
+    const protocol::FrameHeader h = protocol::decode(bytes).value();
+    peer_consumed += std::uint32_t(h.consumed - std::uint32_t(peer_consumed));
+    if (h.type == protocol::FrameType::segment && end.session_.lands(id, h.stream)) end.on_frame(Passing::met, h);
     if (end.random_() % 8 == 0) end.on_gap();
     if (const std::string wrong = end.memory_.landing(place); !wrong.empty()) end.fail_(end.name_ + ": " + wrong);
     return wire::Target{place};
   }
   Status consumed(std::span<const std::byte, wire::kHeaderBytes> bytes) override {
     const Result<protocol::FrameHeader> h = protocol::decode(bytes);
-    if (end.on_frame) end.on_frame(describe("consumes", h.value()));
+    if (end.on_trace) end.on_trace(describe("consumes", h.value()));
+    const bool landed = h.value().type != protocol::FrameType::segment || end.session_.lands(id, h.value().stream);
     if (h.value().type == protocol::FrameType::segment) {
       if (const std::string wrong = end.memory_.landed(place); !wrong.empty()) end.fail_(end.name_ + ": " + wrong);
       end.bytes_consumed_ += h.value().length + wire::kHeaderBytes;
-      if (end.on_segment) end.on_segment(h.value());
     }
+    if (landed) end.on_frame(Passing::consumed, h.value());
     Status status = end.session_.on_consumed(id);
     return status.ok() ? status : refused(status);
   }
@@ -70,30 +87,37 @@ struct SessionEnd::Port final : wire::LaneHandler {
 
   SessionEnd& end;
   const LaneId id;
+  const int local_rail, remote_rail;
   std::unique_ptr<wire::SimLane> lane;
+  std::deque<protocol::FrameHeader> taken;  // not written
+  std::uint64_t frames_taken = 0, peer_consumed = 0;
   std::span<std::byte> place;
   bool flush = false, blocked = false;
 };
 
-SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, const protocol::SessionOptions& options,
+SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host, const protocol::SessionOptions& options,
                        std::uint64_t seed, Fail fail)
-    : net_(net), memory_(memory), name_(std::move(name)), fail_(std::move(fail)), random_(seed), session_(options) {}
+    : net_(net), memory_(memory), name_(std::move(name)), host_(host), options_(options), fail_(std::move(fail)), random_(seed), session_(options),
+      turns_([this](const std::string& what) { fail_(name_ + ": " + what); }), one_at_a_time_(random_() % 2 == 0), pace_(kPaceLeast) {}
 
 SessionEnd::~SessionEnd() { *alive_ = false; }
 
 void SessionEnd::add_lane(LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::SimLane> lane) {
+  if (over_ || dead_) return;
   lane->on_ready = [this](wire::Lane&) { touch(); };
   session_.add_lane(id, local_rail, remote_rail);
-  ports_[id] = std::make_unique<Port>(*this, id, std::move(lane));
+  ports_[id] = std::make_unique<Port>(*this, id, local_rail, remote_rail, std::move(lane));
   drain();  // the peer may have given it up already
   touch();
 }
 
-void SessionEnd::give_up(LaneId id) {
+void SessionEnd::give_up(LaneId id, const Status& why) {
   Port& port = *ports_.at(id);
   if (!port.lane) return;
   port.lane.reset();
   session_.lose_lane(id);
+  if (!session_.error().ok()) return fail_(name_ + ": " + session_.error().message());  // a FENCE that cannot be
+  on_lane_lost(why);
   touch();
 }
 
@@ -101,6 +125,53 @@ bool SessionEnd::has_lane(LaneId id) const {
   const auto it = ports_.find(id);
   return it != ports_.end() && it->second->lane;
 }
+
+std::vector<SessionEnd::OpenLane> SessionEnd::open_lanes() const {
+  std::vector<OpenLane> open;
+  for (const auto& [id, port] : ports_)
+    if (port->lane) open.push_back({id, port->local_rail, port->remote_rail, port->lane.get()});
+  return open;
+}
+
+// ------------------------------------------------------------------------------------------------------------- ending
+
+void SessionEnd::fail(const Status& why) {
+  if (over_) return;
+  over_ = true;
+  for (const auto& [id, port] : ports_) {
+    if (!port->lane) continue;
+    port->lane.reset();
+    session_.lose_lane(id);
+  }
+  session_.fail(why);
+  touch();
+}
+
+void SessionEnd::leave() {
+  if (over_ || dead_ || leaving_) return;
+  leaving_ = true;
+  session_.say_goodbye();
+  touch();
+  net_.after(host_.clock.world(kFarewellMost), [this, alive = alive_] {
+    if (*alive && !dead_) fail(Status(Code::cancelled, Scope::session, "left"));
+  });
+}
+
+void SessionEnd::go_on_leaving() {
+  if (half_closed_ || !session_.goodbye_written()) return;
+  for (const OpenLane& open : open_lanes())
+    if (open.lane->health().outstanding_bytes > 0) return;
+  half_closed_ = true;
+  for (const OpenLane& open : open_lanes()) (void)open.lane->finish_writing();
+}
+
+void SessionEnd::die(bool with_host) {
+  dead_ = true;
+  if (with_host) return;
+  for (const auto& [id, port] : ports_) port->lane.reset();
+}
+
+// ------------------------------------------------------------------------------------------------------------ running
 
 void SessionEnd::withdraw(std::span<const std::byte> range) {
   for (const auto& [id, port] : ports_) {
@@ -124,14 +195,17 @@ std::string SessionEnd::state() const {
   return text;
 }
 
-void SessionEnd::touch() { pump_in(Nanos(random_() % 3000)); }
+void SessionEnd::touch() {
+  pace_ = kPaceLeast;
+  pump_in(Nanos(random_() % 3000));
+}
 
 void SessionEnd::pump_in(Nanos delay) {
   const TimePoint when = std::max(net_.now() + delay, asleep_until_);
   if (when >= next_pump_) return;
   next_pump_ = when;
   net_.at(when, [this, when, alive = alive_] {
-    if (!*alive || next_pump_ != when) return;
+    if (!*alive || dead_ || next_pump_ != when) return;
     next_pump_ = TimePoint::max();
     if (net_.now() < asleep_until_) return pump_in(Nanos(0));
     pump();
@@ -160,27 +234,35 @@ void SessionEnd::pump() {
       ++live;
       stuck += blocked;
     }
-    if (live > 0 && stuck == live) session_.publish_without_acks();
+    if (live > 0 && stuck == live) {
+      on_acks_waived();
+      session_.publish_without_acks();
+    }
     drain();
     if (!moved) break;
   }
   if (more) return pump_in(Nanos(1 + random_() % 20'000));
-  if (session_.has_data() || session_.has_control() || session_.has_lazy()) pump_in(kPace);
+  if (over_) return;
+  if (leaving_) go_on_leaving();
+  if (!leaving_ && !session_.has_data() && !session_.has_control() && !session_.has_lazy()) return;
+  pump_in(pace_);
+  pace_ = std::min(2 * pace_, kPaceMost);
 }
 
 bool SessionEnd::pump(Port& port, bool& blocked, bool& more) {
   Result<wire::Moved> in = port.lane->read(port, budget());
   if (!in.ok()) {
-    give_up(port.id);
+    give_up(port.id, in.status());
     return true;
   }
   more |= !in->blocked;
   port.flush = in->bytes == 0;
   Result<wire::Moved> out = port.lane->write(port);
   if (!out.ok()) {
-    give_up(port.id);
+    give_up(port.id, out.status());
     return true;
   }
+  bytes_moved_ += in->bytes;
   blocked = out->blocked && !port.lane->at_frame_boundary();
   if (blocked != port.blocked) session_.set_blocked(port.id, port.blocked = blocked);
   return in->bytes > 0 || out->bytes > 0;

@@ -1,5 +1,5 @@
-// A small world made from one number: sessions, lanes of unequal rates over shared links, streams with requests on both
-// sides, and trouble of all kinds. The same number gives the same run.
+// A world made from one number: hosts with rails and clocks, sessions between them, streams with requests on both sides, and
+// trouble of all kinds (docs/simulator.md). The same number gives the same run.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/dialler.h"
 #include "tests/sim/flow.h"
+#include "tests/sim/host.h"
+#include "tests/sim/lifeline.h"
 #include "tests/sim/memory_watch.h"
 #include "tests/sim/session_end.h"
 #include "wire/sim/network.h"
@@ -23,43 +26,55 @@ class World {
   std::string run();
 
   std::uint64_t bytes_consumed() const;
+  std::size_t hosts() const { return hosts_.size(); }
   Nanos lasted() const { return net_.now() - TimePoint(std::chrono::seconds(1)); }
 
  private:
-  struct LaneMade {
-    protocol::LaneId id;
-    wire::SimLink* link;
-  };
-  struct Couple {                        // two ends of a session
+  struct Couple {                          // two ends of a session; a dialled
     std::unique_ptr<SessionEnd> a, b;
-    std::vector<wire::SimLink*> links;
-    std::vector<LaneMade> lanes;         // ever
-    protocol::LaneId next_lane = 0;
-    std::size_t eager_limit_bytes = 0;   // the smaller of both ends'
-    bool dead = false;
+    std::unique_ptr<Lifeline> life_a, life_b;
+    std::unique_ptr<Dialler> dialler;
+    std::vector<Flow*> flows;
+    std::size_t eager_limit_bytes = 0;     // the smaller of both ends'
+    bool dead = false;                     // an end is over, or will be
   };
   struct Weather {
-    bool lanes_die, ends_sleep, rude, refusals;
+    bool lanes_die, ends_sleep, rude, refusals, mortal;
+    bool spared;                           // nothing ails the first rail of any host: no session may fail but with a host
+    bool lasting;                          // trouble of seconds, not of milliseconds
   };
 
-  void make_couple();
-  void make_lane(Couple& couple, wire::SimLink& link, Nanos delay_a, Nanos delay_b);
+  // --- making
+  void make_hosts();
+  void make_couple(Host& a, Host& b);
+  std::unique_ptr<SessionEnd> make_end(Couple& couple, Host& host, const std::string& name, std::size_t eager_limit_bytes);
   void make_flow();
-  void act();
-  void trouble_lanes();
-  void trouble_flows();
-  void silence(wire::SimLink& link);
-  void on_event(SessionEnd& end, const protocol::Event& event);
-  void on_segment(SessionEnd& end, const protocol::FrameHeader& segment);
 
-  void settle();
+  // --- what ends report
+  void on_event(Couple& couple, SessionEnd& end, const protocol::Event& event);
+  void on_frame(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
+  void on_over(Couple& couple, SessionEnd& end, const Status& why);
+  std::uint64_t coming_to(const Couple& couple, const SessionEnd& end) const;
+
+  // --- trouble: world_trouble.cc
+  void act();
+  void trouble_rails();
+  void trouble_flows();
+  void trouble_hosts();
+  void silence(Host& host, HostRail& rail, int direction);
+  void slow(Host& host, HostRail& rail);
+  void give_up_a_lane();
+  void end_host(Host& host, Host::Fate fate);
   void heal();
+  void later(std::function<void()> what);  // trouble ends, or another end of it follows
+
+  // --- the end
+  void settle();
   bool settled();
-  void kill_a_session();
   void end_all();
   bool all_forgotten() const;
   void renew_lanes();
-  // Steps until `done`, as long as something moves: 3 s of standstill are wrong.
+  // Steps until `done`, as long as something moves.
   void run_until(const std::function<bool()>& done, const char* what);
   void run_for(Nanos time);
   bool go_on();
@@ -69,7 +84,6 @@ class World {
   Nanos up_to(Nanos most) { return Nanos(std::int64_t(below(std::uint64_t(most.count()) + 1))); }
   double between(double least, double most);  // logarithmic
   Couple& any_couple() { return couples_[below(couples_.size())]; }
-  Couple& couple_of(const SessionEnd& end);
   void fail(const std::string& what);
   void say(const std::string& what);
 
@@ -81,10 +95,11 @@ class World {
   wire::SimNetwork net_;
   Weather weather_{};
   bool heavy_ = false;                   // large messages, slow to simulate
-  std::deque<std::unique_ptr<wire::SimLane>> coming_;  // made, and not added by their end yet
+  Nanos peer_timeout_{};
+  std::deque<Host> hosts_;
   std::deque<Couple> couples_;
-  std::vector<wire::SimLink*> links_;
   std::deque<std::unique_ptr<Flow>> flows_;
+  std::size_t flows_most_ = 0;
   bool faults_over_ = false;
   std::uint64_t completions_ = 0;
 };

@@ -1,0 +1,112 @@
+#include "tests/sim/frame_rules.h"
+
+#include <algorithm>
+
+#include "protocol/completion.h"
+
+namespace railweave::sim {
+namespace {
+
+using protocol::FrameHeader;
+using protocol::FrameType;
+
+std::string numbered(const FrameHeader& h) { return std::string(name_of(h.type)) + " of message " + std::to_string(h.message); }
+
+bool acknowledges(const FrameHeader& h) { return h.type == FrameType::ack || h.type == FrameType::grant; }
+
+}  // namespace
+
+FrameRules::Message& FrameRules::at(std::uint64_t message) {
+  if (message >= messages_.size()) messages_.resize(message + 1);
+  return messages_[message];
+}
+
+// ---------------------------------------------------------------------------------------------------------- sender's
+
+void FrameRules::send_posted(std::uint64_t size, std::uint64_t tag) {
+  Message& m = at(sends_++);
+  m.size = size;
+  m.tag = tag;
+}
+
+void FrameRules::sender_takes(const FrameHeader& h) {
+  if (h.message >= sends_) return wrong_(numbered(h) + ", which was not posted");
+  Message& m = at(h.message);
+  if (!opened_) wrong_(numbered(h) + " before the stream was answered");
+  if (h.b != m.size || h.tag != m.tag) wrong_(numbered(h) + " with another size or tag");
+  if (h.message < acked_) wrong_(numbered(h) + ", which is acknowledged");
+  if (h.message >= acked_ + protocol::kMessagesInFlight) wrong_(numbered(h) + " beyond the messages that may be in flight");
+  if (h.flags & protocol::kFlagEager) return check_eager(h, m);
+  if (!m.granted || h.a + h.length > m.leave_heard)
+    wrong_(numbered(h) + " up to byte " + std::to_string(h.a + h.length) + ", leave was given for " + std::to_string(m.leave_heard));
+}
+
+void FrameRules::check_eager(const FrameHeader& h, Message& m) {
+  if (m.size > eager_limit_bytes_) wrong_(numbered(h) + " goes eagerly, too large for a slot");
+  std::uint64_t others = 0;
+  for (std::uint64_t i = acked_; i < sends_; ++i) {
+    if (i == h.message || !messages_[i].eager_out) continue;
+    others += messages_[i].size;
+    if (messages_[i].slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
+  }
+  if (!m.eager_out && others > 0 && others + m.size > protocol::kEagerBytesMax) wrong_(numbered(h) + ": too many eager bytes on their way");
+  m.eager_out = true;
+  m.slot = h.aux;
+}
+
+void FrameRules::sender_hears(const FrameHeader& h) {
+  if (h.type == FrameType::opened) opened_ = true;
+  if (acknowledges(h)) acked_ = std::max(acked_, ack_in(h));
+  if (h.type != FrameType::grant) return;
+  Message& m = at(h.message);
+  m.granted = true;
+  m.leave_heard = std::max(m.leave_heard, h.b);
+}
+
+// -------------------------------------------------------------------------------------------------------- receiver's
+
+void FrameRules::receive_posted(std::uint64_t capacity) {
+  at(receives_++).capacity = capacity;
+  while (whole_ < receives_ && at(whole_).whole) ++whole_;
+}
+
+void FrameRules::receiver_meets(const FrameHeader& h) {
+  Message& m = at(h.message);
+  m.eager_in = (h.flags & protocol::kFlagEager) != 0;
+  if (!std::exchange(m.announced, true)) coming_bytes_ += h.b;
+}
+
+void FrameRules::receiver_has(const FrameHeader& h) {
+  Message& m = at(h.message);
+  m.arrived += h.length;
+  coming_bytes_ -= std::min<std::uint64_t>(coming_bytes_, h.length);
+  m.whole = m.arrived == h.b;
+  while (whole_ < receives_ && at(whole_).whole) ++whole_;
+}
+
+void FrameRules::receiver_takes(const FrameHeader& h, bool crowded) {
+  if (acknowledges(h) && ack_in(h) > whole_)
+    wrong_(numbered(h) + " acknowledges " + std::to_string(ack_in(h)) + " messages, of which " + std::to_string(whole_) + " are there");
+  if (h.type != FrameType::grant) return;
+  if (h.message >= receives_) return wrong_(numbered(h) + ", which has no receive");
+  Message& m = at(h.message);
+  if (h.a != m.capacity || h.b > h.a) wrong_(numbered(h) + ": " + std::to_string(h.b) + " of " + std::to_string(h.a) + " bytes, its receive has " + std::to_string(m.capacity));
+  const std::uint64_t next = std::min<std::uint64_t>(m.capacity, m.arrived + protocol::kSegmentBytesMax);
+  const std::uint64_t most = !crowded ? m.capacity : std::max(m.leave_told, h.message == whole_ ? next : 0);
+  if (h.b > most) wrong_(numbered(h) + ": leave for " + std::to_string(h.b) + " bytes, though as much as may is on its way");
+  if (h.message == whole_ && h.b == 0 && m.capacity > 0) wrong_(numbered(h) + ", the oldest, without leave");
+  m.leave_told = std::max(m.leave_told, h.b);
+}
+
+void FrameRules::receiver_wrote(const FrameHeader& h) {
+  if (acknowledges(h)) ack_written_ = std::max(ack_written_, ack_in(h));
+}
+
+void FrameRules::receive_ends(std::uint64_t message) {
+  Message& m = at(message);
+  if (!m.whole) wrong_("receive " + std::to_string(message) + " is done before its message was there");
+  if (!m.eager_in && message >= std::max(ack_written_, waived_))
+    wrong_("receive " + std::to_string(message) + " is done before its ack was handed over");
+}
+
+}  // namespace railweave::sim

@@ -1,0 +1,61 @@
+// What may stand in the frames of one stream, kept apart from the protocol's own books: who was granted what, what is
+// acknowledged and by whom, which eager slots are taken. Told of every frame that an end takes to write, and of every one that
+// arrives.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+
+#include "protocol/frame.h"
+
+namespace railweave::sim {
+
+class FrameRules {
+ public:
+  using Wrong = std::function<void(const std::string&)>;
+  FrameRules(std::size_t eager_limit_bytes, Wrong wrong) : eager_limit_bytes_(eager_limit_bytes), wrong_(std::move(wrong)) {}
+
+  // --- at the sender's end
+  void send_posted(std::uint64_t size, std::uint64_t tag);
+  void sender_takes(const protocol::FrameHeader& segment);
+  void sender_hears(const protocol::FrameHeader& control);
+
+  // --- at the receiver's end
+  void receive_posted(std::uint64_t capacity);
+  void receiver_meets(const protocol::FrameHeader& segment);  // its header
+  void receiver_has(const protocol::FrameHeader& segment);
+  // `crowded`: as much is on its way to this end as may be.
+  void receiver_takes(const protocol::FrameHeader& control, bool crowded);
+  void receiver_wrote(const protocol::FrameHeader& control);
+  void acks_waived() { waived_ = whole_; }
+  // Announced and not there yet.
+  std::uint64_t coming_bytes() const { return coming_bytes_; }
+  std::uint64_t arrived_bytes(std::uint64_t message) const { return message < messages_.size() ? messages_[message].arrived : 0; }
+  // That this receive is done now.
+  void receive_ends(std::uint64_t message);
+
+ private:
+  struct Message {
+    std::uint64_t size = 0, tag = 0, capacity = 0;
+    std::uint64_t leave_told = 0, leave_heard = 0;  // by the receiver, by the sender
+    std::uint64_t arrived = 0;
+    std::uint16_t slot = 0;
+    bool announced = false, eager_out = false, eager_in = false, whole = false, granted = false;
+  };
+  Message& at(std::uint64_t message);
+  void check_eager(const protocol::FrameHeader& segment, Message& message);
+
+  const std::size_t eager_limit_bytes_;
+  const Wrong wrong_;
+  std::deque<Message> messages_;
+  std::uint64_t sends_ = 0, receives_ = 0;
+  std::uint64_t acked_ = 0;            // the sender heard
+  std::uint64_t whole_ = 0;            // messages from the first on that are wholly there and posted for
+  std::uint64_t ack_written_ = 0, waived_ = 0;
+  std::uint64_t coming_bytes_ = 0;
+  bool opened_ = false;
+};
+
+}  // namespace railweave::sim

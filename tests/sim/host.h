@@ -1,0 +1,37 @@
+// A simulated host: its clock, its rails, and how it ends.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "railweave/units.h"
+#include "wire/sim/network.h"
+
+namespace railweave::sim {
+
+// Runs at a speed of its own. What happens on the host is timed by it.
+struct HostClock {
+  double speed = 1;
+  TimePoint local(TimePoint t) const { return TimePoint(Nanos(std::int64_t(double(t.time_since_epoch().count()) * speed))); }
+  TimePoint world(TimePoint t) const { return TimePoint(Nanos(std::int64_t(double(t.time_since_epoch().count()) / speed))); }
+  Nanos world(Nanos t) const { return Nanos(std::int64_t(double(t.count()) / speed)); }
+};
+
+// One NIC: all lanes over it share its rate, its queue and its fate.
+struct HostRail {
+  wire::SimLink* link = nullptr;
+  Rate rate;                        // when nothing ails it
+  bool link_down = false;           // the host knows
+  bool spared = false;              // nothing ever happens to it
+};
+
+struct Host {
+  enum class Fate { lives, crashed, lost_power, leaves };  // crashed: its kernel lives and closes what it had open
+  std::string name;
+  HostClock clock;
+  std::vector<HostRail> rails;
+  Fate fate = Fate::lives;
+  bool lives() const { return fate == Fate::lives; }
+};
+
+}  // namespace railweave::sim

@@ -1,0 +1,42 @@
+#include "tests/sim/turn_rules.h"
+
+#include <algorithm>
+
+namespace railweave::sim {
+namespace {
+
+constexpr int kOvertakenMax = 16;
+
+int rank_of(const protocol::SendStream& s) { return s.hurried() ? 0 : 1 + int(s.priority()); }
+
+}  // namespace
+
+void TurnRules::before(const std::vector<const protocol::SendStream*>& streams) {
+  seen_.clear();
+  for (const protocol::SendStream* s : streams)
+    if (s->has_segment()) seen_.push_back({s, rank_of(*s), s->order(), s->may_use(~0ull, 1) && s->may_use(1ull << 63, 1ull << 63)});
+}
+
+void TurnRules::after(const protocol::FrameHeader& frame) {
+  if (frame.type != protocol::FrameType::segment) return;
+  const auto taken = std::ranges::find_if(seen_, [&](const Seen& s) { return s.stream->id() == frame.stream; });
+  if (taken == seen_.end()) return wrong_("a segment of stream " + std::to_string(frame.stream) + " goes, which had none");
+  for (const Seen& other : seen_) {
+    if (!other.anywhere || &other == &*taken) continue;
+    if (other.rank < taken->rank && overtaken_most_[std::size_t(taken->rank)] < kOvertakenMax)
+      wrong_("a segment of stream " + std::to_string(taken->stream->id()) + " goes before the more urgent one of " + std::to_string(other.stream->id()));
+    if (other.rank == taken->rank && other.order < taken->order)
+      wrong_("a segment of stream " + std::to_string(taken->stream->id()) + " goes before the older one of " + std::to_string(other.stream->id()));
+  }
+  for (int r = taken->rank + 1; r < kRanks; ++r) {
+    const auto waits = [&](bool surely) {
+      return std::ranges::any_of(seen_, [&](const Seen& s) { return s.rank == r && (s.anywhere || !surely); });
+    };
+    if (waits(false)) ++overtaken_most_[std::size_t(r)];
+    if (waits(true)) ++overtaken_least_[std::size_t(r)];
+    if (overtaken_least_[std::size_t(r)] > kOvertakenMax + kRanks) wrong_("streams of rank " + std::to_string(r) + " starve");
+  }
+  overtaken_least_[std::size_t(taken->rank)] = overtaken_most_[std::size_t(taken->rank)] = 0;
+}
+
+}  // namespace railweave::sim

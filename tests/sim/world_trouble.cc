@@ -1,0 +1,158 @@
+// What befalls a world's rails, lanes, streams and hosts.
+#include <algorithm>
+
+#include "tests/sim/world.h"
+
+namespace railweave::sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kFlowBytesMost = 400 * KiB;  // posted on one, about
+
+}  // namespace
+
+void World::act() {
+  if (chance(0.08)) make_flow();
+  if (!flows_.empty()) {
+    Flow& flow = *flows_[below(flows_.size())];
+    if (flow.posted_bytes() < kFlowBytesMost)
+      for (std::uint64_t n = below(10); n > 0; --n) flow.post_send();
+    if (chance(0.03)) flow.hurry();
+    Flow& another = *flows_[below(flows_.size())];
+    for (std::uint64_t n = below(12); n > 0 && another.posted_bytes() < kFlowBytesMost; --n) another.post_receive();
+  }
+  if (weather_.ends_sleep && chance(0.05)) {
+    Couple& c = any_couple();
+    (chance(0.5) ? c.a : c.b)->sleep_until(net_.now() + up_to(chance(0.05) ? 1500ms : 10ms));
+  }
+  if (weather_.lanes_die && chance(0.15)) trouble_rails();
+  if (weather_.rude && chance(0.05)) trouble_flows();
+  if (weather_.mortal && chance(0.01)) trouble_hosts();
+}
+
+void World::later(std::function<void()> what) {
+  const Nanos most = weather_.lasting && chance(0.5) ? 4s : chance(0.1) ? 400ms : 40ms;
+  net_.after(up_to(most), [this, what = std::move(what)] {
+    if (!faults_over_) what();
+  });
+}
+
+void World::trouble_rails() {
+  Host& host = hosts_[below(hosts_.size())];
+  HostRail& rail = host.rails[below(host.rails.size())];
+  if (chance(0.15)) return give_up_a_lane();
+  if (rail.spared || host.fate == Host::Fate::lost_power) return;
+  wire::SimLink& link = *rail.link;
+  switch (below(6)) {
+    case 0:
+      say(link.spec().name + " cut");
+      link.cut();
+      return later([this, &link] {
+        say(link.spec().name + " carries new lanes");
+        link.restore();
+      });
+    case 1: return silence(host, rail, 0);
+    case 2: return silence(host, rail, 1);
+    case 3:
+      silence(host, rail, 0);
+      return silence(host, rail, 1);
+    case 4:  // its host sees it, the others only hear nothing
+      if (rail.link_down) return;
+      say(link.spec().name + " has no link");
+      rail.link_down = true;
+      link.silence();
+      return later([this, &host, &rail] {
+        say(rail.link->spec().name + " has a link again");
+        rail.link_down = false;
+        if (host.fate != Host::Fate::lost_power) rail.link->resume();
+      });
+    default: return slow(host, rail);
+  }
+}
+
+// Comes back with all that was under way.
+void World::silence(Host& host, HostRail& rail, int direction) {
+  say(rail.link->spec().name + (direction == 0 ? " silent outwards" : " silent inwards"));
+  rail.link->silence(direction);
+  later([this, &host, &rail, direction] {
+    if (host.fate == Host::Fate::lost_power || rail.link_down) return;
+    say(rail.link->spec().name + " speaks again");
+    rail.link->resume(direction);
+  });
+}
+
+void World::slow(Host&, HostRail& rail) {
+  const double by = chance(0.5) ? 1000 : between(1.5, 1000);
+  say(rail.link->spec().name + " slower by " + std::to_string(by));
+  rail.link->set_rate(Rate{rail.rate.bytes_per_s / by});
+  later([&rail] { rail.link->set_rate(rail.rate); });
+}
+
+// One end gives up a lane that works, as it does after a malformed frame; of spared rails only one that others can replace.
+void World::give_up_a_lane() {
+  Couple& c = any_couple();
+  SessionEnd& end = *(chance(0.5) ? c.a : c.b);
+  const auto open = end.open_lanes();
+  if (open.empty() || !end.host().lives()) return;
+  const auto& lane = open[below(open.size())];
+  if (weather_.spared && lane.local_rail == 0 && lane.remote_rail == 0) return;
+  say(end.name() + ": gives up lane " + std::to_string(lane.id));
+  end.give_up(lane.id);
+}
+
+void World::trouble_flows() {
+  if (flows_.empty()) return;
+  Flow& flow = *flows_[below(flows_.size())];
+  say("trouble for " + flow.state());
+  switch (below(4)) {
+    case 0: return flow.close_sender();
+    case 1: return flow.close_receiver();
+    case 2: return flow.withdraw_sender();
+    default: return flow.withdraw_receiver();
+  }
+}
+
+void World::trouble_hosts() {
+  Host& host = hosts_[below(hosts_.size())];
+  if (!host.lives()) return;
+  static constexpr Host::Fate kFates[] = {Host::Fate::crashed, Host::Fate::lost_power, Host::Fate::leaves};
+  end_host(host, kFates[below(3)]);
+}
+
+// Leaving at any instant: with requests unfinished it aborts their streams first.
+void World::end_host(Host& host, Host::Fate fate) {
+  say(host.name + (fate == Host::Fate::leaves ? " leaves" : fate == Host::Fate::crashed ? " crashes" : " loses power"));
+  host.fate = fate;
+  if (fate == Host::Fate::lost_power)
+    for (HostRail& rail : host.rails) rail.link->silence();
+  for (Couple& c : couples_) {
+    for (SessionEnd* end : {c.a.get(), c.b.get()}) {
+      if (&end->host() != &host) continue;
+      c.dead = true;
+      const bool in_peace = fate == Host::Fate::leaves && !weather_.lanes_die && !end->over();
+      for (Flow* flow : c.flows) {
+        if (fate != Host::Fate::leaves) flow->end_died(*end);
+        else flow->leave(*end, in_peace);
+      }
+      if (end == c.a.get() && fate != Host::Fate::lost_power) c.dialler->stop();
+      fate == Host::Fate::leaves ? end->leave() : end->die(fate == Host::Fate::lost_power);
+    }
+  }
+}
+
+void World::heal() {
+  faults_over_ = true;
+  for (Host& host : hosts_) {
+    for (HostRail& rail : host.rails) {
+      rail.link_down = false;
+      rail.link->restore();
+      rail.link->set_rate(rail.rate);
+      if (host.fate != Host::Fate::lost_power) rail.link->resume();
+    }
+  }
+  for (Couple& c : couples_)
+    if (!c.dead) c.dialler->look();
+}
+
+}  // namespace railweave::sim
