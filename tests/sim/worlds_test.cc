@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 
 #include "tests/sim/options.h"
 #include "tests/sim/world.h"
@@ -16,6 +19,17 @@ struct Sum {
   std::size_t hosts_most = 0;
   Nanos virtual_time{0};
 };
+
+// For people, and for the record of tests/run.
+void tell(const Sum& sum, double seconds) {
+  char line[200];
+  std::snprintf(line, sizeof line, "%llu worlds of %llu hosts (%zu at most), %.1f s of virtual time, %.1f MB, in %.1f s",
+                static_cast<unsigned long long>(sum.worlds), static_cast<unsigned long long>(sum.hosts), sum.hosts_most,
+                double(sum.virtual_time.count()) / 1e9, double(sum.bytes) / 1e6, seconds);
+  std::printf("%s\n", line);
+  if (const char* notes = std::getenv("RAILWEAVE_NOTES"))
+    std::ofstream(std::string(notes) + "/worlds-" + std::to_string(options().first_seed)) << line << " from seed " << options().first_seed << "\n";
+}
 
 void run_one(std::uint64_t seed, Sum& sum) {
   World world(seed, options().trace);
@@ -39,9 +53,7 @@ TEST(Worlds, run__nothing_is_lost_doubled_misplaced_or_stuck) {
          seed += options().step)
       run_one(seed, sum);
   }
-  const double spent = std::chrono::duration<double>(Clock::now() - began).count();
-  std::printf("%llu worlds of %llu hosts (%zu at most), %.1f s of virtual time, %.1f MB, in %.1f s\n", static_cast<unsigned long long>(sum.worlds),
-              static_cast<unsigned long long>(sum.hosts), sum.hosts_most, double(sum.virtual_time.count()) / 1e9, double(sum.bytes) / 1e6, spent);
+  tell(sum, std::chrono::duration<double>(Clock::now() - began).count());
 }
 
 }  // namespace
