@@ -73,6 +73,10 @@ class SessionEnd {
   void touch();
   // Nobody calls this end until then.
   void sleep_until(TimePoint when) { asleep_until_ = when; }
+  void wake() {
+    asleep_until_ = net_.now();
+    touch();
+  }
   // No lane reads or writes that memory any more.
   void withdraw(std::span<const std::byte> range);
 

@@ -151,8 +151,10 @@ void World::heal() {
       if (host.fate != Host::Fate::lost_power) rail.link->resume();
     }
   }
-  for (Couple& c : couples_)
+  for (Couple& c : couples_) {
+    c.a->wake(), c.b->wake();
     if (!c.dead) c.dialler->look();
+  }
 }
 
 }  // namespace railweave::sim
