@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 
 #include "tests/sim/options.h"
@@ -31,7 +34,19 @@ void tell(const Sum& sum, double seconds) {
     std::ofstream(std::string(notes) + "/worlds-" + std::to_string(options().first_seed)) << line << " from seed " << options().first_seed << "\n";
 }
 
+constexpr unsigned kWorldSecondsMax = 60;  // the largest takes a second or two
+char replay[600];
+
+// A world that crashes, or turns in a circle, has to say its seed, too.
+void say_seed(int signal) {
+  (void)!::write(STDOUT_FILENO, replay, std::strlen(replay));
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 void run_one(std::uint64_t seed, Sum& sum) {
+  std::snprintf(replay, sizeof replay, "replay: %s --trace --seed %llu\n", options().program.c_str(), static_cast<unsigned long long>(seed));
+  alarm(kWorldSecondsMax);
   World world(seed, options().trace);
   const std::string failure = world.run();
   EXPECT_EQ(failure, "") << "replay: " << options().program << " --trace --seed " << seed;
@@ -43,6 +58,7 @@ void run_one(std::uint64_t seed, Sum& sum) {
 }
 
 TEST(Worlds, run__nothing_is_lost_doubled_misplaced_or_stuck) {
+  for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM}) std::signal(fatal, say_seed);
   Sum sum;
   const auto began = Clock::now();
   if (options().only_seed != 0) {
@@ -53,6 +69,7 @@ TEST(Worlds, run__nothing_is_lost_doubled_misplaced_or_stuck) {
          seed += options().step)
       run_one(seed, sum);
   }
+  alarm(0);
   tell(sum, std::chrono::duration<double>(Clock::now() - began).count());
 }
 
