@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/error.h"
 
 namespace railweave {
 namespace {
@@ -34,6 +35,14 @@ std::array<std::uint8_t, 16> random_id() {
     got = ::getrandom(id.data(), id.size(), 0);
   } while (got < 0 && errno == EINTR);
   return got == static_cast<ssize_t>(id.size()) ? id : random_id_without_getrandom();
+}
+
+Status fill_with_random(std::span<std::byte> bytes) {
+  ssize_t got;
+  do {
+    got = ::getrandom(bytes.data(), bytes.size(), 0);  // whole, up to 256
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(bytes.size()) ? Status() : system_error(Scope::lane, "getrandom");
 }
 
 }  // namespace railweave

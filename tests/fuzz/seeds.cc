@@ -1,4 +1,4 @@
-// Writes the corpus's seeds that are made by encoding: frames, hellos, handles, and acts upon a session.
+// Writes the corpus's seeds that are made by encoding: frames, hellos, challenges, handles, and acts upon a session.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/admission/challenge.h"
 #include "engine/handle.h"
 #include "engine/hello.h"
 #include "protocol/frame.h"
@@ -73,6 +74,30 @@ void hellos(const fs::path& folder) {
   write(folder, "http", '\0' + std::string("GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: a scanner that knocks at every door it finds\r\n\r\n"));
 }
 
+// As tests/fuzz/challenge.cc reads them: role and key, then 80 bytes for each message, the first of which names its source.
+void challenges(const fs::path& folder) {
+  const auto from = [](char source, char at = 0, char change = 0) {
+    return std::string{source, at, change} + std::string(engine::kChallengeBytes - 3, '\0');
+  };
+  for (const char ends : {'\0', '\1', '\2', '\3'}) {
+    const std::string name = std::string(ends & 1 ? "dialler" : "acceptor") + (ends & 2 ? "" : "-without-key"), head(1, ends);
+    write(folder, name, head + from(1) + from(1));
+    write(folder, name + "-reflected", head + from(3) + from(3));
+    write(folder, name + "-altered-first", head + from(2, 20, 1));
+    write(folder, name + "-altered-second", head + from(1) + from(2, 60, 1));
+    write(folder, name + "-twice", head + from(1) + from(2, 0, 0) + from(1));
+  }
+  const std::string magic = "LKEAKEY1", hello = "LKEAWEV1";
+  for (char kind = 1; kind <= 5; ++kind) {
+    std::string message = magic + std::string{1, 0, kind, 0, kind, 0, 0, 0};
+    message.resize(engine::kChallengeBytes);
+    message[0] = 'L';  // whose lowest bits say: the input itself
+    for (const char ends : {'\0', '\1', '\2', '\3'})
+      write(folder, "kind-" + std::to_string(kind) + "-to-" + std::to_string(ends), std::string(1, ends) + message);
+  }
+  write(folder, "hello", '\2' + hello + std::string(engine::kChallengeBytes - 8, '\0'));
+}
+
 void handles(const fs::path& folder) {
   engine::HandleContent c;
   c.instance = {9, 8, 7};
@@ -119,12 +144,13 @@ void sessions(const fs::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) == "--help") {
-    std::printf("usage: corpus_seeds FOLDER\nWrites FOLDER/{frame,hello,handle,session}/*, the seeds of tests/fuzz.\n");
+    std::printf("usage: corpus_seeds FOLDER\nWrites FOLDER/{frame,hello,challenge,handle,session}/*, the seeds of tests/fuzz.\n");
     return argc == 2 ? 0 : 2;
   }
   const fs::path folder = argv[1];
   frames(folder / "frame");
   hellos(folder / "hello");
+  challenges(folder / "challenge");
   handles(folder / "handle");
   sessions(folder / "session");
 }

@@ -63,6 +63,7 @@ class TidyTest(unittest.TestCase):
             ("plugin/engine/a.h", "using namespace std;"),
             ("plugin/engine/a.cc", '#include "../base/fd.h"'),
             ("plugin/engine/a.cc", "#include <CLI/CLI.hpp>"),
+            ("plugin/engine/a.cc", "#include <openssl/hmac.h>"),
             ("docs/a.md", "TO" "DO: write this"),
         ]
         self.assertEqual(len(violations), len(rules.PATTERNS), "a pattern without a test")

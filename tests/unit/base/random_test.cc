@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 namespace railweave {
 namespace {
@@ -11,6 +13,19 @@ TEST(RandomId, NeverTheSameTwice) {
   std::set<std::array<std::uint8_t, 16>> ids;
   for (int i = 0; i < 1000; ++i) ids.insert(random_id());
   EXPECT_EQ(ids.size(), 1000u);
+}
+
+TEST(FillWithRandom, FillsAllOfItEachTimeAnew) {
+  for (const std::size_t bytes : {1, 32, 256}) {
+    std::vector<std::byte> first(bytes), second(bytes), either(bytes);
+    for (int i = 0; i < 64; ++i) {  // no byte stays zero for so long
+      ASSERT_TRUE(fill_with_random(first).ok());
+      for (std::size_t at = 0; at < bytes; ++at) either[at] |= first[at];
+    }
+    EXPECT_EQ(std::ranges::count(either, std::byte{0}), 0);
+    ASSERT_TRUE(fill_with_random(second).ok());
+    EXPECT_TRUE(bytes < 32 || first != second);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+// The key that all hosts of a job share (RAILWEAVE_KEY_FILE, docs/admission.md). Read once; of its text only what is derived
+// from it stays, and that is wiped at the end.
+#pragma once
+
+#include <string>
+
+#include "engine/admission/secret.h"
+#include "railweave/status.h"
+
+namespace railweave::engine {
+
+class SharedKey {
+ public:
+  static constexpr std::size_t kBytesMin = 16, kBytesMax = 4096;
+
+  // Of a regular file of root's or our own user's that grants nothing to group and others, with 16 to 4096 bytes; one newline
+  // at its end is not part of the key. Never waits, whatever the path names. Errors: Code::invalid_config, with the path, what
+  // was found and what was expected.
+  static Result<SharedKey> read(const std::string& path);
+  // Of its text. REQUIRES: kBytesMin to kBytesMax bytes.
+  static Result<SharedKey> of(std::span<const std::byte> text);
+
+  const Secret& secret() const { return secret_; }
+
+ private:
+  explicit SharedKey(const Secret& secret) : secret_(secret) {}
+
+  Secret secret_;
+};
+
+}  // namespace railweave::engine

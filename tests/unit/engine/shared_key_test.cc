@@ -1,0 +1,107 @@
+#include "engine/admission/shared_key.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "tests/engine/key_file.h"
+
+namespace railweave::engine {
+namespace {
+
+using engine_test::KeyFile;
+
+std::string why_not(const std::string& path) {
+  const Result<SharedKey> key = SharedKey::read(path);
+  if (key.ok()) return "it was read";
+  EXPECT_EQ(key.status().code(), Code::invalid_config);
+  EXPECT_EQ(key.status().scope(), Scope::engine);
+  const std::string start = "RAILWEAVE_KEY_FILE=" + path + ": ", message = key.status().message();
+  EXPECT_EQ(message.substr(0, start.size()), start) << message;
+  return message.substr(std::min(start.size(), message.size()));
+}
+
+bool equal(const std::string& a, const std::string& b) {
+  const KeyFile one(a), two(b);
+  const Result<SharedKey> first = SharedKey::read(one.path()), second = SharedKey::read(two.path());
+  EXPECT_TRUE(first.ok() && second.ok());
+  return first.ok() && second.ok() && same(first.value().secret().bytes(), second.value().secret().bytes());
+}
+
+TEST(SharedKey, OfTheSameContentIsTheSame) {
+  const std::string text(32, 'k');
+  EXPECT_TRUE(equal(text, text));
+  EXPECT_FALSE(equal(text, text + "k"));
+  EXPECT_FALSE(equal(text, std::string(31, 'k') + "j"));
+}
+
+TEST(SharedKey, OneNewlineAtTheEndDoesNotCount) {
+  const std::string text(32, 'k');
+  EXPECT_TRUE(equal(text, text + "\n"));
+  EXPECT_FALSE(equal(text, text + "\n\n"));
+  EXPECT_FALSE(equal(text, text + "\r\n"));
+  EXPECT_FALSE(equal(text, text + " "));
+  EXPECT_FALSE(equal(std::string(16, '\0'), std::string(17, '\0')));
+}
+
+TEST(SharedKey, SizesFromSixteenTo4096Bytes) {
+  for (const std::size_t bytes : {16, 17, 64, 65, 4096}) {
+    const KeyFile file(std::string(bytes, 'k'));
+    EXPECT_TRUE(SharedKey::read(file.path()).ok()) << bytes;
+    const KeyFile with_newline(std::string(bytes, 'k') + "\n");
+    EXPECT_TRUE(SharedKey::read(with_newline.path()).ok()) << bytes;
+  }
+  constexpr char kRest[] = " bytes (a newline at the end does not count), expected 16 to 4096";
+  EXPECT_EQ(why_not(KeyFile("").path()), std::string("0") + kRest);
+  EXPECT_EQ(why_not(KeyFile("\n").path()), std::string("0") + kRest);
+  EXPECT_EQ(why_not(KeyFile("fifteen bytes..\n").path()), std::string("15") + kRest);
+  EXPECT_EQ(why_not(KeyFile(std::string(4097, 'k')).path()), std::string("more than 4096") + kRest);
+  EXPECT_EQ(why_not(KeyFile(std::string(4097, 'k') + "\n").path()), std::string("more than 4096") + kRest);
+  EXPECT_EQ(why_not(KeyFile(std::string(100'000, 'k')).path()), std::string("more than 4096") + kRest);
+}
+
+TEST(SharedKey, NothingIsForGroupAndOthers) {
+  for (const mode_t mode : {0600, 0400, 0700}) EXPECT_TRUE(SharedKey::read(KeyFile(engine_test::kSomeKey, mode).path()).ok()) << mode;
+  for (const mode_t mode : {0640, 0604, 0610, 0601, 0620, 0602}) {
+    char octal[8];
+    std::snprintf(octal, sizeof octal, "%04o", unsigned(mode));
+    const KeyFile file(engine_test::kSomeKey, mode);
+    EXPECT_EQ(why_not(file.path()), std::string("mode ") + octal + ", expected nothing for group and others (chmod 600)");
+  }
+}
+
+TEST(SharedKey, WhatIsNoFileIsSaidAtOnce) {
+  EXPECT_EQ(why_not("/nowhere/at/all"), "open: No such file or directory (errno 2)");
+  EXPECT_EQ(why_not("/tmp"), "found a directory, expected a regular file");
+  EXPECT_EQ(why_not("/dev/zero"), "found a device, expected a regular file");
+  const KeyFile place;  // a name that nobody else has
+  const std::string pipe = place.path() + ".pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(why_not(pipe), "found a pipe, expected a regular file");
+  unlink(pipe.c_str());
+}
+
+TEST(SharedKey, ALinkToAFileIsThatFile) {
+  const KeyFile file;
+  const std::string link = file.path() + ".link";
+  ASSERT_EQ(symlink(file.path().c_str(), link.c_str()), 0);
+  EXPECT_TRUE(SharedKey::read(link).ok());
+  unlink(link.c_str());
+}
+
+TEST(SharedKey, OfAnotherUserIsNotTaken) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  const KeyFile file;
+  ASSERT_EQ(chown(file.path().c_str(), 1, 1), 0);
+  EXPECT_EQ(why_not(file.path()), "owned by user 1, expected our own, 0, or root");
+  const pid_t child = fork();
+  if (child == 0) _exit(setuid(1) == 0 && SharedKey::read(file.path()).ok() ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "its owner may";
+}
+
+}  // namespace
+}  // namespace railweave::engine
