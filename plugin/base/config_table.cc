@@ -15,6 +15,7 @@ constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
 constexpr std::size_t kAlgorithmsBytesMax = 200;
 constexpr std::size_t kScheduleBytesMax = 40;
+constexpr std::size_t kPathBytesMax = 4095;          // PATH_MAX less its zero
 constexpr std::size_t kStatsDirBytesMax = 80;        // sun_path holds 107, the socket's own name included
 
 bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
@@ -99,6 +100,11 @@ bool parse_schedule(std::string_view text, Config& config) {
 bool parse_stats_dir(std::string_view text, Config& config) {
   config.stats_dir = text;
   return text.empty() || (text.front() == '/' && text.size() <= kStatsDirBytesMax && text.find('\0') == text.npos);
+}
+
+bool parse_key_file(std::string_view text, Config& config) {
+  config.key_file = text;
+  return text.empty() || (text.front() == '/' && text.size() <= kPathBytesMax && text.find('\0') == text.npos);
 }
 
 bool parse_shm(std::string_view text, Config& config) {
@@ -255,6 +261,14 @@ constexpr Setting kSettings[] = {
      .form = "on or off",
      .parse_text = parse_shm,
      .text_of = [](const Config& c) -> std::string { return !c.shm ? "" : *c.shm ? "on" : "off"; }},
+    {.name = "RAILWEAVE_KEY_FILE",
+     .default_meaning = "none: anyone on the network may connect",
+     .help = "A file whose content all processes of a job share: who cannot show that he has it is not let in "
+             "(`docs/admission.md`). Of root's or one's own, with no permission for group and others, 16 to 4096 bytes; a newline at "
+             "its end does not count. Read when an engine starts.",
+     .form = "an absolute path of at most 4095 bytes, or nothing",
+     .parse_text = parse_key_file,
+     .text_of = [](const Config& c) { return c.key_file; }},
     {.name = "RAILWEAVE_STATS_DIR",
      .default_meaning = "",
      .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",

@@ -9,6 +9,7 @@
 
 #include "base/abstract_socket.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/local_socket.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -35,6 +36,12 @@ std::uint64_t random_serial() {
 }
 
 }  // namespace
+
+Status take_session_secret(NewLane& lane, const Handshake::Outcome& first) {
+  if (!first.connection) return {};
+  RW_ASSIGN_OR_RETURN(lane.session_secret, first.connection->session_secret());
+  return {};
+}
 
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class) {
   return {.source = route.source,
@@ -118,7 +125,7 @@ void Dial::dial(int from, const Route& route) {
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
   raw->rail = from;
   raw->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
-  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw),
+  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw), {self_.key},
                                    std::min(deadline_.load(), now() + kHandshakeTime), [this, raw](Handshake::Outcome outcome) {
                                      guarded([&] { on_first(*raw, std::move(outcome)); });
                                    });
@@ -147,7 +154,7 @@ bool Dial::dial_local() {
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
   raw->what = "shm";
   raw->object = std::move(*object);
-  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(*raw),
+  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(*raw), {self_.key},
                                          std::min(deadline_.load(), now() + kHandshakeTime),
                                          [this, raw](Handshake::Outcome outcome) {
                                            guarded([&] { on_first(*raw, std::move(outcome)); });
@@ -158,6 +165,7 @@ bool Dial::dial_local() {
 // All addresses of the handle at once, from rails of their subnets where there are such.
 void Dial::next_round() {
   ++rounds_;
+  only_that_ = true;
   if (dial_local()) return;
   struct Way {
     int rail;
@@ -190,16 +198,16 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
     attempts_.clear();
-    callbacks_.welcomed(answer, {std::move(outcome.fd), 0, rail, answer.remote_rail, std::move(object)});
+    NewLane lane{std::move(outcome.fd), 0, rail, answer.remote_rail, std::move(object)};
+    const Status derived = take_session_secret(lane, outcome);
+    if (!derived.ok()) return finish(derived);
+    callbacks_.welcomed(answer, std::move(lane));
     return finish({});
   }
   if (!nonsense.ok()) {
     last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
-  } else if (outcome.status.ok()) {
-    yielding_ = yielding_ || answer.refusal == Hello::Refusal::crossing || answer.refusal == Hello::Refusal::duplicate;
-    last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + answer.reason);
   } else {
-    last_failure_ = outcome.status;
+    remember_failure(outcome, what);
   }
   if (!attempts_.empty()) return;
   if (object && !yielding_) {
@@ -208,12 +216,26 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     return next_round();
   }
   // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): try again, a few times.
+  // A key never does.
   const bool silent = last_failure_.code() == Code::timed_out;
-  if ((rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load()) return finish(last_failure_);
+  const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
+  if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load())
+    return finish(no_common_key_.ok() ? last_failure_ : no_common_key_);
   timer_ = reactor_.at(now() + kRoundPause, [this] {
     timer_ = 0;
     guarded([this] { next_round(); });
   });
+}
+
+void Dial::remember_failure(const Handshake::Outcome& outcome, const std::string& what) {
+  const Hello& answer = outcome.hello;
+  last_failure_ = outcome.status;
+  if (outcome.status.ok()) {
+    yielding_ = yielding_ || answer.refusal == Hello::Refusal::crossing || answer.refusal == Hello::Refusal::duplicate;
+    last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + answer.reason);
+  }
+  if (outcome.no_common_key) no_common_key_ = outcome.status;
+  if (outcome.status.ok() || outcome.status.code() == Code::timed_out) only_that_ = false;
 }
 
 void Dial::yield() {

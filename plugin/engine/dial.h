@@ -4,7 +4,8 @@
 //
 //   dialling → welcomed: the session is there → done
 //            → yielding: the peer dials us at the same time and its dial stays (the greater id's), → done when it arrives
-//            → failed: every address refused or stayed silent, in every round, or the deadline passed
+//            → failed: every address refused or stayed silent, in every round, or the deadline passed; or in one round nobody
+//              answered but who has no key in common with us
 //
 // On the reactor's thread only, except add_waiter() (under the engine's table mutex).
 #pragma once
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct Identity {
   const std::vector<Rail>* rails = nullptr;
   const std::vector<PeerRail>* announced = nullptr;  // the same with ports
   const Config* config = nullptr;
+  const SharedKey* key = nullptr;        // null: none
 };
 
 // Its numbers become indices here, and anybody may have sent them. Errors: Code::remote, naming what is wrong.
@@ -43,7 +46,11 @@ struct NewLane {
   int local_rail = 0, remote_rail = 0;
   wire::shm::SharedObject object = {};  // there is one: a shm lane
   wire::ShmLane::End end = wire::ShmLane::End::maker;
+  std::optional<Secret> session_secret = {};  // of a first lane, where there is a key
 };
+
+// Where there is a key: what lanes that join the session of this first one will show.
+Status take_session_secret(NewLane& lane, const Handshake::Outcome& first);
 
 // How to dial from a rail to the other end of `route`.
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
@@ -88,6 +95,7 @@ class Dial {
   // False: there is no way to the peer but by rails.
   bool dial_local();
   void on_first(Attempt& attempt, Handshake::Outcome outcome);
+  void remember_failure(const Handshake::Outcome& outcome, const std::string& what);
   void finish(Status status);
   // Every way in from the reactor: without memory the dial is over, or its waiters would never hear.
   template <class Act>
@@ -107,6 +115,8 @@ class Dial {
   bool yielding_ = false;
   bool local_ = false;                               // the peer may be on this host
   Status last_failure_;
+  Status no_common_key_;                             // what somebody who was reached said of it
+  bool only_that_ = true;                            // in this round nobody may yet turn out otherwise
   Reactor::TimerId timer_ = 0;
 };
 

@@ -3,12 +3,15 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <span>
 #include <utility>
 
 #include "base/error.h"
 #include "base/local_socket.h"
+#include "base/random.h"
 #include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "wire/tcp/address.h"
@@ -25,18 +28,29 @@ Status broken(std::string call) {
   return theirs ? Status(Code::remote, Scope::lane, status.message(), err) : status;
 }
 
+Role other(Role role) { return role == Role::dialler ? Role::acceptor : Role::dialler; }
+
+// A Hello as it is said: with a key, its seal behind it.
+Result<std::vector<std::byte>> sealed(const Hello& hello, Role by, const ConnectionKey* connection, const Secret* session) {
+  std::vector<std::byte> message = encode_hello(hello);
+  if (!connection) return message;
+  RW_ASSIGN_OR_RETURN(const Seal seal, connection->seal(by, message, session));
+  message.insert(message.end(), seal.begin(), seal.end());
+  return message;
+}
+
 }  // namespace
 
-Handshake::Handshake(Reactor& reactor, std::string what, Done done)
-    : reactor_(reactor), what_(std::move(what)), done_(std::move(done)) {}
+Handshake::Handshake(Reactor& reactor, std::string what, Role role, const Credentials& own, Done done)
+    : reactor_(reactor), what_(std::move(what)), done_(std::move(done)), role_(role), own_(own) {}
 
-std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, TimePoint deadline,
-                                           Done done) {
-  std::unique_ptr<Handshake> h(
-      new Handshake(reactor, "dialling " + wire::to_string(spec.remote) + " from " + spec.interface, std::move(done)));
+std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
+                                           TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, "dialling " + wire::to_string(spec.remote) + " from " + spec.interface,
+                                             Role::dialler, own, std::move(done)));
   h->remote_ = spec.remote;
   h->connecting_ = true;
-  h->out_ = encode_hello(hello);
+  h->own_hello_ = hello;
   Result<OwnedFd> fd = wire::dial(spec);
   if (!fd.ok()) {
     h->fail_soon(fd.status());
@@ -47,27 +61,27 @@ std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpe
   return h;
 }
 
-std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done) {
+std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done) {
   const std::string from = wire::to_string(wire::remote_address(fd.get()));
-  std::unique_ptr<Handshake> h(new Handshake(reactor, "connection from " + from, std::move(done)));
+  std::unique_ptr<Handshake> h(new Handshake(reactor, "connection from " + from, Role::acceptor, {key}, std::move(done)));
   h->fd_ = std::move(fd);
   h->start(deadline, EPOLLIN);
   return h;
 }
 
 std::unique_ptr<Handshake> Handshake::dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
-                                                 TimePoint deadline, Done done) {
-  std::unique_ptr<Handshake> h(new Handshake(reactor, "dialling locally", std::move(done)));
+                                                 const Credentials& own, TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, "dialling locally", Role::dialler, own, std::move(done)));
   h->local_ = true;
-  h->out_ = encode_hello(hello);
+  h->own_hello_ = hello;
   h->fd_ = std::move(connected);
   h->attached_ = std::move(attached);
   h->start(deadline, EPOLLOUT);
   return h;
 }
 
-std::unique_ptr<Handshake> Handshake::await_local(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done) {
-  std::unique_ptr<Handshake> h(new Handshake(reactor, "local connection", std::move(done)));
+std::unique_ptr<Handshake> Handshake::await_local(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, "local connection", Role::acceptor, {key}, std::move(done)));
   h->local_ = true;
   h->fd_ = std::move(fd);
   h->start(deadline, EPOLLIN);
@@ -78,8 +92,9 @@ void Handshake::start(TimePoint deadline, std::uint32_t events) {
   guard_descriptor(fd_.get());
   timer_ = reactor_.at(deadline, [this] {
     timer_ = 0;
-    finish(Status(Code::timed_out, Scope::lane, what_ + ": no handshake within its deadline"));
+    finish(!parting_.ok() ? parting_ : Status(Code::timed_out, Scope::lane, what_ + ": no handshake within its deadline"));
   });
+  if (Status s = begin(); !s.ok()) return fail_soon(s);
   if (Status s = reactor_.add(fd_.get(), *this, events); !s.ok()) fail_soon(s);
 }
 
@@ -112,6 +127,14 @@ void Handshake::on_ready(std::uint32_t) {
   reactor_.arm(fd_.get(), *this, wanted);
 }
 
+Status Handshake::begin() {
+  Challenge::Nonce nonce{};
+  if (own_.key) RW_TRY(fill_with_random(nonce));
+  challenge_.emplace(role_, own_.key, nonce);
+  if (const auto& opening = challenge_->opening()) out_.assign(opening->begin(), opening->end());
+  return role_ == Role::dialler && challenge_->over() ? queue_hello() : Status();
+}
+
 Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
   if (connecting_) {
     RW_ASSIGN_OR_RETURN(const bool up, wire::connected(fd_.get(), remote_));
@@ -119,22 +142,30 @@ Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
     if (!up) return {};
     connecting_ = false;
   }
-  bool all = false;
-  RW_TRY(write_some(all));
-  wanted = EPOLLOUT;
-  if (!all) return {};
-  wanted = EPOLLIN;
-  return read_some(complete);
+  while (!complete) {
+    bool all = false;
+    RW_TRY(write_some(all));
+    wanted = EPOLLOUT;
+    if (!all) return {};
+    wanted = EPOLLIN;
+    if (!parting_.ok()) return role_ == Role::dialler || see_out() ? parting_ : Status();
+    all = false;
+    RW_TRY(read_some(all));
+    if (!all) return {};
+    RW_TRY(take_message(complete));
+  }
+  return {};
 }
 
 Status Handshake::write_some(bool& all) {
   while (!out_.empty()) {
-    const ssize_t n = attached_ ? send_with_fd(fd_.get(), out_, attached_.get())
-                                : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = attached_ && saying_hello_ ? send_with_fd(fd_.get(), out_, attached_.get())
+                                                 : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
     if (n < 0) return broken(what_ + ": send");
     out_.erase(out_.begin(), out_.begin() + n);
+    if (!saying_hello_) continue;
     spoke_ = true;
     attached_.reset();
   }
@@ -146,12 +177,8 @@ Status Handshake::write_some(bool& all) {
 Status Handshake::read_some(bool& all) {
   for (;;) {
     const std::size_t have = in_.size();
-    if (have == expected_bytes_) {
-      if (have == kHelloFixedBytes) {
-        RW_ASSIGN_OR_RETURN(expected_bytes_, hello_bytes(std::span<const std::byte, kHelloFixedBytes>(in_.data(), kHelloFixedBytes)));
-      }
-      if (have == expected_bytes_) break;
-    }
+    if (have == kHelloFixedBytes) RW_TRY(measure());
+    if (have == expected_bytes_) break;
     in_.resize(expected_bytes_);
     const auto rest = std::span(in_).subspan(have);
     const ssize_t n = local_ ? recv_with_fd(fd_.get(), rest, attached_)
@@ -162,9 +189,73 @@ Status Handshake::read_some(bool& all) {
     if (n < 0) return broken(what_ + ": recv");
     if (n == 0) return Status(Code::remote, Scope::lane, what_ + ": closed by the peer after " + std::to_string(have) + " bytes of its handshake");
   }
-  RW_ASSIGN_OR_RETURN(hello_, decode_hello(in_));
   all = true;
   return {};
+}
+
+// Of what message these are the first bytes.
+Status Handshake::measure() {
+  const std::span<const std::byte, kHelloFixedBytes> head(in_.data(), kHelloFixedBytes);
+  if (challenge_->concerns(head)) return {};
+  RW_ASSIGN_OR_RETURN(expected_bytes_, hello_bytes(head));
+  if (challenge_->connection()) expected_bytes_ += kSealBytes;
+  return {};
+}
+
+Status Handshake::take_message(bool& complete) {
+  static_assert(kChallengeBytes == kHelloFixedBytes);
+  if (challenge_->concerns(std::span<const std::byte, kChallengeBytes>(in_.data(), kChallengeBytes))) return take_turn();
+  complete = true;
+  return take_hello();
+}
+
+Status Handshake::take_turn() {
+  Challenge::Turn turn = challenge_->hear(std::span<const std::byte, kChallengeBytes>(in_.data(), kChallengeBytes));
+  in_.clear();
+  no_common_key_ = turn.no_common_key;
+  if (turn.answer) out_.assign(turn.answer->begin(), turn.answer->end());
+  if (turn.status.ok()) return role_ == Role::dialler ? queue_hello() : Status();
+  const Status why(turn.status.code(), turn.status.scope(), what_ + ": " + turn.status.message());
+  if (!turn.answer) return why;
+  parting_ = why;
+  return {};
+}
+
+// The dialler's Hello may be on its way: closed with that unread the connection would be reset, and the reset might overtake our
+// refusal. True: it is gone, or has said too much.
+bool Handshake::see_out() {
+  constexpr std::size_t kThrownAwayMax = 64 * KiB;
+  (void)shutdown(fd_.get(), SHUT_WR);
+  std::array<std::byte, 4096> sink;
+  while (thrown_away_ <= kThrownAwayMax) {
+    const ssize_t n = recv(fd_.get(), sink.data(), sink.size(), MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return false;
+    if (n <= 0) return true;
+    thrown_away_ += std::size_t(n);
+  }
+  return true;
+}
+
+Status Handshake::queue_hello() {
+  RW_ASSIGN_OR_RETURN(const std::vector<std::byte> message, sealed(*own_hello_, role_, challenge_->connection(), own_.session));
+  out_.insert(out_.end(), message.begin(), message.end());
+  own_hello_.reset();
+  saying_hello_ = true;
+  return {};
+}
+
+Status Handshake::take_hello() {
+  const ConnectionKey* const connection = challenge_->connection();
+  if (connection) {
+    const auto from = std::span(in_).last<kSealBytes>();
+    std::ranges::copy(from, seal_.begin());
+    in_.resize(in_.size() - kSealBytes);
+    RW_TRY(connection->check(other(role_), in_, seal_));
+  }
+  RW_ASSIGN_OR_RETURN(hello_, decode_hello(in_));
+  const bool joined = own_.session && hello_.kind == Hello::Kind::welcome;
+  return connection && joined ? connection->check_session(other(role_), seal_, *own_.session) : Status();
 }
 
 void Handshake::finish(Status status) {
@@ -173,15 +264,17 @@ void Handshake::finish(Status status) {
     release_descriptor(fd_.get());
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), spoke_};
+  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), spoke_, no_common_key_, {}, seal_};
+  if (challenge_ && challenge_->connection()) outcome.connection = *challenge_->connection();
   if (!outcome.status.ok()) outcome.fd.reset();
   const Done done = std::move(done_);
   done(std::move(outcome));  // may destroy this
 }
 
-Status send_hello(int fd, const Hello& hello) {
-  const std::vector<std::byte> bytes = encode_hello(hello);
-  const ssize_t n = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+Status send_hello(const Handshake::Outcome& to, const Hello& hello, const Secret* session) {
+  const ConnectionKey* const connection = to.connection ? &*to.connection : nullptr;
+  RW_ASSIGN_OR_RETURN(const std::vector<std::byte> bytes, sealed(hello, Role::acceptor, connection, session));
+  const ssize_t n = send(to.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (n == ssize_t(bytes.size())) return {};
   return system_error(Scope::lane, "answering a handshake", n < 0 ? errno : EAGAIN);
 }

@@ -1,20 +1,29 @@
-// One connection on its way to become a lane: sends one Hello, reads one Hello, within a deadline. On the reactor's
-// thread only. Exactly one callback; destroying a Handshake closes its connection without one.
+// One connection on its way to become a lane: with a key, both ends show that they have it (admission/challenge.h); then it sends
+// one Hello and reads one, within a deadline. On the reactor's thread only. Exactly one callback; destroying a Handshake closes
+// its connection without one.
 #pragma once
 
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fd.h"
+#include "engine/admission/challenge.h"
 #include "engine/hello.h"
 #include "engine/reactor.h"
 #include "railweave/status.h"
 #include "wire/tcp/socket.h"
 
 namespace railweave::engine {
+
+// By what an end is known. Both outlive the handshake.
+struct Credentials {
+  const SharedKey* key = nullptr;      // null: none
+  const Secret* session = nullptr;     // of the session that a dialler's lane joins
+};
 
 class Handshake final : public Pollable {
  public:
@@ -25,49 +34,69 @@ class Handshake final : public Pollable {
     OwnedFd fd;
     OwnedFd attached = OwnedFd();  // that came with a local Hello
     bool spoke = false;            // some of our Hello may have reached the peer
+    bool no_common_key = false;    // why there is none, and will not be
+    std::optional<ConnectionKey> connection = {};  // there is one with a key
+    Seal seal = {};                                // of the peer's Hello; checked but for the session's part
   };
   using Done = std::function<void(Outcome)>;
 
-  // Dials, says `hello`, waits for the answer.
-  static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, TimePoint deadline,
-                                         Done done);
+  // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret.
+  static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
+                                         TimePoint deadline, Done done);
   // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()).
-  static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done);
+  static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done);
 
   // The same on a local connection: `attached` goes with the hello, and what came with the other's is in the outcome.
   static std::unique_ptr<Handshake> dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
-                                               TimePoint deadline, Done done);
-  static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, TimePoint deadline, Done done);
+                                               const Credentials& own, TimePoint deadline, Done done);
+  static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done);
 
   ~Handshake();
 
  private:
-  Handshake(Reactor& reactor, std::string what, Done done);
+  Handshake(Reactor& reactor, std::string what, Role role, const Credentials& own, Done done);
   void start(TimePoint deadline, std::uint32_t events);
+  Status begin();
   void fail_soon(Status why);
   void on_ready(std::uint32_t events) override;
   Status advance(std::uint32_t& wanted, bool& complete);
   Status write_some(bool& all);
   Status read_some(bool& all);
+  Status measure();
+  Status take_message(bool& complete);
+  Status take_turn();
+  Status take_hello();
+  Status queue_hello();
+  bool see_out();
   void finish(Status status);
 
   Reactor& reactor_;
   const std::string what_;           // "dialling 10.0.0.2:4000 from eth0"
   Done done_;
   OwnedFd fd_;
+  const Role role_;
+  const Credentials own_;
+  std::optional<Challenge> challenge_;
   wire::SocketAddress remote_;
   bool connecting_ = false;
   bool spoke_ = false;
   bool local_ = false;
   OwnedFd attached_;                 // local: to be sent with our Hello; then, what came with theirs
-  std::vector<std::byte> out_;       // unsent rest of our Hello
+  std::optional<Hello> own_hello_;   // the dialler's, until it is its turn
+  bool saying_hello_ = false;
+  std::vector<std::byte> out_;       // unsent rest of what we say
   std::vector<std::byte> in_;
   std::size_t expected_bytes_ = kHelloFixedBytes;
+  Status parting_;                   // why the last thing said is a refusal
+  std::size_t thrown_away_ = 0;
+  bool no_common_key_ = false;
   Hello hello_;
+  Seal seal_{};
   Reactor::TimerId timer_ = 0;
 };
 
-// Writes a whole Hello to a fresh connection; its buffer holds it without waiting.
-Status send_hello(int fd, const Hello& hello);
+// Writes an acceptor's whole Hello to the connection that an Outcome brought; its buffer holds it without waiting. `session`: to
+// be shown, where there is a key; null: none.
+Status send_hello(const Handshake::Outcome& to, const Hello& hello, const Secret* session = nullptr);
 
 }  // namespace railweave::engine

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/scope_exit.h"
@@ -58,7 +60,20 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
   self_.config = &config_;
 }
 
+Status HostEngine::read_key() {
+  if (!config_.key_file.empty()) {
+    RW_ASSIGN_OR_RETURN(key_, SharedKey::read(config_.key_file));
+    self_.key = &*key_;
+    return {};
+  }
+  static std::atomic<bool> said{false};  // once for a process is enough
+  const bool reachable = std::ranges::any_of(rails_, [](const Rail& rail) { return !rail.loopback; });
+  if (reachable && !said.exchange(true)) RW_INFO(net, "there is no RAILWEAVE_KEY_FILE: anyone on the network may connect");
+  return {};
+}
+
 Status HostEngine::start() {
+  RW_TRY(read_key());
   if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
   if (config_.shm.value_or(false))
     if (Status s = local_door_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
@@ -266,7 +281,7 @@ void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
 
 std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                                      std::vector<std::shared_ptr<PendingStream>> waiters) {
-  auto session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial);
+  auto session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial, lane.session_secret);
   std::shared_ptr<LiveSession> old;
   {
     const std::lock_guard lock(table_mutex_);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
  public:
   HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices);
   ~HostEngine() override;
+  // Errors: invalid_config of the key's file; system, without ports or threads.
   Status start();
 
   const std::vector<Rail>& rails() const override { return rails_; }
@@ -59,6 +61,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
   void wake_for(std::shared_ptr<LiveSession> session) override;
 
+  Status read_key();
   std::uint64_t rail_mask(int device) const;
   std::unique_ptr<Dial> make_dial(const PeerKey& key, const HandleContent& peer);
   void begin_dial(const PeerKey& key, const HandleContent& peer,
@@ -72,9 +75,10 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_local_hello(Handshake::Outcome outcome);
   void await_hello(OwnedFd fd, decltype(&Handshake::await) await, Handshake::Done then);
   Hello answer(const Hello& hello, Hello::Kind kind, int rail) const;
-  void refuse(OwnedFd fd, const Hello& hello, Hello::Refusal refusal, std::string reason);
-  void accept_first(OwnedFd fd, const Hello& hello, int rail, wire::shm::SharedObject object = {});
-  void accept_join(OwnedFd fd, const Hello& hello, int rail);
+  void note_shown_out(const Handshake::Outcome& outcome);
+  void refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason);
+  void accept_first(Handshake::Outcome caller, int rail, wire::shm::SharedObject object = {});
+  void accept_join(Handshake::Outcome caller, int rail);
   PeerKey key_of_dialler(const Hello& hello) const;
   void show_out_idle_sessions();
 
@@ -109,6 +113,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   const std::vector<Device> devices_;
   const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // made while there is memory
   SlotBudget slot_budget_;
+  std::optional<SharedKey> key_;                 // start()'s
   Identity self_;
   Reactor reactor_;
 
@@ -132,6 +137,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::vector<Newcomer> newcomers_;                                      // likewise
   Reactor::TimerId idle_timer_ = 0;                                      // of show_out_idle_sessions()
   bool warned_idle_ = false;
+  TimePoint warned_no_common_key_{};
   bool leaving_ = false;
 };
 

@@ -17,6 +17,7 @@ constexpr std::size_t kIncomingMax = 1024;              // handshakes under way;
 constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a stream in its session,
 constexpr std::size_t kIdleMax = 64;                    // when so many have not;
 constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
+constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us
 
 }  // namespace
 
@@ -34,38 +35,43 @@ void HostEngine::await_hello(OwnedFd fd, decltype(&Handshake::await) await, Hand
   // A peer speaks at once; who came first and is still silent is the likeliest stranger.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   const std::uint64_t number = next_incoming_++;
-  incoming_.emplace(number, await(reactor_, std::move(fd), now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
+  incoming_.emplace(number, await(reactor_, std::move(fd), self_.key, now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
     const auto node = incoming_.extract(number);  // lives until we return
     then(std::move(outcome));
   }));
 }
 
-void HostEngine::on_local_hello(Handshake::Outcome outcome) {
-  if (!outcome.status.ok()) {
+// A peer that was set up wrongly is the job's own trouble and is warned of; strangers may not fill the log.
+void HostEngine::note_shown_out(const Handshake::Outcome& outcome) {
+  const bool lately = warned_no_common_key_ != TimePoint{} && now() - warned_no_common_key_ < kWarnAgain;
+  if (!outcome.no_common_key || lately) {
     RW_INFO(net, "shown out: {}", outcome.status.message());
     return;
   }
+  warned_no_common_key_ = now();
+  RW_WARN(net, "shown out: {}", outcome.status.message());
+}
+
+void HostEngine::on_local_hello(Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) return note_shown_out(outcome);
   if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
-    return refuse(std::move(outcome.fd), outcome.hello, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
+    return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
   auto object = wire::shm::SharedObject::adopt(std::move(outcome.attached));
   if (!object.ok())
-    return refuse(std::move(outcome.fd), outcome.hello, Hello::Refusal::stranger, std::string(object.status().message()));
-  accept_first(std::move(outcome.fd), outcome.hello, 0, std::move(*object));
+    return refuse(outcome, Hello::Refusal::stranger, std::string(object.status().message()));
+  accept_first(std::move(outcome), 0, std::move(*object));
 }
 
 void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
-  if (!outcome.status.ok()) {
-    RW_INFO(net, "shown out: {}", outcome.status.message());
-    return;
-  }
+  if (!outcome.status.ok()) return note_shown_out(outcome);
   const Hello& hello = outcome.hello;
   (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
   if (hello.to != self_.instance)
-    return refuse(std::move(outcome.fd), hello, Hello::Refusal::stranger, "this is another instance than the one expected");
+    return refuse(outcome, Hello::Refusal::stranger, "this is another instance than the one expected");
   switch (hello.kind) {
-    case Hello::Kind::first: return accept_first(std::move(outcome.fd), hello, rail);
-    case Hello::Kind::join: return accept_join(std::move(outcome.fd), hello, rail);
-    default: return refuse(std::move(outcome.fd), hello, Hello::Refusal::stranger, "not the beginning of a handshake");
+    case Hello::Kind::first: return accept_first(std::move(outcome), rail);
+    case Hello::Kind::join: return accept_join(std::move(outcome), rail);
+    default: return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a handshake");
   }
 }
 
@@ -83,19 +89,20 @@ Hello HostEngine::answer(const Hello& hello, Hello::Kind kind, int rail) const {
   return a;
 }
 
-void HostEngine::refuse(OwnedFd fd, const Hello& hello, Hello::Refusal refusal, std::string reason) {
-  Hello a = answer(hello, Hello::Kind::refused, 0);
+void HostEngine::refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason) {
+  Hello a = answer(caller.hello, Hello::Kind::refused, 0);
   a.refusal = refusal;
   if (refusal == Hello::Refusal::stranger) a.from = {};  // whoever it is need not learn whom he found
   a.reason = std::move(reason);
-  (void)send_hello(fd.get(), a);
+  (void)send_hello(caller, a);
 }
 
 PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
   return {hello.from, hello.traffic_class, hello.from == self_.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
 }
 
-void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail, wire::shm::SharedObject object) {
+void HostEngine::accept_first(Handshake::Outcome caller, int rail, wire::shm::SharedObject object) {
+  const Hello& hello = caller.hello;
   const PeerKey key = key_of_dialler(hello);
   bool known = false, crossing = false;
   {
@@ -104,18 +111,21 @@ void HostEngine::accept_first(OwnedFd fd, const Hello& hello, int rail, wire::sh
     known = session != sessions_.end() && !session->second->over();
     crossing = !known && dials_.contains(key);
   }
-  if (known) return refuse(std::move(fd), hello, Hello::Refusal::duplicate, "there is a session already");
+  if (known) return refuse(caller, Hello::Refusal::duplicate, "there is a session already");
   if (crossing && hello.from < self_.instance)
-    return refuse(std::move(fd), hello, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
+    return refuse(caller, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
   Hello welcome = answer(hello, Hello::Kind::welcome, rail);
   welcome.rails = doors_.rails();
-  if (Status s = send_hello(fd.get(), welcome); !s.ok()) {
+  const bool by_rails = !object;
+  const int dialler_rail = std::min<int>(hello.local_rail, 63);
+  NewLane lane{OwnedFd(), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker};
+  Status s = take_session_secret(lane, caller);
+  if (s.ok()) s = send_hello(caller, welcome);
+  if (!s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
   }
-  const bool by_rails = !object;
-  const int dialler_rail = std::min<int>(hello.local_rail, 63);
-  NewLane lane{std::move(fd), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker};
+  lane.fd = std::move(caller.fd);
   const auto session = add_session(key, hello, hello.session, std::move(lane), {});
   if (by_rails)
     knocks_.emplace(session.get(), std::make_unique<Knock>(reactor_, self_, hello.from, hello.traffic_class, session, hello.rails));
@@ -148,22 +158,25 @@ void HostEngine::show_out_idle_sessions() {
   });
 }
 
-void HostEngine::accept_join(OwnedFd fd, const Hello& hello, int rail) {
+void HostEngine::accept_join(Handshake::Outcome caller, int rail) {
+  const Hello& hello = caller.hello;
   std::shared_ptr<LiveSession> session;
   {
     const std::lock_guard lock(table_mutex_);
     const auto it = sessions_.find(key_of_dialler(hello));
     if (it != sessions_.end() && !it->second->over() && it->second->serial() == hello.session) session = it->second;
   }
-  if (!session) return refuse(std::move(fd), hello, Hello::Refusal::unknown_session, "no such session");
-  if (session->had_lane(hello.lane)) return refuse(std::move(fd), hello, Hello::Refusal::duplicate, "that lane exists already");
+  if (!session) return refuse(caller, Hello::Refusal::unknown_session, "no such session");
+  if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *session->secret()).ok())
+    return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
+  if (session->had_lane(hello.lane)) return refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
-  if (char end; ::recv(fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
-  if (Status s = send_hello(fd.get(), answer(hello, Hello::Kind::welcome, rail)); !s.ok()) {
+  if (char end; ::recv(caller.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
+  if (Status s = send_hello(caller, answer(hello, Hello::Kind::welcome, rail), session->secret()); !s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
   }
-  add_lane(*session, {std::move(fd), hello.lane, rail, std::min<int>(hello.local_rail, 63)});
+  add_lane(*session, {std::move(caller.fd), hello.lane, rail, std::min<int>(hello.local_rail, 63)});
 }
 
 }  // namespace railweave::engine

@@ -44,7 +44,8 @@ void Knock::ask(const RailPair& rails) {
   auto& place = asked_.emplace_back();
   auto asked = std::make_shared<const Handshake*>(nullptr);
   place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_),
-                          join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails), now() + kPatience,
+                          join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails), {self_.key, session_->secret()},
+                          now() + kPatience,
                           [this, asked](Handshake::Outcome outcome) { on_answer(*asked, outcome); });
   *asked = place.get();
 }

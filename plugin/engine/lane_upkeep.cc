@@ -118,7 +118,8 @@ void LaneUpkeep::join(Pair& pair) {
   if (pair.up_since != TimePoint{} || pair.rest == Nanos{0}) attempt->joining.emplace(session_);
   const Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, attempt->lane, pair.rails);
   Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
-  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello, now() + kJoinTime,
+  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
+                                   {self_.key, session_->secret()}, now() + kJoinTime,
                                    [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
 }
 

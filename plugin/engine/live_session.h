@@ -19,6 +19,7 @@
 
 #include "base/ready_set.h"
 #include "base/without_memory.h"
+#include "engine/admission/secret.h"
 #include "engine/fork_guard.h"
 #include "engine/lane_driver.h"
 #include "engine/lane_signs.h"
@@ -67,11 +68,12 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
  public:
   static constexpr int kLanesMax = 64;
 
-  // `peer` names the other side in messages: "host pid 123".
-  LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial);
+  // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key.
+  LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret = {});
 
   const std::string& peer() const { return peer_; }
   std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
+  const Secret* secret() const { return secret_ ? &*secret_ : nullptr; }
   bool forked() const { return birthplace_.left(); }  // no call is of use in a forked child
   bool over() const { return over_.load(std::memory_order_acquire); }
   // A stream was opened in it, by either side, and not refused.
@@ -184,6 +186,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 
   const std::string peer_;
   const std::uint64_t serial_;
+  const std::optional<Secret> secret_;
   SessionOwner& owner_;
   const Birthplace birthplace_;
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <set>
 
+#include "key_file.h"
 #include "two_engines.h"
 
 namespace railweave::engine_test {
@@ -83,9 +84,8 @@ void send_while_lanes_break(Ends& ends, const std::set<int>& others, void (*brea
   for (Request* send : sends) ASSERT_TRUE(finish(*ends.send, send).ok());
 }
 
-void break_lanes(void (*break_connection)(int fd)) {
+void break_lanes(void (*break_connection)(int fd), Config config = loopback()) {
   const std::set<int> others = connections();
-  Config config = loopback();
   config.lanes_per_rail = kLanes;
   config.family = AddressFamily::v4;
   const auto a = start_engine(config), b = start_engine(config);
@@ -106,6 +106,12 @@ void break_lanes(void (*break_connection)(int fd)) {
 }
 
 TEST(Failover, LanesThatCloseEndNoRequestAndComeBack) { break_lanes(close_for_both); }
+TEST(Failover, WithAKeyTheyComeBackToo) {
+  const KeyFile file;
+  Config config = loopback();
+  config.key_file = file.path();
+  break_lanes(close_for_both, config);
+}
 TEST(Failover, LanesThatAreResetEndNoRequestAndComeBack) { break_lanes(reset); }
 
 }  // namespace

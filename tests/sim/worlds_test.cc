@@ -30,7 +30,7 @@ void tell(const Sum& sum, double seconds) {
                 static_cast<unsigned long long>(sum.worlds), static_cast<unsigned long long>(sum.hosts), sum.hosts_most,
                 double(sum.virtual_time.count()) / 1e9, double(sum.bytes) / 1e6, seconds);
   std::printf("%s\n", line);
-  if (const char* notes = std::getenv("RAILWEAVE_NOTES"))
+  if (const char* notes = std::getenv("TESTS_NOTES"))
     std::ofstream(std::string(notes) + "/worlds-" + std::to_string(options().first_seed)) << line << " from seed " << options().first_seed << "\n";
 }
 

@@ -1,0 +1,57 @@
+// Somebody between a dialler and an acceptor, on loopback: passes on what both say, remembers it, and may alter it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/handle.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::engine_test {
+
+using Bytes = std::vector<std::byte>;
+
+class Between {
+ public:
+  // May alter bytes on their way; `at`: how many went that way on that connection before. Called on the Between's thread.
+  using Alter = std::function<void(bool from_dialler, std::size_t at, std::span<std::byte> bytes)>;
+
+  explicit Between(const Handle& acceptor, Alter alter = {});
+  ~Between();
+
+  // The acceptor's listener, as who dials it will reach us.
+  Handle handle() const;
+  // What the dialler of the first connection said so far.
+  Bytes said_by_dialler() const;
+
+ private:
+  struct Pair {
+    OwnedFd dialler, acceptor;
+    std::size_t said = 0, answered = 0;
+  };
+
+  void serve();
+  void let_in();
+  bool pass(Pair& pair, bool from_dialler);
+
+  const Alter alter_;
+  engine::HandleContent acceptor_, self_;
+  OwnedFd door_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::unique_ptr<Pair>> pairs_;  // the thread's
+  mutable std::mutex mutex_;
+  Bytes recorded_;                            // guarded by mutex_
+  bool recording_ = true;                     // the thread's: of the first connection
+  std::thread thread_;
+};
+
+// Connects to the first IPv4 address of `handle`. Empty after a test failure.
+OwnedFd knock_at(const engine::HandleContent& handle);
+
+}  // namespace railweave::engine_test
