@@ -14,12 +14,14 @@ class PeerPulse {
  public:
   static constexpr Nanos kAskEvery = std::chrono::seconds(1);
   static constexpr Nanos kTellAfter = std::chrono::seconds(5);
+  static constexpr Nanos kAwakeMost = std::chrono::seconds(2);  // between two looks; what is longer we slept ourselves
 
   // Zero: it may be stopped for ever.
   explicit PeerPulse(Nanos stall_timeout) : stall_timeout_(stall_timeout) {}
 
   enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: told once each
-  // `consumed`: frames of the peer ever; `waits`: somebody does, and its kernel answers.
+  // `consumed`: frames of the peer ever; `waits`: somebody does, and its kernel answers. Time in which nobody looked does not
+  // count: a job that is suspended as a whole wakes up to peers that could not have answered.
   Verdict look(TimePoint now, std::uint64_t consumed, bool waits);
 
  private:
@@ -27,6 +29,7 @@ class PeerPulse {
   std::uint64_t consumed_ = 0;
   TimePoint quiet_since_ = TimePoint::min();
   TimePoint asked_at_ = TimePoint::min();
+  TimePoint looked_at_ = TimePoint::min();
   bool told_ = false;
 };
 

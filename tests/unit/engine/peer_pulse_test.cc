@@ -67,6 +67,16 @@ TEST_F(Pulse, who_is_stopped_for_the_whole_timeout_is_gone) {
   EXPECT_EQ(look_for(1100ms, false).front(), 'g');
 }
 
+// Both ends of a job are suspended and go on: the one that wakes first has not heard from the other for hours.
+TEST_F(Pulse, while_we_slept_ourselves_nobody_could_answer) {
+  look_for(1s, true);
+  now_ += 1h;
+  EXPECT_EQ(look_for(4s, false), "");
+  now_ += 1h;
+  EXPECT_EQ(look_for(4s, false), "s") << "what was awake counts on";
+  EXPECT_EQ(look_for(20s, false).front(), 'g');
+}
+
 TEST_F(Pulse, without_a_timeout_never) {
   PeerPulse patient(Nanos{0});
   for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true), PeerPulse::Verdict::gone);
