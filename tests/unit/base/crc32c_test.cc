@@ -45,6 +45,24 @@ TEST(Crc32c, InstructionAndTableAgreeAtEveryLengthAndAlignment) {
   }
 }
 
+// Around the sizes at which long ones are taken apart, from a seed.
+TEST(Crc32c, InstructionAndTableAgreeOnLongOnes) {
+  std::mt19937 random(2);
+  std::vector<std::byte> bytes(300'000);
+  for (std::byte& byte : bytes) byte = std::byte(random());
+  const auto agree = [&](std::size_t at, std::size_t n) {
+    const auto part = std::span(bytes).subspan(at, n);
+    const auto seed = std::uint32_t(random());
+    return crc32c(part, seed) == crc32c_by_table(part, seed);
+  };
+  for (std::size_t whole : {768u, 1536u, 12288u, 13056u, 24576u, 65536u, 262144u})
+    for (std::size_t n = whole - 9; n <= whole + 9; ++n) ASSERT_TRUE(agree(n % 8, n)) << n;
+  for (int i = 0; i < 2000; ++i) {
+    const std::size_t at = random() % 64, n = random() % (i % 8 ? 30'000 : bytes.size() - 64);
+    ASSERT_TRUE(agree(at, n)) << "at " << at << " length " << n;
+  }
+}
+
 TEST(Crc32c, GoesOnFromASeed) {
   const std::string_view text = "the quick brown fox jumps over the lazy dog";
   const std::uint32_t whole = crc32c(bytes_of(text));
