@@ -9,7 +9,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::size_t kUsedBytes = 56;  // the rest is zero, for what comes
+constexpr std::size_t kUsedBytes = 60;  // the rest is zero, for what comes
 
 static_assert(std::endian::native == std::endian::little, "fields are stored as they lie in memory");
 
@@ -30,6 +30,8 @@ Status malformed(const std::string& what) { return Status(Code::remote, Scope::l
 Status check(const FrameHeader& h) {
   if (h.type < FrameType::segment || h.type > FrameType::keep)
     return malformed("type " + std::to_string(int(h.type)) + ", expected 1..10");
+  if ((h.flags & kFlagChecked) ? h.length == 0 : h.payload_crc != 0)
+    return malformed(h.length == 0 ? "a CRC of no payload" : "a CRC of its payload, which is not said to be checked");
   if (h.type != FrameType::segment) {
     if (h.length > kControlPayloadBytesMax)
       return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.length) + " bytes of payload, expected at most " +
@@ -44,6 +46,13 @@ Status check(const FrameHeader& h) {
                      std::to_string(h.b) + " bytes");
   if (h.length == 0 && h.b != 0) return malformed("empty segment of a message of " + std::to_string(h.b) + " bytes");
   return {};
+}
+
+std::uint32_t crc_of(ConstHeaderBytes in) {
+  std::array<std::byte, kFrameHeaderBytes> zeroed;
+  std::memcpy(zeroed.data(), in.data(), zeroed.size());
+  std::memset(zeroed.data() + 4, 0, 4);
+  return crc32c(zeroed);
 }
 
 }  // namespace
@@ -61,16 +70,14 @@ void encode(const FrameHeader& h, HeaderBytes out) {
   put(out, 40, h.consumed);
   put(out, 44, h.sequence);
   put(out, 48, h.tag);
+  put(out, 56, h.payload_crc);
   std::memset(out.data() + kUsedBytes, 0, kFrameHeaderBytes - kUsedBytes);
   put(out, 4, crc32c(out));
 }
 
 Result<FrameHeader> decode(ConstHeaderBytes in) {
-  std::array<std::byte, kFrameHeaderBytes> zeroed;
-  std::memcpy(zeroed.data(), in.data(), zeroed.size());
-  std::memset(zeroed.data() + 4, 0, 4);
   const auto found = get<std::uint32_t>(in, 4);
-  const std::uint32_t expected = crc32c(zeroed);
+  const std::uint32_t expected = crc_of(in);
   if (found != expected)
     return malformed("header CRC " + std::to_string(found) + ", expected " + std::to_string(expected));
   FrameHeader h;
@@ -85,8 +92,17 @@ Result<FrameHeader> decode(ConstHeaderBytes in) {
   h.consumed = get<std::uint32_t>(in, 40);
   h.sequence = get<std::uint32_t>(in, 44);
   h.tag = get<std::uint64_t>(in, 48);
+  h.payload_crc = get<std::uint32_t>(in, 56);
   if (Status s = check(h); !s.ok()) return s;
+  if (const auto rest = get<std::uint32_t>(in, kUsedBytes); rest != 0) return malformed("bytes 60 to 63 are not zero");
   return h;
+}
+
+bool arrived_whole(ConstHeaderBytes in) { return get<std::uint32_t>(in, 4) == crc_of(in); }
+
+std::optional<std::uint32_t> payload_crc_in(ConstHeaderBytes in) {
+  if ((get<std::uint8_t>(in, 1) & kFlagChecked) == 0) return {};
+  return get<std::uint32_t>(in, 56);
 }
 
 std::uint64_t ack_in(const FrameHeader& h) {

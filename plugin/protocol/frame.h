@@ -3,15 +3,17 @@
 // (docs/decisions/0006-header-of-a-cache-line.md).
 //
 //   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64 | 32 b u64
-//   40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 zero
+//   40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 payload crc u32 | 60 zero
 //
 // `length` bytes of payload follow. `crc` is CRC32C over the 64 bytes with this field zero. `consumed` counts the frames
 // the header's sender has wholly consumed on this lane; `sequence` numbers this frame on its lane and direction, from 0.
+// The payload's own CRC32C is there with the flag checked: whoever puts it on a lane says so, and who receives it looks.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "railweave/status.h"
@@ -43,6 +45,7 @@ inline constexpr std::uint64_t kKeepAnswerMe = 1;
 enum FrameFlag : std::uint8_t {
   kFlagEager = 0x01,
   kFlagRefused = 0x02,
+  kFlagChecked = 0x04,   // payload_crc is the payload's; else it is 0
   kFlagFromReceiver = 0x80,
 };
 
@@ -52,6 +55,7 @@ struct FrameHeader {
   std::uint16_t aux = 0;
   std::uint32_t stream = 0;
   std::uint32_t length = 0;
+  std::uint32_t payload_crc = 0;
   std::uint64_t message = 0;
   std::uint64_t a = 0;
   std::uint64_t b = 0;
@@ -67,6 +71,12 @@ void encode(const FrameHeader& header, HeaderBytes out);
 
 // Checks CRC, type and the bounds that hold for every session (lengths, offsets). Errors: Code::remote, Scope::lane.
 Result<FrameHeader> decode(ConstHeaderBytes in);
+
+// What arrived is what its sender wrote, whatever that is: else the way here altered it.
+bool arrived_whole(ConstHeaderBytes in);
+
+// The CRC that the payload is to have, of a header that decode() takes; none where nobody said.
+std::optional<std::uint32_t> payload_crc_in(ConstHeaderBytes in);
 
 const char* name_of(FrameType type);
 

@@ -33,6 +33,11 @@ void frames(const fs::path& folder) {
     std::array<std::byte, kFrameHeaderBytes> bytes;
     encode(h, bytes);
     write(folder, name_of(h.type), '\0' + text(bytes));
+    FrameHeader checked = h;
+    checked.flags = kFlagChecked;
+    checked.payload_crc = 0x12345678;
+    encode(checked, bytes);
+    write(folder, std::string(name_of(h.type)) + "-checked", '\0' + text(bytes));
     h.length = 1 << 20;
     encode(h, bytes);
     write(folder, std::string(name_of(h.type)) + "-too-long", '\0' + text(bytes));

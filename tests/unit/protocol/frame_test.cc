@@ -39,7 +39,7 @@ std::string why_refused(const FrameHeader& h) {
 TEST(Frame, decode__gives_back_every_field) {
   FrameHeader h;
   h.type = FrameType::grant;
-  h.flags = 0x81;
+  h.flags = 0x85;
   h.aux = 0x1234;
   h.stream = 0x23456789;
   h.length = 17;
@@ -49,6 +49,7 @@ TEST(Frame, decode__gives_back_every_field) {
   h.consumed = 0xdeadbeef;
   h.sequence = 0xcafebabe;
   h.tag = 0x1122334455667788ull;
+  h.payload_crc = 0x99aabbcc;
   Bytes bytes;
   encode(h, bytes);
   Result<FrameHeader> d = decode(bytes);
@@ -64,6 +65,8 @@ TEST(Frame, decode__gives_back_every_field) {
   EXPECT_EQ(d->consumed, h.consumed);
   EXPECT_EQ(d->sequence, h.sequence);
   EXPECT_EQ(d->tag, h.tag);
+  EXPECT_EQ(d->payload_crc, h.payload_crc);
+  EXPECT_EQ(payload_crc_in(bytes), h.payload_crc);
 }
 
 TEST(Frame, encode__lays_the_bytes_out_as_documented) {
@@ -79,11 +82,12 @@ TEST(Frame, encode__lays_the_bytes_out_as_documented) {
   h.consumed = 0x2c2b2a29;
   h.sequence = 0x302f2e2d;
   h.tag = 0x3837363534333231ull;
+  h.payload_crc = 0x3c3b3a39;
   Bytes bytes;
   encode(h, bytes);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i >= 4 && i < 8) continue;  // the CRC
-    EXPECT_EQ(int(bytes[i]), i < 56 ? int(i + 1) : 0) << "byte " << i;
+    EXPECT_EQ(int(bytes[i]), i < 60 ? int(i + 1) : 0) << "byte " << i;
   }
   std::uint32_t crc;
   std::memcpy(&crc, bytes.data() + 4, 4);
@@ -135,6 +139,45 @@ TEST(Frame, decode__every_flipped_bit_is_seen) {
     const Result<FrameHeader> d = decode(damaged);
     ASSERT_FALSE(d.ok()) << "bit " << bit;
     EXPECT_NE(d.status().message().find("CRC"), std::string::npos);
+  }
+}
+
+TEST(Frame, decode__a_payload_crc_goes_with_its_flag_and_with_payload) {
+  FrameHeader h = segment(0, 128, 128);
+  h.payload_crc = 7;
+  EXPECT_NE(why_refused(h).find("not said to be checked"), std::string::npos);
+  h.flags = kFlagChecked;
+  EXPECT_EQ(why_refused(h), "accepted");
+  h.payload_crc = 0;  // is one, too
+  EXPECT_EQ(why_refused(h), "accepted");
+  h.length = 0;
+  h.b = 0;
+  EXPECT_NE(why_refused(h).find("CRC of no payload"), std::string::npos);
+}
+
+TEST(Frame, payload_crc_in__is_there_with_the_flag) {
+  FrameHeader h = segment(0, 128, 128);
+  Bytes bytes;
+  encode(h, bytes);
+  EXPECT_FALSE(payload_crc_in(bytes));
+  h.flags = kFlagChecked | kFlagEager;
+  encode(h, bytes);
+  EXPECT_EQ(payload_crc_in(bytes), 0u);
+}
+
+TEST(Frame, decode__the_last_four_bytes_are_zero) {
+  for (std::size_t at = 60; at < 64; ++at) {
+    Bytes bytes;
+    encode(segment(0, 128, 128), bytes);
+    bytes[at] = std::byte{1};
+    EXPECT_FALSE(arrived_whole(bytes));
+    std::memset(bytes.data() + 4, 0, 4);
+    const std::uint32_t crc = crc32c(bytes);
+    std::memcpy(bytes.data() + 4, &crc, 4);
+    EXPECT_TRUE(arrived_whole(bytes));
+    const Result<FrameHeader> d = decode(bytes);
+    ASSERT_FALSE(d.ok());
+    EXPECT_NE(d.status().message().find("not zero"), std::string::npos);
   }
 }
 
