@@ -45,6 +45,7 @@ struct Config {
   std::optional<bool> shm;         // RAILWEAVE_SHM: peers on this host over shared memory, where both ends have it on.
                                    // Not said: off, unless who starts the engine turns it on
   std::string key_file;            // RAILWEAVE_KEY_FILE: whose content a peer must have; empty: anyone may connect
+  bool checksum = false;           // RAILWEAVE_CHECKSUM: what we send over a network carries CRCs of its payload
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none
 
   // REQUIRES: `environment` maps names to values, as from_environment() takes them. Unknown RAILWEAVE_* names and ill-formed values

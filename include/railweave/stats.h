@@ -17,6 +17,7 @@ struct LaneStats {
   std::uint64_t write_calls = 0, read_calls = 0;       // system calls, those that moved nothing included
   std::uint64_t outstanding_bytes = 0;  // written and not yet acknowledged by the peer's kernel
   std::uint64_t retransmits = 0;        // TCP segments
+  std::uint64_t damaged_frames = 0;     // arrived altered: header or payload. Each cost its lane, and came again by another
   Rate rate;                            // of the kernel: TCP's delivery rate, not the estimate that decides
   Nanos min_rtt{0};
   bool closed = false;                  // given up; what it carried still counts. Of those long gone one for each rail: their

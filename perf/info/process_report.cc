@@ -13,11 +13,11 @@ namespace {
 std::string plural(std::uint64_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 std::string rails_text(const EngineStats& stats) {
-  TextTable table({"RAIL", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS"});
+  TextTable table({"RAIL", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">DAMAGED"});
   for (const auto& [name, rail] : totals_by_rail(stats)) {
     table.add({name, std::to_string(rail.lanes), size_text(double(rail.bytes_sent)),
                size_text(double(rail.bytes_received)), size_text(double(rail.outstanding_bytes)),
-               std::to_string(rail.retransmits)});
+               std::to_string(rail.retransmits), std::to_string(rail.damaged_frames)});
   }
   return table.text();
 }
@@ -57,6 +57,7 @@ std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats) {
       rail.bytes_received += lane.bytes_received;
       rail.outstanding_bytes += lane.outstanding_bytes;
       rail.retransmits += lane.retransmits;
+      rail.damaged_frames += lane.damaged_frames;
     }
   }
   return rails;

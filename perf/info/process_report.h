@@ -14,7 +14,7 @@ namespace railweave::info {
 // One local rail's lanes together.
 struct RailTotals {
   int lanes = 0;
-  std::uint64_t bytes_sent = 0, bytes_received = 0, outstanding_bytes = 0, retransmits = 0;
+  std::uint64_t bytes_sent = 0, bytes_received = 0, outstanding_bytes = 0, retransmits = 0, damaged_frames = 0;
 };
 std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats);
 

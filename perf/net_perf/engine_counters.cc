@@ -14,13 +14,14 @@ constexpr Nanos kPatience = std::chrono::seconds(1);
 
 constexpr std::uint64_t LaneStats::*kCounters[] = {
     &LaneStats::bytes_sent,  &LaneStats::bytes_received, &LaneStats::frames_sent, &LaneStats::frames_received,
-    &LaneStats::write_calls, &LaneStats::read_calls,     &LaneStats::retransmits};
+    &LaneStats::write_calls, &LaneStats::read_calls,     &LaneStats::retransmits,
+    &LaneStats::damaged_frames};
 
 nlohmann::json counters_json(const LaneStats& lane) {
   return {{"bytes_sent", lane.bytes_sent},   {"bytes_received", lane.bytes_received},
           {"frames_sent", lane.frames_sent}, {"frames_received", lane.frames_received},
           {"write_calls", lane.write_calls}, {"read_calls", lane.read_calls},
-          {"retransmits", lane.retransmits}};
+          {"retransmits", lane.retransmits}, {"damaged_frames", lane.damaged_frames}};
 }
 
 }  // namespace

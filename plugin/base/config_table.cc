@@ -113,6 +113,11 @@ bool parse_shm(std::string_view text, Config& config) {
   return text.empty() || text == "on" || text == "off";
 }
 
+bool parse_checksum(std::string_view text, Config& config) {
+  config.checksum = text == "on";
+  return text == "on" || text == "off";
+}
+
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // As NCCL does: strtoll, and its default where that overflows.
@@ -269,6 +274,14 @@ constexpr Setting kSettings[] = {
      .form = "an absolute path of at most 4095 bytes, or nothing",
      .parse_text = parse_key_file,
      .text_of = [](const Config& c) { return c.key_file; }},
+    {.name = "RAILWEAVE_CHECKSUM",
+     .default_meaning = "",
+     .help = "Whether what this process sends over a network carries a CRC32C of each piece of data besides those of the frames' "
+             "headers. Who receives it looks, whatever he has set himself: a wrong piece is told of, and comes again by a new "
+             "connection or another rail. See `docs/deployment.md` for what it costs and when it is worth that.",
+     .form = "on or off",
+     .parse_text = parse_checksum,
+     .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
     {.name = "RAILWEAVE_STATS_DIR",
      .default_meaning = "",
      .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",

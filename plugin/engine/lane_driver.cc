@@ -1,5 +1,6 @@
 #include "engine/lane_driver.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <cassert>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/crc32c.h"
 #include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "engine/live_session.h"
@@ -23,7 +25,9 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   rails_ = rails;
   lane_ = std::move(lane);
   trace_ = LaneTrace(session_.serial(), id);
-  drains_ = malformed_ = consumed_ = flush_ = false;
+  drains_ = malformed_ = damaged_ = consumed_ = flush_ = false;
+  checks_ = session_.sends_checked() && !lane_->vouches_for_bytes();
+  check_.forget();
   looked_at_ = {};
   last_stats_ = {};
   pace_ = {};
@@ -62,6 +66,7 @@ LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   if (!in.ok()) {
     result.status = in.status();
     result.malformed = malformed_;
+    result.damaged = damaged_;
     return result;
   }
   result.moved = wrote || in->bytes > 0;
@@ -103,6 +108,7 @@ void LaneDriver::close() noexcept {
     last_stats_ = lane_->stats();
   } catch (const std::bad_alloc&) {  // they are for people; closing is not
   }
+  last_stats_.damaged_frames = damaged_;
   last_stats_.closed = true;
   last_stats_.outstanding_bytes = 0;
   release_descriptor(descriptor_.exchange(-1));
@@ -116,6 +122,7 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
     if (!session_.protocol_.lands(id(), stream)) return;
   }
   lane_->withdraw_target(range);
+  check_.withdraw(range);
 }
 
 LanePacing LaneDriver::pacing(TimePoint t) {
@@ -131,26 +138,41 @@ void LaneDriver::finish_writing() {
   if (lane_) (void)lane_->finish_writing();
 }
 
-LaneStats LaneDriver::stats() { return lane_ ? lane_->stats() : last_stats_; }
+LaneStats LaneDriver::stats() {
+  if (!lane_) return last_stats_;
+  LaneStats stats = lane_->stats();
+  stats.damaged_frames = damaged_;
+  return stats;
+}
 
 // ------------------------------------------------------------------------------------- the wire asks, the session answers
 
+// Their payload is read here, as by the lane: withdraw_payload() waits for the claim.
 std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
-  const std::size_t n_max = std::min(frames.size(), next_.size());
+  const std::size_t n = take_frames(std::min(frames.size(), next_.size()));
+  for (std::size_t i = 0; i < n; ++i) {
+    protocol::FrameHeader& header = next_[i].header;
+    const std::span<const std::byte> payload = next_[i].payload;
+    if (checks_ && !payload.empty()) {
+      header.flags |= protocol::kFlagChecked;
+      header.payload_crc = crc32c(payload);
+    }
+    protocol::encode(header, frames[i].header);
+    frames[i].payload = payload;
+    drains_ |= payload.size() >= kDrainBytes;
+  }
+  trace_.took(std::span(next_).first(n));
+  return n;
+}
+
+std::size_t LaneDriver::take_frames(std::size_t most) {
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   if (const TimePoint t = now(); session_.protocol_.wants_report(id(), t)) {
     const wire::LaneHealth h = lane_->health();
     session_.protocol_.report(id(), t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
   }
-  const std::size_t n = session_.protocol_.next_frames(id(), std::span(next_).first(n_max), flush_);
-  for (std::size_t i = 0; i < n; ++i) {
-    protocol::encode(next_[i].header, frames[i].header);
-    frames[i].payload = next_[i].payload;
-    drains_ |= next_[i].payload.size() >= kDrainBytes;
-  }
-  trace_.took(std::span(next_).first(n));
-  return n;
+  return session_.protocol_.next_frames(id(), std::span(next_).first(most), flush_);
 }
 
 void LaneDriver::written(std::size_t n) {
@@ -168,6 +190,18 @@ void LaneDriver::released(std::size_t n) {
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
   trace_.begins(header);
+  bool watched = false;
+  Result<std::span<std::byte>> where = begin_frame(header, watched);
+  if (!where.ok()) {
+    damaged_ = session_.is_checked() && !protocol::arrived_whole(header);
+    return judged(where.status());
+  }
+  const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
+  if (crc) session_.peer_checks();
+  return check_.expect(crc, wire::Target{*where, watched});
+}
+
+Result<std::span<std::byte>> LaneDriver::begin_frame(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) {
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   Result<std::span<std::byte>> where = session_.protocol_.on_header(id(), header);
@@ -175,24 +209,35 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
     consumed_ = true;
     consumed_status_ = session_.protocol_.on_consumed(id());
   }
-  const bool watched = session_.protocol_.lands_watched(id());
+  watched = session_.protocol_.lands_watched(id());
   session_.publish();
-  if (!where.ok()) return judged(where.status());
-  return wire::Target{*where, watched};
+  return where;
 }
 
-Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes>) {
+Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> header) {
   trace_.arrived();
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
+  switch (check_.arrived()) {
+    case PayloadCheck::Verdict::none: break;
+    case PayloadCheck::Verdict::intact: session_.heard_intact(); break;
+    case PayloadCheck::Verdict::damaged: damaged_ = true; return judged(damage(header));
+  }
   const std::lock_guard lock(session_.mutex_);
   Status status = session_.protocol_.on_consumed(id());
   session_.publish();
   return judged(std::move(status));
 }
 
+Status LaneDriver::damage(std::span<const std::byte, wire::kHeaderBytes> header) const {
+  const protocol::FrameHeader h = protocol::decode(header).value();
+  return Status(Code::remote, Scope::lane,
+                fmt::format("wrong bytes: {} of stream {}, message {}, bytes {} to {}: payload CRC {:08x}, expected {:08x}",
+                            name_of(h.type), h.stream, h.message, h.a, h.a + h.length, check_.found(), h.payload_crc));
+}
+
 Status LaneDriver::judged(Status status) {
   const bool frame = status.scope() == Scope::lane || status.scope() == Scope::session;  // the session's bounds, too
-  malformed_ = malformed_ || (status.code() == Code::remote && frame);
+  malformed_ = malformed_ || (status.code() == Code::remote && frame && !damaged_);
   return status;
 }
 

@@ -12,6 +12,7 @@
 
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
+#include "engine/payload_check.h"
 #include "engine/recall.h"
 #include "engine/request.h"
 #include "protocol/session.h"
@@ -59,6 +60,7 @@ class LaneDriver final : private wire::LaneHandler {
     bool blocked = false;     // frames that the lane took are not wholly written yet
     Status status;            // not ok: the lane is finished; close() it
     bool malformed = false;   // it is: what arrived contradicts the protocol
+    bool damaged = false;     // it is: what arrived was altered on its way, and is not counted as consumed
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
@@ -91,6 +93,9 @@ class LaneDriver final : private wire::LaneHandler {
   Pass move(std::size_t budget_bytes, bool flush);
   void look_at_draining();
   bool write(Pass& result);
+  std::size_t take_frames(std::size_t most);
+  Result<std::span<std::byte>> begin_frame(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched);
+  Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
   Status judged(Status status);
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
@@ -112,6 +117,9 @@ class LaneDriver final : private wire::LaneHandler {
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived
+  bool damaged_ = false;      // it was altered on its way
+  bool checks_ = false;       // what we send here has CRCs of its payload
+  PayloadCheck check_;        // of what arrives
   LaneStats last_stats_;      // of the closed lane
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
   Status consumed_status_;

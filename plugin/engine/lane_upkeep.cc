@@ -32,6 +32,7 @@ void LaneUpkeep::look() {
   try {
     const TimePoint t = now();
     look_at_losses(t);
+    if (session_->is_without_lanes()) hurry();
     session_->peer_is_silent() ? dial_any(t) : dial_plan(t);
     look_when_rested(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
@@ -74,6 +75,12 @@ void LaneUpkeep::look_at_losses(TimePoint t) {
     if (std::ranges::find(slow, pair.rails) != slow.end()) pair.rest = std::max(pair.rest, kRestSlow / 2);  // is doubled
     let_rest(pair, t, kRestMostFlapping);
   }
+}
+
+// With nothing left, those that carried are tried about once a second: the longest rest is longer than a peer is waited for.
+void LaneUpkeep::hurry() {
+  for (Pair& pair : pairs_)
+    if (pair.up_since != TimePoint{}) pair.rests_until = std::min(pair.rests_until, std::max(pair.tried_at, pair.up_since) + kRestInSilence);
 }
 
 // Of pairs that are up, and those that do not rest. One that is being dialled covers nothing yet: where it stands in for a

@@ -72,6 +72,7 @@ class LaneUpkeep {
   };
 
   void look_at_losses(TimePoint t);
+  void hurry();
   void dial_plan(TimePoint t);
   void dial_any(TimePoint t);
   std::vector<RailPair> plan(TimePoint t) const;

@@ -16,7 +16,7 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret)
     : peer_(std::move(peer)), serial_(serial), secret_(std::move(secret)), owner_(owner),
       protocol_({.eager_limit_bytes = config.eager_limit_bytes}), peer_timeout_(config.peer_timeout), stall_timeout_(config.stall_timeout),
-      pulse_(config.stall_timeout) {
+      pulse_(config.stall_timeout), sends_checked_(config.checksum) {
   events_.reserve(64);
 }
 
@@ -170,7 +170,10 @@ bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool fl
       const LaneDriver::Claimed claim(lane);
       pass = lane.pass(budget_bytes, flush);
       moved |= pass.moved || !pass.status.ok();
-      if (!pass.status.ok()) lane_over(lane, pass.status, pass.malformed);
+      if (!pass.status.ok()) {
+        heed(lane, pass);
+        lane_over(lane, pass.status, pass.malformed);
+      }
     }
     blocked |= pass.blocked;
     if (pass.blocked || !pass.status.ok() || turn > 0 || ready_.empty() || !lane.try_claim()) return moved;

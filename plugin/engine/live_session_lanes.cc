@@ -69,6 +69,7 @@ void LiveSession::remember(const LaneStats& gone) {
   sum.write_calls += known->write_calls;
   sum.read_calls += known->read_calls;
   sum.retransmits += known->retransmits;
+  sum.damaged_frames += known->damaged_frames;
   *known = std::move(sum);
 }
 
@@ -111,6 +112,16 @@ void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std
 bool LiveSession::second_malformed() {
   const TimePoint before = std::exchange(malformed_at_, now());
   return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
+}
+
+// Of a lane that ends. Where payload has CRCs an end may give up its last lane for wrong bytes, and the other sees a reset as of
+// one who died: it is asked whether it did. One that brings nothing but wrong bytes does not give hope for ever.
+void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
+  if (pass.malformed || !is_checked()) return;
+  if (pass.damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
+  if (pass.damaged && !heard_intact_.exchange(false, std::memory_order_relaxed)) return;
+  const std::lock_guard lock(mutex_);
+  hopeful_until_ = now() + peer_timeout_;
 }
 
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.

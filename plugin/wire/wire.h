@@ -97,6 +97,8 @@ class Lane {
   virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
   virtual Hearing hearing() { return {}; }
+  // What arrives is what was sent, without a check of ours: no network is between, or something else sees to it.
+  virtual bool vouches_for_bytes() const { return false; }
   virtual LaneStats stats() const = 0;
   // push: writes a token (<= kTokenBytesMax) that lets the peer write into `region`; 0 when not supported.
   virtual std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) = 0;

@@ -111,6 +111,7 @@ Result<LaneStats> read_lane(const Json& json) {
   fields("frames_sent", lane.frames_sent)("frames_received", lane.frames_received);
   fields("write_calls", lane.write_calls)("read_calls", lane.read_calls);
   fields("outstanding_bytes", lane.outstanding_bytes)("retransmits", lane.retransmits);
+  fields("damaged_frames", lane.damaged_frames);
   fields("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
   RW_TRY(fields.status());
   return lane;

@@ -82,6 +82,7 @@ void write_lane(Buffer& out, const LaneStats& lane) {
   object("frames_sent", lane.frames_sent)("frames_received", lane.frames_received);
   object("write_calls", lane.write_calls)("read_calls", lane.read_calls);
   object("outstanding_bytes", lane.outstanding_bytes)("retransmits", lane.retransmits);
+  object("damaged_frames", lane.damaged_frames);
   object("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
 }
 

@@ -36,6 +36,7 @@ class ShmLane final : public Lane {
   void withdraw_payload(std::span<const std::byte> range) override { writer_.withdraw(range); }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   LaneHealth health() override;
+  bool vouches_for_bytes() const override { return true; }
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <thread>
 #include <utility>
 
+#include "base/crc32c.h"
 #include "base/log.h"
 #include "engine/request.h"
 #include "engine/stream_setup.h"
@@ -22,12 +24,20 @@ struct Paper {
   std::deque<FrameHeader> arriving;       // their payload is zeroes
   Status ending;                          // once all was read
   bool stuck = false;                     // the kernel takes no more
+  bool alters_headers = false;
   std::vector<FrameHeader> sent;          // wholly written
   std::uint32_t sequence = 0;
 
   void says(FrameHeader h) {
     h.sequence = sequence++;
     arriving.push_back(h);
+  }
+  // With the CRC of its zeroes, or a wrong one.
+  void says_checked(FrameHeader h, bool altered) {
+    const std::vector<std::byte> payload(h.length);
+    h.flags |= protocol::kFlagChecked;
+    h.payload_crc = crc32c(payload) ^ std::uint32_t(altered);
+    says(h);
   }
 };
 
@@ -43,6 +53,7 @@ class PaperLane final : public wire::Lane {
       paper_.arriving.pop_front();
       std::array<std::byte, wire::kHeaderBytes> bytes;
       protocol::encode(h, bytes);
+      if (paper_.alters_headers) bytes[20] ^= std::byte{1};
       const Result<wire::Target> target = handler.header(bytes);
       if (!target.ok()) return target.status();
       if (const Status s = handler.consumed(bytes); !s.ok()) return s;
@@ -212,6 +223,82 @@ TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
   EXPECT_TRUE(done(request));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("FENCE after 999 frames"), std::string::npos) << warnings[0];
+}
+
+constexpr FrameHeader part(std::uint32_t number) {
+  return {.type = FrameType::segment, .stream = 0, .length = 100, .message = 0, .a = 100 * number, .b = 1000};
+}
+
+TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_session) {
+  add_lanes(4);
+  open_stream();
+  (void)post(1000);
+  drive(3);
+  paper_[0].says_checked(part(0), false);
+  paper_[1].says_checked(part(1), true);
+  drive(3);
+  paper_[2].alters_headers = paper_[3].alters_headers = true;
+  paper_[2].says(part(2));
+  paper_[3].says(part(2));
+  drive(3);
+  EXPECT_FALSE(session_->over());
+  ASSERT_EQ(warnings.size(), 3u);
+  EXPECT_NE(warnings[0].find("lane 1 to paper on rail eth1 given up: wrong bytes: SEGMENT of stream 0, message 0, bytes 100 to 200"),
+            std::string::npos) << warnings[0];
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(session_->lane(i).descriptor() < 0, i > 0);
+    EXPECT_EQ(session_->lane(i).stats().damaged_frames, std::uint64_t(i > 0));
+  }
+  std::uint64_t consumed = 99;  // of lane 1, as its fence says
+  for (const FrameHeader& h : paper_[0].sent)
+    if (h.type == FrameType::fence && h.aux == 1) consumed = h.a;
+  EXPECT_EQ(consumed, 0u);
+}
+
+TEST_F(Paperwork, without_checks_headers_that_were_altered_end_the_session_as_before) {
+  add_lanes(3);
+  open_stream();
+  paper_[1].alters_headers = paper_[2].alters_headers = true;
+  paper_[1].says(kSegment);
+  drive(3);
+  EXPECT_FALSE(session_->over());
+  EXPECT_EQ(session_->lane(1).stats().damaged_frames, 0u);
+  paper_[2].says(kSegment);
+  drive(3);
+  EXPECT_TRUE(session_->over());
+}
+
+TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_for_ever) {
+  using namespace std::chrono_literals;
+  config_.peer_timeout = 300ms;
+  session_->fail(Status(Code::cancelled, Scope::session, "another one"));
+  session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
+  add_lanes(1);
+  open_stream();
+  Request* const request = post(1000);
+  drive(3);
+  paper_[0].says_checked(part(0), true);
+  drive(3);
+  EXPECT_FALSE(session_->over());
+  EXPECT_GT(lanes_wanted_, 0);
+  const auto another = [&](int i) {
+    ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), {0, 0}, std::make_unique<PaperLane>(paper_[i], "eth0")));
+    drive(3);
+  };
+  another(1);
+  paper_[1].says({.type = FrameType::fence, .aux = 0, .a = 0});
+  paper_[1].says_checked(part(0), false);
+  std::this_thread::sleep_for(400ms);
+  paper_[1].says_checked(part(1), true);  // but something else came well: there is hope again
+  drive(3);
+  EXPECT_FALSE(session_->over());
+  another(2);
+  std::this_thread::sleep_for(400ms);
+  paper_[2].says_checked(part(1), true);
+  drive(3);
+  EXPECT_TRUE(session_->over());
+  EXPECT_TRUE(done(request));
+  EXPECT_NE(request->status.message().find("wrong bytes"), std::string::npos) << request->status.message();
 }
 
 TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accepted) {

@@ -19,6 +19,7 @@ EngineStats example() {
   lane.read_calls = 6;
   lane.outstanding_bytes = 7;
   lane.retransmits = 8;
+  lane.damaged_frames = 14;
   lane.rate.bytes_per_s = 1.25e9;
   lane.min_rtt = Nanos(31'000);
   SessionStats session;
@@ -48,6 +49,7 @@ TEST(StatsJson, comes_back_as_it_went) {
   ASSERT_EQ(2u, session.lanes.size());
   EXPECT_EQ(~std::uint64_t{0}, session.lanes[0].bytes_sent);
   EXPECT_EQ(Nanos(31'000), session.lanes[0].min_rtt);
+  EXPECT_EQ(14u, session.lanes[0].damaged_frames);
   EXPECT_DOUBLE_EQ(1.25e9, session.lanes[0].rate.bytes_per_s);
   EXPECT_EQ("[fd00::2]:41000", session.lanes[0].remote_address);
 }
