@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kJoinTime = 3s, kRestLeast = 100ms, kRestMostRefused = 2s, kRestMostFlapping = 30s, kSteady = 10s, kRestInSilence = 1s;
 constexpr std::size_t kAttemptsInSilence = 16;
-constexpr protocol::LaneId kLanesMost = 400;  // of one small world: ledgers are large
+constexpr protocol::LaneId kLanesMost = 65'000;
 
 }  // namespace
 
@@ -23,14 +23,14 @@ Dialler::Dialler(wire::SimNetwork& net, SessionEnd& near, Lifeline& life, Sessio
         if (std::abs(l - r) == apart) pairs_.push_back({.rails = {l, r}});
 }
 
-void Dialler::begin() {
-  Pair& pair = pairs_.front();
-  auto lanes = net_.connect(*near_.host().rails[0].link, *far_.host().rails[0].link, wire::Placement::ask);
+void Dialler::begin(int rail) {
+  Pair& pair = *std::ranges::find(pairs_, engine::RailPair{rail, rail}, &Pair::rails);
+  auto lanes = net_.connect(*near_.host().rails[std::size_t(rail)].link, *far_.host().rails[std::size_t(rail)].link, wire::Placement::ask);
   pair.up = 1;
   pair.up_since = now();
   pair.ever_up = true;
-  near_.add_lane(next_lane_, 0, 0, std::move(lanes.first));
-  far_.add_lane(next_lane_++, 0, 0, std::move(lanes.second));
+  near_.add_lane(next_lane_, rail, rail, std::move(lanes.first));
+  far_.add_lane(next_lane_++, rail, rail, std::move(lanes.second));
   look();
 }
 

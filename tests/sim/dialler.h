@@ -20,7 +20,7 @@ class Dialler {
   Dialler& operator=(const Dialler&) = delete;
 
   // The lane that made the session: at both ends at once.
-  void begin();
+  void begin(int rail);
   void look();
   // The near end leaves or is over: nothing is dialled any more, and what was is closed.
   void stop();

@@ -7,6 +7,7 @@ namespace railweave::sim {
 namespace {
 
 constexpr std::size_t kSlackMost = 300;
+constexpr std::size_t kRemembered = 2 * protocol::kMessagesInFlight;  // requests, for one that ends twice
 
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15ull;
@@ -25,6 +26,7 @@ void Flow::wrong(const std::string& what) { fail_("stream " + from_.name() + " t
 std::size_t Flow::size_of(std::uint64_t index) const {
   const std::uint64_t r = mix(seed_ + index);
   const std::uint64_t scale = r >> 32;
+  if (manners_.small && r % 64 > 5) return std::size_t(1 + scale % 400);
   switch (r % 10) {
     case 0: return 0;
     case 1: case 2: case 3: return std::size_t(1 + scale % 200);
@@ -76,32 +78,36 @@ void Flow::on_opened(const Status& status) {
 
 // ----------------------------------------------------------------------------------------------------------- posting
 
-void Flow::post_send() {
-  if (out_closed_ || !opened_ || !out_->can_post()) return;
-  const std::uint64_t index = sends_.size();
-  sends_.push_back(std::make_unique<Request>(*this, true, index, content(index)));
-  Request& r = *sends_.back();
+bool Flow::post_send() {
+  if (out_closed_ || !opened_ || !out_->can_post()) return false;
+  const std::uint64_t index = sends_.posted++;
+  sends_.kept.push_back(std::make_unique<Request>(*this, true, index, content(index)));
+  Request& r = *sends_.kept.back();
   posted_bytes_ += r.buffer.size();
   rules_.send_posted(r.buffer.size(), tag_of(index));
   last_order_ = manners_.ordered ? from_.next_order() : 0;
   from_.session().post(*out_, &r, r.buffer.data(), r.buffer.size(), tag_of(index), last_order_);
   from_.touch();
+  return true;
 }
 
-void Flow::post_receive() {
-  if (in_closed_ || in_ == nullptr || !in_->can_post()) return;
-  const std::uint64_t index = receives_.size(), r = mix(~seed_ + index);
+bool Flow::post_short_receive() { return size_of(receives_.posted) > 0 && post_receive(true); }
+
+bool Flow::post_receive(bool too_short) {
+  if (in_closed_ || in_ == nullptr || !in_->can_post()) return false;
+  const std::uint64_t index = receives_.posted++, r = mix(~seed_ + index);
   std::size_t capacity = size_of(index) + (r % 2 ? std::size_t(r >> 40) % kSlackMost : 0);
-  if (manners_.may_truncate && (r >> 8) % 150 == 0 && size_of(index) > 0) {
+  if (too_short || (manners_.may_truncate && (r >> 8) % 150 == 0 && size_of(index) > 0)) {
     capacity = std::size_t(r >> 20) % size_of(index);
     troubled_ = receiver_troubled_ = true;
   }
-  receives_.push_back(std::make_unique<Request>(*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
-  Request& request = *receives_.back();
+  receives_.kept.push_back(std::make_unique<Request>(*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
+  Request& request = *receives_.kept.back();
   memory_.lend(request.buffer);
   rules_.receive_posted(capacity);
   to_.session().post(*in_, &request, request.buffer.data(), capacity);
   to_.touch();
+  return true;
 }
 
 bool Flow::over() const {
@@ -110,8 +116,8 @@ bool Flow::over() const {
 
 void Flow::even_out() {
   if (over()) return;
-  for (int i = 0; i < 64 && sends_.size() < receives_.size() && !out_closed_ && opened_ && out_->can_post(); ++i) post_send();
-  for (int i = 0; i < 64 && receives_.size() < sends_.size() && !in_closed_ && in_ && in_->can_post(); ++i) post_receive();
+  for (int i = 0; i < 64 && sends_.posted < receives_.posted && !out_closed_ && opened_ && out_->can_post(); ++i) post_send();
+  for (int i = 0; i < 64 && receives_.posted < sends_.posted && !in_closed_ && in_ && in_->can_post(); ++i) post_receive();
 }
 
 // ------------------------------------------------------------------------------------------------------------ ending
@@ -122,7 +128,7 @@ void Flow::close_sender() {
     troubled_ = receiver_troubled_ = true;
   } else {
     troubled_ = true;
-    final_ = sends_.size();
+    final_ = sends_.posted;
   }
   out_closed_ = true;
   from_.session().close(*out_);
@@ -144,27 +150,29 @@ void Flow::end() {
   close_receiver();
 }
 
-Flow::Request* Flow::unfinished(std::deque<std::unique_ptr<Request>>& requests) {
+Flow::Request* Flow::unfinished(Requests& requests) {
   std::vector<Request*> all;
-  for (auto it = requests.rbegin(); it != requests.rend() && all.size() < 64; ++it)
+  for (auto it = requests.kept.rbegin(); it != requests.kept.rend() && all.size() < 64; ++it)
     if (!(*it)->ended && !(*it)->buffer.empty()) all.push_back(it->get());
   return all.empty() ? nullptr : all[random_() % all.size()];
 }
 
-void Flow::withdraw_sender() {
+bool Flow::withdraw_sender() {
   Request* r = out_closed_ ? nullptr : unfinished(sends_);
-  if (r == nullptr) return;
+  if (r == nullptr) return false;
   if (from_.session().withdraw(*out_, r->buffer)) troubled_ = receiver_troubled_ = true;
   from_.touch();
   take_back(from_, *r);
+  return true;
 }
 
-void Flow::withdraw_receiver() {
+bool Flow::withdraw_receiver() {
   Request* r = in_closed_ ? nullptr : unfinished(receives_);
-  if (r == nullptr) return;
+  if (r == nullptr) return false;
   if (to_.session().withdraw(*in_, r->buffer)) troubled_ = receiver_troubled_ = true;
   to_.touch();
   take_back(to_, *r);
+  return true;
 }
 
 // The caller has the memory again: no lane may touch it, and it is filled with something else at once.
@@ -175,8 +183,13 @@ void Flow::take_back(SessionEnd& end, Request& request) {
   request.buffer = {};
 }
 
-void Flow::take_back_all(SessionEnd& end, std::deque<std::unique_ptr<Request>>& requests) {
-  for (const auto& r : requests) take_back(end, *r);
+void Flow::take_back_all(SessionEnd& end, Requests& requests) {
+  for (const auto& r : requests.kept) take_back(end, *r);
+}
+
+void Flow::give_back_memory() {
+  for (Requests* all : {&sends_, &receives_})
+    for (const auto& r : all->kept) memory_.take_back(std::exchange(r->buffer, {}));
 }
 
 // ------------------------------------------------------------------------------------------------------- completions
@@ -190,14 +203,15 @@ void Flow::complete(Request& r, const protocol::Completion& c) {
   const std::string what = (r.send ? "send " : "receive ") + std::to_string(r.index);
   if (r.ended) return wrong(what + " ended twice");
   r.ended = true;
-  std::uint64_t& ended = r.send ? sends_ended_ : receives_ended_;
-  if (ended++ != r.index) wrong(what + " ended out of order");
+  Requests& all = r.send ? sends_ : receives_;
+  if (all.ended++ != r.index) wrong(what + " ended out of order");
   if (!c.status.ok()) return check_error(r, c.status);
   r.send ? check_sent(r, c) : check_received(r, c);
   if (r.buffer.empty()) return;
   // A request that ended well needs no withdrawal: its memory is the caller's.
   memory_.take_back(std::move(r.buffer));
   r.buffer = {};
+  while (all.kept.size() > kRemembered && all.kept.front()->ended && all.kept.front()->buffer.empty()) all.kept.pop_front();
 }
 
 void Flow::check_sent(const Request& r, const protocol::Completion& c) {
@@ -210,7 +224,7 @@ void Flow::check_sent(const Request& r, const protocol::Completion& c) {
 
 void Flow::check_received(const Request& r, const protocol::Completion& c) {
   const std::string what = "receive " + std::to_string(r.index);
-  if (r.index >= sends_.size()) return wrong(what + " is done before its send was posted");
+  if (r.index >= sends_.posted) return wrong(what + " is done before its send was posted");
   if (c.bytes != size_of(r.index)) return wrong(what + " ended with " + std::to_string(c.bytes) + " bytes, expected " + std::to_string(size_of(r.index)));
   if (c.tag != tag_of(r.index)) return wrong(what + " ended with another's tag");
   if (!died_) rules_.receive_ends(r.index);
@@ -264,14 +278,14 @@ void Flow::end_died(const SessionEnd& end) {
 }
 
 bool Flow::settled() const {
-  if ((!sender_gone_ && sends_ended_ != sends_.size()) || (!receiver_gone_ && receives_ended_ != receives_.size())) return false;
-  return over() || (opened_ && sends_.size() == receives_.size());
+  if ((!sender_gone_ && sends_.ended != sends_.posted) || (!receiver_gone_ && receives_.ended != receives_.posted)) return false;
+  return over() || (opened_ && sends_.posted == receives_.posted);
 }
 
 std::string Flow::state() const {
-  return "flow " + std::to_string(number_) + " " + from_.name() + " to " + to_.name() + ": sends " + std::to_string(sends_ended_) +
-         " of " + std::to_string(sends_.size()) + ", receives " + std::to_string(receives_ended_) + " of " +
-         std::to_string(receives_.size()) + (opened_ ? "" : ", not open") + (troubled_ ? ", troubled" : "") +
+  return "flow " + std::to_string(number_) + " " + from_.name() + " to " + to_.name() + ": sends " + std::to_string(sends_.ended) +
+         " of " + std::to_string(sends_.posted) + ", receives " + std::to_string(receives_.ended) + " of " +
+         std::to_string(receives_.posted) + (opened_ ? "" : ", not open") + (troubled_ ? ", troubled" : "") +
          (out_closed_ ? ", sender closed" : "") + (in_closed_ ? ", receiver closed" : "");
 }
 

@@ -19,8 +19,9 @@ class Flow {
   struct Manners {
     std::size_t eager_limit_bytes;   // the smaller of both ends'
     std::size_t size_most;
-    bool may_truncate;
-    bool ordered;                    // messages are numbered as they are posted at their end
+    bool small = false;              // few are larger than 400 bytes
+    bool may_truncate = false;
+    bool ordered = false;            // messages are numbered as they are posted at their end
   };
   Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail);
 
@@ -34,16 +35,18 @@ class Flow {
   void on_opened(const Status& status);
   protocol::StreamId id() const { return id_; }
 
-  // No effect where there is no room, or the end is closed (not open yet).
-  void post_send();
-  void post_receive();
+  // No effect, and false, where there is no room, or the end is closed (not open yet).
+  bool post_send();
+  bool post_receive() { return post_receive(false); }
+  // Too short for its message. Also false where nothing is shorter.
+  bool post_short_receive();
   void close_sender();
   void close_receiver();
   // Both, also an end that comes into being later.
   void end();
   // Deregisters the memory of one unfinished request.
-  void withdraw_sender();
-  void withdraw_receiver();
+  bool withdraw_sender();
+  bool withdraw_receiver();
   // What was posted is sent before younger messages of all classes.
   void hurry();
   // The session, one end of it at least: errors are to be expected.
@@ -60,11 +63,18 @@ class Flow {
   // Of what is announced to the receiver.
   std::uint64_t coming_bytes() const { return in_ != nullptr && !in_closed_ && !in_->failed() ? rules_.coming_bytes() : 0; }
   void acks_waived() { rules_.acks_waived(); }
+  // It carries nothing new: an end closed, failed or died.
+  bool over() const;
   // True when nothing more has to happen: all requests ended, and as many sends as receives unless the stream did.
   bool settled() const;
   // Posts on the side that is behind.
   void even_out();
   std::uint64_t posted_bytes() const { return posted_bytes_; }
+  bool open_at_both_ends() const { return opened_ && in_ != nullptr && !over(); }
+  // Requests that ended, ever.
+  std::uint64_t ended() const { return sends_.ended + receives_.ended; }
+  // What died with its process is nobody's any more. REQUIRES: no lane of either end is left.
+  void give_back_memory();
   std::string state() const;
 
   struct Request {
@@ -77,7 +87,12 @@ class Flow {
   static void on_completion(const protocol::Completion& completion);
 
  private:
-  bool over() const;
+  struct Requests {
+    std::uint64_t posted = 0, ended = 0;
+    std::deque<std::unique_ptr<Request>> kept;  // those that did not end, and some that did
+  };
+
+  bool post_receive(bool too_short);
   std::size_t size_of(std::uint64_t index) const;
   std::uint64_t tag_of(std::uint64_t index) const { return seed_ + 7 * index; }
   std::vector<std::byte> content(std::uint64_t index) const;
@@ -86,8 +101,8 @@ class Flow {
   void check_received(const Request& request, const protocol::Completion& completion);
   void check_error(const Request& request, const Status& status);
   void take_back(SessionEnd& end, Request& request);
-  void take_back_all(SessionEnd& end, std::deque<std::unique_ptr<Request>>& requests);
-  Request* unfinished(std::deque<std::unique_ptr<Request>>& requests);
+  void take_back_all(SessionEnd& end, Requests& requests);
+  Request* unfinished(Requests& requests);
   void wrong(const std::string& what);
 
   const int number_;
@@ -107,8 +122,7 @@ class Flow {
   bool troubled_ = false;          // errors are to be expected
   bool receiver_troubled_ = false; // by the receiver's doing, or both
   std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
-  std::deque<std::unique_ptr<Request>> sends_, receives_;
-  std::uint64_t sends_ended_ = 0, receives_ended_ = 0;
+  Requests sends_, receives_;
   std::uint64_t posted_bytes_ = 0, last_order_ = 0;
 };
 

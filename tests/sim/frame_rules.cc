@@ -12,13 +12,22 @@ using protocol::FrameType;
 
 std::string numbered(const FrameHeader& h) { return std::string(name_of(h.type)) + " of message " + std::to_string(h.message); }
 
+// Messages of which both ends are done, and a frame may yet speak.
+constexpr std::uint64_t kMessagesRemembered = 2 * protocol::kMessagesInFlight;
+
 bool acknowledges(const FrameHeader& h) { return h.type == FrameType::ack || h.type == FrameType::grant; }
 
 }  // namespace
 
 FrameRules::Message& FrameRules::at(std::uint64_t message) {
-  if (message >= messages_.size()) messages_.resize(message + 1);
-  return messages_[message];
+  if (message < forgotten_) return old_ = {};
+  if (message - forgotten_ >= messages_.size()) messages_.resize(message - forgotten_ + 1);
+  return messages_[message - forgotten_];
+}
+
+void FrameRules::forget_old() {
+  const std::uint64_t over = std::min({acked_, whole_, ended_});
+  for (; forgotten_ + kMessagesRemembered < over; ++forgotten_) messages_.pop_front();
 }
 
 // ---------------------------------------------------------------------------------------------------------- sender's
@@ -45,9 +54,9 @@ void FrameRules::check_eager(const FrameHeader& h, Message& m) {
   if (m.size > eager_limit_bytes_) wrong_(numbered(h) + " goes eagerly, too large for a slot");
   std::uint64_t others = 0;
   for (std::uint64_t i = acked_; i < sends_; ++i) {
-    if (i == h.message || !messages_[i].eager_out) continue;
-    others += messages_[i].size;
-    if (messages_[i].slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
+    if (i == h.message || !at(i).eager_out) continue;
+    others += at(i).size;
+    if (at(i).slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
   }
   if (!m.eager_out && others > 0 && others + m.size > protocol::kEagerBytesMax) wrong_(numbered(h) + ": too many eager bytes on their way");
   m.eager_out = true;
@@ -107,6 +116,8 @@ void FrameRules::receive_ends(std::uint64_t message) {
   if (!m.whole) wrong_("receive " + std::to_string(message) + " is done before its message was there");
   if (!m.eager_in && message >= std::max(ack_written_, waived_))
     wrong_("receive " + std::to_string(message) + " is done before its ack was handed over");
+  ended_ = message + 1;
+  forget_old();
 }
 
 }  // namespace railweave::sim

@@ -32,7 +32,7 @@ class FrameRules {
   void acks_waived() { waived_ = whole_; }
   // Announced and not there yet.
   std::uint64_t coming_bytes() const { return coming_bytes_; }
-  std::uint64_t arrived_bytes(std::uint64_t message) const { return message < messages_.size() ? messages_[message].arrived : 0; }
+  std::uint64_t arrived_bytes(std::uint64_t message) { return at(message).arrived; }
   // That this receive is done now.
   void receive_ends(std::uint64_t message);
 
@@ -44,16 +44,21 @@ class FrameRules {
     std::uint16_t slot = 0;
     bool announced = false, eager_out = false, eager_in = false, whole = false, granted = false;
   };
+  // Of one that was over long ago there is nothing left to say.
   Message& at(std::uint64_t message);
+  void forget_old();
   void check_eager(const protocol::FrameHeader& segment, Message& message);
 
   const std::size_t eager_limit_bytes_;
   const Wrong wrong_;
-  std::deque<Message> messages_;
+  std::deque<Message> messages_;       // from forgotten_ on
+  std::uint64_t forgotten_ = 0;
+  Message old_;
   std::uint64_t sends_ = 0, receives_ = 0;
   std::uint64_t acked_ = 0;            // the sender heard
   std::uint64_t whole_ = 0;            // messages from the first on that are wholly there and posted for
   std::uint64_t ack_written_ = 0, waived_ = 0;
+  std::uint64_t ended_ = 0;            // receives
   std::uint64_t coming_bytes_ = 0;
   bool opened_ = false;
 };

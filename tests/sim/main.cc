@@ -23,7 +23,9 @@ int main(int argc, char** argv) {
   app.add_option("--step", options.step, "from one seed to the next: several processes share them")->capture_default_str();
   app.add_option("--seeds", options.seeds_most, "how many seeds at most");
   app.add_option("--seconds", options.seconds, "real time to spend on seeds")->capture_default_str();
+  app.add_option("--hours", options.hours, "run a day of so many virtual hours instead");
   app.add_flag("--trace", options.trace, "say what happens, with virtual times");
   CLI11_PARSE(app, argc, argv);
+  if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, options.hours > 0 ? "Day.*" : "-Day.*");
   return RUN_ALL_TESTS();
 }

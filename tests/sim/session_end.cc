@@ -34,6 +34,7 @@ struct SessionEnd::Port final : wire::LaneHandler {
     if (judged && n > 0) end.turns_.after(next[0].header);
     for (std::size_t i = 0; i < n; ++i) {
       taken.push_back(next[i].header);
+      end.segments_taken_ += next[i].header.type == protocol::FrameType::segment;
       end.on_frame(Passing::taken, next[i].header);
       protocol::encode(next[i].header, frames[i].header);
       frames[i].payload = next[i].payload;

@@ -82,6 +82,7 @@ class SessionEnd {
 
   std::uint64_t bytes_moved() const { return bytes_moved_; }
   std::uint64_t bytes_consumed() const { return bytes_consumed_; }
+  std::uint64_t segments_taken() const { return segments_taken_; }
   // For messages: what waits, and what each lane holds.
   std::string state() const;
 
@@ -109,7 +110,7 @@ class SessionEnd {
   TimePoint next_pump_ = TimePoint::max(), asleep_until_{};
   Nanos pace_{};
   bool over_ = false, dead_ = false, leaving_ = false, half_closed_ = false;
-  std::uint64_t bytes_consumed_ = 0, bytes_moved_ = 0, orders_ = 0;
+  std::uint64_t bytes_consumed_ = 0, bytes_moved_ = 0, segments_taken_ = 0, orders_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // events of the network may come later
 };
 

@@ -49,18 +49,7 @@ void World::make_hosts() {
     host.name = "host" + std::to_string(i);
     host.clock.speed = skewed ? between(0.7, 1.5) : 1 + 2e-4 * (double(below(1000)) / 1000 - 0.5);
     for (std::size_t k = 1 + below(count > 16 ? 2 : 4); k > 0; --k) {
-      wire::LinkSpec spec;
-      spec.name = host.name + ".rail" + std::to_string(host.rails.size());
-      spec.rate = Rate::from_megabits(between(50, 20'000));
-      spec.delay = Nanos(std::int64_t(between(1e3, 1e6)));
-      spec.queue_bytes = std::size_t(between(8e3, 250e3));
-      spec.send_buffer_bytes = std::size_t(between(4e3, 1e6));
-      spec.receive_buffer_bytes = std::size_t(between(4e3, 1e6));
-      spec.piece_bytes = std::size_t(between(500, 32e3));
-      spec.pause_probability = chance(0.5) ? 0 : between(0.001, 0.1);
-      spec.pause_most = Nanos(std::int64_t(between(1e4, 5e6)));
-      const bool spared = weather_.spared && host.rails.empty();
-      host.rails.push_back({.link = &net_.add_link(spec), .rate = spec.rate, .spared = spared});
+      add_rail(host, weather_.spared && host.rails.empty());
     }
   }
   // A ring, and a few that meet by chance.
@@ -70,6 +59,20 @@ void World::make_hosts() {
     make_couple(hosts_[i], hosts_[(i + 1 + below(count - 1)) % count]);
   }
   flows_most_ = 10 + 2 * couples_.size();
+}
+
+void World::add_rail(Host& host, bool spared) {
+  wire::LinkSpec spec;
+  spec.name = host.name + ".rail" + std::to_string(host.rails.size());
+  spec.rate = Rate::from_megabits(between(50, 20'000));
+  spec.delay = Nanos(std::int64_t(between(1e3, 1e6)));
+  spec.queue_bytes = std::size_t(between(8e3, 250e3));
+  spec.send_buffer_bytes = std::size_t(between(4e3, 1e6));
+  spec.receive_buffer_bytes = std::size_t(between(4e3, 1e6));
+  spec.piece_bytes = std::size_t(between(500, 32e3));
+  spec.pause_probability = chance(0.5) ? 0 : between(0.001, 0.1);
+  spec.pause_most = Nanos(std::int64_t(between(1e4, 5e6)));
+  host.rails.push_back({.link = &net_.add_link(spec), .rate = spec.rate, .spared = spared});
 }
 
 std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::string& name, std::size_t eager_limit_bytes) {
@@ -103,9 +106,12 @@ std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::st
 }
 
 void World::make_couple(Host& a, Host& b) {
+  join(couples_.emplace_back(), a, b);
+}
+
+void World::join(Couple& c, Host& a, Host& b) {
   static constexpr std::size_t kEagerLimits[] = {0, 100, 16 * KiB, 64 * KiB};
-  Couple& c = couples_.emplace_back();
-  const std::string number = std::to_string(couples_.size());
+  const std::string number = std::to_string(++joined_);
   const std::size_t limits[2] = {kEagerLimits[below(4)], kEagerLimits[below(4)]};
   c.eager_limit_bytes = std::min(limits[0], limits[1]);
   c.a = make_end(c, a, "a" + number, limits[0]);
@@ -125,7 +131,7 @@ void World::make_couple(Host& a, Host& b) {
   c.life_b->on_lane_wanted = [] {};  // the acceptor dials nothing
   c.life_a->on_over = c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
   c.life_b->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
-  c.dialler->begin();
+  c.dialler->begin(spared_rail_);
 }
 
 void World::make_flow() {
@@ -133,7 +139,8 @@ void World::make_flow() {
   if (flows_.size() >= flows_most_ || c.dead) return;
   const bool forth = chance(0.5);
   SessionEnd &from = forth ? *c.a : *c.b, &to = forth ? *c.b : *c.a;
-  const Flow::Manners manners{c.eager_limit_bytes, heavy_ ? 1500 * KiB : 60 * KiB, weather_.rude, chance(0.5)};
+  const Flow::Manners manners{.eager_limit_bytes = c.eager_limit_bytes, .size_most = heavy_ ? 1500 * KiB : 60 * KiB,
+                              .may_truncate = weather_.rude, .ordered = chance(0.5)};
   flows_.push_back(std::make_unique<Flow>(int(flows_.size()), from, to, memory_, manners, random_(), [this](const std::string& what) { fail(what); }));
   Flow& flow = *flows_.back();
   c.flows.push_back(&flow);
@@ -146,9 +153,11 @@ void World::make_flow() {
 void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
   switch (event.kind) {
     case Event::Kind::incoming: {
-      Flow& flow = *flows_.at(event.listener);
-      if (&flow.to() != &end) return fail(end.name() + ": a stream for somebody else came in");
-      const bool accept = !weather_.refusals || !chance(0.1);
+      const auto listens = [&](Flow* f) { return &f->to() == &end && std::uint64_t(f->number()) == event.listener; };
+      const auto found = std::ranges::find_if(c.flows, listens);
+      if (found == c.flows.end()) return fail(end.name() + ": a stream for somebody else came in");
+      Flow& flow = **found;
+      const bool accept = accepts(flow);
       const std::uint64_t rails = chance(0.8) ? ~0ull : 1 + below(15);
       net_.after(up_to(500us), [this, &end, &flow, id = event.stream, accept, rails] {
         if (end.over() || end.leaving()) return;
@@ -318,6 +327,10 @@ std::string World::run() {
   }
   if (failure_.empty()) settle();
   if (failure_.empty()) end_all();
+  return verdict();
+}
+
+std::string World::verdict() {
   for (const Couple& c : couples_)
     for (SessionEnd* end : {c.a.get(), c.b.get()})
       if (!end->over() && !end->session().error().ok()) fail(end->name() + ": the session failed: " + end->session().error().message());

@@ -22,6 +22,9 @@ namespace railweave::sim {
 class World {
  public:
   World(std::uint64_t seed, bool trace);
+  virtual ~World() = default;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
   // Empty, or what went wrong first.
   std::string run();
 
@@ -29,7 +32,7 @@ class World {
   std::size_t hosts() const { return hosts_.size(); }
   Nanos lasted() const { return net_.now() - TimePoint(std::chrono::seconds(1)); }
 
- private:
+ protected:
   struct Couple {                          // two ends of a session; a dialled
     std::unique_ptr<SessionEnd> a, b;
     std::unique_ptr<Lifeline> life_a, life_b;
@@ -47,10 +50,14 @@ class World {
   // --- making
   void make_hosts();
   void make_couple(Host& a, Host& b);
+  // What a and b say to each other from now on; of a couple that was, all is forgotten.
+  void join(Couple& couple, Host& a, Host& b);
+  void add_rail(Host& host, bool spared);
   std::unique_ptr<SessionEnd> make_end(Couple& couple, Host& host, const std::string& name, std::size_t eager_limit_bytes);
   void make_flow();
 
   // --- what ends report
+  virtual bool accepts(const Flow&) { return !weather_.refusals || !chance(0.1); }
   void on_event(Couple& couple, SessionEnd& end, const protocol::Event& event);
   void on_frame(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
   void on_over(Couple& couple, SessionEnd& end, const Status& why);
@@ -63,7 +70,11 @@ class World {
   void trouble_hosts();
   void silence(Host& host, HostRail& rail, int direction);
   void slow(Host& host, HostRail& rail);
-  void give_up_a_lane();
+  enum class RailTrouble { cut, silent_outwards, silent_inwards, silent, no_link, slow };
+  static constexpr std::uint64_t kRailTroubles = 6;
+  // False where the rail is in that trouble already.
+  bool trouble_rail(Host& host, HostRail& rail, RailTrouble trouble);
+  bool give_up_a_lane();
   void end_host(Host& host, Host::Fate fate);
   void heal();
   void later(std::function<void()> what);  // trouble ends, or another end of it follows
@@ -73,6 +84,7 @@ class World {
   bool settled();
   void end_all();
   bool all_forgotten() const;
+  std::string verdict();
   void renew_lanes();
   // Steps until `done`, as long as something moves.
   void run_until(const std::function<bool()>& done, const char* what);
@@ -89,6 +101,7 @@ class World {
 
   const std::uint64_t seed_;
   const bool trace_;
+  int spared_rail_ = 0;                  // of every host, where one is spared
   std::mt19937_64 random_;
   std::string failure_;
   MemoryWatch memory_;
@@ -101,7 +114,7 @@ class World {
   std::deque<std::unique_ptr<Flow>> flows_;
   std::size_t flows_most_ = 0;
   bool faults_over_ = false;
-  std::uint64_t completions_ = 0;
+  std::uint64_t completions_ = 0, joined_ = 0;
 };
 
 }  // namespace railweave::sim

@@ -41,34 +41,42 @@ void World::later(std::function<void()> what) {
 void World::trouble_rails() {
   Host& host = hosts_[below(hosts_.size())];
   HostRail& rail = host.rails[below(host.rails.size())];
-  if (chance(0.15)) return give_up_a_lane();
+  if (chance(0.15)) return void(give_up_a_lane());
   if (rail.spared || host.fate == Host::Fate::lost_power) return;
+  trouble_rail(host, rail, RailTrouble(below(kRailTroubles)));
+}
+
+bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
   wire::SimLink& link = *rail.link;
-  switch (below(6)) {
-    case 0:
+  switch (trouble) {
+    case RailTrouble::cut:
       say(link.spec().name + " cut");
       link.cut();
-      return later([this, &link] {
+      later([this, &link] {
         say(link.spec().name + " carries new lanes");
         link.restore();
       });
-    case 1: return silence(host, rail, 0);
-    case 2: return silence(host, rail, 1);
-    case 3:
+      break;
+    case RailTrouble::silent_outwards: silence(host, rail, 0); break;
+    case RailTrouble::silent_inwards: silence(host, rail, 1); break;
+    case RailTrouble::silent:
       silence(host, rail, 0);
-      return silence(host, rail, 1);
-    case 4:  // its host sees it, the others only hear nothing
-      if (rail.link_down) return;
+      silence(host, rail, 1);
+      break;
+    case RailTrouble::no_link:  // its host sees it, the others only hear nothing
+      if (rail.link_down) return false;
       say(link.spec().name + " has no link");
       rail.link_down = true;
       link.silence();
-      return later([this, &host, &rail] {
+      later([this, &host, &rail] {
         say(rail.link->spec().name + " has a link again");
         rail.link_down = false;
         if (host.fate != Host::Fate::lost_power) rail.link->resume();
       });
-    default: return slow(host, rail);
+      break;
+    case RailTrouble::slow: slow(host, rail); break;
   }
+  return true;
 }
 
 // Comes back with all that was under way.
@@ -90,15 +98,16 @@ void World::slow(Host&, HostRail& rail) {
 }
 
 // One end gives up a lane that works, as it does after a malformed frame; of spared rails only one that others can replace.
-void World::give_up_a_lane() {
+bool World::give_up_a_lane() {
   Couple& c = any_couple();
   SessionEnd& end = *(chance(0.5) ? c.a : c.b);
   const auto open = end.open_lanes();
-  if (open.empty() || !end.host().lives()) return;
+  if (open.empty() || !end.host().lives()) return false;
   const auto& lane = open[below(open.size())];
-  if (weather_.spared && lane.local_rail == 0 && lane.remote_rail == 0) return;
+  if (weather_.spared && lane.local_rail == spared_rail_ && lane.remote_rail == spared_rail_) return false;
   say(end.name() + ": gives up lane " + std::to_string(lane.id));
   end.give_up(lane.id);
+  return true;
 }
 
 void World::trouble_flows() {
@@ -108,8 +117,8 @@ void World::trouble_flows() {
   switch (below(4)) {
     case 0: return flow.close_sender();
     case 1: return flow.close_receiver();
-    case 2: return flow.withdraw_sender();
-    default: return flow.withdraw_receiver();
+    case 2: return void(flow.withdraw_sender());
+    default: return void(flow.withdraw_receiver());
   }
 }
 

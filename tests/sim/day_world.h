@@ -1,0 +1,90 @@
+// A world that lasts: 64 hosts that speak all day, one trouble after the other, of every kind and as often as is wanted. Hosts
+// that went come back as new instances, streams that failed are followed by others. Nothing may be lost, and nothing may pile up.
+// The first two rails of every host take turns at being spared, so no session may fail but with a host.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/sim/world.h"
+
+namespace railweave::sim {
+
+enum class Fault {
+  rail_cut, rail_silent_outwards, rail_silent_inwards, rail_silent, rail_without_link, rail_slow, lane_given_up, end_asleep,
+  sender_closes, receiver_closes, sender_withdraws, receiver_withdraws, stream_refused, receive_too_short,
+  host_crashes, host_loses_power, host_leaves,
+};
+inline constexpr std::size_t kFaults = 17;
+const char* name_of(Fault fault);
+
+class DayWorld final : public World {
+ public:
+  struct Plan {
+    Nanos length;
+    double segments_per_second;   // that every host sends, at least
+    std::uint64_t faults_of_each; // at least
+  };
+  DayWorld(std::uint64_t seed, bool trace, const Plan& plan);
+
+  // Empty, or what went wrong first. `every_second` of the world's: somebody looks at what it has.
+  std::string run_day(const std::function<void()>& every_second);
+
+  std::uint64_t faults(Fault fault) const { return faults_[std::size_t(fault)]; }
+  std::uint64_t segments() const;         // sent, ever, by all
+  std::uint64_t fewest_segments() const;  // by one host
+  std::uint64_t lives() const { return joined_; }  // of sessions
+
+ private:
+  struct Line {                            // what one end of a couple has to say to the other: a stream, and the next, and the next
+    Couple* couple;
+    bool forth;
+    Flow* flow = nullptr;
+    double owed = 0;                       // messages
+    bool refused_next = false;
+  };
+  struct Watch {                           // of a flow
+    std::uint64_t ended = 0;
+    TimePoint moved{};
+    TimePoint over_since{};
+  };
+
+  // --- day_world.cc
+  void make_all();
+  void speak(Line& line);
+  void open(Line& line);
+  bool accepts(const Flow& flow) override;
+  void keep();
+  void keep_flows();
+  void keep_hosts();
+  void renew(Couple& couple);
+  void count_segments(const Couple& couple);
+  bool finished(const Couple& couple);
+  void spare(int rail);
+  std::size_t number_of(const Host& host) const;
+
+  // --- day_trouble.cc
+  void trouble_comes(Fault fault);
+  bool trouble(Fault fault);
+  bool trouble_of_rail(RailTrouble trouble);
+  bool trouble_of_stream(Fault fault);
+  bool end_a_host(Host::Fate fate);
+  Line& any_line() { return lines_[below(lines_.size())]; }
+
+  const Plan plan_;
+  std::vector<Line> lines_;
+  std::vector<std::pair<const Flow*, Watch>> watched_;  // all flows, as in flows_
+  std::vector<int> refused_;                            // numbers of flows that will be
+  std::vector<TimePoint> finished_since_;               // by couple; max: not finished
+  std::vector<TimePoint> down_until_;                   // by host
+  std::vector<std::uint64_t> segments_;                 // by host, of sessions that are over
+  std::array<std::uint64_t, kFaults> faults_{};
+  TimePoint rails_rest_until_{};
+  int flows_ever_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace railweave::sim
