@@ -26,7 +26,7 @@ void Flow::wrong(const std::string& what) { fail_("stream " + from_.name() + " t
 std::size_t Flow::size_of(std::uint64_t index) const {
   const std::uint64_t r = mix(seed_ + index);
   const std::uint64_t scale = r >> 32;
-  if (manners_.small && r % 64 > 5) return std::size_t(1 + scale % 400);
+  if (manners_.small && r % 200 > 9) return std::size_t(1 + scale % 250);
   switch (r % 10) {
     case 0: return 0;
     case 1: case 2: case 3: return std::size_t(1 + scale % 200);

@@ -19,7 +19,7 @@ class Flow {
   struct Manners {
     std::size_t eager_limit_bytes;   // the smaller of both ends'
     std::size_t size_most;
-    bool small = false;              // few are larger than 400 bytes
+    bool small = false;              // few are larger than 250 bytes
     bool may_truncate = false;
     bool ordered = false;            // messages are numbered as they are posted at their end
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <utility>
 
 #include "base/ascending_copy.h"
 #include "base/error.h"
@@ -49,6 +50,12 @@ void SimReceiving::write_to_region(const Piece& piece) {
 }
 
 Result<Moved> SimReceiving::read(LaneHandler& handler, std::size_t budget_bytes) {
+  const Result<Moved> moved = take(handler, budget_bytes);
+  if (read_ > 0) was_read(std::exchange(read_, 0));
+  return moved;
+}
+
+Result<Moved> SimReceiving::take(LaneHandler& handler, std::size_t budget_bytes) {
   RW_TRY(failure_);
   if (placement_ == Placement::push) return read_written(handler, budget_bytes);
   Moved moved;
@@ -70,7 +77,7 @@ Status SimReceiving::take_header(LaneHandler& handler, std::size_t& bytes) {
   header_have_ += n;
   bytes += n;
   source.drop(n);
-  was_read(n);
+  read_ += n;
   if (!in_payload()) return Status();
   RW_ASSIGN_OR_RETURN(const Target target, handler.header(header_));
   place_ = target.where.data();
@@ -88,7 +95,7 @@ Status SimReceiving::take_payload(LaneHandler& handler, std::size_t budget, std:
   }
   bytes += n;
   stream_.drop(n);
-  if (placement_ == Placement::ask) was_read(n);
+  if (placement_ == Placement::ask) read_ += n;
   return payload_arrived(handler, n);
 }
 

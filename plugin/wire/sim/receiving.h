@@ -54,6 +54,7 @@ class SimReceiving {
   };
 
   void write_to_region(const Piece& piece);
+  Result<Moved> take(LaneHandler& handler, std::size_t budget_bytes);
   Result<Moved> read_written(LaneHandler& handler, std::size_t budget);
   Status take_header(LaneHandler& handler, std::size_t& bytes);
   Status take_payload(LaneHandler& handler, std::size_t budget, std::size_t& bytes);
@@ -70,6 +71,7 @@ class SimReceiving {
   std::size_t header_have_ = 0;
   std::byte* place_ = nullptr;  // of the next byte; null: thrown away
   std::size_t rest_ = 0;
+  std::size_t read_ = 0;        // by this read(): was_read is told at its end
 
   std::vector<std::span<std::byte>> regions_;  // push: by number; empty: withdrawn
   std::deque<Written> written_;

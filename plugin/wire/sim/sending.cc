@@ -25,7 +25,7 @@ void keep(std::span<const std::byte>& payload, std::unique_ptr<std::byte[]>& own
 }  // namespace
 
 std::size_t SimSending::room() const {
-  std::uint64_t used = pipe_.put_bytes() - pipe_.acknowledged_bytes();
+  std::uint64_t used = pipe_.put_bytes() - pipe_.acknowledged_bytes() + copied_.size();
   for (const Kept& k : kept_) used += k.payload.size();
   return used < buffer_bytes_ ? std::size_t(buffer_bytes_ - used) : 0;
 }
@@ -48,6 +48,7 @@ Moved SimSending::write(LaneHandler& handler) {
       handler.written(1);
     }
   }
+  put_copied();
   end_if_finished();
   return moved;
 }
@@ -68,16 +69,13 @@ std::size_t SimSending::copy_front(LaneHandler& handler) {
   Taken& t = taken_.front();
   const std::size_t header = std::min(room(), kHeaderBytes - t.header_sent);
   const std::size_t payload = std::min(room() - header, t.frame.payload.size());
-  Cargo cargo;
-  cargo.own = std::make_unique_for_overwrite<std::byte[]>(header + payload);
-  std::memcpy(cargo.own.get(), t.frame.header.data() + t.header_sent, header);
-  if (payload > 0) std::memcpy(cargo.own.get() + header, t.frame.payload.data(), payload);
-  cargo.bytes = {cargo.own.get(), header + payload};
+  const auto unsent = t.frame.header.begin() + std::ptrdiff_t(t.header_sent);
+  copied_.insert(copied_.end(), unsent, unsent + std::ptrdiff_t(header));
+  copied_.insert(copied_.end(), t.frame.payload.begin(), t.frame.payload.begin() + std::ptrdiff_t(payload));
   t.header_sent += header;
   t.frame.payload = t.frame.payload.subspan(payload);
   waiting_bytes_ -= header + payload;
   payload_bytes += payload;
-  pipe_.put(std::move(cargo));
   if (t.header_sent == kHeaderBytes && t.frame.payload.empty()) {
     taken_.pop_front();
     ++frames;
@@ -85,6 +83,15 @@ std::size_t SimSending::copy_front(LaneHandler& handler) {
     handler.released(1);
   }
   return header + payload;
+}
+
+void SimSending::put_copied() {
+  if (copied_.empty()) return;
+  Cargo cargo;
+  cargo.own = copy_of(copied_);
+  cargo.bytes = {cargo.own.get(), copied_.size()};
+  copied_.clear();
+  pipe_.put(std::move(cargo));
 }
 
 void SimSending::refer(const OutFrame& frame) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "wire/sim/pipe.h"
 #include "wire/wire.h"
@@ -32,7 +33,7 @@ class SimSending {
 
   bool at_frame_boundary() const { return taken_.empty(); }
   // Taken, and not with the pipe.
-  std::size_t waiting_bytes() const { return waiting_bytes_; }
+  std::size_t waiting_bytes() const { return waiting_bytes_ + copied_.size(); }
 
   std::uint64_t payload_bytes = 0, frames = 0;  // written, ever
 
@@ -51,6 +52,7 @@ class SimSending {
   std::size_t room() const;
   bool take(LaneHandler& handler);
   std::size_t copy_front(LaneHandler& handler);
+  void put_copied();
   void refer(const OutFrame& frame);
   void end_if_finished();
 
@@ -60,6 +62,7 @@ class SimSending {
   std::deque<Taken> taken_;
   std::deque<Kept> kept_;
   std::size_t waiting_bytes_ = 0;
+  std::vector<std::byte> copied_;            // ask: by this write(), which puts all of it at its end
   std::deque<bool> acknowledged_;            // of frames not yet released, oldest first
   std::uint64_t released_ = 0, handed_ = 0;  // frames ever; push, pull
   bool finishing_ = false, ended_ = false;
