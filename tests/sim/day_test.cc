@@ -91,7 +91,8 @@ TEST(Day, nothing_is_lost_and_nothing_piles_up) {
     if (++step % kMemoryEvery == 0) memory.look(int(4 * world.lasted() / plan.length));
     if (seconds() - told < kTellEverySeconds) return;
     told = seconds();
-    std::printf("%s; %.1f MB live, %.1f MB resident\n", story(world, told).c_str(), double(mallinfo2().uordblks) / 1e6, double(resident_bytes()) / 1e6);
+    std::printf("%s; %s, %.1f MB live, %.1f MB resident\n", story(world, told).c_str(), world.books().c_str(), double(mallinfo2().uordblks) / 1e6,
+                double(resident_bytes()) / 1e6);
     std::fflush(stdout);
   });
   alarm(0);

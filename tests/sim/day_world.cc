@@ -213,6 +213,18 @@ std::uint64_t DayWorld::segments() const {
   return sum;
 }
 
+std::string DayWorld::books() const {
+  std::size_t streams = 0, lanes = 0, open = 0;
+  for (const Couple& c : couples_) {
+    for (SessionEnd* end : {c.a.get(), c.b.get()}) {
+      streams += end->session().send_streams() + end->session().recv_streams();
+      lanes += end->session().known_lanes();
+      open += end->open_lanes().size();
+    }
+  }
+  return std::to_string(streams) + " streams of " + std::to_string(flows_.size()) + " flows, " + std::to_string(lanes) + " lanes, " + std::to_string(open) + " open";
+}
+
 std::uint64_t DayWorld::fewest_segments() const { return *std::ranges::min_element(segments_); }
 
 }  // namespace railweave::sim

@@ -37,6 +37,8 @@ class DayWorld final : public World {
   std::uint64_t segments() const;         // sent, ever, by all
   std::uint64_t fewest_segments() const;  // by one host
   std::uint64_t lives() const { return joined_; }  // of sessions
+  // What the sessions' books hold now, streams and lanes that are over included, and what the world's do.
+  std::string books() const;
 
  private:
   struct Line {                            // what one end of a couple has to say to the other: a stream, and the next, and the next

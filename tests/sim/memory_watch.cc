@@ -16,8 +16,8 @@ void MemoryWatch::lend(std::span<const std::byte> buffer) {
 
 void MemoryWatch::take_back(std::vector<std::byte> buffer) {
   if (buffer.empty()) return;
-  Range& range = ranges_[buffer.data()];
-  range = {buffer.data() + buffer.size(), false, {}};
+  // What was only sent from is not looked for by place.
+  if (const auto lent = ranges_.find(buffer.data()); lent != ranges_.end()) lent->second = {buffer.data() + buffer.size(), false, {}};
   std::ranges::fill(buffer, kPoison);
   taken_back_bytes_ += buffer.size();
   taken_back_.push_back(std::move(buffer));

@@ -105,7 +105,9 @@ SessionEnd::~SessionEnd() { *alive_ = false; }
 
 void SessionEnd::add_lane(LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::SimLane> lane) {
   if (over_ || dead_) return;
-  lane->on_ready = [this](wire::Lane&) { touch(); };
+  lane->on_ready = [this, &its = *lane](wire::Lane&) {
+    if (its.has_news() || leaving_ || has_something_to_say()) touch();
+  };
   session_.add_lane(id, local_rail, remote_rail);
   ports_[id] = std::make_unique<Port>(*this, id, local_rail, remote_rail, std::move(lane));
   drain();  // the peer may have given it up already
@@ -245,7 +247,7 @@ void SessionEnd::pump() {
   if (more) return pump_in(Nanos(1 + random_() % 20'000));
   if (over_) return;
   if (leaving_) go_on_leaving();
-  if (!leaving_ && !session_.has_data() && !session_.has_control() && !session_.has_lazy()) return;
+  if (!leaving_ && !has_something_to_say()) return;
   pump_in(pace_);
   pace_ = std::min(2 * pace_, kPaceMost);
 }

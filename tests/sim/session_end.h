@@ -93,6 +93,7 @@ class SessionEnd {
   void pump();
   bool pump(Port& port, bool& blocked, bool& more);
   void go_on_leaving();
+  bool has_something_to_say() const { return session_.has_data() || session_.has_control() || session_.has_lazy(); }
   void drain();
   std::size_t budget();
 

@@ -85,6 +85,11 @@ Hearing SimLane::hearing() {
   return h;
 }
 
+bool SimLane::has_news() const {
+  const SimEnd& end = connection_->end(end_);
+  return !end.lost.ok() || end.receiving.ended() || end.receiving.unread() || !end.sending.at_frame_boundary();
+}
+
 void SimLane::send_word(std::function<void()> what) { connection_->send_word(end_, std::move(what)); }
 
 LaneStats SimLane::stats() const {
