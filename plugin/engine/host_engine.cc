@@ -219,6 +219,7 @@ void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
 
 void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] {
+    if (const auto it = rail_logs_.find(session.get()); it != rail_logs_.end()) it->second->look();
     if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->look();
     if (const auto it = knocks_.find(session.get()); it != knocks_.end()) it->second->look();
   });
@@ -293,6 +294,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   });
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
+  if (!lane.object) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_, session));
   for (const int down : rails_down_) session->tell_link(down, false);
   const std::string rail = lane.object ? "shm" : rails_[std::size_t(lane.local_rail)].name;
   add_lane(*session, std::move(lane));
@@ -351,6 +353,7 @@ void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
   const RailPair rails{lane.local_rail, lane.remote_rail};
   if (!session.add_lane(lane.id, rails, make_lane(session, lane))) return;
+  if (const auto it = rail_logs_.find(&session); it != rail_logs_.end()) it->second->look();
   if (SessionWatch* watch = watch_of(session)) watch->look();
 }
 
@@ -379,6 +382,7 @@ void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
     const std::lock_guard lock(table_mutex_);
     std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
   }
+  rail_logs_.erase(session.get());
   upkeeps_.erase(session.get());
   knocks_.erase(session.get());
   // Its watch may be on the stack below us.

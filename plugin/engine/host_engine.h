@@ -20,6 +20,7 @@
 #include "engine/link_watch.h"
 #include "engine/live_session.h"
 #include "engine/local_door.h"
+#include "engine/rail_log.h"
 #include "engine/reactor.h"
 #include "engine/session_watch.h"
 #include "engine/stats_door.h"
@@ -130,6 +131,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   LinkWatch link_watch_;
   std::vector<int> rails_down_;                                          // whose links are
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
+  std::map<const LiveSession*, std::unique_ptr<RailLog>> rail_logs_;     // of sessions by rails
   std::map<const LiveSession*, std::unique_ptr<LaneUpkeep>> upkeeps_;    // of sessions that we dialled, by rails
   std::map<const LiveSession*, std::unique_ptr<Knock>> knocks_;          // of those that we accepted, by rails
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival

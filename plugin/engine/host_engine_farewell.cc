@@ -91,6 +91,7 @@ void HostEngine::say_farewell() {
     link_watch_.close();
     incoming_.clear();
     if (idle_timer_) reactor_.cancel(std::exchange(idle_timer_, 0));
+    rail_logs_.clear();
     upkeeps_.clear();
     knocks_.clear();
     std::map<PeerKey, std::unique_ptr<Dial>> dials;

@@ -163,6 +163,11 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
 void LaneUpkeep::let_rest(Pair& pair, TimePoint t, Nanos most) {
   pair.rest = std::min(pair.rest == Nanos{0} ? kRestLeast : 2 * pair.rest, std::max(most, pair.rest));
   pair.rests_until = t + pair.rest + pair.rest * random_id()[0] / 1024;
+  const bool long_rest = pair.rest > kRestUnnamed && pair.up_since != TimePoint{};
+  if (!std::exchange(pair.named, long_rest) && long_rest)
+    RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s",
+            (*self_.rails)[std::size_t(pair.rails.local)].name, peer_rails_[std::size_t(pair.rails.remote)].name, session_->peer(),
+            std::chrono::duration_cast<std::chrono::seconds>(pair.rest).count());
 }
 
 void LaneUpkeep::look_when_rested(TimePoint t) {

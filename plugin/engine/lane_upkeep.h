@@ -39,6 +39,7 @@ class LaneUpkeep {
   static constexpr Nanos kRestLeast = std::chrono::milliseconds(100);   // start
   static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that do not come up
   static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again
+  static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // who rests longer after it carried is named in the log
   static constexpr Nanos kRestSlow = std::chrono::seconds(5);           // start, of those that were too slow
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
@@ -48,6 +49,7 @@ class LaneUpkeep {
     RailPair rails;
     int up = 0;                    // its lanes, as of the last look
     bool failed = false;           // the last try did
+    bool named = false;            // the log has said that it rests
     TimePoint tried_at{};          // when the last one began or ended
     TimePoint up_since{};          // the last of them
     Nanos rest{0};                 // the next one's; 0: kRestLeast

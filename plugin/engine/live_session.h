@@ -35,6 +35,12 @@ class ListenQueue;
 class LiveSession;
 struct PendingStream;
 
+// A lane that is gone, though nobody left: of which of our rails, and why.
+struct LaneLoss {
+  int rail = 0;
+  std::string cause;  // empty: the log has said it
+};
+
 // Posts of one stream on their way into the session.
 class Inbox : public ReadyNode {
  public:
@@ -126,6 +132,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
   // Pairs of rails that lost a lane for being too slow, since the last call.
   std::vector<RailPair> take_slow_pairs();
+  // Of lanes, since the last call.
+  std::vector<LaneLoss> take_losses();
   // No lane is heard, though one should be.
   bool peer_is_silent() const { return peer_is_silent_; }
   bool has_work();                               // something waits to be written
@@ -182,7 +190,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void end_if_hopeless(TimePoint t);
   std::string rails_told();                 // of open lanes: "eth0, eth1"
   void lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow = false);
-  void log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed);
+  void note_loss(LaneDriver& lane, const Status& why, bool malformed);
   void remember(const LaneStats& gone);     // REQUIRES: mutex_
   bool second_malformed();        // REQUIRES: mutex_. Counts one; true when the last was within a minute
   void end_late_posts();                    // of callers who did not know yet that the session is over
@@ -213,6 +221,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   const Nanos peer_timeout_;
   const Nanos stall_timeout_;
   std::vector<RailPair> slow_pairs_;        // guarded by mutex_
+  std::vector<LaneLoss> losses_;            // likewise
   Recall recall_;                           // the reactor's thread's, as is
   PeerPulse pulse_;
   TimePoint signs_looked_at_{};

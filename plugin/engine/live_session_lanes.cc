@@ -42,6 +42,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
     driver.close();
     throw;
   }
+  links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried this
   if (std::exchange(peer_is_silent_, false)) RW_WARN(net, "{} answers again", peer_);  // its handshake did
   return true;
 }
@@ -128,12 +129,11 @@ void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
 void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow) {
   lane.close();
   const std::string what = malformed ? "rail " + lane.stats().rail + ": " + why.message() : why.message();
-  bool alive = true, missed = false, awaited = false, goodbye = false, broken = false;
+  bool alive = true, awaited = false, goodbye = false, broken = false;
   Status loss;
   {
     const std::lock_guard lock(mutex_);
     take_posts();
-    missed = somebody_waits();
     protocol_.lose_lane(lane.id(), too_slow);
     publish();
     goodbye = leaving_ || protocol_.peer_said_goodbye();
@@ -154,7 +154,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
     if (awaited) awaited_until_ = now() + peer_timeout_;
   }
   if (awaited) wake();  // somebody has to look whether its time is over
-  if (!goodbye && (alive || awaited)) log_lane_loss(lane, why, malformed, missed);
+  if (!goodbye && (alive || awaited)) note_loss(lane, why, malformed);
   if (!goodbye && (alive || awaited)) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
   // A lie is told of even when nobody waits; of a broken session the requests have ended already.
   if (broken || (malformed && !goodbye && !alive && !awaited)) tell_loss(loss);
@@ -289,20 +289,28 @@ void LiveSession::give_up(LaneDriver& lane, Why why) {
   if (why == Why::too_slow) remember_slow(lane.rails());
   const std::string told = why == Why::too_slow                ? ": too slow, the others carry what it holds"
                            : has_link(lane.rails().local) ? ": no answer to what was sent"
-                                                          : ": its link is down";
+                                                          : ": link down";
   lane_over(lane, Status(Code::remote, Scope::lane, lane.stats().rail + told, ETIMEDOUT), false, why == Why::too_slow);
 }
 
-void LiveSession::log_lane_loss(LaneDriver& lane, const Status& why, bool malformed, bool missed) {
-  // A peer that leaves ends its lanes one after the other: what is still on the next one tells whether it is missed.
-  const bool ended_by_peer = why.system_errno() == 0 || why.system_errno() == ECONNRESET || why.system_errno() == EPIPE;
+// A lie is told of here and now; what all else means for a rail RailLog says.
+void LiveSession::note_loss(LaneDriver& lane, const Status& why, bool malformed) {
+  const std::string rail = lane.stats().rail;
   if (malformed) {
-    RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, why.message());
-  } else if (missed && !ended_by_peer) {
-    RW_WARN(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
+    RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, rail, why.message());
   } else {
     RW_INFO(net, "lane {} to {} lost: {}", lane.id(), peer_, why.message());
   }
+  std::string cause = malformed ? std::string() : why.message();
+  for (const std::string& prefix : {"rail " + rail + ": ", rail + ": "})
+    if (cause.starts_with(prefix)) cause.erase(0, prefix.size());
+  const std::lock_guard lock(mutex_);
+  losses_.push_back({lane.rails().local, std::move(cause)});
+}
+
+std::vector<LaneLoss> LiveSession::take_losses() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(losses_, {});
 }
 
 }  // namespace railweave::engine

@@ -1,5 +1,4 @@
 // Lanes that break are the engine's own affair: no request fails while there is another, and they come back.
-#include <dirent.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -11,24 +10,11 @@
 #include <set>
 
 #include "key_file.h"
+#include "sockets.h"
 #include "two_engines.h"
 
 namespace railweave::engine_test {
 namespace {
-
-// Descriptors of this process's TCP connections; a lane of two engines here has two.
-std::set<int> connections() {
-  std::set<int> found;
-  DIR* dir = opendir("/proc/self/fd");
-  while (const dirent* entry = readdir(dir)) {
-    const int fd = std::atoi(entry->d_name);
-    sockaddr_storage peer{};
-    socklen_t size = sizeof peer;
-    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && peer.ss_family == AF_INET) found.insert(fd);
-  }
-  closedir(dir);
-  return found;
-}
 
 // Its two, the smaller first: the same for both ends' descriptors.
 std::pair<std::uint16_t, std::uint16_t> ports(int fd) {
@@ -47,12 +33,6 @@ void reset(int fd) {
   sockaddr nobody{};
   nobody.sa_family = AF_UNSPEC;
   syscall(SYS_connect, fd, &nobody, sizeof nobody);
-}
-
-std::size_t lanes_of(const Engine& engine) {
-  const EngineStats stats = engine.stats();
-  if (stats.sessions.empty()) return 0;
-  return std::size_t(std::ranges::count(stats.sessions.front().lanes, false, &LaneStats::closed));
 }
 
 constexpr std::size_t kLanes = 4;

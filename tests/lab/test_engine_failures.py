@@ -81,6 +81,22 @@ class Outage(EngineTest):
             self.assertLessEqual(len(outcome.warnings(host)), 4, f"as many lanes as before: {outcome}")
 
 
+class RailLog(EngineTest):
+    """What an operator reads."""
+
+    def test_a_link_that_goes_down_and_comes_up(self) -> None:
+        """Two lines at each end: why the rail stopped and what is left, and that it is back. Two lanes go with it."""
+        change = "$RWLAB_PROGRAM set --host 1 --nic 1"
+        outcome = net_perf(_TWO, "--bytes", "200M", deadline_s=60, setup="export RAILWEAVE_LANES_PER_RAIL=2",
+                           beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {change} --down; sleep 1; {change} --up) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        for host, cause in ((0, "(the peer gave it up|link down)"), (1, "link down")):
+            self.assertEqual(2, len(outcome.warnings(host)), str(outcome))
+            lost, back = outcome.warnings(host)
+            self.assertRegex(lost, f"rail eth1 to host{1 - host} pid \\d+: {cause}; 2 of 4 lanes left", str(outcome))
+            self.assertRegex(back, f"rail eth1 to host{1 - host} pid \\d+: carries again; [34] lanes", str(outcome))
+
+
 class ReturningRail(EngineTest):
     """A rail that is gone for three seconds in mid-transfer carries again, and nobody sees an error."""
 
@@ -126,7 +142,7 @@ class SlowRail(EngineTest):
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
-        self.assertRegex("".join(outcome.warnings(0)), "eth1: (too slow|no answer to what was sent)", str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)), r"rail eth1 to host1 pid \d+: (too slow|no answer to what was sent)", str(outcome))
 
 
 class LostPeer(EngineTest):

@@ -1,0 +1,69 @@
+#include "engine/rail_log.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace railweave::engine {
+namespace {
+
+std::uint64_t bit_of(int rail) { return std::uint64_t{1} << rail; }
+
+bool carries(const std::vector<RailPair>& open, int rail) { return std::ranges::find(open, rail, &RailPair::local) != open.end(); }
+
+}  // namespace
+
+RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session)
+    : reactor_(reactor), rails_(rails), session_(std::move(session)) {}
+
+RailLog::~RailLog() {
+  if (timer_) reactor_.cancel(timer_);
+}
+
+void RailLog::look() {
+  std::vector<LaneLoss> lost = session_->take_losses();
+  if (session_->over() || session_->is_leaving()) return;
+  const std::vector<RailPair> open = session_->rails_of_lanes();
+  tell_returns(open);
+  if (lost.empty()) return;
+  if (losses_.empty()) {
+    lanes_before_ = open.size() + lost.size();
+    lost_at_ = now();
+  }
+  for (LaneLoss& loss : lost)
+    if (std::ranges::find(losses_, loss.rail, &LaneLoss::rail) == losses_.end()) losses_.push_back(std::move(loss));
+  if (!timer_) tell_losses_later();
+}
+
+void RailLog::tell_losses_later() {
+  timer_ = reactor_.at(now() + kSettle, [this] {
+    timer_ = 0;
+    tell_losses();
+  });
+}
+
+void RailLog::tell_returns(const std::vector<RailPair>& open) {
+  for (int rail = 0; rail < int(rails_.size()); ++rail) {
+    if ((told_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
+    told_ &= ~bit_of(rail);
+    RW_WARN(net, "rail {} to {}: carries again; {} lanes", rails_[std::size_t(rail)].name, session_->peer(), open.size());
+  }
+}
+
+void RailLog::tell_losses() {
+  if (session_->over() || session_->is_leaving()) return;
+  const std::vector<RailPair> open = session_->rails_of_lanes();
+  if (open.empty() && now() - lost_at_ < kPatience) return tell_losses_later();
+  const std::vector<LaneLoss> losses = std::exchange(losses_, {});
+  for (const LaneLoss& loss : losses) {
+    if ((told_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
+    told_ |= bit_of(loss.rail);
+    if (loss.cause.empty()) continue;
+    RW_WARN(net, "rail {} to {}: {}; {} of {} lanes left", rails_[std::size_t(loss.rail)].name, session_->peer(), loss.cause,
+            open.size(), std::max(lanes_before_, open.size()));
+  }
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,46 @@
+// Says in the log when a rail stops carrying a session's data and when it does again (docs/reliability.md, "The log"): one line
+// for one event, however many lanes it cost, and none of an orderly end.
+//
+// On the reactor's thread only. It waits kSettle before it says what was lost, and kPatience where no lane is left: a peer that
+// dies or leaves ends its lanes one after the other, and then the session's end says all there is to say.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/live_session.h"
+#include "engine/reactor.h"
+#include "railweave/device.h"
+
+namespace railweave::engine {
+
+class RailLog {
+ public:
+  static constexpr Nanos kSettle = std::chrono::milliseconds(50);
+  static constexpr Nanos kPatience = std::chrono::seconds(1);
+
+  // `rails`, ours, outlive it.
+  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session);
+  ~RailLog();
+
+  // Lanes were lost, or came.
+  void look();
+
+ private:
+  void tell_losses_later();
+  void tell_returns(const std::vector<RailPair>& open);
+  void tell_losses();
+
+  Reactor& reactor_;
+  const std::vector<Rail>& rails_;
+  const std::shared_ptr<LiveSession> session_;
+  std::vector<LaneLoss> losses_;        // not told yet; the first of each rail
+  std::size_t lanes_before_ = 0;        // the first of them
+  std::uint64_t told_ = 0;              // bits of rails that were told of and have not come back
+  TimePoint lost_at_{};                 // likewise
+  Reactor::TimerId timer_ = 0;          // set while there are losses
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,121 @@
+// What the log says of rails: once when one stops carrying, once when it carries again, and nothing of orderly ends.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "engine/host_engine.h"
+#include "engine/rail_log.h"
+#include "sockets.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+// Two rails of the loopback, one for each family, so that neither stands in for the other; with two lanes each.
+std::shared_ptr<Engine> start_with_two_rails() {
+  Rail v4, v6;
+  v4.name = "four";
+  v4.addresses = {Address{.family = Address::Family::v4, .bytes = {127, 0, 0, 1}, .prefix_bits = 32}};
+  v6.name = "six";
+  v6.addresses = {Address{.family = Address::Family::v6, .prefix_bits = 128}};
+  v6.addresses[0].bytes[15] = 1;
+  v4.loopback = v6.loopback = true;
+  Config config = loopback();
+  config.lanes_per_rail = 2;
+  Device both;
+  both.rails = {0, 1};
+  auto engine = std::make_shared<engine::HostEngine>(config, std::vector<Rail>{v4, v6}, std::vector<Device>{both});
+  const Status started = engine->start();
+  if (started.ok()) return engine;
+  ADD_FAILURE() << started.message();
+  return nullptr;
+}
+
+Lines about_rails(const LogCapture& log, const std::string& word) {
+  Lines found;
+  for (const std::string& line : log.warnings())
+    if (line.starts_with("rail ") && line.find(word) != std::string::npos) found.push_back(line);
+  return found;
+}
+
+class TwoRails : public testing::Test {
+ protected:
+  void SetUp() override {
+    others_ = connections();
+    a_ = start_with_two_rails();
+    b_ = start_with_two_rails();
+    ASSERT_TRUE(a_ && b_);
+    ends_ = join(*a_, *b_);
+    ASSERT_TRUE(ends_);
+    ASSERT_TRUE(whole());
+  }
+  // Both ends of every lane of one family.
+  void break_rail(int family) {
+    for (const int fd : connections())
+      if (!others_.contains(fd) && family_of(fd) == family) shutdown(fd, SHUT_RDWR);
+  }
+  bool whole() {
+    return eventually([&] { return lanes_of(*a_) == 4 && lanes_of(*b_) == 4; });
+  }
+
+  std::set<int> others_;
+  std::shared_ptr<Engine> a_, b_;
+  Ends ends_;
+};
+
+// Each time its lanes rest longer: sooner or later nobody is so slow to see the loss that they are back by then.
+TEST_F(TwoRails, OneThatStopsCarryingIsToldOfOnceAtEachEndAndOnceWhenItCarriesAgain) {
+  const LogCapture log;
+  std::size_t breaks = 0;
+  for (; breaks < 5 && about_rails(log, "lanes left").size() < 2; ++breaks) {
+    break_rail(AF_INET6);
+    ASSERT_TRUE(eventually([&] { return lanes_of(*a_) == 2 && lanes_of(*b_) == 2; }));
+    ASSERT_TRUE(whole());
+  }
+  ASSERT_TRUE(transfer(ends_, 1 << 20, 1));
+  const Lines lost = about_rails(log, "closed by the peer; 2 of 4 lanes left");
+  for (const std::string& line : lost) EXPECT_TRUE(line.starts_with("rail six to ")) << line;
+  EXPECT_GE(lost.size(), 2u) << log.all();
+  EXPECT_LE(lost.size(), 2 * breaks) << log.all();
+  EXPECT_EQ(about_rails(log, "carries again").size(), lost.size()) << log.all();
+  EXPECT_EQ(log.warnings().size(), 2 * lost.size()) << log.all();
+}
+
+TEST_F(TwoRails, ALaneOfARailThatHasAnotherIsNoMatter) {
+  const LogCapture log;
+  const std::set<int> now = connections();
+  shutdown(*std::ranges::find_if(now, [&](int fd) { return !others_.contains(fd); }), SHUT_RDWR);
+  ASSERT_TRUE(eventually([&] { return log.all().find("closed by the peer") != std::string::npos; }));
+  ASSERT_TRUE(whole());
+  std::this_thread::sleep_for(2 * engine::RailLog::kSettle);
+  EXPECT_EQ(log.warnings(), Lines{});
+}
+
+TEST_F(TwoRails, NothingIsSaidOfAnEngineThatLeaves) {
+  const LogCapture log;
+  ends_ = {};
+  a_.reset();
+  ASSERT_TRUE(eventually([&] { return lanes_of(*b_) == 0; }));
+  std::this_thread::sleep_for(2 * engine::RailLog::kSettle);
+  EXPECT_EQ(log.warnings(), Lines{});
+}
+
+TEST_F(TwoRails, OfASessionThatIsLostOneLineIsEnough) {
+  std::vector<std::byte> place(100);
+  Request* const receive = post_recv(*ends_.recv, place);
+  const LogCapture log;
+  break_rail(AF_INET);
+  break_rail(AF_INET6);
+  EXPECT_FALSE(finish(*ends_.recv, receive).ok());
+  std::this_thread::sleep_for(2 * engine::RailLog::kSettle);
+  ASSERT_EQ(log.warnings().size(), 1u) << log.all();
+  EXPECT_NE(log.warnings()[0].find("connection to "), std::string::npos) << log.all();
+}
+
+}  // namespace
+}  // namespace railweave::engine_test
