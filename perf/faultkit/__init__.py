@@ -1,1 +1,1 @@
-"""A rail that is lost in mid-transfer, and how soon what is left carries on: for perf/bench's R1."""
+"""What is lost in mid-transfer, and how soon what is left carries on or is told: a rail (perf/bench's R1), a peer (R2)."""

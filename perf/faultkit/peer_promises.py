@@ -1,0 +1,118 @@
+"""Whether both ends were told what docs/reliability.md promises when a peer is lost, read off what net_perf said. Pure functions.
+
+Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
+"""
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass, field
+from statistics import median
+
+from . import recovery
+from .peer_losses import Loss
+
+_NEVER_S = 100.0
+
+
+@dataclass(frozen=True)
+class End:
+    """How one rank's net_perf ended."""
+
+    pid: int
+    status: int  # negative: by that signal
+    lines: list[tuple[float, str]]  # what it said, and when
+
+    def first(self, pattern: str) -> float | None:
+        return next((at_s for at_s, line in self.lines if re.search(pattern, line)), None)
+
+    def told_s(self) -> float | None:
+        """When its caller was told of an error of the peer's; None: it was not, or the rank went on."""
+        return self.first("ncclRemoteError") if self.status == 1 else None
+
+
+@dataclass(frozen=True)
+class Instants:
+    lost_s: float
+    took_s: float  # to make it happen
+    undone_s: float  # where it can be
+
+
+@dataclass
+class Verdict:
+    wrong: list[str] = field(default_factory=list)  # in words
+    wrong_bytes: int = 0
+    error_s: list[float] = field(default_factory=list)  # from the loss until a rank was told
+    unnamed: int = 0  # errors without host and pid of the peer
+    goes_on_s: float | None = None  # from the end of an outage until the receiver had something again
+    warned_s: float | None = None  # until a peer was named that does not answer though its kernel does
+    continued_s: float | None = None  # until a stopped rank was told, once it went on
+
+
+def _goes_on_s(result: dict, undone_s: float) -> float | None:
+    for found in recovery.bins(result):
+        if found.end_s > undone_s and found.payload_bytes > 0:
+            return found.end_s - undone_s
+    return None
+
+
+def _without_error(ends: list[End], at: Instants, document: dict | None) -> Verdict:
+    found = Verdict([f"rank {rank} ended with status {end.status}" for rank, end in enumerate(ends) if end.status != 0])
+    if document is None:
+        found.wrong.append("nothing was measured")
+        return found
+    found.wrong_bytes = document["results"][0]["verify"]["errors"]
+    found.goes_on_s = _goes_on_s(document["results"][0], at.undone_s)
+    if found.wrong_bytes:
+        found.wrong.append(f"{found.wrong_bytes} bytes are wrong")
+    if found.goes_on_s is None:
+        found.wrong.append("it does not go on")
+    return found
+
+
+def judged(loss: Loss, victim: int, ends: list[End], at: Instants, document: dict | None) -> Verdict:
+    """`ends`: of both ranks. `victim`: who got the signal. `document`: net_perf's, of a transfer that went on."""
+    if not loss.is_error:
+        return _without_error(ends, at, document)
+    found = Verdict()
+    for rank, end in enumerate(ends):
+        hit = not loss.is_cable and rank == victim
+        if hit and not loss.can_be_undone:
+            if end.status != -signal.SIGKILL:
+                found.wrong.append(f"rank {rank} was to be killed and ended with status {end.status}")
+            continue
+        told_s, peer = end.told_s(), f"host{1 - rank} pid {ends[1 - rank].pid}"
+        if told_s is None:
+            found.wrong.append(f"rank {rank} was told of no error: status {end.status}")
+            continue
+        found.unnamed += end.first(f"WARN .*connection to {peer} lost") is None
+        if hit:
+            found.continued_s = told_s - at.undone_s
+            continue
+        found.error_s.append(told_s - at.lost_s)
+        if not loss.is_cable and loss.can_be_undone:
+            warned_s = end.first(f"WARN .*{peer} has not answered for")
+            if warned_s is None:
+                found.wrong.append(f"rank {rank} was not warned")
+            else:
+                found.warned_s = warned_s - at.lost_s
+    return found
+
+
+def _worst(values: list[float | None]) -> float:
+    return max(_NEVER_S if value is None else value for value in values)
+
+
+def summary(loss: Loss, timeouts_s: list[float], verdicts: list[Verdict]) -> dict:
+    """`timeouts_s`: the plugin's in each trial, 0 where an error is to come at once. What did not come counts as a hundred seconds."""
+    found = {"trials": len(verdicts), "wrong": sum(bool(one.wrong) for one in verdicts)}
+    if not loss.is_error:
+        return {**found, "wrong_bytes": sum(one.wrong_bytes for one in verdicts), "goes_on_s": _worst([one.goes_on_s for one in verdicts])}
+    errors = [seconds for one in verdicts for seconds in one.error_s] or [_NEVER_S]
+    late = [seconds - timeout_s for one, timeout_s in zip(verdicts, timeouts_s, strict=True) for seconds in one.error_s] or [_NEVER_S]
+    found |= {"errors": sum(len(one.error_s) for one in verdicts), "error_median_s": median(errors), "error_worst_s": max(errors),
+              "late_least_s": min(late), "late_worst_s": max(late), "unnamed": sum(one.unnamed for one in verdicts)}
+    if not loss.is_cable and loss.can_be_undone:
+        found |= {"warned_worst_s": _worst([one.warned_s for one in verdicts]),
+                  "continued_worst_s": _worst([one.continued_s for one in verdicts])}
+    return found
