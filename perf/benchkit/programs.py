@@ -13,9 +13,9 @@ _MPI_STEP = _PERF / "comparekit" / "mpi_step.py"
 _WITH_TORCH = {"gloo_perf": ("torch_perf.py", "--backend", "gloo"), "torch_perf": ("torch_perf.py", "--backend", "railweave"),
                "urgent_perf": ("urgent_perf.py",), "step_perf": ("../stepkit/step_perf.py",),
                "policy_perf": ("../stepkit/policy_perf.py",), "slow_rail_perf": ("../stepkit/slow_rail_perf.py",)}
-
-# Programs of faultkit, and what of the build they run.
-_WITH_FAULTS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",)}
+# Programs that run others, those of both ends, and what of the build these are.
+_OF_BOTH_ENDS = {"rail_loss_perf": ("faultkit", "net_perf", "raw_tcp"), "peer_loss_perf": ("faultkit", "net_perf"),
+                 "incast_perf": ("incastkit", "net_perf", "raw_tcp")}
 
 
 def command(argv: list[str], programs: Path) -> list[str]:
@@ -26,8 +26,8 @@ def command(argv: list[str], programs: Path) -> list[str]:
     if name in _WITH_TORCH:
         program, *options = _WITH_TORCH[name]
         return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_PERF / "comparekit" / program), *options, *rest]
-    if name in _WITH_FAULTS:
-        return [sys.executable, "-B", str(_PERF / "faultkit" / f"{name}.py"), "--programs", str(programs), *rest]
+    if name in _OF_BOTH_ENDS:
+        return [sys.executable, "-B", str(_PERF / _OF_BOTH_ENDS[name][0] / f"{name}.py"), "--programs", str(programs), *rest]
     if name == "mpi_perf":
         return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
     return [str(programs / name), *rest]
@@ -52,8 +52,8 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
         return "the torch backend is not built (tools/build torch)"
     if name in _WITH_TORCH:
         return None
-    if name in _WITH_FAULTS:
-        return next((reason for one in _WITH_FAULTS[name] if (reason := missing(one, programs, preset))), None)
+    if name in _OF_BOTH_ENDS:
+        return next((reason for one in _OF_BOTH_ENDS[name][1:] if (reason := missing(one, programs, preset))), None)
     if name == "mpi_perf" and not shutil.which("mpirun"):
         return "mpirun is not there (tools/setup packages)"
     if os.access(programs / name, os.X_OK):

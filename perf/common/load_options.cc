@@ -3,6 +3,9 @@
 #include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
+#include <thread>
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "common/command_line.h"
 #include "common/sizes.h"
@@ -41,6 +44,9 @@ void add_measuring(CLI::App& app, LoadOptions& o) {
       ->check(number_between(0, 1e6))
       ->capture_default_str()
       ->group(group);
+  app.add_option("--begin-at", o.begin_at_s, "send from that second of CLOCK_MONOTONIC on, connected before: several programs at once")
+      ->check(number_between(0, 1e12))
+      ->group(group);
   app.add_option("--bytes", o.bytes_text, "timed block of so many bytes per connection instead of a duration")
       ->group(group);
   app.add_option("--interval-ms", o.interval_ms, "bin of the time series")
@@ -75,6 +81,11 @@ Status LoadOptions::resolve_load() {
   RW_TRY(take("--bytes", parse_size(bytes_text), bytes));
   if (bytes > 0) return {};
   return Status(Code::invalid_argument, Scope::request, "--bytes: found '" + bytes_text + "', expected at least 1");
+}
+
+void LoadOptions::wait_to_begin() const {
+  const Nanos rest = nanos(begin_at_s) - now().time_since_epoch();
+  if (rest > Nanos(0)) std::this_thread::sleep_for(rest);
 }
 
 BlockPlan LoadOptions::block_plan() const {

@@ -20,6 +20,7 @@ struct LoadOptions {
   bool both = false, progress = false;
   std::string size_text = "1M", sizes_text = "8,4K,64K", bytes_text;
   double duration_s = 5, warmup_s = 0.5, baseline_s = 0, interval_ms = 50;
+  double begin_at_s = 0;  // of CLOCK_MONOTONIC; 0: at once
   int inflight = 4, iterations = 10000, sleep_us = 0;
   std::vector<std::string> at;
   std::string json_path;
@@ -31,6 +32,8 @@ struct LoadOptions {
   bool counted() const { return bytes > 0; }
   // Without warm-up and duration when bytes are counted.
   BlockPlan block_plan() const;
+  // All is connected: sleeps until --begin-at.
+  void wait_to_begin() const;
   // Fills what follows from the texts. Errors: invalid_argument.
   Status resolve_load();
 };

@@ -65,6 +65,7 @@ Result<nlohmann::json> measure_throughput(const RankRun& run) {
   ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && run.rank() == 0});
   const auto counters_before = run.plugin.is_railweave() ? read_engine_counters() : std::nullopt;
   RW_TRY(run.rendezvous.barrier());
+  options.wait_to_begin();
 
   RW_TRY(options.counted() ? run_counted(run, loop, flows, sizes, block, commands) : loop.run_timed(block, commands));
   nlohmann::json mine = rank_entry(run, block, loop, flows, counters_before);

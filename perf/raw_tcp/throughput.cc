@@ -162,6 +162,7 @@ Result<nlohmann::json> measure_throughput(Rendezvous& rendezvous, const std::vec
   RW_ASSIGN_OR_RETURN(std::vector<Flow> flows, make_flows(connections, rank, options));
   Measurement measurement(options, rank, std::move(flows), std::move(interfaces), std::move(commands));
   RW_TRY(rendezvous.barrier());
+  options.wait_to_begin();
   RW_TRY(measurement.run());
   const nlohmann::json mine = measurement.to_json();
   RW_ASSIGN_OR_RETURN(const std::string text, rendezvous.exchange(json_text(mine)));

@@ -90,11 +90,12 @@ class Acceptance(unittest.TestCase):
                "C3": {">= 1.9", ">= 3", ">= 0.97", "<= 1"}, "O1": {"<= 1.08", ">= 1.9", "== 0"}, "O2": {">= 0.90", ">= 1.6", "== 0"},
                "O3": {"<= 1.05", "== 0"}, "O4": {"<= 0.5", "<= 1.02"},
                "O5": {"<= 1.01", "<= 1.03", "== 0", "<= 2"}, "O6": {"<= 1.10", "== 0"}, "R1": {"<= 0.5", "<= 1.5", "<= 3", "<= 5", "== 0"},
-               "R2": {"<= 2", "<= 3", "<= 5", "<= 8", ">= 0", "== 0"}}
+               "R2": {"<= 2", "<= 3", "<= 5", "<= 8", ">= 0", "== 0"},
+               "R7": {">= 0.95"}}
 
     def test_file_is_valid_and_complete(self) -> None:
         cases = acceptance.load()
-        self.assertEqual(sorted({case.id for case in cases}), [*(f"A{n}" for n in range(1, 9)), *(f"B{n}" for n in range(1, 5)), "C3", *(f"O{n}" for n in range(1, 7)), "R1", "R2"])
+        self.assertEqual(sorted({case.id for case in cases}), [*(f"A{n}" for n in range(1, 9)), *(f"B{n}" for n in range(1, 5)), "C3", *(f"O{n}" for n in range(1, 7)), "R1", "R2", "R7"])
         self.assertEqual(len({case.full_name for case in cases}), len(cases))
         for case in cases:
             self.assertTrue({check.bound for check in case.checks if not check.yardstick} <= self.kBounds[case.id], case.full_name)

@@ -1,0 +1,60 @@
+"""Many senders into one rail, as perf/bench's R7 has it: that the program runs to its end, and how its figures are read off."""
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import engine_lab
+import support
+from incastkit import fairness
+from incastkit.fairness import Arrivals
+
+_PROGRAM = support.kPerf / "incastkit" / "incast_perf.py"
+
+
+class Fairness(unittest.TestCase):
+    def test_the_index(self) -> None:
+        self.assertEqual(1.0, fairness.jain([3.0, 3.0, 3.0]))
+        self.assertEqual(0.25, fairness.jain([0.0, 0.0, 0.0, 5.0]))
+        self.assertEqual(0.0, fairness.jain([0.0, 0.0]))
+
+    def test_seconds_in_which_all_send(self) -> None:
+        early, late = Arrivals([10.0, 12.0, 14.5], [0, 200, 450]), Arrivals([11.5, 15.0], [0, 700])
+        self.assertEqual([[100.0, 200.0], [100.0, 200.0], [100.0, 200.0]], fairness.bins([early, late]))
+
+    def test_sums_of_a_series(self) -> None:
+        receiver = {"t0_monotonic_ns": 5_000_000_000, "series": {"t_s": [0.1, 0.2], "received_bytes": [7, 9]}}
+        self.assertEqual(Arrivals([5.0, 5.1, 5.2], [0, 7, 16]), fairness.arrivals({"ranks": [{}, receiver]}))
+
+    def test_goodput(self) -> None:
+        self.assertEqual(1.0, fairness.gbps([[62.5e6, 62.5e6], [125e6, 0.0]]))
+        self.assertEqual(0.0, fairness.gbps([]))
+
+
+class FourSenders(unittest.TestCase):
+    """All are heard and nobody fails. How much and how evenly is R7's."""
+
+    def check(self, program: str) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "result.json"
+            done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch", "--timeout", "100", "--",
+                               sys.executable, "-B", str(_PROGRAM), "--program", program, "--senders", "4", "--settle", "3", "--duration", "3",
+                               "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            found = json.loads(file.read_text())["summary"]
+        self.assertEqual(4, found["senders"])
+        self.assertGreaterEqual(found["bins"], 1, found)
+        self.assertTrue(all(min(shares) > 0 for shares in found["megabytes"]), found)
+
+    def test_over_railweave(self) -> None:
+        self.check("net_perf")
+
+    def test_over_sockets(self) -> None:
+        self.check("raw_tcp")
+
+
+if __name__ == "__main__":
+    engine_lab.main()
