@@ -24,6 +24,7 @@ constexpr double kGrowthMost = 1.02;           // of memory, from the second qua
 constexpr double kJudgedHours = 4;             // shorter days are too short for that
 constexpr unsigned kStepSecondsMax = 120;      // of real time, for one second of the world's
 constexpr int kMemoryEvery = 5;                  // seconds, at memory
+constexpr int kTrimEvery = 12;                 // of these looks, at what is resident
 constexpr double kTellEverySeconds = 30;
 
 std::string text(const char* format, auto... args) {
@@ -41,10 +42,13 @@ std::size_t resident_bytes() {
 // What is allocated, and what the process has of the machine: the most in each quarter.
 struct Memory {
   std::array<std::size_t, 4> live{}, resident{};
+  int looks = 0;
   void look(int quarter) {
     const auto q = std::size_t(std::min(quarter, 3));
     const struct mallinfo2 info = mallinfo2();
     live[q] = std::max(live[q], info.uordblks + info.hblkhd);
+    if (++looks % kTrimEvery != 0) return;
+    malloc_trim(0);  // what the allocator keeps for itself says nothing of us
     resident[q] = std::max(resident[q], resident_bytes());
   }
 };

@@ -106,19 +106,21 @@ std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::st
 }
 
 void World::make_couple(Host& a, Host& b) {
-  join(couples_.emplace_back(), a, b);
+  static constexpr std::size_t kEagerLimits[] = {0, 100, 16 * KiB, 64 * KiB};
+  Couple& c = couples_.emplace_back();
+  c.eager_limits_bytes = {kEagerLimits[below(4)], kEagerLimits[below(4)]};
+  c.lanes_per_pair = int(1 + below(2));
+  join(c, a, b);
 }
 
 void World::join(Couple& c, Host& a, Host& b) {
-  static constexpr std::size_t kEagerLimits[] = {0, 100, 16 * KiB, 64 * KiB};
   const std::string number = std::to_string(++joined_);
-  const std::size_t limits[2] = {kEagerLimits[below(4)], kEagerLimits[below(4)]};
-  c.eager_limit_bytes = std::min(limits[0], limits[1]);
-  c.a = make_end(c, a, "a" + number, limits[0]);
-  c.b = make_end(c, b, "b" + number, limits[1]);
+  c.eager_limit_bytes = std::min(c.eager_limits_bytes[0], c.eager_limits_bytes[1]);
+  c.a = make_end(c, a, "a" + number, c.eager_limits_bytes[0]);
+  c.b = make_end(c, b, "b" + number, c.eager_limits_bytes[1]);
   c.life_a = std::make_unique<Lifeline>(net_, *c.a, peer_timeout_);
   c.life_b = std::make_unique<Lifeline>(net_, *c.b, peer_timeout_);
-  c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.life_a, *c.b, int(1 + below(2)));
+  c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.life_a, *c.b, c.lanes_per_pair);
   const auto on_lane_lost = [this](SessionEnd& end, Lifeline& life) {
     return [this, &end, &life](const Status& why) {
       say(end.name() + ": lane lost: " + why.message());

@@ -2,6 +2,7 @@
 // trouble of all kinds (docs/simulator.md). The same number gives the same run.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -38,6 +39,9 @@ class World {
     std::unique_ptr<Lifeline> life_a, life_b;
     std::unique_ptr<Dialler> dialler;
     std::vector<Flow*> flows;
+    // Drawn once: what a session needs is as much whenever the couple has a new one.
+    std::array<std::size_t, 2> eager_limits_bytes{};
+    int lanes_per_pair = 1;
     std::size_t eager_limit_bytes = 0;     // the smaller of both ends'
     bool dead = false;                     // an end is over, or will be
   };
