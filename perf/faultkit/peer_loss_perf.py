@@ -182,7 +182,7 @@ def _entry(trial: Trial, halves: list[dict]) -> tuple[dict, peer_promises.Verdic
     at = Instants(**halves[trial.victim]["instants"])
     verdict = peer_promises.judged(trial.loss, trial.victim, ends, at, halves[0]["document"])
     said = [[f"{at_s - at.lost_s:.3f} {line}" for at_s, line in end.lines] for end in ends]
-    return {"number": trial.number, "victim": trial.victim, "after_s": trial.after_s, "took_s": at.took_s, "timeout_s": trial.timeout_s,
+    return {"number": trial.number, "victim": trial.victim, "after_s": trial.after_s, "timeout_s": trial.timeout_s,
             **asdict(verdict), "said": said}, verdict
 
 

@@ -43,6 +43,7 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)  # in words
     wrong_bytes: int = 0
     error_s: list[float] = field(default_factory=list)  # from the loss until a rank was told
+    took_s: float = 0.0  # of that, until the loss was complete
     unnamed: int = 0  # errors without host and pid of the peer
     goes_on_s: float | None = None  # from the end of an outage until the receiver had something again
     warned_s: float | None = None  # until a peer was named that does not answer though its kernel does
@@ -74,7 +75,7 @@ def judged(loss: Loss, victim: int, ends: list[End], at: Instants, document: dic
     """`ends`: of both ranks. `victim`: who got the signal. `document`: net_perf's, of a transfer that went on."""
     if not loss.is_error:
         return _without_error(ends, at, document)
-    found = Verdict()
+    found = Verdict(took_s=at.took_s)
     for rank, end in enumerate(ends):
         hit = not loss.is_cable and rank == victim
         if hit and not loss.can_be_undone:
@@ -109,9 +110,11 @@ def summary(loss: Loss, timeouts_s: list[float], verdicts: list[Verdict]) -> dic
     if not loss.is_error:
         return {**found, "wrong_bytes": sum(one.wrong_bytes for one in verdicts), "goes_on_s": _worst([one.goes_on_s for one in verdicts])}
     errors = [seconds for one in verdicts for seconds in one.error_s] or [_NEVER_S]
-    late = [seconds - timeout_s for one, timeout_s in zip(verdicts, timeouts_s, strict=True) for seconds in one.error_s] or [_NEVER_S]
+    late = [(seconds - timeout_s, one.took_s) for one, timeout_s in zip(verdicts, timeouts_s, strict=True) for seconds in one.error_s]
+    late = late or [(_NEVER_S, 0.0)]
     found |= {"errors": sum(len(one.error_s) for one in verdicts), "error_median_s": median(errors), "error_worst_s": max(errors),
-              "late_least_s": min(late), "late_worst_s": max(late), "unnamed": sum(one.unnamed for one in verdicts)}
+              "late_least_s": min(seconds for seconds, _ in late), "late_worst_s": max(seconds - took_s for seconds, took_s in late),
+              "unnamed": sum(one.unnamed for one in verdicts)}
     if not loss.is_cable and loss.can_be_undone:
         found |= {"warned_worst_s": _worst([one.warned_s for one in verdicts]),
                   "continued_worst_s": _worst([one.continued_s for one in verdicts])}

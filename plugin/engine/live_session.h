@@ -217,6 +217,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // Likewise. We gave up a lane not long ago, and the peer may have given up the others for as good a reason: a new one may come.
   TimePoint hopeful_until_ = TimePoint::min();
   TimePoint awaited_until_ = TimePoint::max();  // likewise: then it ends in any case
+  TimePoint patient_until_ = TimePoint::min();  // likewise: of a silent peer; no kernel's verdict counts before
   Status last_loss_;                        // guarded by mutex_: set when the last lane went while there was hope for another
   const Nanos peer_timeout_;
   const Nanos stall_timeout_;

@@ -149,9 +149,12 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
                ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
                : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
                         cause.system_errno());
-    awaited = !alive && !hopeless && (joins_ > 0 || (!goodbye && now() < hopeful_until_));
+    // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
+    const bool unanswered = why.system_errno() == ETIMEDOUT && now() < patient_until_;
+    awaited = !alive && !hopeless && (joins_ > 0 || (!goodbye && (unanswered || now() < hopeful_until_)));
     if (awaited) last_loss_ = loss;
-    if (awaited) awaited_until_ = now() + peer_timeout_;
+    if (awaited && unanswered) hopeful_until_ = patient_until_;
+    if (awaited) awaited_until_ = unanswered ? patient_until_ : now() + peer_timeout_;
   }
   if (awaited) wake();  // somebody has to look whether its time is over
   if (!goodbye && (alive || awaited)) note_loss(lane, why, malformed);
@@ -189,6 +192,10 @@ void LiveSession::look_for_signs(bool at_once) {
     publish();
   }
   const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
+  if (peer_is_silent_ != silent_before && !is_without_lanes()) {
+    const std::lock_guard lock(mutex_);
+    patient_until_ = peer_is_silent_ ? t - kSilenceMost + peer_timeout_ : TimePoint::min();
+  }
   if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
   if (verdict.peer_is_gone)
