@@ -16,15 +16,16 @@
 namespace railweave::discovery {
 namespace {
 
-void add_news(Bytes datagram, std::vector<LinkState>& news) {
+void add_news(Bytes datagram, News& news) {
   for_each_message(datagram, [&](const nlmsghdr& header, Bytes body) {
     ifinfomsg info;
+    news.addresses |= header.nlmsg_type == RTM_NEWADDR || header.nlmsg_type == RTM_DELADDR;
     const bool there = header.nlmsg_type == RTM_NEWLINK;
     if ((!there && header.nlmsg_type != RTM_DELLINK) || body.size() < sizeof info) return true;
     std::memcpy(&info, body.data(), sizeof info);
     const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
     // A bridge tells of its ports in the same words, with a family of its own.
-    if (info.ifi_family == AF_UNSPEC) news.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted});
+    if (info.ifi_family == AF_UNSPEC) news.links.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted});
     return true;
   });
 }
@@ -43,13 +44,13 @@ Result<LinkNews> LinkNews::open() {
   if (!fd) return system_error(Scope::engine, "socket(AF_NETLINK)");
   sockaddr_nl self{};
   self.nl_family = AF_NETLINK;
-  self.nl_groups = RTMGRP_LINK;
+  self.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
   if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&self), sizeof self) != 0) return system_error(Scope::engine, "bind(netlink)");
   return LinkNews(std::move(fd));
 }
 
-Result<std::vector<LinkState>> LinkNews::read() {
-  std::vector<LinkState> news;
+Result<News> LinkNews::read() {
+  News news;
   bool dropped = false;
   alignas(nlmsghdr) std::array<std::byte, 32 * 1024> datagram;  // as large as the kernel makes them
   for (;;) {
@@ -65,7 +66,9 @@ Result<std::vector<LinkState>> LinkNews::read() {
     }
   }
   if (!dropped) return news;
-  return all_links();
+  RW_ASSIGN_OR_RETURN(news.links, all_links());
+  news.addresses = true;
+  return news;
 }
 
 }  // namespace railweave::discovery

@@ -1,4 +1,5 @@
-// What the kernel tells, unasked, about links of this network namespace (rtnetlink(7), RTMGRP_LINK).
+// What the kernel tells, unasked, about links and addresses of this network namespace (rtnetlink(7), RTMGRP_LINK,
+// RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR).
 //
 // Threads: one. Never waits.
 #pragma once
@@ -16,6 +17,11 @@ struct LinkState {
   bool running = false;  // up, with carrier, and there
 };
 
+struct News {
+  std::vector<LinkState> links;
+  bool addresses = false;  // some came or went
+};
+
 class LinkNews {
  public:
   // Errors: system.
@@ -24,7 +30,7 @@ class LinkNews {
   // Readable when there is news.
   int descriptor() const { return fd_.get(); }
   // What came since the last call, oldest first; where the kernel had to drop some, what all links are now. Errors: system.
-  Result<std::vector<LinkState>> read();
+  Result<News> read();
 
  private:
   explicit LinkNews(OwnedFd fd) : fd_(std::move(fd)) {}

@@ -113,6 +113,14 @@ Survey survey_rails(const Config& config, const HostView& host) {
   return result;
 }
 
+Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host) {
+  RW_ASSIGN_OR_RETURN(const Look now, look(config, host));
+  if (!now.wrong_names.ok()) return now.wrong_names;
+  std::vector<Rail> rails;
+  for (const std::size_t i : now.selection.taken) rails.push_back(to_rail(now.all[i]));
+  return rails;
+}
+
 Result<Discovered> discover_rails(const Config& config, const HostView& host) {
   Survey result = survey_rails(config, host);
   if (!result.status.ok()) return result.status;

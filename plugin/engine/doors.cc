@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -9,7 +10,6 @@
 #include "base/log.h"
 #include "base/scope_exit.h"
 #include "engine/fork_guard.h"
-#include "wire/tcp/socket.h"
 
 namespace railweave::engine {
 namespace {
@@ -22,39 +22,75 @@ constexpr int kAcceptsPerTurn = 64;
 Doors::~Doors() { close(); }
 
 Status Doors::open(const Config& config, const std::vector<Rail>& rails) {
-  const wire::SocketOptions options{config.congestion_control, config.traffic_class, config.peer_timeout};
-  for (int i = 0; i < int(rails.size()); ++i) {
-    PeerRail peer_rail{rails[i].name, std::uint32_t(rails[i].speed.megabits()), {}};
-    bool have_v4 = false, have_v6 = false;
-    for (const Address& address : rails[i].addresses) {
-      bool& have = address.family == Address::Family::v4 ? have_v4 : have_v6;
-      if (std::exchange(have, true)) continue;
-      RW_ASSIGN_OR_RETURN(wire::Listening listening, wire::listen_at(address, config.ports, options));
-      guard_descriptor(listening.fd.get());
-      peer_rail.addresses.push_back({address, listening.address.port()});
-      auto door = std::make_unique<Door>();
-      door->doors = this;
-      door->rail = i;
-      door->fd = std::move(listening.fd);
-      doors_.push_back(std::move(door));
-    }
-    rails_.push_back(std::move(peer_rail));
-  }
+  options_ = {config.congestion_control, config.traffic_class, config.peer_timeout};
+  ports_ = config.ports;
+  for (int i = 0; i < int(rails.size()); ++i) RW_TRY(put(i, rails[std::size_t(i)]));
   return {};
+}
+
+Result<std::unique_ptr<Doors::Door>> Doors::make_door(int rail, const Address& address) {
+  RW_ASSIGN_OR_RETURN(wire::Listening listening, wire::listen_at(address, ports_, options_));
+  auto door = std::make_unique<Door>();
+  door->doors = this;
+  door->rail = rail;
+  door->address = address;
+  door->port = listening.address.port();
+  door->fd = std::move(listening.fd);
+  return door;
+}
+
+Doors::Door* Doors::find(int rail, const Address& address) {
+  for (const auto& door : doors_)
+    if (door->rail == rail && door->address == address) return door.get();
+  return nullptr;
+}
+
+Status Doors::put(int index, const Rail& rail) {
+  PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}};
+  std::vector<std::unique_ptr<Door>> made;
+  bool have_v4 = false, have_v6 = false;
+  for (const Address& address : rail.addresses) {
+    bool& have = address.family == Address::Family::v4 ? have_v4 : have_v6;
+    if (std::exchange(have, true)) continue;
+    const Door* door = find(index, address);
+    if (!door) {
+      RW_ASSIGN_OR_RETURN(std::unique_ptr<Door> fresh, make_door(index, address));
+      door = made.emplace_back(std::move(fresh)).get();
+    }
+    told.addresses.push_back({address, door->port});
+  }
+  std::erase_if(doors_, [&](const auto& door) {
+    const bool gone = door->rail == index && std::ranges::find(told.addresses, door->address, &PeerAddress::address) == told.addresses.end();
+    if (gone) close(*door);
+    return gone;
+  });
+  for (auto& door : made) {
+    guard_descriptor(door->fd.get());
+    if (on_connection_) serve(*door);
+    doors_.push_back(std::move(door));
+  }
+  rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
+  rails_[std::size_t(index)] = std::move(told);
+  return {};
+}
+
+void Doors::serve(Door& door) {
+  if (Status s = reactor_.add(door.fd.get(), door, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
 }
 
 void Doors::serve(OnConnection on_connection) {
   on_connection_ = std::move(on_connection);
-  for (auto& door : doors_)
-    if (Status s = reactor_.add(door->fd.get(), *door, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
+  for (auto& door : doors_) serve(*door);
+}
+
+void Doors::close(Door& door) {
+  if (door.timer) reactor_.cancel(door.timer);
+  reactor_.remove(door.fd.get(), door);
+  release_descriptor(door.fd.get());
 }
 
 void Doors::close() {
-  for (auto& door : doors_) {
-    if (door->timer) reactor_.cancel(door->timer);
-    reactor_.remove(door->fd.get(), *door);
-    release_descriptor(door->fd.get());
-  }
+  for (auto& door : doors_) close(*door);
   doors_.clear();
 }
 

@@ -1,4 +1,4 @@
-// The engine's listening sockets: one per rail and address family. On the reactor's thread, except open() and rails().
+// The engine's listening sockets: one per rail and address family. On the reactor's thread, except open().
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "railweave/config.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
+#include "wire/tcp/socket.h"
 
 namespace railweave::engine {
 
@@ -24,6 +25,9 @@ class Doors {
 
   // Errors: exhausted when the port range is used up (the message names it), system.
   Status open(const Config& config, const std::vector<Rail>& rails);
+  // Rail `index` is new (the next one), or has other addresses: those that it has no door for get one, those that are gone lose
+  // theirs. Errors: as open(); then all is as before. Reactor's thread.
+  Status put(int index, const Rail& rail);
   // Starts accepting. Reactor's thread.
   void serve(OnConnection on_connection);
   // Stops accepting; nobody connects any more. Reactor's thread.
@@ -36,14 +40,22 @@ class Doors {
   struct Door final : Pollable {
     Doors* doors = nullptr;
     int rail = 0;
+    Address address;
+    std::uint16_t port = 0;
     OwnedFd fd;
     Reactor::TimerId timer = 0;     // set while descriptors are exhausted
     void on_ready(std::uint32_t) override { doors->accept_all(*this); }
   };
 
+  Result<std::unique_ptr<Door>> make_door(int rail, const Address& address);
+  Door* find(int rail, const Address& address);
+  void serve(Door& door);
+  void close(Door& door);
   void accept_all(Door& door);
 
   Reactor& reactor_;
+  wire::SocketOptions options_;
+  PortRange ports_;
   OnConnection on_connection_;
   std::vector<std::unique_ptr<Door>> doors_;
   std::vector<PeerRail> rails_;

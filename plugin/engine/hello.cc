@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/crc32c.h"
+#include "base/error.h"
 
 namespace railweave::engine {
 namespace {
@@ -114,6 +115,20 @@ std::string version_message(std::uint16_t found) {
 }
 
 }  // namespace
+
+std::vector<std::byte> encode_rail(const PeerRail& rail) {
+  Writer w;
+  write_rail(w, rail);
+  return std::move(w.bytes);
+}
+
+Result<PeerRail> decode_rail(std::span<const std::byte> bytes) {
+  Reader r(bytes);
+  PeerRail rail;
+  RW_TRY(read_rail(r, rail));
+  if (!r.ok || !r.at_end()) return Status(Code::remote, Scope::lane, "a rail that does not add up to its length");
+  return rail;
+}
 
 std::vector<std::byte> encode_hello(const Hello& hello) {
   Fixed f{};

@@ -50,6 +50,10 @@ struct Hello {
   std::string reason;              // refused
 };
 
+// One rail as the body has it; what follows it is an error. Errors: Code::remote, saying what is wrong with it.
+std::vector<std::byte> encode_rail(const PeerRail& rail);
+Result<PeerRail> decode_rail(std::span<const std::byte> bytes);
+
 std::vector<std::byte> encode_hello(const Hello& hello);
 
 // Bytes that the whole message has, once its fixed part is there. Errors: Code::remote; not ours (random bytes, HTTP),

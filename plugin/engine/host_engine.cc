@@ -51,11 +51,12 @@ std::string own_name() {
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
     : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
       slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
-      doors_(reactor_), local_door_(reactor_), stats_door_(reactor_), link_watch_(reactor_, rails_) {
+      rails_now_(rails_), editions_(rails_.size()), doors_(reactor_), local_door_(reactor_), stats_door_(reactor_),
+      link_watch_(reactor_, rails_now_) {
   (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
   self_.name = own_name();
-  self_.rails = &rails_;
+  self_.rails = &rails_now_;
   self_.announced = &doors_.rails();
   self_.config = &config_;
 }
@@ -75,6 +76,7 @@ Status HostEngine::read_key() {
 Status HostEngine::start() {
   RW_TRY(read_key());
   if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
+  announced_ = doors_.rails();
   if (config_.shm.value_or(false))
     if (Status s = local_door_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
   if (Status s = reactor_.start(); !s.ok()) return s;
@@ -87,7 +89,7 @@ void HostEngine::serve() {
     doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
     local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
   });
-  link_watch_.open([this](int rail, bool up) { on_link(rail, up); });
+  link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this] { look_for_rails(); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
@@ -111,6 +113,7 @@ HostEngine::~HostEngine() {
 }
 
 std::uint64_t HostEngine::rail_mask(int device) const {
+  if (config_.devices == DeviceModel::aggregate) return ~std::uint64_t{0};  // those that come, too
   std::uint64_t mask = 0;
   for (int rail : devices_[std::size_t(device)].rails) mask |= std::uint64_t{1} << rail;
   return mask;
@@ -124,15 +127,16 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
     return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
                                                               std::to_string(devices_.size() - 1));
   std::shared_ptr<ListenQueue> queue;
+  HandleContent content{self_.instance, 0, {}};
   {
     const std::lock_guard lock(table_mutex_);
     queue = std::make_shared<ListenQueue>(next_listener_++, rail_mask(device), slot_budget_);
     listeners_.emplace(queue->id(), queue);
+    content.listener = queue->id();
+    // The device's own rails first: with several devices per host each is reached by its own way.
+    for (int rail : devices_[std::size_t(device)].rails)
+      for (const PeerAddress& a : announced_[std::size_t(rail)].addresses) content.addresses.push_back(a);
   }
-  HandleContent content{self_.instance, queue->id(), {}};
-  // The device's own rails first: with several devices per host each is reached by its own way.
-  for (int rail : devices_[std::size_t(device)].rails)
-    for (const PeerAddress& a : doors_.rails()[std::size_t(rail)].addresses) content.addresses.push_back(a);
   std::stable_partition(content.addresses.begin(), content.addresses.end(), [](const PeerAddress& a) { return a.address.scope_id == 0; });
   handle = encode_handle(content);
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
@@ -190,13 +194,15 @@ EngineStats HostEngine::stats() const {
   EngineStats stats;
   constexpr char kHex[] = "0123456789abcdef";
   for (std::uint8_t byte : self_.instance) stats.instance += {kHex[byte >> 4], kHex[byte & 15]};
-  std::vector<std::shared_ptr<LiveSession>> sessions;
-  {
-    const std::lock_guard lock(table_mutex_);
-    for (const auto& [key, session] : sessions_) sessions.push_back(session);
-  }
-  for (const auto& session : sessions) stats.sessions.push_back(session->stats());
+  for (const auto& session : sessions()) stats.sessions.push_back(session->stats());
   return stats;
+}
+
+std::vector<std::shared_ptr<LiveSession>> HostEngine::sessions() const {
+  std::vector<std::shared_ptr<LiveSession>> sessions;
+  const std::lock_guard lock(table_mutex_);
+  for (const auto& [key, session] : sessions_) sessions.push_back(session);
+  return sessions;
 }
 
 // ------------------------------------------------------------------------------------------------------- session owner
@@ -294,29 +300,19 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   });
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
-  if (!lane.object) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_, session));
+  const bool by_rails = !lane.object;
+  if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session));
   for (const int down : rails_down_) session->tell_link(down, false);
-  const std::string rail = lane.object ? "shm" : rails_[std::size_t(lane.local_rail)].name;
+  const std::string rail = by_rails ? rails_now_[std::size_t(lane.local_rail)].name : "shm";
   add_lane(*session, std::move(lane));
+  for (int i = 0; by_rails && i < int(rails_now_.size()); ++i)  // the handshake's list may be older
+    if (editions_[std::size_t(i)] > 0) session->tell_rail(news_of(i));
   broken.dismiss();
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rail);
   if (SessionWatch* watch = watch_of(*session)) watch->look();
   yield_other_dial(key, serial);
   return session;
-}
-
-void HostEngine::on_link(int rail, bool up) {
-  std::erase(rails_down_, rail);
-  if (!up) rails_down_.push_back(rail);
-  std::vector<std::shared_ptr<LiveSession>> sessions;
-  {
-    const std::lock_guard lock(table_mutex_);
-    for (const auto& [key, session] : sessions_) sessions.push_back(session);
-  }
-  for (const auto& session : sessions) session->tell_link(rail, up);
-  if (!up) return;
-  for (const auto& [session, upkeep] : upkeeps_) upkeep->on_link_up(rail);
 }
 
 void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, NewLane lane) {
@@ -362,7 +358,7 @@ std::unique_ptr<wire::Lane> HostEngine::make_lane(const LiveSession& session, Ne
     RW_INFO(net, "lane {} to {}: shared memory", lane.id, session.peer());
     return std::make_unique<wire::ShmLane>(std::move(lane.fd), std::move(lane.object), lane.end);
   }
-  const Rail& rail = rails_[std::size_t(lane.local_rail)];
+  const Rail& rail = rails_now_[std::size_t(lane.local_rail)];
   RW_INFO(net, "lane {} to {}: {} {} → {}", lane.id, session.peer(), rail.name,
           wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())));
   return std::make_unique<wire::TcpLane>(

@@ -60,6 +60,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override;
   void on_session_over(std::shared_ptr<LiveSession> session) override;
   void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
+  void on_rails_told(std::shared_ptr<LiveSession> session) override;
   void wake_for(std::shared_ptr<LiveSession> session) override;
 
   Status read_key();
@@ -96,7 +97,14 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   SessionWatch* watch_of(const LiveSession& session);
   void bury(const std::shared_ptr<LiveSession>& session);
   void drop_dead_streams();
+
+  // host_engine_rails.cc: links and rails that change. Reactor's thread.
   void on_link(int rail, bool up);
+  void look_for_rails();
+  void take_rail(Rail rail);
+  protocol::RailNews::Statement news_of(int rail) const;
+  void hear_rails(LiveSession& session);
+  std::vector<std::shared_ptr<LiveSession>> sessions() const;
 
   // host_engine_farewell.cc
   void say_farewell();
@@ -110,7 +118,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   const Birthplace birthplace_;
   const Config config_;
-  const std::vector<Rail> rails_;
+  const std::vector<Rail> rails_;                // those it started with
   const std::vector<Device> devices_;
   const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // made while there is memory
   SlotBudget slot_budget_;
@@ -123,8 +131,11 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::map<PeerKey, std::unique_ptr<Dial>> dials_;                       // likewise; the dials are the reactor's
   std::map<std::uint32_t, std::shared_ptr<ListenQueue>> listeners_;      // likewise
   std::uint32_t next_listener_ = 1;
+  std::vector<PeerRail> announced_;                                      // likewise: what doors_ says
 
   // Reactor's thread.
+  std::vector<Rail> rails_now_;                                          // and those that came since; none ever goes
+  std::vector<std::uint64_t> editions_;                                  // of them, as peers are told
   Doors doors_;
   LocalDoor local_door_;
   StatsDoor stats_door_;

@@ -18,6 +18,11 @@ Knock::~Knock() {
   if (timer_) reactor_.cancel(timer_);
 }
 
+void Knock::on_peer_rail(int rail, PeerRail is) {
+  peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
+  peer_rails_[std::size_t(rail)] = std::move(is);
+}
+
 void Knock::look() {
   if (timer_ || session_->over() || session_->is_leaving() || !session_->is_without_lanes()) return;
   try {

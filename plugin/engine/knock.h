@@ -23,6 +23,7 @@ class Knock {
         std::vector<PeerRail> peer_rails);
   ~Knock();
 
+  void on_peer_rail(int rail, PeerRail is);
   // Where the session is without lanes: asks by each pair of rails that carried one, and again until there is an answer.
   void look();
 
@@ -38,7 +39,7 @@ class Knock {
   const InstanceId peer_;
   const int traffic_class_;
   const std::shared_ptr<LiveSession> session_;
-  const std::vector<PeerRail> peer_rails_;
+  std::vector<PeerRail> peer_rails_;
   std::vector<std::unique_ptr<Handshake>> asked_;  // under way
   Reactor::TimerId timer_ = 0;
 };

@@ -16,15 +16,58 @@ LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId&
                        std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, Joined joined)
     : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(std::move(session)),
       peer_rails_(std::move(peer_rails)), joined_(std::move(joined)) {
-  for (const RailPair& rails : candidate_pairs(*self.rails, peer_rails_)) pairs_.push_back({.rails = rails});
-  auto known = std::ranges::find(pairs_, first, &Pair::rails);
-  if (known == pairs_.end()) known = pairs_.insert(known, {.rails = first});  // by an address that neither announced
+  find_pairs();
+  Pair* known = find(first);
+  if (!known) {  // by an address that neither announced
+    known = pairs_.emplace_back(std::make_unique<Pair>()).get();
+    known->rails = first;
+  }
   known->up = 1;
   known->up_since = now();
 }
 
 LaneUpkeep::~LaneUpkeep() {
   if (timer_) reactor_.cancel(timer_);
+}
+
+LaneUpkeep::Pair* LaneUpkeep::find(const RailPair& rails) const {
+  const auto known = std::ranges::find_if(pairs_, [&](const auto& pair) { return pair->rails == rails; });
+  return known == pairs_.end() ? nullptr : known->get();
+}
+
+// Those known before keep what they went through; they stay, too, where there is no way any more: lanes may be left of them.
+void LaneUpkeep::find_pairs() {
+  std::vector<std::unique_ptr<Pair>> before = std::exchange(pairs_, {});
+  for (const RailPair& rails : candidate_pairs(*self_.rails, peer_rails_)) {
+    const auto known = std::ranges::find_if(before, [&](const auto& pair) { return pair && pair->rails == rails; });
+    pairs_.push_back(known != before.end() ? std::move(*known) : std::make_unique<Pair>());
+    pairs_.back()->rails = rails;
+  }
+  for (auto& pair : before)
+    if (pair) pairs_.push_back(std::move(pair));
+}
+
+template <class Which>
+void LaneUpkeep::wake_pairs(const Which& which) {
+  for (const auto& pair : pairs_)
+    if (which(pair->rails)) pair->rests_until = {};
+  look();
+}
+
+void LaneUpkeep::on_link_up(int rail) {
+  wake_pairs([&](const RailPair& rails) { return rails.local == rail; });
+}
+
+void LaneUpkeep::on_own_rail(int rail) {
+  find_pairs();
+  on_link_up(rail);
+}
+
+void LaneUpkeep::on_peer_rail(int rail, PeerRail is) {
+  peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
+  peer_rails_[std::size_t(rail)] = std::move(is);
+  find_pairs();
+  wake_pairs([&](const RailPair& rails) { return rails.remote == rail; });
 }
 
 void LaneUpkeep::look() {
@@ -43,7 +86,7 @@ void LaneUpkeep::look() {
 // Of a pair that failed one lane is tried, the others when that is up.
 void LaneUpkeep::dial_plan(TimePoint t) {
   for (const RailPair& rails : plan(t)) {
-    Pair& pair = *std::ranges::find(pairs_, rails, &Pair::rails);
+    Pair& pair = *find(rails);
     const int wanted = pair.failed ? 1 : wanted_lanes(rails);
     for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair);
   }
@@ -52,23 +95,18 @@ void LaneUpkeep::dial_plan(TimePoint t) {
 // One lane of every pair, those first that were not tried for the longest time.
 void LaneUpkeep::dial_any(TimePoint t) {
   std::vector<Pair*> pairs;
-  for (Pair& pair : pairs_)
-    if (session_->has_link(pair.rails.local) && dialled(pair) == 0 && t - pair.tried_at >= kRestInSilence) pairs.push_back(&pair);
+  for (const auto& pair : pairs_)
+    if (session_->has_link(pair->rails.local) && dialled(*pair) == 0 && t - pair->tried_at >= kRestInSilence) pairs.push_back(pair.get());
   std::ranges::stable_sort(pairs, {}, &Pair::tried_at);
   for (Pair* pair : pairs)
     if (attempts_.size() < kAttemptsInSilence) join(*pair);
 }
 
-void LaneUpkeep::on_link_up(int rail) {
-  for (Pair& pair : pairs_)
-    if (pair.rails.local == rail) pair.rests_until = {};
-  look();
-}
-
 // A pair rests when it has fewer lanes than before: the longer, the sooner after it came up they went.
 void LaneUpkeep::look_at_losses(TimePoint t) {
   const std::vector<RailPair> up = session_->rails_of_lanes(), slow = session_->take_slow_pairs();
-  for (Pair& pair : pairs_) {
+  for (const auto& known : pairs_) {
+    Pair& pair = *known;
     const int before = std::exchange(pair.up, int(std::ranges::count(up, pair.rails)));
     if (pair.up >= before || pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
     if (t - pair.up_since >= kSteady) pair.rest = Nanos{0};
@@ -87,9 +125,9 @@ void LaneUpkeep::hurry() {
 // better one that rested, and leads nowhere, it takes seconds to say so.
 std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates;
-  for (const Pair& pair : pairs_) {
-    if (pair.up > 0) chosen.push_back(pair.rails);
-    if (pair.rests_until <= t && session_->has_link(pair.rails.local)) candidates.push_back(pair.rails);
+  for (const auto& pair : pairs_) {
+    if (pair->up > 0) chosen.push_back(pair->rails);
+    if (pair->rests_until <= t && session_->has_link(pair->rails.local)) candidates.push_back(pair->rails);
   }
   std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));
   std::erase_if(plan, [&](const RailPair& rails) { return std::ranges::find(candidates, rails) == candidates.end(); });
@@ -172,8 +210,8 @@ void LaneUpkeep::let_rest(Pair& pair, TimePoint t, Nanos most) {
 
 void LaneUpkeep::look_when_rested(TimePoint t) {
   TimePoint first = TimePoint::max();
-  for (const Pair& pair : pairs_)
-    if (pair.rests_until > t) first = std::min(first, pair.rests_until);
+  for (const auto& pair : pairs_)
+    if (pair->rests_until > t) first = std::min(first, pair->rests_until);
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
   if (first == TimePoint::max()) return;
   timer_ = reactor_.at(first, [this] {

@@ -33,6 +33,9 @@ class LaneUpkeep {
   void look();
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
+  // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
+  void on_own_rail(int rail);
+  void on_peer_rail(int rail, PeerRail is);
 
  private:
   static constexpr Nanos kJoinTime = std::chrono::seconds(3);
@@ -73,6 +76,10 @@ class LaneUpkeep {
     std::unique_ptr<Handshake> handshake;
   };
 
+  Pair* find(const RailPair& rails) const;
+  void find_pairs();
+  template <class Which>
+  void wake_pairs(const Which& which);
   void look_at_losses(TimePoint t);
   void hurry();
   void dial_plan(TimePoint t);
@@ -90,9 +97,9 @@ class LaneUpkeep {
   const InstanceId peer_;
   const int traffic_class_;
   const std::shared_ptr<LiveSession> session_;
-  const std::vector<PeerRail> peer_rails_;
+  std::vector<PeerRail> peer_rails_;
   const Joined joined_;
-  std::vector<Pair> pairs_;                          // that could carry a lane, best first; never grows
+  std::vector<std::unique_ptr<Pair>> pairs_;         // that could carry a lane, best first, or could once
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
   std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
   std::vector<protocol::LaneId> unheard_of_;         // ... and these were not: the peer never saw them

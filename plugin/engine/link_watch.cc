@@ -11,10 +11,11 @@
 
 namespace railweave::engine {
 
-LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails), links_(rails.size()) {}
+LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails) {}
 
-void LinkWatch::open(Told told) {
+void LinkWatch::open(Told told, Changed changed) {
   told_ = std::move(told);
+  changed_ = std::move(changed);
   Result<discovery::LinkNews> news = discovery::LinkNews::open();
   if (!news.ok()) {
     RW_INFO(net, "no news of links: {}", news.status().message());
@@ -31,6 +32,7 @@ void LinkWatch::open(Told told) {
 void LinkWatch::close() {
   for (Link& link : links_)
     if (link.timer) reactor_.cancel(std::exchange(link.timer, 0));
+  if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));
   if (!news_) return;
   reactor_.remove(news_->descriptor(), *this);
   release_descriptor(news_->descriptor());
@@ -41,7 +43,7 @@ void LinkWatch::on_ready(std::uint32_t) {
   const ScopeExit armed([this] {  // also where there was no memory
     if (news_) reactor_.arm(news_->descriptor(), *this, EPOLLIN);
   });
-  Result<std::vector<discovery::LinkState>> news = news_->read();
+  Result<discovery::News> news = news_->read();
   if (!news.ok()) {
     RW_INFO(net, "no more news of links: {}", news.status().message());
     close();
@@ -49,10 +51,20 @@ void LinkWatch::on_ready(std::uint32_t) {
     for (const Rail& rail : rails_) all_up.push_back({rail.ifindex, true});
     return hear(all_up);
   }
-  hear(*news);
+  hear(news->links);
+  if (news->addresses || !news->links.empty()) look_for_changes();
+}
+
+void LinkWatch::look_for_changes() {
+  if (change_timer_) return;
+  change_timer_ = reactor_.at(now() + kSettle, [this] {
+    change_timer_ = 0;
+    changed_();
+  });
 }
 
 void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
+  links_.resize(rails_.size());
   for (const discovery::LinkState& state : news)
     for (std::size_t rail = 0; rail < links_.size(); ++rail)
       if (rails_[rail].ifindex == state.ifindex) links_[rail].up = state.running;

@@ -1,4 +1,5 @@
 // Says when a rail's link goes down and when it is up again, as the kernel tells it. Changes shorter than kSteady are not told.
+// Says, too, when there may be other interfaces or addresses than before.
 //
 // On the reactor's thread only. Where the kernel tells nothing, links count as up: then silence shows what is dead.
 #pragma once
@@ -16,22 +17,25 @@ namespace railweave::engine {
 class LinkWatch final : public Pollable {
  public:
   static constexpr Nanos kSteady = std::chrono::milliseconds(20);
+  static constexpr Nanos kSettle = std::chrono::milliseconds(300);  // interfaces come in several steps
   using Told = std::function<void(int rail, bool up)>;
+  using Changed = std::function<void()>;
 
-  // `rails` outlive it.
+  // `rails` outlive it, and may grow.
   LinkWatch(Reactor& reactor, const std::vector<Rail>& rails);
   ~LinkWatch() { close(); }
 
   // A failure is logged and otherwise harmless.
-  void open(Told told);
+  void open(Told told, Changed changed);
   void close();
 
-  // For tests, and for what open() hears.
+  // For what open() hears, for tests, and for rails that just came.
   void hear(const std::vector<discovery::LinkState>& news);
 
  private:
   void on_ready(std::uint32_t) override;
   void tell(std::size_t rail);
+  void look_for_changes();
 
   struct Link {
     bool up = true;                // as heard
@@ -42,6 +46,8 @@ class LinkWatch final : public Pollable {
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
   Told told_;
+  Changed changed_;
+  Reactor::TimerId change_timer_ = 0;
   std::optional<discovery::LinkNews> news_;
   std::vector<Link> links_;        // by rail
 };

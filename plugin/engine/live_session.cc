@@ -203,6 +203,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::opened: return stream_opened(event);
     case protocol::Event::Kind::incoming: return accept(event);
     case protocol::Event::Kind::goodbye: return;
+    case protocol::Event::Kind::rails_told: return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
     case protocol::Event::Kind::lane_condemned:
       for (int i = 0; i < lane_count(); ++i) {
         if (lanes_[i]->id() != event.lane) continue;

@@ -63,6 +63,8 @@ class SessionOwner {
   virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent. May be called with a lane's claim held.
   virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
+  // The peer said something of its rails: take_told_rails().
+  virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
   // There is work and no caller polls: have the reactor look.
   virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
 
@@ -134,6 +136,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<RailPair> take_slow_pairs();
   // Of lanes, since the last call.
   std::vector<LaneLoss> take_losses();
+  // To the peer, of one of ours; and what it said of its own since the last call.
+  void tell_rail(protocol::RailNews::Statement news);
+  std::vector<protocol::RailNews::Statement> take_told_rails();
   // No lane is heard, though one should be.
   bool peer_is_silent() const { return peer_is_silent_; }
   bool has_work();                               // something waits to be written

@@ -315,6 +315,20 @@ void LiveSession::note_loss(LaneDriver& lane, const Status& why, bool malformed)
   losses_.push_back({lane.rails().local, std::move(cause)});
 }
 
+void LiveSession::tell_rail(protocol::RailNews::Statement news) {
+  {
+    const std::lock_guard lock(mutex_);
+    protocol_.tell_rail(std::move(news));
+    publish();
+  }
+  wake();
+}
+
+std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
+  const std::lock_guard lock(mutex_);
+  return protocol_.take_told_rails();
+}
+
 std::vector<LaneLoss> LiveSession::take_losses() {
   const std::lock_guard lock(mutex_);
   return std::exchange(losses_, {});

@@ -28,14 +28,16 @@ T get(ConstHeaderBytes in, std::size_t at) {
 Status malformed(const std::string& what) { return Status(Code::remote, Scope::lane, "malformed frame: " + what); }
 
 Status check(const FrameHeader& h) {
-  if (h.type < FrameType::segment || h.type > FrameType::keep)
-    return malformed("type " + std::to_string(int(h.type)) + ", expected 1..10");
+  if (h.type < FrameType::segment || h.type > FrameType::rails)
+    return malformed("type " + std::to_string(int(h.type)) + ", expected 1..11");
   if ((h.flags & kFlagChecked) ? h.length == 0 : h.payload_crc != 0)
     return malformed(h.length == 0 ? "a CRC of no payload" : "a CRC of its payload, which is not said to be checked");
   if (h.type != FrameType::segment) {
     if (h.length > kControlPayloadBytesMax)
       return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.length) + " bytes of payload, expected at most " +
                        std::to_string(kControlPayloadBytesMax));
+    if (h.type == FrameType::rails && h.aux >= kRailsMax)
+      return malformed("RAILS with rail " + std::to_string(h.aux) + ", expected below " + std::to_string(kRailsMax));
     return {};
   }
   if (h.length > kSegmentBytesMax)
@@ -122,6 +124,7 @@ const char* name_of(FrameType type) {
     case FrameType::fence: return "FENCE";
     case FrameType::goodbye: return "GOODBYE";
     case FrameType::keep: return "KEEP";
+    case FrameType::rails: return "RAILS";
   }
   return "?";
 }

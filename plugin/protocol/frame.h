@@ -23,6 +23,7 @@ namespace railweave::protocol {
 inline constexpr std::size_t kFrameHeaderBytes = 64;
 inline constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
 inline constexpr std::uint32_t kControlPayloadBytesMax = 1024;
+inline constexpr int kRailsMax = 64;  // of one side: a mask has a bit for each
 inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;
 
 // A new type needs: a line in docs/protocol.md, a case in Session::on_control, a seed in the frame fuzzer's corpus.
@@ -38,6 +39,7 @@ enum class FrameType : std::uint8_t {
   fence = 8,     // lane aux: a frames wholly consumed there, none will be any more; b = 1: it was too slow
   goodbye = 9,   // this instance leaves: it asks for nothing more and owes nothing
   keep = 10,     // carries `consumed` only; a = kKeepAnswerMe: something is to be sent back on this lane
+  rails = 11,    // the sender's rail aux is as the payload says; a = edition: of two the higher stands
 };
 
 inline constexpr std::uint64_t kKeepAnswerMe = 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace railweave::protocol {
 
@@ -131,6 +132,11 @@ void Session::publish_without_acks() {
 }
 
 // ------------------------------------------------------------------------------------------------------------- ending
+
+void Session::tell_rail(RailNews::Statement news) {
+  rail_news_.tell(std::move(news));
+  session_control_ = true;
+}
 
 void Session::say_goodbye() {
   goodbye_pending_ = true;

@@ -18,6 +18,7 @@
 #include "protocol/frame.h"
 #include "protocol/lane_ledger.h"
 #include "protocol/lane_probe.h"
+#include "protocol/rail_news.h"
 #include "protocol/rate_estimator.h"
 #include "protocol/recv_stream.h"
 #include "protocol/send_stream.h"
@@ -45,6 +46,7 @@ struct Event {
     incoming,        // the peer opens `stream` towards `listener`: answer with accept_stream() or refuse_stream()
     lane_condemned,  // the peer gave `lane` up: close it, then lose_lane()
     goodbye,         // the peer leaves; the end of its lanes is no error
+    rails_told,      // the peer's rails changed: take_told_rails()
   } kind;
   StreamId stream = 0;
   LaneId lane = 0;
@@ -123,6 +125,10 @@ class Session {
   bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_ || signs_asked_ > 0; }
   bool has_lazy() const { return !lazy_.empty(); }
 
+  // --- rails that are new or changed since the session began (rail_news.h)
+  void tell_rail(RailNews::Statement news);
+  std::vector<RailNews::Statement> take_told_rails() { return rail_news_.take_heard(); }
+
   // --- ending
   void say_goodbye();
   bool goodbye_written() const { return goodbye_written_; }
@@ -175,7 +181,7 @@ class Session {
   std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_lazy(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_data(Lane& lane, std::span<OutgoingFrame> frames);
-  bool next_session_control(FrameHeader& header);
+  bool next_session_control(OutgoingFrame& frame);
   void take(Lane& lane, OutgoingFrame& frame);
 
   // session_inbound.cc
@@ -225,7 +231,8 @@ class Session {
   std::vector<bool> forgotten_;              // by id: lanes that were, whose FENCEs may come once more
   int signs_asked_ = 0;                      // of lanes
   std::uint64_t consumed_frames_ = 0;
-  bool session_control_ = false;             // a FENCE or GOODBYE waits
+  bool session_control_ = false;             // a FENCE, RAILS or GOODBYE waits
+  RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
 };
 

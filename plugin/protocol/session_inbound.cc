@@ -84,6 +84,9 @@ Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view pa
       peer_goodbye_ = true;
       events_.push_back({Event::Kind::goodbye, 0, 0, 0, {}});
       return {};
+    case FrameType::rails:
+      if (rail_news_.hear(h, payload)) events_.push_back({Event::Kind::rails_told, 0, 0, 0, {}});
+      return {};
     case FrameType::open: return on_open(h);
     default: return names_receiver(h) ? on_receiver_control(h, payload) : on_sender_control(h, payload);
   }

@@ -133,6 +133,7 @@ bool Session::names_receiver(const FrameHeader& frame) const { return (frame.fla
 // The ledger names a stream no more.
 void Session::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
+  if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
   if (names_receiver(frame)) {
     RecvStream* s = find_recv(frame.stream);
     --s->ledger_frames;
@@ -225,7 +226,10 @@ void Session::repeat(const LaneLedger::Lost& which) {
     case FrameType::goodbye: goodbye_pending_ = session_control_ = true; return;
     default: break;
   }
-  if (names_receiver(lost)) {
+  if (lost.type == FrameType::rails) {
+    rail_news_.repeat(lost);
+    session_control_ = true;
+  } else if (names_receiver(lost)) {
     find_recv(lost.stream)->repeat_control(lost);
   } else if (lost.type == FrameType::segment) {
     find_send(lost.stream)->requeue(lost, which.written);

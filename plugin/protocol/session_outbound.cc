@@ -58,8 +58,9 @@ void Session::take(Lane& lane, OutgoingFrame& frame) {
   lane.probe.handed(bytes);
 }
 
-bool Session::next_session_control(FrameHeader& header) {
-  header = {};
+bool Session::next_session_control(OutgoingFrame& frame) {
+  frame = {};
+  FrameHeader& header = frame.header;
   for (const auto& lane : lanes_) {
     if (!lane->fence_pending) continue;
     lane->fence_pending = false;
@@ -67,6 +68,10 @@ bool Session::next_session_control(FrameHeader& header) {
     header.aux = lane->id;
     header.a = lane->ledger.consumed();
     header.b = lane->too_slow ? 1 : 0;
+    return true;
+  }
+  if (rail_news_.pending()) {
+    frame.payload = rail_news_.next(header);
     return true;
   }
   if (goodbye_pending_) {
@@ -82,8 +87,7 @@ std::size_t Session::take_control(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
   const auto room = [&] { return n < frames.size() && lane.ledger.has_room(); };
   while (session_control_ && room()) {
-    frames[n].payload = {};
-    if (next_session_control(frames[n].header)) take(lane, frames[n++]);
+    if (next_session_control(frames[n])) take(lane, frames[n++]);
   }
   while (!recv_control_.empty() && room()) {
     RecvStream& s = *recv_control_.front();

@@ -27,6 +27,7 @@ std::shared_ptr<Engine> start_with_two_rails() {
   v4.loopback = v6.loopback = true;
   Config config = loopback();
   config.lanes_per_rail = 2;
+  config.interfaces = "=none";  // or a change on this host would bring it real ones
   Device both;
   both.rails = {0, 1};
   auto engine = std::make_shared<engine::HostEngine>(config, std::vector<Rail>{v4, v6}, std::vector<Device>{both});

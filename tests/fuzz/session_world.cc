@@ -73,7 +73,9 @@ void SessionWorld::step() {
     case 22: return session_.set_blocked(LaneId(lane), in_.u8() & 1), session_.publish_without_acks();
     default: break;
   }
-  if (in_.u8() == 0) session_.say_goodbye();
+  const std::uint8_t what = in_.u8();
+  if (what == 0) session_.say_goodbye();
+  if (what == 1) session_.tell_rail({int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
   now_ += std::chrono::microseconds(in_.u8());
   session_.report(LaneId(lane), now_, {in_.number(), in_.number(), Nanos(in_.u16())});
 }
@@ -198,7 +200,7 @@ void SessionWorld::release(int lane) {
 
 FrameHeader SessionWorld::peer_header(Lane& lane) {
   FrameHeader h;
-  h.type = FrameType(1 + in_.below(10));
+  h.type = FrameType(1 + in_.below(11));
   const std::uint8_t how = in_.u8();
   h.flags = std::uint8_t((how & 3) | ((how & 4) ? kFlagFromReceiver : 0));
   h.stream = how & 8 ? in_.u8() : std::uint32_t(in_.below(4));
@@ -301,6 +303,12 @@ void SessionWorld::on_event(const Event& event) {
   switch (event.kind) {
     case Event::Kind::incoming: return incoming_.push_back(event.stream);
     case Event::Kind::lane_condemned: return event.lane < kLanes ? lose_lane(event.lane) : void();
+    case Event::Kind::rails_told:
+      for (const RailNews::Statement& news : session_.take_told_rails()) {
+        check(news.rail < kRailsMax, "a mask has a bit for each rail");
+        check(news.bytes.size() <= kControlPayloadBytesMax, "what is kept of a rail is bounded");
+      }
+      return;
     case Event::Kind::opened:
     case Event::Kind::goodbye: return;
   }

@@ -135,6 +135,37 @@ class ReturningRail(EngineTest):
         self.assertTrue(all(dialled[1] < i for i in nowhere), str(outcome))
 
 
+class NewRail(EngineTest):
+    """A pair of NICs that comes in mid-transfer, as a hot-plugged VF does, carries data of the session that is there. Gone, and
+    back by the same name with other addresses, it is the same rail. Gone again, the first one does the rest."""
+
+    def test_plugged_unplugged_and_plugged_elsewhere(self) -> None:
+        plug = """
+            [ $RANK = 0 ] || (moved eth0 3000000; for net in 10.78.0 10.79.0; do
+              ip link add eth1 type veth peer name eth1 netns $RWLAB-host0
+              ip -n $RWLAB-host0 addr add $net.1/24 dev eth1; ip -n $RWLAB-host0 link set eth1 up
+              ip addr add $net.2/24 dev eth1; ip link set eth1 up
+              began=$(date +%s)
+              moved eth1 10000000
+              echo plugged $(($(date +%s) - began))
+              ip link del eth1
+              sleep 0.5
+            done) &"""
+        outcome = net_perf(["--nics", "1", "--rate", "200mbit"], "--bytes", "400M", deadline_s=120, beside=plug,
+                           setup="export NCCL_SOCKET_IFNAME==eth0,eth1")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        took = [int(seconds) for seconds, in outcome.values(1, "plugged")]
+        self.assertEqual(2, len(took), str(outcome))
+        self.assertLess(max(took), _SOON_S, str(outcome))
+        for host in (0, 1):
+            self.assertEqual(3, len(outcome.warnings(host)), str(outcome))
+            lost, back, again = outcome.warnings(host)
+            self.assertRegex(lost, r"rail eth1 to .*; 1 of 2 lanes left", str(outcome))
+            self.assertRegex(back, r"rail eth1 to .*: carries again; 2 lanes", str(outcome))
+            self.assertRegex(again, r"rail eth1 to .*; 1 of 2 lanes left", str(outcome))
+
+
 class SlowRail(EngineTest):
     def test_what_a_rail_holds_that_became_very_slow_goes_by_the_other(self) -> None:
         """Without waiting for it: its 64 KiB would take minutes."""

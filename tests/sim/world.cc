@@ -173,13 +173,14 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_condemned: return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
+    case Event::Kind::rails_told: return;
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
   }
 }
 
 void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
   using protocol::FrameType;
-  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep) return;
+  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails) return;
   const bool ours = passing == SessionEnd::Passing::taken || passing == SessionEnd::Passing::written;
   const bool we_receive = ours == ((h.flags & protocol::kFlagFromReceiver) != 0);
   for (Flow* flow : c.flows) {

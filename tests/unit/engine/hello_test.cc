@@ -114,6 +114,24 @@ TEST(Hello, encode_hello__the_most_rails_with_the_longest_interface_names_fit_th
   }
 }
 
+TEST(Hello, decode_rail__gives_back_every_field_and_takes_no_more_nor_less) {
+  for (const PeerRail& rail : hello(3).rails) {
+    std::vector<std::byte> bytes = encode_rail(rail);
+    Result<PeerRail> back = decode_rail(bytes);
+    ASSERT_TRUE(back.ok()) << back.status().message();
+    EXPECT_EQ(back->name, rail.name);
+    EXPECT_EQ(back->speed_mbps, rail.speed_mbps);
+    ASSERT_EQ(back->addresses.size(), rail.addresses.size());
+    for (std::size_t i = 0; i < rail.addresses.size(); ++i) {
+      EXPECT_EQ(back->addresses[i].address, rail.addresses[i].address);
+      EXPECT_EQ(back->addresses[i].port, rail.addresses[i].port);
+    }
+    for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(decode_rail(std::span(bytes).first(n)).ok()) << n;
+    bytes.push_back({});
+    EXPECT_FALSE(decode_rail(bytes).ok());
+  }
+}
+
 TEST(Hello, hello_bytes__strangers_are_refused_by_their_first_bytes) {
   std::vector<std::byte> http(kHelloFixedBytes);
   std::memcpy(http.data(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36);

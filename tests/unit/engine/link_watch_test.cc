@@ -26,7 +26,7 @@ class Links : public testing::Test {
     ASSERT_TRUE(reactor_.start().ok());
     on_reactor([this] {
       watch_ = std::make_unique<LinkWatch>(reactor_, rails_);
-      watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); });
+      watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); }, [] {});
     });
   }
   void TearDown() override {
@@ -63,6 +63,20 @@ TEST_F(Links, hear__tells_of_rails_that_change) {
   EXPECT_EQ(told(), "1-0-");
   hear({{9, true}});
   EXPECT_EQ(told(), "1-0-1+");
+}
+
+TEST_F(Links, hear__tells_of_rails_that_came_since_and_of_one_that_is_another_interface_now) {
+  hear({{9, false}});
+  EXPECT_EQ(told(), "1-");
+  on_reactor([this] {
+    rails_[1].ifindex = 12;
+    rails_.push_back(rails_[0]);
+    rails_[2].ifindex = 11;
+    watch_->hear({{12, true}, {11, true}});
+  });
+  EXPECT_EQ(told(), "1-1+");
+  hear({{11, false}, {9, false}});
+  EXPECT_EQ(told(), "1-1+2-");
 }
 
 TEST_F(Links, hear__what_does_not_last_is_not_told) {

@@ -138,6 +138,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
   void on_session_over(std::shared_ptr<LiveSession>) override {}
   void on_lane_wanted(std::shared_ptr<LiveSession>) override { ++lanes_wanted_; }
+  void on_rails_told(std::shared_ptr<LiveSession>) override {}
   void wake_for(std::shared_ptr<LiveSession>) override {}
 
   Config config_;

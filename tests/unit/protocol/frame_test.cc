@@ -184,14 +184,23 @@ TEST(Frame, decode__the_last_four_bytes_are_zero) {
 TEST(Frame, decode__unknown_types) {
   FrameHeader h;
   h.type = FrameType(0);
-  EXPECT_NE(why_refused(h).find("type 0, expected 1..10"), std::string::npos);
-  h.type = FrameType(11);
-  EXPECT_NE(why_refused(h).find("type 11"), std::string::npos);
+  EXPECT_NE(why_refused(h).find("type 0, expected 1..11"), std::string::npos);
+  h.type = FrameType(12);
+  EXPECT_NE(why_refused(h).find("type 12"), std::string::npos);
+}
+
+TEST(Frame, decode__rails_have_bits_in_masks) {
+  FrameHeader h;
+  h.type = FrameType::rails;
+  h.aux = 63;
+  EXPECT_EQ(why_refused(h), "accepted");
+  h.aux = 64;
+  EXPECT_NE(why_refused(h).find("RAILS with rail 64"), std::string::npos);
 }
 
 TEST(Frame, decode__too_much_payload) {
   FrameHeader h;
-  for (int type = 2; type <= 10; ++type) {
+  for (int type = 2; type <= 11; ++type) {
     h.type = FrameType(type);
     h.length = kControlPayloadBytesMax;
     EXPECT_EQ(why_refused(h), "accepted") << name_of(h.type);

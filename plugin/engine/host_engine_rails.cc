@@ -1,0 +1,77 @@
+// Links that go down and come up, and rails that are new, come back or have other addresses (docs/reliability.md, "Links and new
+// rails").
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "discovery/host_view.h"
+#include "discovery/rails.h"
+#include "engine/host_engine.h"
+
+namespace railweave::engine {
+
+void HostEngine::on_link(int rail, bool up) {
+  std::erase(rails_down_, rail);
+  if (!up) rails_down_.push_back(rail);
+  for (const auto& session : sessions()) session->tell_link(rail, up);
+  if (!up) return;
+  for (const auto& [session, upkeep] : upkeeps_) upkeep->on_link_up(rail);
+}
+
+void HostEngine::look_for_rails() {
+  Result<std::vector<Rail>> found = discovery::usable_rails(config_, *discovery::this_host());
+  if (!found.ok()) {
+    RW_INFO(net, "no new rails: {}", found.status().message());
+    return;
+  }
+  for (Rail& rail : *found) take_rail(std::move(rail));
+}
+
+// One that went away and came back is known by its name.
+void HostEngine::take_rail(Rail rail) {
+  const auto known = std::ranges::find(rails_now_, rail.name, &Rail::name);
+  const bool is_new = known == rails_now_.end();
+  if (!is_new && known->ifindex == rail.ifindex && known->addresses == rail.addresses) return;
+  // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
+  if (is_new && (config_.devices != DeviceModel::aggregate || rails_now_.size() == protocol::kRailsMax)) return;
+  const int index = int(known - rails_now_.begin());
+  if (const Status s = doors_.put(index, rail); !s.ok()) {
+    RW_WARN(net, "rail {} is of no use: {}", rail.name, s.message());
+    return;
+  }
+  RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has other addresses");
+  const discovery::LinkState link{rail.ifindex, true};
+  if (is_new) editions_.push_back(0);
+  if (is_new) rails_now_.emplace_back();
+  rails_now_[std::size_t(index)] = std::move(rail);
+  ++editions_[std::size_t(index)];
+  {
+    const std::lock_guard lock(table_mutex_);
+    announced_ = doors_.rails();
+  }
+  link_watch_.hear({link});
+  for (const auto& session : sessions())
+    if (rail_logs_.contains(session.get())) session->tell_rail(news_of(index));
+  for (const auto& [session, upkeep] : upkeeps_) upkeep->on_own_rail(index);
+}
+
+protocol::RailNews::Statement HostEngine::news_of(int rail) const {
+  const std::vector<std::byte> bytes = encode_rail(doors_.rails()[std::size_t(rail)]);
+  return {rail, editions_[std::size_t(rail)], std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+}
+
+void HostEngine::on_rails_told(std::shared_ptr<LiveSession> session) {
+  reactor_.run_soon([this, session = std::move(session)] { hear_rails(*session); });
+}
+
+void HostEngine::hear_rails(LiveSession& session) {
+  for (const protocol::RailNews::Statement& news : session.take_told_rails()) {
+    Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
+    if (!rail.ok()) return session.lose("it told of its rail " + std::to_string(news.rail) + ": " + std::string(rail.status().message()));
+    RW_INFO(net, "{} has a new rail, or another address: {}", session.peer(), rail->name);
+    if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_peer_rail(news.rail, *rail);
+    if (const auto it = upkeeps_.find(&session); it != upkeeps_.end()) it->second->on_peer_rail(news.rail, std::move(*rail));
+  }
+}
+
+}  // namespace railweave::engine

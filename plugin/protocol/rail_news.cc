@@ -1,0 +1,74 @@
+#include "protocol/rail_news.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::protocol {
+
+void RailNews::tell(Statement news) {
+  for (const auto& known : ours_)
+    if (known->news.rail == news.rail && known->news.edition >= news.edition) return;
+  auto told = std::make_unique<Ours>();
+  told->news = std::move(news);
+  ours_.push_back(std::move(told));
+  for (const auto& known : ours_)
+    if (known != ours_.back() && known->news.rail == ours_.back()->news.rail) known->pending = false;
+  forget_outdated();
+}
+
+bool RailNews::pending() const {
+  return std::ranges::any_of(ours_, [](const auto& news) { return news->pending; });
+}
+
+std::span<const std::byte> RailNews::next(FrameHeader& header) {
+  Ours& ours = **std::ranges::find_if(ours_, [](const auto& news) { return news->pending; });
+  ours.pending = false;
+  ++ours.named;
+  header.type = FrameType::rails;
+  header.aux = std::uint16_t(ours.news.rail);
+  header.a = ours.news.edition;
+  header.length = std::uint32_t(ours.news.bytes.size());
+  return std::as_bytes(std::span(ours.news.bytes));
+}
+
+RailNews::Ours& RailNews::find(const FrameHeader& frame) {
+  return **std::ranges::find_if(ours_, [&](const auto& ours) { return ours->news.rail == frame.aux && ours->news.edition == frame.a; });
+}
+
+void RailNews::repeat(const FrameHeader& lost) {
+  Ours& ours = find(lost);
+  ours.pending = std::ranges::none_of(ours_, [&](const auto& other) {
+    return other->news.rail == ours.news.rail && other->news.edition > ours.news.edition;
+  });
+}
+
+void RailNews::let_go(const FrameHeader& frame) {
+  --find(frame).named;
+  forget_outdated();
+}
+
+void RailNews::forget_outdated() {
+  std::erase_if(ours_, [this](const auto& ours) {
+    return ours->named == 0 && std::ranges::any_of(ours_, [&](const auto& other) {
+      return other && other->news.rail == ours->news.rail && other->news.edition > ours->news.edition;
+    });
+  });
+}
+
+bool RailNews::hear(const FrameHeader& header, std::string_view payload) {
+  auto known = std::ranges::find(heard_, int(header.aux), [](const Heard& heard) { return heard.news.rail; });
+  if (known != heard_.end() && known->news.edition >= header.a) return false;
+  if (known == heard_.end()) known = heard_.insert(known, Heard{});
+  known->news = {header.aux, header.a, std::string(payload)};
+  known->taken = false;
+  return true;
+}
+
+std::vector<RailNews::Statement> RailNews::take_heard() {
+  std::vector<Statement> news;
+  for (Heard& heard : heard_)
+    if (!std::exchange(heard.taken, true)) news.push_back(heard.news);
+  return news;
+}
+
+}  // namespace railweave::protocol
