@@ -8,7 +8,8 @@
 namespace railweave::wire::contract {
 namespace {
 
-LanePair connect_tcp(const char* listen_text, const TcpLaneOptions& options) {
+LanePair connect_tcp(const char* listen_text, const TcpLaneOptions& options, std::unique_ptr<TlsStream> client = nullptr,
+                     std::unique_ptr<TlsStream> server = nullptr) {
   const SocketAddress any_port = *parse_socket_address(listen_text);
   auto listening = listen_at(any_port.address(), PortRange{}, SocketOptions{});
   EXPECT_TRUE(listening.ok()) << listening.status().message();
@@ -22,9 +23,30 @@ LanePair connect_tcp(const char* listen_text, const TcpLaneOptions& options) {
   EXPECT_TRUE(is_connected.ok() && *is_connected);
   EXPECT_TRUE(set_options(accepted->fd.get(), SocketOptions{}).ok());
   LanePair pair;
-  pair.near = std::make_unique<TcpLane>(std::move(*dialled), "lo", options);
-  pair.far = std::make_unique<TcpLane>(std::move(accepted->fd), "lo", options);
+  pair.near = std::make_unique<TcpLane>(std::move(*dialled), "lo", options, std::move(client));
+  pair.far = std::make_unique<TcpLane>(std::move(accepted->fd), "lo", options, std::move(server));
   pair.pass_time = [] { ::usleep(100); };
+  return pair;
+}
+
+void shake_hands(LanePair& pair) {
+  Recorder near(*pair.near, 1), far(*pair.far, 2);
+  for (int i = 0; i < 50'000 && !(pair.near->at_frame_boundary() && pair.far->at_frame_boundary()); ++i) {
+    for (Recorder* end : {&near, &far}) {
+      end->write();
+      end->read(1 * MiB);
+    }
+    pair.pass_time();
+  }
+}
+
+LanePair connect_tls(std::uint64_t update_bytes) {
+  TlsKey key;
+  key.fill(std::byte{7});
+  auto client = TlsStream::make(TlsEnd::client, key, update_bytes), server = TlsStream::make(TlsEnd::server, key, update_bytes);
+  EXPECT_TRUE(client.ok() && server.ok());
+  LanePair pair = connect_tcp("127.0.0.1:0", {}, std::move(*client), std::move(*server));
+  shake_hands(pair);
   return pair;
 }
 
@@ -37,7 +59,9 @@ std::vector<LaneFactory> tcp_factories() {
   return {{"tcp", [] { return connect_tcp("127.0.0.1:0", {}); }},
           {"tcp_v6", [] { return connect_tcp("[::1]:0", {}); }},
           {"tcp_zerocopy", [=] { return connect_tcp("127.0.0.1:0", zerocopy); }},
-          {"tcp_rate_hint", [=] { return connect_tcp("127.0.0.1:0", paced); }}};
+          {"tcp_rate_hint", [=] { return connect_tcp("127.0.0.1:0", paced); }},
+          {"tls", [] { return connect_tls(TlsStream::kUpdateBytes); }},
+          {"tls_new_keys", [] { return connect_tls(100 * KiB); }}};
 }
 
 }  // namespace railweave::wire::contract

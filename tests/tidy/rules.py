@@ -63,7 +63,7 @@ PATTERNS = [
     Pattern(r"#\s*include\s*\"\.\.?/", "write includes from the roots include/ and plugin/", r".*\.(h|cc)$"),
     Pattern(r"#\s*include\s*[<\"](CLI|nlohmann)/", "the plugin must stay light: this belongs in programs", SOURCES,
             PROGRAMS + r"|plugin/engine/stats/stats_from_json\.cc$"),
-    Pattern(r"#\s*include\s*<openssl/", "one file speaks to OpenSSL, plugin/engine/admission/secret.cc: secrets are wiped, tags compared "
-            "in constant time", SOURCES, r"plugin/engine/admission/secret\.cc$"),
+    Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/tcp/tls_*.cc speak to OpenSSL: secrets are wiped, tags compared "
+            "in constant time", SOURCES, r"plugin/(engine/admission/secret|wire/tcp/tls_(context|stream))\.cc$"),
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
 ]

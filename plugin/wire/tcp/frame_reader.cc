@@ -1,6 +1,5 @@
 #include "wire/tcp/frame_reader.h"
 
-#include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -92,15 +91,9 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
     iov[pieces++] = {ahead_.data(), ahead};
     asked += ahead;
   }
-  msghdr message{};
-  message.msg_iov = iov;
-  message.msg_iovlen = std::size_t(pieces);
   ssize_t n;
   do {
-    // One piece is the poll of an idle lane: recv() spares the kernel the copying of a message header.
-    n = pieces == 1 ? ::recv(socket_.fd.get(), iov[0].iov_base, iov[0].iov_len, MSG_DONTWAIT)
-                    : ::recvmsg(socket_.fd.get(), &message, MSG_DONTWAIT);
-    socket_.received.calls.add(1);
+    n = socket_.receive({iov, std::size_t(pieces)});
   } while (n < 0 && errno == EINTR);
   drained_ = n < 0 || std::size_t(n) < asked;
   if (n < 0) return errno == EAGAIN ? Status() : socket_.failure("recvmsg", errno);

@@ -24,6 +24,10 @@ FrameWriter::FrameWriter(LaneSocket& socket, std::size_t zerocopy_threshold_byte
 Result<Moved> FrameWriter::write(LaneHandler& handler) {
   Moved moved;
   iovec iov[2 * kBatch];
+  if (!socket_.opened()) {
+    moved.blocked = true;
+    return moved;
+  }
   while (moved.bytes < kTurnBytes) {
     if (idle()) take(handler);
     if (idle()) {
@@ -41,7 +45,7 @@ Result<Moved> FrameWriter::write(LaneHandler& handler) {
     }
     advance(handler, std::size_t(n));
     moved.bytes += std::size_t(n);
-    if (std::size_t(n) < gathered.bytes) {
+    if (std::size_t(n) < gathered.bytes && !socket_.tls) {
       moved.blocked = true;
       return moved;
     }
@@ -85,14 +89,9 @@ FrameWriter::Gathered FrameWriter::gather(std::span<iovec, 2 * kBatch> iov) {
 }
 
 ssize_t FrameWriter::send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered) {
-  msghdr message{};
-  message.msg_iov = iov.data();
-  message.msg_iovlen = gathered.pieces;
   for (;;) {
-    const int flags =
-        MSG_NOSIGNAL | MSG_DONTWAIT | (gathered.more ? MSG_MORE : 0) | (gathered.zerocopy ? MSG_ZEROCOPY : 0);
-    const ssize_t n = ::sendmsg(socket_.fd.get(), &message, flags);
-    socket_.sent.calls.add(1);
+    const int flags = (gathered.more ? MSG_MORE : 0) | (gathered.zerocopy ? MSG_ZEROCOPY : 0);
+    const ssize_t n = socket_.send(iov.first(gathered.pieces), flags);
     if (n >= 0) {
       if (gathered.zerocopy && n > 0) {
         Slot& slot = slots_[at(written_)];
@@ -177,7 +176,7 @@ std::size_t FrameWriter::waiting_bytes() const {
 
 Status FrameWriter::finish_writing() {
   finishing_ = true;
-  return idle() ? shut() : Status();
+  return idle() && socket_.settled() ? shut() : Status();
 }
 
 Status FrameWriter::shut() {

@@ -42,10 +42,11 @@ Nanos min_rtt_of(const tcp_info& info) {
 
 }  // namespace
 
-TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options)
-    : socket_(std::move(socket), std::move(rail)),
+TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options, std::unique_ptr<TlsStream> tls)
+    : socket_(std::move(socket), std::move(rail), std::move(tls)),
       reader_(socket_),
-      writer_(socket_, options.zerocopy_threshold_bytes) {
+      writer_(socket_, socket_.tls ? 0 : options.zerocopy_threshold_bytes) {
+  (void)socket_.opened();  // a dialler's first flight leaves at once
   if (options.rate_hint.bytes_per_s <= 0) return;
   const int unsent = int(std::clamp(options.rate_hint.bytes_in(kUnsentTime), kUnsentLeast, kUnsentMost));
   (void)::setsockopt(descriptor(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);  // a help, not a need
@@ -105,6 +106,7 @@ LaneHealth TcpLane::health() {
   if (acknowledged_ < handed) {
     std::uint64_t queued = ask_queue(descriptor(), SIOCOUTQ);
     if (writer_.finished() && queued > 0) --queued;
+    if (socket_.tls) queued -= std::min(queued, socket_.tls->uncounted_bytes());
     acknowledged_ = std::max(acknowledged_, handed - std::min(handed, queued));
   }
   h.acknowledged_bytes = acknowledged_;
@@ -140,6 +142,14 @@ LaneStats TcpLane::stats() const {
     s.min_rtt = min_rtt_of(info);
   }
   return s;
+}
+
+// A handshake that waits for the peer must not be woken by room in the socket.
+short TcpLane::prepare_to_wait(bool writing) {
+  const TlsStream* const tls = socket_.tls.get();
+  if (!tls) return Lane::prepare_to_wait(writing);
+  if (tls->failure()) return 0;  // read() says so
+  return short(POLLIN | (tls->pending() || (writing && tls->open()) ? POLLOUT : 0));
 }
 
 Status TcpLane::finish_writing() { return writer_.finish_writing(); }

@@ -10,6 +10,7 @@
 // wire.h says; stats() from any thread.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -30,13 +31,14 @@ struct TcpLaneOptions {
 
 class TcpLane final : public Lane {
  public:
-  TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {});
+  // `tls`: encrypts all of it; its handshake comes first. Null: none does.
+  TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {}, std::unique_ptr<TlsStream> tls = nullptr);
   ~TcpLane() override;
 
   Placement placement() const override { return Placement::ask; }
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
-  bool at_frame_boundary() const override { return writer_.idle(); }
+  bool at_frame_boundary() const override { return writer_.idle() && socket_.settled(); }
   void withdraw_payload(std::span<const std::byte> range) override { writer_.withdraw(range); }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
@@ -47,6 +49,7 @@ class TcpLane final : public Lane {
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;
   int descriptor() const override { return socket_.fd.get(); }
+  short prepare_to_wait(bool writing) override;
 
  private:
   void refresh_min_rtt();

@@ -1,5 +1,8 @@
 #include "wire/tcp/lane_socket.h"
 
+#include <sys/socket.h>
+#include <sys/uio.h>
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -9,13 +12,36 @@
 
 namespace railweave::wire {
 
-LaneSocket::LaneSocket(OwnedFd socket, std::string rail_name)
+LaneSocket::LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream)
     : fd(std::move(socket)),
       rail(std::move(rail_name)),
       local(to_string(local_address(fd.get()))),
-      remote(to_string(remote_address(fd.get()))) {}
+      remote(to_string(remote_address(fd.get()))),
+      tls(std::move(stream)) {}
+
+ssize_t LaneSocket::send(std::span<iovec> pieces, int flags) {
+  if (tls) return tls->send(fd.get(), pieces, sent.calls);
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  sent.calls.add(1);
+  return ::sendmsg(fd.get(), &message, flags | MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t LaneSocket::receive(std::span<iovec> pieces) {
+  if (tls) return tls->recv(fd.get(), pieces, received, sent);
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  received.calls.add(1);
+  // One piece is the poll of an idle lane: recv() spares the kernel the copying of a message header.
+  return pieces.size() == 1 ? ::recv(fd.get(), pieces[0].iov_base, pieces[0].iov_len, MSG_DONTWAIT)
+                            : ::recvmsg(fd.get(), &message, MSG_DONTWAIT);
+}
 
 Status LaneSocket::failure(const char* call, int err) const {
+  if (err == EBADMSG && tls && tls->failure())
+    return Status(Code::remote, Scope::lane, fmt::format("rail {}: {} to {}: TLS: {}", rail, local, remote, tls->failure()), err);
   const bool lost = means_lane_lost(err);
   const char* text = ::strerrordesc_np(err);
   return Status(lost ? Code::remote : Code::system, Scope::lane,

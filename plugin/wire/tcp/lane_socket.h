@@ -1,35 +1,38 @@
-// What the two halves of a TcpLane share: the socket, what it is called in messages, and the counters.
+// What the two halves of a TcpLane share: the socket, what encrypts on it, what it is called in messages, and the counters.
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <sys/types.h>
+
+#include <memory>
+#include <span>
 #include <string>
 
 #include "base/fd.h"
 #include "railweave/status.h"
+#include "wire/tcp/counters.h"
+#include "wire/tcp/tls_stream.h"
+
+struct iovec;
 
 namespace railweave::wire {
-
-// Written by the thread that drives the lane, read by any.
-class Counter {
- public:
-  void add(std::uint64_t n) { value_.store(get() + n, std::memory_order_relaxed); }
-  std::uint64_t get() const { return value_.load(std::memory_order_relaxed); }
-
- private:
-  std::atomic<std::uint64_t> value_{0};
-};
-
-struct LaneCounters {
-  Counter payload_bytes, frames, calls;
-};
 
 struct LaneSocket {
   OwnedFd fd;
   std::string rail, local, remote;
   LaneCounters sent, received;
+  const std::unique_ptr<TlsStream> tls;  // null: in clear
 
-  LaneSocket(OwnedFd socket, std::string rail_name);
+  LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream = nullptr);
+
+  // One sendmsg() with these flags and MSG_NOSIGNAL | MSG_DONTWAIT; one recvmsg(). With TLS what TlsStream makes of them, and
+  // whoever sent fewer bytes than there are asks again.
+  ssize_t send(std::span<iovec> pieces, int flags);
+  ssize_t receive(std::span<iovec> pieces);
+
+  // Frames may be sent; until then none is taken.
+  bool opened() { return !tls || tls->advance(fd.get(), sent.calls); }
+  // Nothing but frames waits for the peer or for room.
+  bool settled() const { return !tls || tls->settled(); }
 
   // Code::remote where the connection is what failed, Code::system otherwise.
   Status failure(const char* call, int err) const;
