@@ -46,6 +46,7 @@ struct Config {
                                    // Not said: off, unless who starts the engine turns it on
   std::string key_file;            // RAILWEAVE_KEY_FILE: whose content a peer must have; empty: anyone may connect
   bool checksum = false;           // RAILWEAVE_CHECKSUM: what we send over a network carries CRCs of its payload
+  bool encrypt = false;            // RAILWEAVE_ENCRYPT: every TCP lane by TLS; needs the key
   std::string stats_dir = "/tmp";  // RAILWEAVE_STATS_DIR: where the socket for `railweave-info --pid` lies; empty = none
 
   // REQUIRES: `environment` maps names to values, as from_environment() takes them. Unknown RAILWEAVE_* names and ill-formed values

@@ -118,6 +118,11 @@ bool parse_checksum(std::string_view text, Config& config) {
   return text == "on" || text == "off";
 }
 
+bool parse_encrypt(std::string_view text, Config& config) {
+  config.encrypt = text == "1" || text == "on";
+  return config.encrypt || text == "0" || text == "off";
+}
+
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 // As NCCL does: strtoll, and its default where that overflows.
@@ -282,6 +287,13 @@ constexpr Setting kSettings[] = {
      .form = "on or off",
      .parse_text = parse_checksum,
      .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
+    {.name = "RAILWEAVE_ENCRYPT",
+     .default_meaning = "",
+     .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, `docs/encryption.md`). The same for all "
+             "processes of a job; needs `RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
+     .form = "1 or on, 0 or off",
+     .parse_text = parse_encrypt,
+     .text_of = [](const Config& c) -> std::string { return c.encrypt ? "1" : "0"; }},
     {.name = "RAILWEAVE_STATS_DIR",
      .default_meaning = "",
      .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",

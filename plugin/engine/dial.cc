@@ -43,6 +43,20 @@ Status take_session_secret(NewLane& lane, const Handshake::Outcome& first) {
   return {};
 }
 
+Status begin_encryption(NewLane& lane, const Identity& self, wire::TlsEnd end, const Handshake::Outcome& outcome) {
+  if (!self.config->encrypt || lane.object) return {};
+  if (!outcome.connection) return Status(Code::remote, Scope::lane, "encryption without a key");
+  RW_ASSIGN_OR_RETURN(const Secret secret, outcome.connection->tls_secret());
+  RW_ASSIGN_OR_RETURN(lane.tls, wire::TlsStream::make(end, secret.bytes()));
+  return {};
+}
+
+std::uint64_t features(const Identity& self) { return self.config->encrypt ? kFeatureEncrypt : 0; }
+
+const char* encryption_differs(bool we_encrypt) {
+  return we_encrypt ? "the peer does not encrypt, we do (RAILWEAVE_ENCRYPT)" : "the peer encrypts (RAILWEAVE_ENCRYPT), we do not";
+}
+
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class) {
   return {.source = route.source,
           .interface = rail.name,
@@ -54,6 +68,7 @@ Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t ses
                  const RailPair& rails) {
   Hello hello;
   hello.kind = Hello::Kind::join;
+  hello.features = features(self);
   hello.from = self.instance;
   hello.to = peer;
   hello.session = session;
@@ -110,6 +125,7 @@ void Dial::guarded(const Act& act) {
 Hello Dial::hello(const Attempt& attempt) const {
   Hello h;
   h.kind = Hello::Kind::first;
+  h.features = features(self_);
   h.from = self_.instance;
   h.to = peer_.instance;
   h.session = serial_;
@@ -199,7 +215,8 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   if (welcome && nonsense.ok()) {
     attempts_.clear();
     NewLane lane{std::move(outcome.fd), 0, rail, answer.remote_rail, std::move(object)};
-    const Status derived = take_session_secret(lane, outcome);
+    Status derived = take_session_secret(lane, outcome);
+    if (derived.ok()) derived = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
     if (!derived.ok()) return finish(derived);
     callbacks_.welcomed(answer, std::move(lane));
     return finish({});
@@ -216,7 +233,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     return next_round();
   }
   // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): try again, a few times.
-  // A key never does.
+  // A key never does, nor does encryption.
   const bool silent = last_failure_.code() == Code::timed_out;
   const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
   if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load())
@@ -232,10 +249,13 @@ void Dial::remember_failure(const Handshake::Outcome& outcome, const std::string
   last_failure_ = outcome.status;
   if (outcome.status.ok()) {
     yielding_ = yielding_ || answer.refusal == Hello::Refusal::crossing || answer.refusal == Hello::Refusal::duplicate;
-    last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + answer.reason);
+    const bool differs = answer.refusal == Hello::Refusal::encryption;
+    const std::string why = differs ? encryption_differs(self_.config->encrypt) : answer.reason;
+    last_failure_ = Status(Code::remote, Scope::session, what + ": refused by " + answer.peer + ": " + why);
+    if (differs) no_common_key_ = last_failure_;
   }
   if (outcome.no_common_key) no_common_key_ = outcome.status;
-  if (outcome.status.ok() || outcome.status.code() == Code::timed_out) only_that_ = false;
+  if ((outcome.status.ok() && answer.refusal != Hello::Refusal::encryption) || outcome.status.code() == Code::timed_out) only_that_ = false;
 }
 
 void Dial::yield() {

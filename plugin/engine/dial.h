@@ -23,6 +23,7 @@
 #include "railweave/config.h"
 #include "railweave/status.h"
 #include "wire/shm/lane.h"
+#include "wire/tcp/tls_stream.h"
 
 namespace railweave::engine {
 
@@ -47,10 +48,18 @@ struct NewLane {
   wire::shm::SharedObject object = {};  // there is one: a shm lane
   wire::ShmLane::End end = wire::ShmLane::End::maker;
   std::optional<Secret> session_secret = {};  // of a first lane, where there is a key
+  std::unique_ptr<wire::TlsStream> tls = {};  // where we encrypt, and it is none of shared memory
 };
 
 // Where there is a key: what lanes that join the session of this first one will show.
 Status take_session_secret(NewLane& lane, const Handshake::Outcome& first);
+// Where we encrypt: what will. REQUIRES: a key, as whoever encrypts has.
+Status begin_encryption(NewLane& lane, const Identity& self, wire::TlsEnd end, const Handshake::Outcome& outcome);
+
+// Features of our Hellos.
+std::uint64_t features(const Identity& self);
+// What is wrong where the two ends differ, said by one that does or does not encrypt itself.
+const char* encryption_differs(bool we_encrypt);
 
 // How to dial from a rail to the other end of `route`.
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
@@ -115,7 +124,7 @@ class Dial {
   bool yielding_ = false;
   bool local_ = false;                               // the peer may be on this host
   Status last_failure_;
-  Status no_common_key_;                             // what somebody who was reached said of it
+  Status no_common_key_;                             // or no common mind about encryption: what somebody who was reached said of it
   bool only_that_ = true;                            // in this round nobody may yet turn out otherwise
   Reactor::TimerId timer_ = 0;
 };

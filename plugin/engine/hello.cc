@@ -10,7 +10,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3156455741454b4cull;
-constexpr std::uint64_t kKnownFeatures = 0;  // crc32c, auth, encrypt, hints come with later issues
+constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt;  // crc32c, hints come with later issues
 constexpr std::size_t kRailsMax = 64;
 constexpr std::size_t kAddressesMax = 8;
 

@@ -22,6 +22,7 @@ namespace railweave::engine {
 inline constexpr std::size_t kHelloFixedBytes = 80;
 inline constexpr std::size_t kHelloBodyBytesMax = 16 * 1024;
 inline constexpr std::uint16_t kHelloVersion = 1;
+inline constexpr std::uint64_t kFeatureEncrypt = 4;  // its sender's TCP lanes are TLS; bits 0 and 1 are reserved
 
 // A rail as the peer needs to know it.
 struct PeerRail {
@@ -33,12 +34,12 @@ struct PeerRail {
 struct Hello {
   enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4 };
   // Why a first was refused, where the dialler must act on it.
-  enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4 };  // 5 is reserved
+  enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4, encryption = 6 };  // 5 is reserved
 
   Kind kind = Kind::first;
   Refusal refusal = Refusal::none;
   std::uint16_t version = kHelloVersion;
-  std::uint64_t features = 0;      // a bit the reader does not know is refused by number
+  std::uint64_t features = 0;      // kFeature...; a bit the reader does not know is refused by number
   InstanceId from{}, to{};
   std::uint64_t session = 0;       // drawn by the dialler of the first lane
   std::uint16_t lane = 0;

@@ -62,6 +62,8 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
 }
 
 Status HostEngine::read_key() {
+  if (config_.encrypt && config_.key_file.empty())
+    return Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ENCRYPT=1 without RAILWEAVE_KEY_FILE, expected a key to encrypt by");
   if (!config_.key_file.empty()) {
     RW_ASSIGN_OR_RETURN(key_, SharedKey::read(config_.key_file));
     self_.key = &*key_;
@@ -363,7 +365,7 @@ std::unique_ptr<wire::Lane> HostEngine::make_lane(const LiveSession& session, Ne
           wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())));
   return std::make_unique<wire::TcpLane>(
       std::move(lane.fd), rail.name,
-      wire::TcpLaneOptions{config_.zerocopy_threshold_bytes, rail.speed_known ? rail.speed : Rate{}});
+      wire::TcpLaneOptions{config_.zerocopy_threshold_bytes, rail.speed_known ? rail.speed : Rate{}}, std::move(lane.tls));
 }
 
 SessionWatch* HostEngine::watch_of(const LiveSession& session) {

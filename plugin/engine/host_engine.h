@@ -77,7 +77,8 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_local_hello(Handshake::Outcome outcome);
   void await_hello(OwnedFd fd, decltype(&Handshake::await) await, Handshake::Done then);
   Hello answer(const Hello& hello, Hello::Kind kind, int rail) const;
-  void note_shown_out(const Handshake::Outcome& outcome);
+  void note_shown_out(const std::string& why, bool set_up_wrongly);
+  bool refused_for_encryption(const Handshake::Outcome& caller);
   void refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason);
   void accept_first(Handshake::Outcome caller, int rail, wire::shm::SharedObject object = {});
   void accept_join(Handshake::Outcome caller, int rail);
@@ -150,7 +151,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::vector<Newcomer> newcomers_;                                      // likewise
   Reactor::TimerId idle_timer_ = 0;                                      // of show_out_idle_sessions()
   bool warned_idle_ = false;
-  TimePoint warned_no_common_key_{};
+  TimePoint warned_shown_out_{};
   bool leaving_ = false;
 };
 

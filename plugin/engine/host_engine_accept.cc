@@ -17,7 +17,7 @@ constexpr std::size_t kIncomingMax = 1024;              // handshakes under way;
 constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a stream in its session,
 constexpr std::size_t kIdleMax = 64;                    // when so many have not;
 constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
-constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us
+constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, or encrypts alone
 
 }  // namespace
 
@@ -42,20 +42,29 @@ void HostEngine::await_hello(OwnedFd fd, decltype(&Handshake::await) await, Hand
 }
 
 // A peer that was set up wrongly is the job's own trouble and is warned of; strangers may not fill the log.
-void HostEngine::note_shown_out(const Handshake::Outcome& outcome) {
-  const bool lately = warned_no_common_key_ != TimePoint{} && now() - warned_no_common_key_ < kWarnAgain;
-  if (!outcome.no_common_key || lately) {
-    RW_INFO(net, "shown out: {}", outcome.status.message());
+void HostEngine::note_shown_out(const std::string& why, bool set_up_wrongly) {
+  const bool lately = warned_shown_out_ != TimePoint{} && now() - warned_shown_out_ < kWarnAgain;
+  if (!set_up_wrongly || lately) {
+    RW_INFO(net, "shown out: {}", why);
     return;
   }
-  warned_no_common_key_ = now();
-  RW_WARN(net, "shown out: {}", outcome.status.message());
+  warned_shown_out_ = now();
+  RW_WARN(net, "shown out: {}", why);
+}
+
+bool HostEngine::refused_for_encryption(const Handshake::Outcome& caller) {
+  const bool peer_encrypts = (caller.hello.features & kFeatureEncrypt) != 0;
+  if (peer_encrypts == config_.encrypt) return false;
+  refuse(caller, Hello::Refusal::encryption, encryption_differs(peer_encrypts));
+  note_shown_out(caller.hello.peer + ": " + encryption_differs(config_.encrypt), true);
+  return true;
 }
 
 void HostEngine::on_local_hello(Handshake::Outcome outcome) {
-  if (!outcome.status.ok()) return note_shown_out(outcome);
+  if (!outcome.status.ok()) return note_shown_out(outcome.status.message(), outcome.no_common_key);
   if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
     return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
+  if (refused_for_encryption(outcome)) return;
   auto object = wire::shm::SharedObject::adopt(std::move(outcome.attached));
   if (!object.ok())
     return refuse(outcome, Hello::Refusal::stranger, std::string(object.status().message()));
@@ -63,11 +72,12 @@ void HostEngine::on_local_hello(Handshake::Outcome outcome) {
 }
 
 void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
-  if (!outcome.status.ok()) return note_shown_out(outcome);
+  if (!outcome.status.ok()) return note_shown_out(outcome.status.message(), outcome.no_common_key);
   const Hello& hello = outcome.hello;
   (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
   if (hello.to != self_.instance)
     return refuse(outcome, Hello::Refusal::stranger, "this is another instance than the one expected");
+  if (refused_for_encryption(outcome)) return;
   switch (hello.kind) {
     case Hello::Kind::first: return accept_first(std::move(outcome), rail);
     case Hello::Kind::join: return accept_join(std::move(outcome), rail);
@@ -78,6 +88,7 @@ void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
 Hello HostEngine::answer(const Hello& hello, Hello::Kind kind, int rail) const {
   Hello a;
   a.kind = kind;
+  a.features = features(self_);
   a.from = self_.instance;
   a.to = hello.from;
   a.session = hello.session;
@@ -120,6 +131,7 @@ void HostEngine::accept_first(Handshake::Outcome caller, int rail, wire::shm::Sh
   const int dialler_rail = std::min<int>(hello.local_rail, 63);
   NewLane lane{OwnedFd(), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker};
   Status s = take_session_secret(lane, caller);
+  if (s.ok()) s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
   if (s.ok()) s = send_hello(caller, welcome);
   if (!s.ok()) {
     RW_INFO(net, "{}", s.message());
@@ -172,11 +184,15 @@ void HostEngine::accept_join(Handshake::Outcome caller, int rail) {
   if (session->had_lane(hello.lane)) return refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
   if (char end; ::recv(caller.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
-  if (Status s = send_hello(caller, answer(hello, Hello::Kind::welcome, rail), session->secret()); !s.ok()) {
+  NewLane lane{OwnedFd(), hello.lane, rail, std::min<int>(hello.local_rail, 63)};
+  Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
+  if (s.ok()) s = send_hello(caller, answer(hello, Hello::Kind::welcome, rail), session->secret());
+  if (!s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
   }
-  add_lane(*session, {std::move(caller.fd), hello.lane, rail, std::min<int>(hello.local_rail, 63)});
+  lane.fd = std::move(caller.fd);
+  add_lane(*session, std::move(lane));
 }
 
 }  // namespace railweave::engine

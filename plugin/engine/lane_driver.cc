@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cassert>
+#include <cerrno>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -66,6 +67,7 @@ LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   if (!in.ok()) {
     result.status = in.status();
     result.malformed = malformed_;
+    damaged_ = damaged_ || in.status().system_errno() == EBADMSG;  // a record that its authentication tag does not fit
     result.damaged = damaged_;
     return result;
   }
@@ -218,7 +220,9 @@ Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> heade
   trace_.arrived();
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   switch (check_.arrived()) {
-    case PayloadCheck::Verdict::none: break;
+    case PayloadCheck::Verdict::none:
+      if (lane_->vouches_for_bytes()) session_.heard_intact();
+      break;
     case PayloadCheck::Verdict::intact: session_.heard_intact(); break;
     case PayloadCheck::Verdict::damaged: damaged_ = true; return judged(damage(header));
   }

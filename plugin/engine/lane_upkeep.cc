@@ -175,13 +175,17 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   Pair& pair = *over->pair;
   if (session_->over()) return;
   const TimePoint t = now();
+  NewLane lane{OwnedFd(), over->lane, pair.rails.local, pair.rails.remote};
+  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome)
+    outcome.status = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
   const bool welcome = outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome;
   pair.failed = !welcome;
   pair.tried_at = t;
   if (welcome) {
     pair.up_since = t;
     ++pair.up;  // so that the next look sees if it is gone by then
-    joined_(*session_, {std::move(outcome.fd), over->lane, pair.rails.local, pair.rails.remote});
+    lane.fd = std::move(outcome.fd);
+    joined_(*session_, std::move(lane));
     return look();
   }
   const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();

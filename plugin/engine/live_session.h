@@ -174,10 +174,10 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void publish();                 // REQUIRES: mutex_
   bool somebody_waits();          // REQUIRES: mutex_. Some request or opening needs the peer
   bool sends_checked() const { return sends_checked_; }
-  // Payload has CRCs, one way or both: what arrives altered is the network's fault, and no lie.
-  bool is_checked() const { return sends_checked_ || peer_checks_.load(std::memory_order_relaxed); }
+  // Payload has CRCs, one way or both, or is encrypted: what arrives altered is the network's fault, and no lie.
+  bool is_checked() const { return sends_checked_ || encrypts_ || peer_checks_.load(std::memory_order_relaxed); }
   void peer_checks() { peer_checks_.store(true, std::memory_order_relaxed); }
-  void heard_intact() { heard_intact_.store(true, std::memory_order_relaxed); }
+  void heard_intact() { if (!heard_intact_.load(std::memory_order_relaxed)) heard_intact_.store(true, std::memory_order_relaxed); }
   void heed(LaneDriver& lane, const LaneDriver::Pass& pass);
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
   bool every_lane_is_blocked() const;
@@ -234,6 +234,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
   const bool sends_checked_;                // RAILWEAVE_CHECKSUM is on here
+  const bool encrypts_;                     // RAILWEAVE_ENCRYPT is
   std::atomic<bool> peer_checks_{false};    // it is there
   std::atomic<bool> heard_intact_{true};    // a payload came unaltered since the last that did not
   std::atomic<bool> has_events_{false};

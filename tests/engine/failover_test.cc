@@ -92,6 +92,13 @@ TEST(Failover, WithAKeyTheyComeBackToo) {
   config.key_file = file.path();
   break_lanes(close_for_both, config);
 }
+TEST(Failover, EncryptedTheyComeBackToo) {
+  const KeyFile file;
+  Config config = loopback();
+  config.key_file = file.path();
+  config.encrypt = true;
+  break_lanes(close_for_both, config);
+}
 TEST(Failover, LanesThatAreResetEndNoRequestAndComeBack) { break_lanes(reset); }
 
 }  // namespace

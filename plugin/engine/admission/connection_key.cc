@@ -24,6 +24,8 @@ Status unsealed(const char* what) { return Status(Code::remote, Scope::lane, std
 
 Result<Secret> ConnectionKey::session_secret() const { return derive(secret_, "railweave session 1", {}); }
 
+Result<Secret> ConnectionKey::tls_secret() const { return derive(secret_, "railweave tls 1", {}); }
+
 Result<Seal> ConnectionKey::seal(Role by, std::span<const std::byte> hello, const Secret* session) const {
   Tag member{};
   if (session) {

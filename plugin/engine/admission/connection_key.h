@@ -23,6 +23,9 @@ class ConnectionKey {
   // Of the session that this connection begins.
   Result<Secret> session_secret() const;
 
+  // What its TLS begins with (docs/encryption.md).
+  Result<Secret> tls_secret() const;
+
   // `session`: shown; null for none. Errors: Code::exhausted.
   Result<Seal> seal(Role by, std::span<const std::byte> hello, const Secret* session) const;
   // Errors: Code::remote when the seal is none of `by` on this connection and of this Hello.

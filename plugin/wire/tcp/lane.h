@@ -45,6 +45,7 @@ class TcpLane final : public Lane {
   LaneHealth health() override;
   // One short system call.
   Hearing hearing() override;
+  bool vouches_for_bytes() const override { return socket_.tls != nullptr; }
   LaneStats stats() const override;
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;

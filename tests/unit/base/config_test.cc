@@ -60,6 +60,7 @@ TEST(Config, ReadsEveryVariable) {
                                 {"RAILWEAVE_STALL_TIMEOUT", "0"},
                                 {"RAILWEAVE_SHM", "on"},
                                 {"RAILWEAVE_KEY_FILE", "/etc/railweave.key"},
+                                {"RAILWEAVE_ENCRYPT", "1"},
                                 {"RAILWEAVE_STATS_DIR", "/run/railweave"}});
   EXPECT_EQ(config.interfaces, "^docker,lo");
   EXPECT_EQ(config.family, AddressFamily::v6);
@@ -78,6 +79,7 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.stall_timeout, Nanos(0));
   EXPECT_TRUE(config.shm.value_or(false));
   EXPECT_EQ(config.key_file, "/etc/railweave.key");
+  EXPECT_TRUE(config.encrypt);
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
             (std::vector<std::string>{
@@ -87,7 +89,7 @@ TEST(Config, ReadsEveryVariable) {
                 "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
                 "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_PEER_TIMEOUT=3.5",
                 "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
-                "RAILWEAVE_KEY_FILE=/etc/railweave.key",
+                "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=1",
                 "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
@@ -118,6 +120,9 @@ TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"AF_INET4", "6", "af_inet"}) EXPECT_TRUE(rejects("NCCL_SOCKET_FAMILY", value));
   for (const char* value : {"256", "-2"}) EXPECT_TRUE(rejects("RAILWEAVE_TRAFFIC_CLASS", value));
   for (const char* value : {"1", "ON", "true"}) EXPECT_TRUE(rejects("RAILWEAVE_SHM", value));
+  for (const char* value : {"", "yes", "2", "On", "1 "}) EXPECT_TRUE(rejects("RAILWEAVE_ENCRYPT", value));
+  for (const char* value : {"1", "on"}) EXPECT_TRUE(parsed({{"RAILWEAVE_ENCRYPT", value}}).encrypt);
+  for (const char* value : {"0", "off"}) EXPECT_FALSE(parsed({{"RAILWEAVE_ENCRYPT", value}}).encrypt);
   for (const char* value : {"key", "~/key"}) EXPECT_TRUE(rejects("RAILWEAVE_KEY_FILE", value));
   EXPECT_NE(problem({{"RAILWEAVE_KEY_FILE", "/" + std::string(4095, 'k')}}).find("at most 4095 bytes"), std::string::npos);
   for (const char* value : {"tmp", "./tmp"}) EXPECT_TRUE(rejects("RAILWEAVE_STATS_DIR", value));
