@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <functional>
 #include <vector>
 
 #include "base/fd.h"
@@ -54,16 +52,18 @@ class TlsStreamTest : public ::testing::Test {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
     client.fd = OwnedFd(fds[0]);
     server.fd = OwnedFd(fds[1]);
-    for (const int fd : fds)
-      if (room > 0) ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
-    auto at_client = TlsStream::make(TlsEnd::client, clients, update_bytes), at_server = TlsStream::make(TlsEnd::server, servers, update_bytes);
+    for (const int fd : fds) {
+      if (room == 0) break;
+      ASSERT_EQ(::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room), 0);
+    }
+    auto at_client = TlsStream::make(TlsEnd::client, clients, update_bytes);
+    auto at_server = TlsStream::make(TlsEnd::server, servers, update_bytes);
     ASSERT_TRUE(at_client.ok() && at_server.ok());
     client.stream = std::move(*at_client);
     server.stream = std::move(*at_server);
   }
   void connect() { connect(key_of(1), key_of(1)); }
 
-  // What it takes; what came of it is in last[].
   bool shake_hands() {
     std::byte none[1];
     for (int i = 0; i < 100; ++i) {
