@@ -176,8 +176,11 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool sends_checked() const { return sends_checked_; }
   // Payload has CRCs, one way or both, or is encrypted: what arrives altered is the network's fault, and no lie.
   bool is_checked() const { return sends_checked_ || encrypts_ || peer_checks_.load(std::memory_order_relaxed); }
-  void peer_checks() { peer_checks_.store(true, std::memory_order_relaxed); }
-  void heard_intact() { if (!heard_intact_.load(std::memory_order_relaxed)) heard_intact_.store(true, std::memory_order_relaxed); }
+  void peer_checks() { set(peer_checks_); }
+  void heard_intact() { set(heard_intact_); }
+  static void set(std::atomic<bool>& flag) {  // with every frame: the line stays where it is
+    if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
+  }
   void heed(LaneDriver& lane, const LaneDriver::Pass& pass);
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
   bool every_lane_is_blocked() const;
