@@ -217,9 +217,7 @@ void Flow::complete(Request& r, const protocol::Completion& c) {
 void Flow::check_sent(const Request& r, const protocol::Completion& c) {
   const std::size_t size = size_of(r.index);
   if (c.bytes != size) wrong("send " + std::to_string(r.index) + " ended with another size");
-  if (size <= manners_.eager_limit_bytes) return;
-  if (rules_.arrived_bytes(r.index) != size)
-    wrong("send " + std::to_string(r.index) + " is done, but the receiver does not have it");
+  rules_.send_ends(r.index);
 }
 
 void Flow::check_received(const Request& r, const protocol::Completion& c) {
@@ -247,6 +245,8 @@ void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const pro
   const bool segment = h.type == protocol::FrameType::segment;
   if (&at == &from_ && !(h.flags & protocol::kFlagFromReceiver)) {
     if (segment && passing == SessionEnd::Passing::taken) rules_.sender_takes(h);
+    if (segment && passing == SessionEnd::Passing::written) rules_.sender_wrote(h);
+    check_hurry();
   } else if (&at == &from_) {
     if (passing == SessionEnd::Passing::consumed) rules_.sender_hears(h);
   } else if (h.flags & protocol::kFlagFromReceiver) {
@@ -261,7 +261,15 @@ void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const pro
 void Flow::hurry() {
   if (out_closed_ || out_ == nullptr) return;
   from_.session().hurry(*out_, last_order_);
+  hurried_to_ = last_order_;
+  check_hurry();
   from_.touch();
+}
+
+// All that was posted by then, the last message, too.
+void Flow::check_hurry() {
+  if (!hurried_to_ || out_closed_ || out_ == nullptr || !out_->has_segment()) return;
+  if (out_->order() <= *hurried_to_ && !out_->hurried()) wrong("a message of order " + std::to_string(out_->order()) + " is not hurried");
 }
 
 void Flow::leave(const SessionEnd& end, bool in_peace) {

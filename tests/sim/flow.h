@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -100,6 +101,7 @@ class Flow {
   void check_sent(const Request& request, const protocol::Completion& completion);
   void check_received(const Request& request, const protocol::Completion& completion);
   void check_error(const Request& request, const Status& status);
+  void check_hurry();
   void take_back(SessionEnd& end, Request& request);
   void take_back_all(SessionEnd& end, Requests& requests);
   Request* unfinished(Requests& requests);
@@ -124,6 +126,7 @@ class Flow {
   std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
   Requests sends_, receives_;
   std::uint64_t posted_bytes_ = 0, last_order_ = 0;
+  std::optional<std::uint64_t> hurried_to_;  // the order of the last message that was
 };
 
 }  // namespace railweave::sim

@@ -63,6 +63,19 @@ void FrameRules::check_eager(const FrameHeader& h, Message& m) {
   m.slot = h.aux;
 }
 
+void FrameRules::sender_wrote(const FrameHeader& h) {
+  Message& m = at(h.message);
+  m.written += h.length;
+  m.handed_over = m.written >= m.size;
+}
+
+// The receiver need not have an eager message: the kernel does.
+void FrameRules::send_ends(std::uint64_t message) {
+  const Message& m = at(message);
+  if (m.whole || (m.eager_out && m.handed_over)) return;
+  wrong_("send " + std::to_string(message) + " is done, but " + (m.eager_out ? "it was not wholly handed over" : "the receiver does not have it"));
+}
+
 void FrameRules::sender_hears(const FrameHeader& h) {
   if (h.type == FrameType::opened) opened_ = true;
   if (acknowledges(h)) acked_ = std::max(acked_, ack_in(h));

@@ -20,7 +20,10 @@ class FrameRules {
   // --- at the sender's end
   void send_posted(std::uint64_t size, std::uint64_t tag);
   void sender_takes(const protocol::FrameHeader& segment);
+  void sender_wrote(const protocol::FrameHeader& segment);  // the kernel has it
   void sender_hears(const protocol::FrameHeader& control);
+  // That this send is done now.
+  void send_ends(std::uint64_t message);
 
   // --- at the receiver's end
   void receive_posted(std::uint64_t capacity);
@@ -32,7 +35,6 @@ class FrameRules {
   void acks_waived() { waived_ = whole_; }
   // Announced and not there yet.
   std::uint64_t coming_bytes() const { return coming_bytes_; }
-  std::uint64_t arrived_bytes(std::uint64_t message) { return at(message).arrived; }
   // That this receive is done now.
   void receive_ends(std::uint64_t message);
 
@@ -40,9 +42,9 @@ class FrameRules {
   struct Message {
     std::uint64_t size = 0, tag = 0, capacity = 0;
     std::uint64_t leave_told = 0, leave_heard = 0;  // by the receiver, by the sender
-    std::uint64_t arrived = 0;
+    std::uint64_t written = 0, arrived = 0;         // what goes again is written again
     std::uint16_t slot = 0;
-    bool announced = false, eager_out = false, eager_in = false, whole = false, granted = false;
+    bool announced = false, eager_out = false, handed_over = false, eager_in = false, whole = false, granted = false;
   };
   // Of one that was over long ago there is nothing left to say.
   Message& at(std::uint64_t message);

@@ -6,6 +6,7 @@ namespace railweave::sim {
 namespace {
 
 constexpr int kOvertakenMax = 16;
+constexpr std::uint64_t kTurnBytesMax = 2 * (protocol::kSegmentBytesMax + protocol::kFrameHeaderBytes);  // of one that began with a byte left
 
 int rank_of(const protocol::SendStream& s) { return s.hurried() ? 0 : 1 + int(s.priority()); }
 
@@ -36,7 +37,22 @@ void TurnRules::after(const protocol::FrameHeader& frame) {
     if (waits(true)) ++overtaken_least_[std::size_t(r)];
     if (overtaken_least_[std::size_t(r)] > kOvertakenMax + kRanks) wrong_("streams of rank " + std::to_string(r) + " starve");
   }
+  count_turns(*taken, frame.length);
   overtaken_least_[std::size_t(taken->rank)] = overtaken_most_[std::size_t(taken->rank)] = 0;
+}
+
+// Equal ones go by turns: none goes ahead of another for longer than its turn.
+void TurnRules::count_turns(const Seen& taken, std::uint64_t bytes) {
+  std::erase_if(waits_, [&](const auto& wait) { return std::ranges::none_of(seen_, [&](const Seen& s) { return s.stream->id() == wait.first; }); });
+  waits_.erase(taken.stream->id());
+  for (const Seen& s : seen_) {
+    if (!s.anywhere || s.stream->id() == taken.stream->id()) continue;
+    Wait& wait = waits_[s.stream->id()];
+    if (wait.rank != s.rank || wait.order != s.order) wait = {s.rank, s.order, {}};
+    if (s.rank != taken.rank || s.order != taken.order) continue;
+    if ((wait.bytes_ahead[taken.stream->id()] += bytes) > kTurnBytesMax)
+      wrong_("stream " + std::to_string(taken.stream->id()) + " goes on before its equal " + std::to_string(s.stream->id()) + ", though its turn is over");
+  }
 }
 
 }  // namespace railweave::sim

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,16 @@ class TurnRules {
     bool anywhere;                             // it may use any lane
   };
 
+  struct Wait {                                // since its last segment
+    int rank = 0;
+    std::uint64_t order = 0;
+    std::map<protocol::StreamId, std::uint64_t> bytes_ahead;  // of equals
+  };
+  void count_turns(const Seen& taken, std::uint64_t bytes);
+
   std::function<void(const std::string&)> wrong_;
   std::vector<Seen> seen_;
+  std::map<protocol::StreamId, Wait> waits_;
   std::array<int, kRanks> overtaken_least_{}, overtaken_most_{};  // by segments since its last one
 };
 
