@@ -117,8 +117,9 @@ void LaneUpkeep::look_at_losses(TimePoint t) {
 
 // With nothing left, those that carried are tried about once a second: the longest rest is longer than a peer is waited for.
 void LaneUpkeep::hurry() {
-  for (Pair& pair : pairs_)
-    if (pair.up_since != TimePoint{}) pair.rests_until = std::min(pair.rests_until, std::max(pair.tried_at, pair.up_since) + kRestInSilence);
+  for (const auto& pair : pairs_)
+    if (pair->up_since != TimePoint{})
+      pair->rests_until = std::min(pair->rests_until, std::max(pair->tried_at, pair->up_since) + kRestInSilence);
 }
 
 // Of pairs that are up, and those that do not rest. One that is being dialled covers nothing yet: where it stands in for a
