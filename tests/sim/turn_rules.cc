@@ -14,6 +14,8 @@ int rank_of(const protocol::SendStream& s) { return s.hurried() ? 0 : 1 + int(s.
 
 void TurnRules::before(const std::vector<const protocol::SendStream*>& streams) {
   seen_.clear();
+  asked_.clear();
+  for (const protocol::SendStream* s : streams) asked_.push_back(s->id());
   for (const protocol::SendStream* s : streams)
     if (s->has_segment()) seen_.push_back({s, rank_of(*s), s->order(), s->may_use(~0ull, 1) && s->may_use(1ull << 63, 1ull << 63)});
 }
@@ -21,6 +23,7 @@ void TurnRules::before(const std::vector<const protocol::SendStream*>& streams) 
 void TurnRules::after(const protocol::FrameHeader& frame) {
   if (frame.type != protocol::FrameType::segment) return;
   const auto taken = std::ranges::find_if(seen_, [&](const Seen& s) { return s.stream->id() == frame.stream; });
+  if (std::ranges::find(asked_, frame.stream) == asked_.end()) return;  // closed, and what a lost lane carried goes again
   if (taken == seen_.end()) return wrong_("a segment of stream " + std::to_string(frame.stream) + " goes, which had none");
   for (const Seen& other : seen_) {
     if (!other.anywhere || &other == &*taken) continue;

@@ -37,6 +37,7 @@ class TurnRules {
 
   std::function<void(const std::string&)> wrong_;
   std::vector<Seen> seen_;
+  std::vector<protocol::StreamId> asked_;     // all that before() was told of
   std::map<protocol::StreamId, Wait> waits_;
   std::array<int, kRanks> overtaken_least_{}, overtaken_most_{};  // by segments since its last one
 };
