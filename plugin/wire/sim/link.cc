@@ -1,5 +1,6 @@
 #include "wire/sim/link.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "wire/sim/connection.h"
@@ -64,16 +65,38 @@ void SimLink::put(int direction, std::size_t bytes, std::function<void()> transm
   if (d.queue.size() == 1) transmit(direction);
 }
 
+void SimLink::set_rate(Rate rate) {
+  const Rate before = std::exchange(spec_.rate, rate);
+  for (int direction : {0, 1}) {
+    Direction& d = directions_[std::size_t(direction)];
+    if (d.queue.empty() || before.bytes_per_s == rate.bytes_per_s) continue;
+    d.left_bytes = std::max(0.0, d.left_bytes - before.bytes_in(net_.now() - d.left_at));
+    foresee_end(direction);
+  }
+}
+
 void SimLink::transmit(int direction) {
   Direction& d = directions_[std::size_t(direction)];
-  net_.after(spec_.rate.time_for(double(d.queue.front().bytes)), [this, direction, &d] {
-    const Item item = std::move(d.queue.front());
-    d.queue.pop_front();
-    d.queued_bytes -= item.bytes;
-    if (!d.queue.empty()) transmit(direction);
-    item.transmitted();
-    fill(direction);
+  d.left_bytes = double(d.queue.front().bytes);
+  foresee_end(direction);
+}
+
+void SimLink::foresee_end(int direction) {
+  Direction& d = directions_[std::size_t(direction)];
+  d.left_at = net_.now();
+  net_.after(spec_.rate.time_for(d.left_bytes), [this, direction, &d, timed = ++d.timed] {
+    if (timed == d.timed) transmitted(direction);
   });
+}
+
+void SimLink::transmitted(int direction) {
+  Direction& d = directions_[std::size_t(direction)];
+  const Item item = std::move(d.queue.front());
+  d.queue.pop_front();
+  d.queued_bytes -= item.bytes;
+  if (!d.queue.empty()) transmit(direction);
+  item.transmitted();
+  fill(direction);
 }
 
 }  // namespace railweave::wire

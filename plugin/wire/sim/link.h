@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -36,8 +37,8 @@ class SimLink {
 
   const LinkSpec& spec() const { return spec_; }
 
-  // From the next piece on, both ways. REQUIRES: rate > 0.
-  void set_rate(Rate rate) { spec_.rate = rate; }
+  // From now on, both ways: what is left of a piece under transmission, too. REQUIRES: rate > 0.
+  void set_rate(Rate rate);
 
   // Down, and both ends see it at once: every lane is lost; what had arrived can still be read, the rest is gone.
   void cut();
@@ -72,6 +73,9 @@ class SimLink {
   struct Direction {
     std::deque<Item> queue;  // front: under transmission
     std::size_t queued_bytes = 0;
+    double left_bytes = 0;    // of the front, at ...
+    TimePoint left_at;        // ... this time
+    std::uint64_t timed = 0;  // ends of transmission foreseen: the last one holds
     std::deque<std::weak_ptr<SimPipe>> waiting;
     std::deque<std::function<void()>> held;  // while silent
     bool silent = false;
@@ -79,6 +83,8 @@ class SimLink {
 
   void fill(int direction);
   void transmit(int direction);
+  void foresee_end(int direction);
+  void transmitted(int direction);
 
   SimNetwork& net_;
   LinkSpec spec_;

@@ -103,6 +103,20 @@ TEST(SimLink, slows_down_in_mid_transfer) {
   EXPECT_NEAR(double(talk.at_b.arrived_payload - before), 1e6, 0.3e6);
 }
 
+TEST(SimLink, what_is_under_transmission_is_as_fast_as_the_link_is_now) {
+  SimNetwork net(4);
+  SimLink& link = net.add_link(steady(8000));
+  Talk talk(net, link);
+  talk.send(20, 10'000);
+  net.run_until(net.now() + microseconds(50));
+  link.set_rate(Rate::from_megabits(0.001));  // a whole piece would take a quarter of an hour and more
+  net.run_until(net.now() + milliseconds(10));
+  EXPECT_LT(talk.at_b.arrived, 20u);
+  link.set_rate(Rate::from_megabits(8000));
+  net.run_until(net.now() + milliseconds(2));
+  EXPECT_EQ(talk.at_b.arrived, 20u);
+}
+
 TEST(SimLink, cut_tells_both_ends_after_what_had_arrived) {
   SimNetwork net(5);
   SimLink& link = net.add_link(steady(1000));
