@@ -16,12 +16,13 @@ constexpr Nanos kShareTime = 25us;                       // less of a lane is no
 constexpr Nanos kHoldTime = 1500us;                      // covers the pauses of a caller that polls ...
 constexpr Nanos kLookRestMax = 1ms;
 constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
+constexpr double kInFlightBytesMax = 1024 * MiB;          // 100 Gb/s over 40 ms, twice: beyond any send buffer
 
 }  // namespace
 
 std::uint64_t outstanding_bytes_max(const LaneView& lane) {
   if (!lane.rate_known) return kProbeSegmentBytes;
-  const double in_flight = lane.rate.bytes_in(2 * lane.min_rtt);
+  const double in_flight = std::min(lane.rate.bytes_in(2 * lane.min_rtt), kInFlightBytesMax);
   const double held = std::min(lane.rate.bytes_in(kHoldTime), kHoldBytesMax);
   return std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
 }

@@ -84,6 +84,10 @@ TEST(Striper, outstanding_bytes_max__covers_the_bandwidth_delay_product) {
   EXPECT_GE(double(outstanding_bytes_max(far)), far.rate.bytes_in(far.min_rtt));
 }
 
+TEST(Striper, outstanding_bytes_max__is_bounded_whatever_is_measured) {
+  for (double megabits : {1e7, 1e15, 1e30}) EXPECT_EQ(outstanding_bytes_max(lane(megabits, 60s)), 1024 * MiB);
+}
+
 TEST(Striper, finishes_in_time__alone_or_unmeasured_a_lane_takes_all) {
   EXPECT_TRUE(finishes_in_time(lane(1), OthersView{}, 64 * KiB, 64 * KiB));
   OthersView others;
