@@ -32,7 +32,7 @@ class LostRail(EngineTest):
     def lose(self, how: str, nic: int, host: int = 1) -> Outcome:
         """Once some megabytes are over, so that both lanes are in full swing."""
         moved = f"[ $RANK = 0 ] || (moved eth{nic} 3000000; $RWLAB_PROGRAM set --host {host} --nic {nic} {how}) &"
-        return net_perf(_TWO, "--bytes", "48M", beside=moved, deadline_s=40)
+        return net_perf(_TWO, "--bytes", "100M", beside=moved, deadline_s=40)
 
     def test_taken_down_at_the_receiver(self) -> None:
         self.check(self.lose("--down", 1), "eth1")
@@ -59,7 +59,7 @@ class LostRail(EngineTest):
     def test_two_different_ones(self) -> None:
         """No lane is left that works, but the rails that live reach each other."""
         cut = "$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut"
-        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "48M", deadline_s=60,
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "100M", deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2",  # the program's own talk goes by eth0
                            beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {cut}) &")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -71,7 +71,7 @@ class Outage(EngineTest):
 
     def test_of_all_rails(self) -> None:
         each = lambda what: "; ".join(f"$RWLAB_PROGRAM set --host 1 --nic {nic} {what}" for nic in (0, 1))
-        outcome = net_perf(_TWO, "--bytes", "48M", "--both", deadline_s=60,
+        outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60,
                            beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {each('--cut')}; sleep 5; {each('--up')}) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -169,7 +169,7 @@ class NewRail(EngineTest):
 class SlowRail(EngineTest):
     def test_what_a_rail_holds_that_became_very_slow_goes_by_the_other(self) -> None:
         """Without waiting for it: its 64 KiB would take minutes."""
-        outcome = net_perf(_TWO, "--bytes", "160M", deadline_s=40,
+        outcome = net_perf(_TWO, "--bytes", "100M", deadline_s=40,
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -208,7 +208,7 @@ class LostPeer(EngineTest):
 
     def test_a_stopped_rank_is_not_a_silent_one(self) -> None:
         """Its kernel answers on the rail that is left, for longer than the peer timeout."""
-        outcome = net_perf(_TWO, "--bytes", "32M", "--both", deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=3",
+        outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=3",
                            beside="[ $RANK = 0 ] || (moved eth0 3000000; kill -STOP $pid; sleep 1; "
                            "$RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 6; kill -CONT $pid) &")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -216,7 +216,7 @@ class LostPeer(EngineTest):
 
     def test_a_stopped_rank_is_told_of(self) -> None:
         """In a warning after five seconds, and when it goes on."""
-        outcome = net_perf(_TWO, "--bytes", "24M", "--both", deadline_s=60, beside="[ $RANK = 0 ] || "
+        outcome = net_perf(_TWO, "--bytes", "100M", "--both", deadline_s=60, beside="[ $RANK = 0 ] || "
                            "(moved eth0 3000000; kill -STOP $pid; sleep 7; kill -CONT $pid) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -234,7 +234,7 @@ class LostPeer(EngineTest):
     def test_a_stopped_rank_is_waited_for(self) -> None:
         for rank in (0, 1):
             with self.subTest(stopped=rank):
-                outcome = net_perf(_TWO, "--bytes", "24M", "--both", beside=f"[ $RANK != {rank} ] || "
+                outcome = net_perf(_TWO, "--bytes", "100M", "--both", beside=f"[ $RANK != {rank} ] || "
                                    "(moved eth0 3000000; kill -STOP $pid; sleep 3; kill -CONT $pid) &")
                 self.assert_works(outcome)
                 self.assertGreater(outcome.result["seconds"], 3, str(outcome))
