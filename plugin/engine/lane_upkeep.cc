@@ -194,8 +194,10 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
     return session_->lose("it says: " + why);
   // Its listeners live as long as its engine. A pair that never carried may lead to another host that has the same address.
-  if (outcome.status.system_errno() == ECONNREFUSED && pair.up_since != TimePoint{} && session_->is_without_lanes())
-    return session_->lose(why, ECONNREFUSED);
+  if (pair.up_since != TimePoint{} && session_->is_without_lanes()) {
+    if (outcome.status.system_errno() == ECONNREFUSED) return session_->lose(why, ECONNREFUSED);
+    if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why);
+  }
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
   // One that carried before is the likelier to come back.
   if (pair.rests_until <= t) let_rest(pair, t, pair.up_since == TimePoint{} ? kRestMostFlapping : kRestMostRefused);

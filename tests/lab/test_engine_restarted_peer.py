@@ -48,7 +48,7 @@ class Restarted(EngineTest):
         self.assertIn("ncclRemoteError", "".join(outcome.said(0)), str(outcome))
         lost = [warning for warning in outcome.warnings(0) if "connection to" in warning]
         self.assertEqual(1, len(lost), str(outcome))
-        self.assertIn(f"connection to host1 pid {dead} lost: ", lost[0], str(outcome))
+        self.assertIn(f"connection to host1 pid {dead} lost: it says: this is another instance", lost[0], str(outcome))
 
 
 if __name__ == "__main__":
