@@ -121,6 +121,8 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.life_a = std::make_unique<Lifeline>(net_, *c.a, peer_timeout_);
   c.life_b = std::make_unique<Lifeline>(net_, *c.b, peer_timeout_);
   c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.life_a, *c.b, c.lanes_per_pair);
+  c.told_by_a = std::make_unique<RailTalk>(*c.a, *c.b, [this](const std::string& what) { fail(what); });
+  c.told_by_b = std::make_unique<RailTalk>(*c.b, *c.a, [this](const std::string& what) { fail(what); });
   const auto on_lane_lost = [this](SessionEnd& end, Lifeline& life) {
     return [this, &end, &life](const Status& why) {
       say(end.name() + ": lane lost: " + why.message());
@@ -173,7 +175,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_condemned: return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
-    case Event::Kind::rails_told: return;
+    case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
   }
 }
@@ -238,8 +240,11 @@ void World::run_until(const std::function<bool()>& done, const char* what) {
       std::string states;
       for (const auto& flow : flows_)
         if (!flow->settled()) states += "\n  " + flow->state();
-      for (const Couple& c : couples_)
+      for (const Couple& c : couples_) {
         if (couples_.size() < 5) states += "\n  " + c.a->state() + "\n  " + c.b->state();
+        for (const RailTalk* talk : {c.told_by_a.get(), c.told_by_b.get()})
+          if (!c.dead && !talk->heard_all()) states += "\n  " + talk->state();
+      }
       return fail(std::string("stuck: ") + what + states);
     }
     run_for(pause);
@@ -253,6 +258,7 @@ bool World::settled() {
     flow->even_out();
     all = all && flow->settled();
   }
+  for (const Couple& c : couples_) all = all && (c.dead || (c.told_by_a->heard_all() && c.told_by_b->heard_all()));
   return all;
 }
 

@@ -15,6 +15,7 @@
 #include "tests/sim/host.h"
 #include "tests/sim/lifeline.h"
 #include "tests/sim/memory_watch.h"
+#include "tests/sim/rail_talk.h"
 #include "tests/sim/session_end.h"
 #include "wire/sim/network.h"
 
@@ -38,6 +39,7 @@ class World {
     std::unique_ptr<SessionEnd> a, b;
     std::unique_ptr<Lifeline> life_a, life_b;
     std::unique_ptr<Dialler> dialler;
+    std::unique_ptr<RailTalk> told_by_a, told_by_b;
     std::vector<Flow*> flows;
     // Drawn once: what a session needs is as much whenever the couple has a new one.
     std::array<std::size_t, 2> eager_limits_bytes{};
@@ -71,6 +73,7 @@ class World {
   void act();
   void trouble_rails();
   void trouble_flows();
+  void tell_of_rails();
   void trouble_hosts();
   void silence(Host& host, HostRail& rail, int direction);
   void slow(Host& host, HostRail& rail);

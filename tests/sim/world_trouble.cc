@@ -27,8 +27,17 @@ void World::act() {
     (chance(0.5) ? c.a : c.b)->sleep_until(net_.now() + up_to(chance(0.05) ? 1500ms : 10ms));
   }
   if (weather_.lanes_die && chance(0.15)) trouble_rails();
+  if (chance(0.02)) tell_of_rails();
   if (weather_.rude && chance(0.05)) trouble_flows();
   if (weather_.mortal && chance(0.01)) trouble_hosts();
+}
+
+// Addresses change, rails come: a few statements, of one rail and of others.
+void World::tell_of_rails() {
+  Couple& c = any_couple();
+  if (c.dead) return;
+  RailTalk& talk = chance(0.5) ? *c.told_by_a : *c.told_by_b;
+  for (std::uint64_t n = 1 + below(4); n > 0; --n) talk.tell(int(below(3)), chance(0.2) ? protocol::kControlPayloadBytesMax : below(100));
 }
 
 void World::later(std::function<void()> what) {
