@@ -97,6 +97,18 @@ class RailLog(EngineTest):
             self.assertRegex(back, f"rail eth1 to host{1 - host} pid \\d+: carries again; [34] lanes", str(outcome))
 
 
+    def test_a_rail_that_flaps_is_named_once(self) -> None:
+        """By the side that dials, when it is left in peace for longer than two seconds: each loss doubles that."""
+        outcome = net_perf(_TWO, "--duration", "14", deadline_s=60, beside="""
+            [ $RANK = 0 ] || (moved eth1 3000000
+                              for i in 1 2 3 4 5 6 7 8 9 10 11; do $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1; done) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        named = [line for line in outcome.warnings(0) + outcome.warnings(1) if "lost so often" in line]
+        self.assertEqual(1, len(named), str(outcome))
+        self.assertRegex(named[0], r"rail eth1 to rail eth1 of host1 pid \d+: lost so often, or so slow, that it rests for [2-9] s", str(outcome))
+
+
 class ReturningRail(EngineTest):
     """A rail that is gone for three seconds in mid-transfer carries again, and nobody sees an error."""
 
