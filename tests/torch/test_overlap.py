@@ -370,6 +370,14 @@ def _overlapped_twice(rank: int, size: int) -> None:
     railweave.fsdp.overlap(railweave.fsdp.overlap(_layered([], size)))
 
 
+def _overlapped_in_parts(rank: int, size: int, order: tuple[int, int]) -> None:
+    """The model and one of its layers."""
+    del rank
+    model = _layered([], size)
+    for at in order:
+        railweave.fsdp.overlap((model, model[1])[at])
+
+
 def _fsdp1(strategy: str = "FULL_SHARD") -> FullyShardedDataParallel:
     return FullyShardedDataParallel(nn.Sequential(Layer(0, [])), sharding_strategy=ShardingStrategy[strategy], device_id=torch.device("cpu"))
 
@@ -508,6 +516,9 @@ class OverlapTest(unittest.TestCase):
             ranks.run(lambda rank, size: railweave.fsdp.overlap(nn.Linear(2, 2)), 1)
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already"):
             ranks.run(_overlapped_twice, 1)
+        for order in (0, 1), (1, 0):
+            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already, or one of its layers"):
+                ranks.run(_overlapped_in_parts, 1, order)
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: FSDP1 .*NO_SHARD"):
             ranks.run(_overlapped_without_a_place, 1)
         for ran in (True, False):
@@ -515,9 +526,10 @@ class OverlapTest(unittest.TestCase):
                 ranks.run(_overlapped_within, 2, ran)
         with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
             pass
-        for options, named in (({"prefetch": -1}, "prefetch.*-1"), ({"reduce_scatters": 0}, "reduce_scatters.*0"),
-                               ({"window": 0}, "window.*0"), ({"window": "2x"}, "window.*'2x'.*'auto'")):
-            with self.assertRaisesRegex(ranks.RankFailed, f"ValueError: {named}"):
+        for options, named in (({"prefetch": -1}, "ValueError: prefetch.*-1"), ({"reduce_scatters": 0}, "ValueError: reduce_scatters.*0"),
+                               ({"prefetch": 1.5}, "TypeError: prefetch.*1.5"), ({"reduce_scatters": "2"}, "TypeError: reduce_scatters.*'2'"),
+                               ({"window": 0}, "ValueError: window.*0"), ({"window": "2x"}, "ValueError: window.*'2x'.*'auto'")):
+            with self.assertRaisesRegex(ranks.RankFailed, named):
                 ranks.run(_overlapped, 1, options)
 
 

@@ -18,7 +18,7 @@ except ImportError as missing:
 
 __all__ = ["overlap"]
 
-_MARK = "_railweave_overlap"  # of a model that has it
+_MARK = "_railweave_overlap"  # of a model that has it, and its layers
 
 
 class _UrgentAllGather(AllGather):
@@ -188,6 +188,13 @@ class _Forwards:
                 group._all_gather_result = None
 
 
+def _check_number(name, value, least, of):
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name}: expected a number of {of}, found {value!r}")
+    if value < least:
+        raise ValueError(f"{name}: expected {least} {of} or more, found {value}")
+
+
 def _policy(window):
     if isinstance(window, bool) or not isinstance(window, int | str):
         raise TypeError(f"window: expected a number of operations or a text, found {window!r}")
@@ -236,20 +243,18 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
     rank must call it alike. Returns `model`.
 
-    Raises TypeError unless `model` is FSDP's, for a window that is neither number nor text, and for one where its groups are not
-    railweave's; ValueError for a number below its least, for a window that there is not, for a model that has it already, and for one
-    of FSDP1 that is not the outermost (by its first forward, if none ran before), has a communication hook, or shards in no way that
+    Raises TypeError unless `model` is FSDP's, for numbers that are none, for a window that is neither number nor text, and for one where
+    its groups are not railweave's; ValueError for a number below its least, for a window that there is not, for a model that has it
+    already, or one of whose layers has, and for one of FSDP1 that is not the outermost (by its first forward, if none ran before), has a communication hook, or shards in no way that
     has a place for it.
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):
         raise TypeError(f"overlap: expected a module with fully_shard applied to it, or FSDP1's, found {type(model).__name__}")
-    if hasattr(model, _MARK):
-        raise ValueError("overlap: this model has it already")
-    if prefetch < 0:
-        raise ValueError(f"prefetch: expected 0 layers or more, found {prefetch}")
-    if reduce_scatters < 1:
-        raise ValueError(f"reduce_scatters: expected 1 or more, found {reduce_scatters}")
+    if any(hasattr(module, _MARK) for module in model.modules()):
+        raise ValueError("overlap: this model has it already, or one of its layers")
+    _check_number("prefetch", prefetch, 0, "layers")
+    _check_number("reduce_scatters", reduce_scatters, 1, "operations")
     layers = [module for module in model.modules() if isinstance(module, FSDPModule)]
     states = _fsdp1.served(model) if fsdp1 else None  # refused before anything changes
     if window is not None:
@@ -258,7 +263,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
         _fsdp1.overlap(model, states, reduce_scatters)
     else:
         _overlap_fsdp2(model, layers, prefetch, reduce_scatters)
-    setattr(model, _MARK, True)
+    for module in (model, *layers):
+        setattr(module, _MARK, True)
     return model
 
 
