@@ -1,6 +1,8 @@
 """Traces and reports: what they tell of operations, waits, rails and ranks; files that are merged; what is refused."""
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import subprocess
@@ -12,13 +14,14 @@ import unittest
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import torch
 import torch.distributed as dist
 
 import railweave
 import ranks
-from railweave import _figures, _records, _report, _trace, timeline
+from railweave import _chrome, _figures, _records, _report, _trace, timeline
 
 _BYTES = 4 << 20
 _STEPS = 4
@@ -149,6 +152,9 @@ class TraceTest(unittest.TestCase):
         picture = self.folder / "step.png"
         self.assertEqual(0, timeline.main(["plot", *map(str, paths), "-o", str(picture), "--step", "1"]))
         self.assertEqual(b"\x89PNG", picture.read_bytes()[:4])
+        picture = picture.rename(self.folder / "step")
+        self.assertEqual(0, timeline.main(["plot", *map(str, paths), "-o", str(picture)]))
+        self.assertEqual([picture], list(self.folder.glob("step*")))
 
     def test_files_that_cannot_be_merged_are_named(self) -> None:
         bad = self.folder / "bad.json"
@@ -159,11 +165,35 @@ class TraceTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "expected a trace of railweave's"):
             timeline.merged([bad])
         ours = '"railweave": {"rank": 0, "boot": "a", "monotonic_offset_ns": 0}'
-        for events in ('5', '[5]', '[{"ts": "a"}]', '[{"args": {"key": [1]}}]'):
+        step = '{"ph": "X", "name": "step 0", "pid": 0, "tid": 1, "ts": 0, "dur": 5}'
+        for events in ('5', '[5]', '[{"ts": "a"}]', '[{"args": {"key": [1]}}]', f'[{step.replace("dur", "of")}]', f'[{step.replace("X", "b")}]',
+                       f'[{step.replace(": 5", ": NaN")}]', f'[{step.replace(": 5", ": 1e300")}]', "[" * 100_000):
             bad.write_text(f'{{"traceEvents": {events}, {ours}}}')
-            with self.subTest(events=events), self.assertRaisesRegex(ValueError, "bad.json: expected a Chrome trace"):
+            with self.subTest(events=events[:80]), self.assertRaisesRegex(ValueError, "bad.json: expected a Chrome trace"):
+                timeline.merged([bad])
+        for missing in ("rank", "boot", "monotonic_offset_ns"):
+            bad.write_text(f'{{"traceEvents": [{step}], {ours.replace(missing, "more")}}}')
+            with self.subTest(missing=missing), self.assertRaisesRegex(ValueError, f"bad.json: expected a Chrome trace .*{missing}"):
                 timeline.merged([bad])
         self.assertEqual(1, timeline.main(["merge", str(self.folder / "none.json"), "-o", str(self.folder / "all.json")]))
+
+    def test_a_result_that_cannot_be_written_is_named(self) -> None:
+        good, said = self.folder / "good.json", io.StringIO()
+        good.write_text(json.dumps(_chrome.as_chrome(_records.Records(), 0, 1)))
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(1, timeline.main(["merge", str(good), "-o", "/dev/full"]))
+        self.assertIn("'/dev/full'", said.getvalue())
+        for path in ("/dev/full", b"/dev/full"):
+            with self.assertRaisesRegex(OSError, "'/dev/full'"), railweave.trace(path):
+                pass
+        records = _records.Records()
+        records.waits = [_records.Wait(20, 30, 0, "", "normal")]
+        with mock.patch.object(_report, "last_records", lambda: records), self.assertRaisesRegex(OSError, "'/dev/full'"):
+            railweave.report("/dev/full")
+
+    def test_a_report_to_others_is_refused(self) -> None:
+        with self.assertRaisesRegex(ranks.RankFailed, "rank 1:\n(.*\n)*ValueError: report: expected a group that this rank is in"):
+            ranks.run(lambda _rank, _size: railweave.report(group=dist.new_group([0])), 2)
 
     def test_the_variable_records_the_whole_process(self) -> None:
         done = subprocess.run([sys.executable, "-B", "-c", textwrap.dedent("""

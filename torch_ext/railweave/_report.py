@@ -11,6 +11,7 @@ import torch.distributed as dist
 from railweave import _C
 from railweave._chrome import boot
 from railweave._figures import SLOW_SHARE, by_step, figures, limit_of, memory_waits, steps_of, waited_for
+from railweave._output import naming
 from railweave._records import name_of
 from railweave._trace import last_records
 
@@ -96,7 +97,8 @@ def report(path=None, group=None):
     ``busy_while_exposed`` (a share). Within one process or without a group it tells of this process alone.
 
     `path`: rank 0 writes them there, one JSON object a line.
-    Raises RuntimeError while a trace is on, what the group raises where a rank is lost, OSError where the file cannot be written.
+    Raises RuntimeError while a trace is on, ValueError for a group without this rank, what the group raises where a rank is lost,
+    OSError where the file cannot be written.
     """
     if _C._trace_on():
         raise RuntimeError("report: a trace is on; it tells of the last one that ended (RAILWEAVE_TRACE's ends with the process)")
@@ -107,6 +109,8 @@ def report(path=None, group=None):
 
     together = dist.is_available() and dist.is_initialized()
     rank, size = (dist.get_rank(group), dist.get_world_size(group)) if together else (0, 1)
+    if rank < 0:
+        raise ValueError("report: expected a group that this rank is in, found one of others")
     boots = _gathered(boot(), size, group)
     offset, error = _clock_offset(group, rank, boots)
     issues = {(one.group, one.priority, one.what): one.begin + offset for one in records.operations}
@@ -125,5 +129,6 @@ def report(path=None, group=None):
         ranks = [of_rank[number] for of_rank in told]
         all_steps.append({"step": number, "limited_by": _judge(ranks)[1]["limited_by"], "ranks": ranks})
     if path is not None and rank == 0:
-        Path(path).write_text("".join(json.dumps(one) + "\n" for one in all_steps))
+        with naming(path):
+            Path(path).write_text("".join(json.dumps(one) + "\n" for one in all_steps))
     return all_steps

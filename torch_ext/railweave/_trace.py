@@ -10,6 +10,7 @@ import torch.distributed as dist
 
 from railweave import _C
 from railweave._chrome import as_chrome
+from railweave._output import naming
 from railweave._records import Records, take
 
 _RECORDS_MOST = 1 << 20  # 48 MiB, touched as they come
@@ -56,7 +57,7 @@ class trace:
     """
 
     def __init__(self, path=None):
-        self._path = None if path is None else os.fspath(path)
+        self._path = None if path is None else os.fsdecode(path)
         self._process = None
 
     def __enter__(self):
@@ -74,7 +75,9 @@ class trace:
             warnings.warn(f"trace: {dropped} records found no room and are missing", stacklevel=2)
         if self._path is not None:
             rank, size = _rank_and_size()
-            Path(self._path.replace("%r", str(rank))).write_text(json.dumps(as_chrome(last_records(), rank, size)))
+            path = Path(self._path.replace("%r", str(rank)))
+            with naming(path):
+                path.write_text(json.dumps(as_chrome(last_records(), rank, size)))
 
 
 def begin_as_the_environment_says():

@@ -11,8 +11,21 @@ from collections import deque
 from pathlib import Path
 
 from railweave._figures import union, within
+from railweave._output import naming
 
 _WAITS = "compute waits"  # the row of those
+_FARTHEST = 1e18  # microseconds: what is beyond is no time
+_NUMBER = int | float
+# What events of ours have, by their ph, as far as it is read here.
+_OURS = {"X": {"name": str, "pid": int, "tid": int, "ts": _NUMBER, "dur": _NUMBER}, "b": {"name": str, "cat": str, "id": str, "pid": int, "ts": _NUMBER},
+         "e": {"id": str, "pid": int, "ts": _NUMBER}, "M": {"name": str, "tid": int, "args": dict}}
+
+
+def _check(what, kinds):
+    """Raises KeyError, ValueError for what is missing or no such kind."""
+    for key, kind in kinds.items():
+        if not isinstance(what[key], kind) or kind is _NUMBER and not abs(what[key]) < _FARTHEST:
+            raise ValueError(f"{key}: {what[key]!r}"[:80])
 
 
 class _Trace:
@@ -24,8 +37,9 @@ class _Trace:
         try:
             with open(path, encoding="utf-8") as file:
                 self._read(json.load(file))
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise ValueError(f"{path}: expected a Chrome trace (a JSON object with traceEvents), found {error!r}") from None
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            found = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path}: expected a Chrome trace (a JSON object with traceEvents), found {found}") from None
 
     def _read(self, whole):
         self.events = whole["traceEvents"]
@@ -33,10 +47,14 @@ class _Trace:
         self.base = whole.get("baseTimeNanoseconds", 0)
         self.rank = self.own["rank"] if self.own else whole.get("distributedInfo", {}).get("rank")
         self.started = {"out": {}, "in": {}}
+        _check({"baseTimeNanoseconds": self.base, "rank": self.rank}, {"baseTimeNanoseconds": int | float, "rank": int | None})
+        if self.own:
+            _check(self.own, {"rank": int, "boot": str, "monotonic_offset_ns": int | float})
         for event in self.events:
-            if not isinstance(event.get("ts", 0), int | float):
-                raise ValueError(f"an event at {event['ts']!r}")
+            if "ts" in event:
+                _check(event, {"ts": _NUMBER})
         for event in self.events if self.own else ():
+            _check(event, _OURS.get(event.get("ph"), {}))
             if key := event.get("args", {}).get("key"):
                 when = event["args"]["taken"] if event["args"]["way"] == "out" else event["ts"]
                 self.started[event["args"]["way"]][tuple(key)] = when * 1000 + self.monotonic
@@ -150,7 +168,8 @@ def plot(whole, path, step, source):
     grid[-1, 0].set_xlim(0, (end - begin) / 1000)
     grid[-1, 0].set_xlabel(f"milliseconds since {name or 'the trace'} began")
     figure.suptitle(f"{name or 'all'} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01, ha="left", fontweight="bold")
-    figure.savefig(path, dpi=140)
+    with naming(path):
+        figure.savefig(path, dpi=140, format=Path(path).suffix[1:] or "png")  # else what has no suffix goes to another file
     plt.close(figure)
 
 
@@ -227,7 +246,7 @@ def main(arguments=None):
             more = f" and {len(chosen.files) - 1} more" if len(chosen.files) > 1 else ""
             plot(whole, chosen.output, chosen.step, f"{Path(chosen.files[0]).name}{more}")
         else:
-            with open(chosen.output, "w", encoding="utf-8") as file:
+            with naming(chosen.output), open(chosen.output, "w", encoding="utf-8") as file:
                 json.dump(whole, file)
     except (OSError, ValueError, ImportError) as error:
         print(f"railweave.timeline: {error}", file=sys.stderr)
