@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -15,6 +16,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kBytesMost = 1ull << 50, kSecondsMost = 1e5;
+constexpr int kDeepest = 100;  // no file of ours has more than ten; to write one out takes stack for each
 
 std::string shortened(const json& value) {
   std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -103,8 +105,15 @@ std::vector<std::string> JsonReader::keys() const {
 }
 
 Result<json> parse_json(const std::string& text, const std::string& where) {
+  bool too_deep = false;
+  const auto within = [&](int depth, json::parse_event_t, json&) { return !(too_deep = too_deep || depth > kDeepest); };
   try {
-    return json::parse(text);
+    json document = json::parse(text, within);
+    if (too_deep) return wrong_argument(fmt::format("{}: found more than {} levels of brackets", where, kDeepest));
+    return document;
+  } catch (const json::out_of_range& error) {
+    const std::string_view told = error.what();  // after the name of the error
+    return wrong_argument(fmt::format("{}: {}", where, told.substr(told.find(' ') + 1)));
   } catch (const json::parse_error& error) {
     const auto place = text.begin() + std::ptrdiff_t(std::min(error.byte, text.size()));
     const auto line = 1 + std::count(text.begin(), place, '\n');
@@ -113,6 +122,8 @@ Result<json> parse_json(const std::string& text, const std::string& where) {
 }
 
 Result<json> read_json(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return wrong_argument(path + " is a directory, expected a file");
   std::ifstream file(path);
   if (!file) return system_error(Scope::request, path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};

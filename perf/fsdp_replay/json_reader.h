@@ -37,7 +37,7 @@ class JsonReader {
   std::string where_;
 };
 
-// Errors: what cannot be read, and what is no JSON (with its line).
+// Errors: what cannot be read, what is no JSON (with its line), and what is deeper than any of ours.
 Result<nlohmann::json> read_json(const std::string& path);
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& where);
 

@@ -54,6 +54,7 @@ Result<std::vector<Step>> steps_of(const Options& options, const Parameters& par
     const Trace trace = random_trace(std::uint64_t(seed), parameters.wire);
     for (const int hosts : options.hosts) steps.push_back({trace, hosts});
   }
+  for (const Step& step : steps) RW_TRY(check_length(step.trace, ring_of(parameters, step.hosts)));
   return steps;
 }
 

@@ -22,9 +22,11 @@ struct Ring {
   Nanos on_link(std::size_t bytes) const {
     return Nanos(std::int64_t(std::ceil(double(bytes) * 1e9 / rate.bytes_per_s)));
   }
+  // Rounded down. Rate::time_for ends at an hour.
+  Nanos on_wire(double bytes) const { return Nanos(std::int64_t(bytes * 1e9 / rate.bytes_per_s)); }
   // Of one operation alone.
   Nanos alone(std::size_t operation_bytes) const {
-    return (members - 1) * (latency + rate.time_for(step_bytes(operation_bytes)));
+    return (members - 1) * (latency + on_wire(step_bytes(operation_bytes)));
   }
 };
 

@@ -1,5 +1,7 @@
 #include "fsdp_replay/options.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/error.h"
@@ -9,6 +11,8 @@
 
 namespace railweave::perf::fsdp_replay {
 namespace {
+
+constexpr double kLeastGbps = 1e-6;  // 125 bytes a second: the fluid network shares out no less than one
 
 Status refused(const std::string& message) { return Status(Code::invalid_argument, Scope::request, message); }
 
@@ -37,7 +41,7 @@ void add_options(CLI::App& app, Options& o) {
   app.add_option("--mode", o.mode_text, "segments, fluid, or auto: segments up to 16 hosts")->capture_default_str();
   app.add_flag("--bound", o.bound, "only how short each step could be: its longest path on one wire");
   app.add_option("--wire-gbps", o.wire_gbps, "of a host each way; 0: the parameter file's")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(number_between(0, 1e6))
       ->capture_default_str();
   app.add_flag("--published", o.published,
                "instead: the figures published of FSDP's limiters, and what comes out here");
@@ -56,6 +60,9 @@ Status Options::resolve() {
     return refused("--published: found together with --model, --trace or --random, expected none of them");
   }
   if (published && wire_gbps > 0) return refused("--published: found together with --wire-gbps, expected the file's values");
+  if (wire_gbps > 0 && wire_gbps < kLeastGbps) {
+    return refused(fmt::format("--wire-gbps: found {}, expected 0, or {} or more", wire_gbps, kLeastGbps));
+  }
   if (!written_trace.empty() && (models.size() != 1 || !traces.empty() || random > 0 || hosts.size() != 1)) {
     return refused("--write-trace: expected one --model and one of --hosts, and neither --trace nor --random");
   }

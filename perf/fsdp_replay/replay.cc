@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "fsdp_replay/bound.h"
 #include "fsdp_replay/fluid_network.h"
 #include "fsdp_replay/rank.h"
 #include "fsdp_replay/segment_network.h"
@@ -113,6 +114,7 @@ Ring ring_of(const Parameters& parameters, int hosts) {
 }
 
 Result<Outcome> replay(const Trace& trace, const Setting& setting, const Parameters& parameters) {
+  RW_TRY(check_length(trace, setting.ring));
   return Play(trace, setting, parameters).run();
 }
 

@@ -30,6 +30,24 @@ TEST(Bound, a_unit_that_is_kept__is_gathered_once) {
   EXPECT_EQ(play(trace, setting, p).step, milliseconds(5));
 }
 
+// Two operations of 8 TB, half of which moves, take 4000 s each at 1 GB/s; Rate::time_for says an hour.
+TEST(Bound, operations_of_hours__are_as_long_as_they_are) {
+  Trace trace = tiny_trace(1, milliseconds(0), milliseconds(0));
+  trace.layers[0].gather_bytes = trace.layers[0].reduce_bytes = 8'000'000'000'000;
+  trace.layers[0].kept = true;
+  EXPECT_EQ(bound_of(trace, ring_of(tiny_machine(), 2)), std::chrono::seconds(8000));
+}
+
+TEST(Bound, a_step_of_years__is_refused) {
+  Parameters p = tiny_machine();
+  p.wire = Rate{1e-290};
+  const Trace trace = tiny_trace(1, milliseconds(0), milliseconds(0));
+  const auto outcome = replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_EQ(outcome.status().code(), Code::invalid_argument);
+  EXPECT_NE(outcome.status().message().find("tiny: found a step of 3e+296 s on 2 hosts"), std::string::npos) << outcome.status().message();
+}
+
 TEST(Bound, the_optimizer__comes_last) {
   const Parameters p = tiny_machine();
   Trace trace = tiny_trace(1, milliseconds(1), milliseconds(1));

@@ -48,6 +48,19 @@ TEST(Trace, parse__says_what_is_wrong_and_where) {
             "t.json: layers[0]: forward_s: found \"1\", expected a number from 0 to 100000");
 }
 
+TEST(Trace, parse__numbers_and_brackets_beyond_all_bounds) {
+  EXPECT_EQ(refusal(R"({"schema": 1e999})"), "t.json: number overflow parsing '1e999'");
+  const std::string open(100'000, '['), closed(100'000, ']');
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": )" + open + closed + "}"), "t.json: found more than 100 levels of brackets");
+  EXPECT_EQ(refusal(open), "t.json: is no JSON from line 1 on");
+}
+
+TEST(Trace, read__a_folder) {
+  const auto trace = read_trace("/tmp");
+  ASSERT_FALSE(trace.ok());
+  EXPECT_EQ(trace.status().message(), "/tmp is a directory, expected a file");
+}
+
 TEST(Trace, read__a_file_that_is_not_there) {
   const auto trace = read_trace("/nonexistent/step.json");
   ASSERT_FALSE(trace.ok());
