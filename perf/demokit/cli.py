@@ -6,6 +6,7 @@ import json
 import math
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,15 @@ def _disagreement(outcome: training.Outcome) -> str:
     return ""
 
 
+def _prepare(out: Path) -> None:
+    """Told before the minutes of work: raises DemoError where nothing can be written."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    except OSError as error:
+        raise training.DemoError(f"--out: cannot write to {out}: {error.strerror}") from None
+
+
 def _report(outcome: training.Outcome, plan: training.Plan, out: Path, console: Any) -> None:
     from plots.training import save
 
@@ -113,7 +123,7 @@ def main(argv: list[str]) -> int:
     bars = _Bars(console)
     out = Path(args.out).resolve()
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        _prepare(out)
         with bars.progress:
             outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))
     except (training.DemoError, OSError) as error:
@@ -121,7 +131,11 @@ def main(argv: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return 130
-    _report(outcome, plan, out, console)
+    try:
+        _report(outcome, plan, out, console)
+    except OSError as error:
+        print(f"demo: --out: cannot write to {out}: {error.strerror}", file=sys.stderr)
+        return 1
     if wrong := _disagreement(outcome):
         print(f"demo: {wrong}", file=sys.stderr)
         return 1
