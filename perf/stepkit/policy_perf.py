@@ -14,6 +14,7 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from stepkit.at_least import at_least  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 
 _CHILD = Path(__file__).resolve().parent / "policy_step.py"
@@ -27,9 +28,9 @@ _SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NI
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="policy_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--sequences", type=int, default=2, help="of each rank in a step (2)")
-    add("--settling", type=int, default=45, help="steps of auto before those that count, in which it learns (45)")
-    add("--rounds", type=int, default=40, help="in which each policy makes a step (40)")
+    add("--sequences", type=at_least(1), default=2, help="of each rank in a step (2)")
+    add("--settling", type=at_least(1), default=45, help="steps of auto before those that count, in which it learns (45)")
+    add("--rounds", type=at_least(1), default=40, help="in which each policy makes a step (40)")
     add("--json", help="write what was measured there")
     args = parser.parse_args()
     if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:

@@ -19,6 +19,7 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 from stepkit import rails, variants  # noqa: E402
+from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
 from stepkit.pieces import as_overlapped, trace_of  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
@@ -33,10 +34,10 @@ _UNDISTURBED_MBIT = 10_000
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="slow_rail_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--mbit", type=int, default=500, help="of each rail (500)")
-    add("--sequences", type=int, default=1, help="of each rank in a step (1)")
-    add("--steps", type=int, default=10, help="before and after (10)")
-    add("--slow-s", type=float, default=60, help="how long the rail is slow (60)")
+    add("--mbit", type=at_least(1), default=500, help="of each rail (500)")
+    add("--sequences", type=at_least(1), default=1, help="of each rank in a step (1)")
+    add("--steps", type=at_least(1), default=10, help="before and after (10)")
+    add("--slow-s", type=at_least(1, float), default=60, help="how long the rail is slow (60)")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of raw_tcp and fsdp_replay (build/release/bin)")
     add("--json", help="write what was measured there")
     args = parser.parse_args()

@@ -21,6 +21,7 @@ import torch.distributed as dist  # noqa: E402
 
 from demokit import back_to_back  # noqa: E402
 from stepkit import rails, variants  # noqa: E402
+from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 from stepkit.pieces import GATHER, REDUCE, as_overlapped, bytes_each_way, trace_of  # noqa: E402
@@ -39,9 +40,9 @@ _GLOO = ("gloo_one_rail", "gloo")
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="step_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--ratio", type=float, default=1.0, help="of communication to compute (1)")
-    add("--rounds", type=int, default=5, help="in which each variant makes a step (5)")
-    add("--sequences", type=int, default=0, help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
+    add("--ratio", type=at_least(0.01, float), default=1.0, help="of communication to compute (1)")
+    add("--rounds", type=at_least(1), default=5, help="in which each variant makes a step (5)")
+    add("--sequences", type=at_least(0), default=0, help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of raw_tcp and fsdp_replay (build/release/bin)")
     add("--json", help="write what was measured there")
     args = parser.parse_args()

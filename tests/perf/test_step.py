@@ -1,12 +1,14 @@
 """What step_perf makes of a recorded step, and of pairs. Pure."""
 from __future__ import annotations
 
+import argparse
 import sys
 import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
 
+from stepkit.at_least import at_least  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 from stepkit.pieces import Call, Recorded, bytes_each_way, trace_of  # noqa: E402
 
@@ -21,6 +23,12 @@ def _step(slower: float = 1.0) -> Recorded:
 
 
 class StepTest(unittest.TestCase):
+    def test_numbers_below_their_least_are_named(self) -> None:
+        self.assertEqual((1, 0.5), (at_least(1)("1"), at_least(0, float)("0.5")))
+        for read, text in ((at_least(1), "0"), (at_least(0.01, float), "nan"), (at_least(0.01, float), "inf")):
+            with self.assertRaisesRegex(argparse.ArgumentTypeError, f"found {text}, expected (1|0.01) or more"):
+                read(text)
+
     def test_pieces_between_the_calls(self) -> None:
         trace = trace_of([_step(), _step(), _step(3)])
         found = [(layer["gather_bytes"], layer["reduce_bytes"], layer["forward_s"], layer["backward_s"]) for layer in trace["layers"]]
