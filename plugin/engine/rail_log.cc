@@ -27,14 +27,13 @@ void RailLog::look() {
   if (session_->over() || session_->is_leaving()) return;
   const std::vector<RailPair> open = session_->rails_of_lanes();
   tell_returns(open);
-  if (lost.empty()) return;
   if (losses_.empty()) {
-    lanes_before_ = open.size() + lost.size();
+    lanes_before_ = lost.empty() ? open.size() : std::max(lanes_before_, open.size() + lost.size());
     lost_at_ = now();
   }
   for (LaneLoss& loss : lost)
     if (std::ranges::find(losses_, loss.rail, &LaneLoss::rail) == losses_.end()) losses_.push_back(std::move(loss));
-  if (!timer_) tell_losses_later();
+  if (!losses_.empty() && !timer_) tell_losses_later();
 }
 
 void RailLog::tell_losses_later() {
@@ -64,6 +63,7 @@ void RailLog::tell_losses() {
     RW_WARN(net, "rail {} to {}: {}; {} of {} lanes left", rails_[std::size_t(loss.rail)].name, session_->peer(), loss.cause,
             open.size(), std::max(lanes_before_, open.size()));
   }
+  lanes_before_ = open.size();
 }
 
 }  // namespace railweave::engine

@@ -37,9 +37,9 @@ class RailLog {
   const std::vector<Rail>& rails_;
   const std::shared_ptr<LiveSession> session_;
   std::vector<LaneLoss> losses_;        // not told yet; the first of each rail
-  std::size_t lanes_before_ = 0;        // the first of them
+  std::size_t lanes_before_ = 0;        // the first of them; of lanes that went together some may be told of later
   std::uint64_t told_ = 0;              // bits of rails that were told of and have not come back
-  TimePoint lost_at_{};                 // likewise
+  TimePoint lost_at_{};                 // the first of them was
   Reactor::TimerId timer_ = 0;          // set while there are losses
 };
 
