@@ -7,26 +7,30 @@ from rich.table import Table
 
 from .training import TITLES, Outcome
 
+_AGREEMENT = "The losses agree in all {} steps: over railweave bit by bit with and without overlap, with Gloo's to one in ten thousand."
+_ONE_NIC = ("Each of Gloo's operations goes over one NIC, the next over the other: FSDP2 on CPU waits for each, so one NIC is at work. "
+            "All at once they use both.")
+
 
 def show(outcome: Outcome, title: str, console: Console) -> None:
     rails = outcome.trainings["overlap"].rails
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("FSDP2 over", no_wrap=True)
-    for name in ["step\ns", "against\nGloo", "waiting for\ncollectives\ns", "the same\ncollectives\nalone, s",
-                 *(f"{rail}, mean\nof a step\nGb/s" for rail in rails), "loss\nat the end"]:
+    for name in ["step\ns", "against\nGloo", "computing\ns", "waiting for\ncollectives\ns", "collectives\nall at once,\nalone, s",
+                 *(f"{rail}, mean\nof a step\nMb/s" for rail in rails), "loss\nat the end"]:
         table.add_column(name, justify="right")
     gloo_s = outcome.trainings["gloo"].step_s
     for variant, name in TITLES.items():
         one = outcome.trainings[variant]
         if variant == "alone":
-            table.add_row(name, f"{one.step_s:.2f}", "", "", "", *("" for _ in rails), "")
+            table.add_row(name, f"{one.step_s:.2f}", "", f"{one.computed_s:.2f}", "", "", *("" for _ in rails), "")
             table.add_section()
             continue
         best = "[bold]" if variant == "overlap" else ""
-        table.add_row(name, f"{best}{one.step_s:.2f}", f"{best}{gloo_s / one.step_s:.2f}x", f"{one.waited_s:.2f}",
-                      f"{one.communication_s:.2f}",
-                      *(f"{one.rail_gbps(rail):.2f}" for rail in rails), f"{one.losses[-1]:.4f}")
+        table.add_row(name, f"{best}{one.step_s:.2f}", f"{best}{gloo_s / one.step_s:.2f}x", f"{one.computed_s:.2f}",
+                      f"{one.waited_s:.2f}", f"{one.communication_s:.2f}", *(f"{1000 * one.rail_gbps(rail):.0f}" for rail in rails), f"{one.losses[-1]:.4f}")
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
-    if outcome.remark:
-        console.print(outcome.remark, soft_wrap=True, highlight=False)
+    for line in filter(None, ["" if outcome.disagreement else _AGREEMENT.format(len(outcome.trainings["gloo"].losses)),
+                              "" if outcome.loopback else _ONE_NIC, outcome.remark]):
+        console.print(line, soft_wrap=True, highlight=False)

@@ -3,6 +3,7 @@ makes communication as long."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 import tempfile
@@ -22,6 +23,7 @@ _TRAINER = Path(__file__).resolve().parent / "trainer.py"
 _ALONE_TIMEOUT_S = 180.0
 _STEPS_ALONE = 4
 _LEAST_RATE_MBIT = 10
+_LOSS_TOLERANCE = 1e-4  # between Gloo's order of adding and ours, over all steps
 _PAYLOAD_SHARE = 0.956  # of a rail's rate: what raw TCP reaches on one
 
 
@@ -89,6 +91,17 @@ class Outcome:
     rate_mbit: int  # of each rail; 0: unshaped, over loopback
     loopback: bool
     cores: int
+
+    @property
+    def disagreement(self) -> str:
+        """What is wrong with the losses; empty: nothing."""
+        gloo, plain, overlapped = (self.trainings[name].losses for name in ("gloo", "railweave", "overlap"))
+        if plain != overlapped:
+            return f"the losses with and without overlap differ: {plain} and {overlapped}"
+        for step, (one, other) in enumerate(zip(gloo, plain)):
+            if not math.isclose(one, other, rel_tol=_LOSS_TOLERANCE):
+                return f"the losses over Gloo and railweave differ at step {step + 1}: {one} and {other}"
+        return ""
 
     @property
     def remark(self) -> str:

@@ -34,7 +34,7 @@ def _lanes(operations: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]
     return placed
 
 
-def _draw(axes: Axes, one: Training) -> None:
+def _draw(axes: Axes, one: Training, gloo_s: float) -> None:
     step = _typical(one)
     axes.broken_barh([(0, step["seconds"])], (_ROWS.index("compute") - 0.4, 0.8), color=_COMPUTE)
     axes.broken_barh([(begin, end - begin) for begin, end in step["waits"]], (_ROWS.index("compute") - 0.4, 0.8), color=_WAIT)
@@ -46,8 +46,9 @@ def _draw(axes: Axes, one: Training) -> None:
                              (_ROWS.index(name) - 0.4 + 0.8 * lane / lanes, 0.8 / lanes), color=colour, edgecolor="white", linewidth=0.4)
     axes.axvline(step["seconds"], color=_INK, linewidth=1.0)
     axes.set_yticks(range(len(_ROWS)), _ROWS, fontsize=9)
-    axes.set_title(f"{TITLES[one.variant]}: {one.step_s:.2f} s a step, compute waits for {one.waited_s:.2f} s of it", fontsize=10.5,
-                   loc="left", color=_INK)
+    against = "" if one.variant == "gloo" else f", {gloo_s / one.step_s:.2f} times as fast as over Gloo"
+    axes.set_title(f"{TITLES[one.variant]}: {one.step_s:.2f} s a step{against}; compute waits for {one.waited_s:.2f} s of it",
+                   fontsize=10.5, loc="left", color=_INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
 
@@ -57,12 +58,12 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
     shown = [one for name, one in outcome.trainings.items() if name != "alone"]
     figure, grid = plt.subplots(len(shown), 1, figsize=(11, 2.1 * len(shown) + 1.2), sharex=True, layout="constrained")
     for axes, one in zip(grid, shown):
-        _draw(axes, one)
+        _draw(axes, one, outcome.trainings["gloo"].step_s)
     alone_s = outcome.trainings["alone"].step_s
     for axes in grid:
         axes.axvline(alone_s, color=_INK, linestyle=":", linewidth=1.1)
     grid[-1].set_xlim(0, 1.02 * max(_typical(one)["seconds"] for one in shown))
-    grid[-1].set_xlabel("\n".join(filter(None, ["seconds since the step began", outcome.remark])))
+    grid[-1].set_xlabel("\n".join(filter(None, ["seconds since the step began, at rank 0, in a step of median length; what is on its way at once is drawn side by side", outcome.remark])))
     figure.legend(handles=[Patch(color=_COMPUTE, label="computes"), Patch(color=_WAIT, label="waits"),
                            Patch(color=_GATHER, label="all-gather on its way"), Patch(color=_REDUCE, label="reduce-scatter on its way"),
                            Line2D([], [], color=_INK, linestyle=":", label="a step of compute alone")],

@@ -14,19 +14,19 @@ import railweave
 _ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_ROOT / "perf"))
 
-from demokit import cli  # noqa: E402
+from demokit import training  # noqa: E402
 
 
-def _outcome(**losses: list[float]) -> SimpleNamespace:
-    return SimpleNamespace(trainings={name: SimpleNamespace(losses=each) for name, each in losses.items()})
+def _outcome(**losses: list[float]) -> training.Outcome:
+    return training.Outcome({name: SimpleNamespace(losses=each) for name, each in losses.items()}, 0, True, 2)
 
 
 class DemoTest(unittest.TestCase):
     def test_losses_that_differ_are_told(self) -> None:
         same = [5.0, 4.5]
-        self.assertEqual("", cli._disagreement(_outcome(gloo=[5.0, 4.5 + 1e-6], railweave=same, overlap=same)))
-        self.assertIn("step 2", cli._disagreement(_outcome(gloo=[5.0, 4.6], railweave=same, overlap=same)))
-        self.assertIn("with and without overlap", cli._disagreement(_outcome(gloo=same, railweave=same, overlap=[5.0, 4.5 + 1e-12])))
+        self.assertEqual("", _outcome(gloo=[5.0, 4.5 + 1e-6], railweave=same, overlap=same).disagreement)
+        self.assertIn("step 2", _outcome(gloo=[5.0, 4.6], railweave=same, overlap=same).disagreement)
+        self.assertIn("with and without overlap", _outcome(gloo=same, railweave=same, overlap=[5.0, 4.5 + 1e-12]).disagreement)
 
     def test_it_trains_and_leaves_its_files(self) -> None:
         package = Path(railweave.__file__).resolve().parents[1]
