@@ -7,6 +7,7 @@ from rich.table import Table
 
 from .training import TITLES, Outcome
 
+_COLUMNS = "Waits: of compute, for collectives. Alone, all at once: a step's collectives without compute. Mb/s: mean of a step."
 _AGREEMENT = "The losses agree in all {} steps: over railweave bit by bit with and without overlap, with Gloo's to one in ten thousand."
 _ONE_NIC = ("Each of Gloo's operations goes over one NIC, the next over the other: FSDP2 on CPU waits for each, so one NIC is at work. "
             "All at once they use both.")
@@ -16,8 +17,7 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
     rails = outcome.trainings["overlap"].rails
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("FSDP2 over", no_wrap=True)
-    for name in ["step\ns", "against\nGloo", "computing\ns", "waiting for\ncollectives\ns", "collectives\nall at once,\nalone, s",
-                 *(f"{rail}, mean\nof a step\nMb/s" for rail in rails), "loss\nat the end"]:
+    for name in ["step\ns", "against\nGloo", "compute\ns", "waits\ns", "alone, all\nat once, s", *(f"{rail}\nMb/s" for rail in rails), "loss at\nthe end"]:
         table.add_column(name, justify="right")
     gloo_s = outcome.trainings["gloo"].step_s
     for variant, name in TITLES.items():
@@ -31,6 +31,6 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
                       f"{one.waited_s:.2f}", f"{one.communication_s:.2f}", *(f"{1000 * one.rail_gbps(rail):.0f}" for rail in rails), f"{one.losses[-1]:.4f}")
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
-    for line in filter(None, ["" if outcome.disagreement else _AGREEMENT.format(len(outcome.trainings["gloo"].losses)),
+    for line in filter(None, [_COLUMNS, "" if outcome.disagreement else _AGREEMENT.format(len(outcome.trainings["gloo"].losses)),
                               "" if outcome.loopback else _ONE_NIC, outcome.remark]):
         console.print(line, soft_wrap=True, highlight=False)
