@@ -144,7 +144,7 @@ void StepLearner::awaited(std::uint64_t number) {
 
 std::shared_ptr<Agreement> StepLearner::leads_so_far() const {
   auto agreement = std::make_shared<Agreement>();
-  for (const std::int64_t lead : leads_) agreement->values.push_back(-lead);
+  for (const std::int64_t lead : leads_) agreement->values.push_back(-lead);  // the largest counts, of leads the shortest
   return agreement;
 }
 

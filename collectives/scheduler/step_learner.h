@@ -29,7 +29,8 @@ inline constexpr std::array<const char*, kCandidates.size()> kCandidateNames{"of
 // The shortest, if by more than half a percent, else the first (off). Times in any unit, by candidate.
 std::size_t choose_candidate(std::span<const std::int64_t, kCandidates.size()> times);
 
-// `values`: of this rank before the ranks agree, of each the largest of all ranks once over.
+// `values`: of this rank before the ranks agree, of each the largest of all ranks once over. Whoever makes them agree writes both, and
+// serialises that with all questions to Changes made of it.
 struct Agreement {
   std::vector<std::int64_t> values;
   bool over = false;
@@ -64,6 +65,7 @@ class Change {
 class StepLearner {
  public:
   static constexpr std::size_t kStepsPerBlock = 3;  // of a candidate; the first is not measured
+  static_assert(kStepsPerBlock > 1, "or no time is ever known");
   static constexpr std::size_t kBlocks = 2;         // of each candidate
   static constexpr std::size_t kLeadsAt = 2;        // the step before which ranks agree on leads
   static constexpr std::size_t kTryingAt = kLeadsAt + 1;

@@ -30,7 +30,7 @@ struct OthersView {
   void add(const LaneView& lane);
 };
 
-// Most bytes worth having outstanding on the lane.
+// Most bytes worth having outstanding on the lane; 1 GiB whatever was measured of it.
 std::uint64_t outstanding_bytes_max(const LaneView& lane);
 
 // Enough of that has drained for one system call to carry much.

@@ -109,7 +109,7 @@ TEST(SimLink, what_is_under_transmission_is_as_fast_as_the_link_is_now) {
   Talk talk(net, link);
   talk.send(20, 10'000);
   net.run_until(net.now() + microseconds(50));
-  link.set_rate(Rate::from_megabits(0.001));  // a whole piece would take a quarter of an hour and more
+  link.set_rate(Rate::from_megabits(0.001));  // a piece of 16 KiB would take two minutes
   net.run_until(net.now() + milliseconds(10));
   EXPECT_LT(talk.at_b.arrived, 20u);
   link.set_rate(Rate::from_megabits(8000));
