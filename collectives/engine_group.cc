@@ -229,8 +229,9 @@ bool EngineGroup::make_change(const Change& change) {
   }
   if (change.settles()) {
     const auto times = change.times();
-    RW_INFO(net, "group '{}': auto keeps {} (a step: off {:.1f} ms, window:2 {:.1f} ms, with learned leads {:.1f} ms)", traced_name(),
-            kCandidateNames[change.candidate()], double(times[0]) / 1e6, double(times[1]) / 1e6, double(times[2]) / 1e6);
+    RW_INFO(net, "group '{}': auto keeps {} (a step: {} {:.1f} ms, {} {:.1f} ms, {} {:.1f} ms)", traced_name(),
+            kCandidateNames[change.candidate()], kCandidateNames[0], double(times[0]) / 1e6, kCandidateNames[1], double(times[1]) / 1e6,
+            kCandidateNames[2], double(times[2]) / 1e6);
   }
   change_ = change;
   return true;

@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace railweave::collectives {
+namespace {
+
+// More than any period asks for (2 * kPeriodMost, kRepeatLeast): what counts on does not overflow.
+constexpr std::uint32_t kRunMost = 4 * RepeatFinder::kPeriodMost;
+
+}  // namespace
 
 RepeatFinder::Event RepeatFinder::add(std::uint64_t what) {
   if (history_.empty()) {
@@ -14,7 +20,7 @@ RepeatFinder::Event RepeatFinder::add(std::uint64_t what) {
   const bool seeks = period_ == 0;
   const std::size_t known = std::min(count_, kPeriodMost);
   for (std::size_t p = 1; p <= known; ++p) {
-    runs_[p] = what == before(p) ? std::min(runs_[p] + 1, std::uint32_t(4 * kPeriodMost)) : 0;
+    runs_[p] = what == before(p) ? std::min(runs_[p] + 1, kRunMost) : 0;
     if (period_ == 0 && runs_[p] >= std::max(2 * p, kRepeatLeast)) period_ = p;
   }
   history_[count_++ % kPeriodMost] = what;

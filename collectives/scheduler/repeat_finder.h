@@ -3,6 +3,7 @@
 // Threads: one at a time. Costs a comparison with each of the last kPeriodMost entries for every one, and 48 KiB from the first on.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -26,7 +27,10 @@ class RepeatFinder {
   std::vector<std::uint64_t> cycle() const;
 
  private:
-  std::uint64_t before(std::size_t entries) const { return history_[(count_ - entries) % kPeriodMost]; }
+  std::uint64_t before(std::size_t entries) const {
+    assert(entries > 0 && entries <= count_ && entries <= kPeriodMost);
+    return history_[(count_ - entries) % kPeriodMost];
+  }
 
   std::vector<std::uint64_t> history_;     // of the last kPeriodMost, by number modulo it
   std::vector<std::uint32_t> runs_;        // by period: so many entries in a row were what came that much before them

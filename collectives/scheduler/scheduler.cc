@@ -1,6 +1,7 @@
 #include "collectives/scheduler/scheduler.h"
 
 #include <algorithm>
+#include <cassert>
 #include <tuple>
 #include <utility>
 
@@ -8,6 +9,7 @@ namespace railweave::collectives {
 namespace {
 
 constexpr std::uint64_t kLeadOfOperations = 64 * MiB;  // start: where the window counts operations
+constexpr std::uint64_t kNormalWindows = 2, kBulkWindows = 8;  // start: of lead
 
 }  // namespace
 
@@ -44,8 +46,8 @@ std::uint64_t Scheduler::lead(Class priority) const {
                                                        std::max<std::uint64_t>(1, window_.operations) * largest_bytes_});
   switch (priority) {
     case Class::urgent: return 0;
-    case Class::normal: return 2 * bytes;
-    case Class::bulk: return 8 * bytes;
+    case Class::normal: return kNormalWindows * bytes;
+    case Class::bulk: return kBulkWindows * bytes;
   }
   return 0;
 }
@@ -81,6 +83,7 @@ void Scheduler::finish(Id id, TimePoint now) {
   const auto found = operations_.find(id);
   if (found == operations_.end()) return;
   const auto line = lines_.find(found->second.line);
+  assert(line != lines_.end() && line->second.operations > 0);
   operations_.erase(found);
   if (--line->second.operations == 0) lines_.erase(line);
   choose(now);

@@ -1,13 +1,16 @@
 // Which of the operations that a process has issued may move bytes now (docs/scheduler.md has the rules and why they cannot
 // deadlock).
 //
-// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs next to nothing while it is off.
+// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs next to nothing while it is off; else issue and finish
+// sort the unfinished operations that count, of which FSDP has tens.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "collectives/scheduler/window.h"
@@ -34,15 +37,16 @@ class Scheduler {
   // From now on groups propose a window as they learn it, or have proposed one and not withdrawn it; off until one does.
   void open_to_proposals(TimePoint now);
   bool open() const { return open_; }
-  // By a group whose steps move so many bytes; of several that of the most bytes counts. `by`: the group's first line. Where a
-  // window was set, that one holds.
+  // By a group whose steps move so many bytes; of several that of the most bytes counts (of equals the smallest `by`). `by`: the
+  // group's first line. Where a window was set, that one holds.
   void propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now);
   // What that group learned holds no longer.
   void withdraw(Line by, TimePoint now);
   // Everything is live.
   bool off() const { return window_ == Window{}; }
 
-  // `bytes`: what the operation moves, the same on every rank. `at`: bytes of what the program issued before it that counts (V).
+  // `bytes`: what the operation moves, the same on every rank. `at`: the bytes of what the program issued before it and that counts
+  // ("V" in docs/scheduler.md). While off, and for less than kSmallBytes, the id counts nothing: always live, moved() and finish() do nothing.
   Id issue(Line line, Class priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
@@ -71,7 +75,7 @@ class Scheduler {
 
  private:
   struct Operation {
-    std::uint64_t key = 0;
+    std::uint64_t key = 0;                 // in bytes issued: the smaller goes first
     Line line = 0;
     std::size_t bytes = 0;
     TimePoint moved_at{};
@@ -82,6 +86,10 @@ class Scheduler {
     std::uint64_t turn = 0;                // 0: in the order of keys; else it stalled, and waits behind those of a smaller turn
     std::size_t operations = 0;
   };
+  struct Proposal {
+    std::size_t step_bytes = 0;
+    Window window;
+  };
 
   std::uint64_t lead(Class priority) const;
   bool choose(TimePoint now);
@@ -89,10 +97,6 @@ class Scheduler {
   std::vector<std::pair<Id, const Operation*>> in_order() const;
 
   Window window_;
-  struct Proposal {
-    std::size_t step_bytes = 0;
-    Window window;
-  };
   bool open_ = false;                      // to proposals
   std::map<Line, Proposal> proposals_;
   std::map<Id, Operation> operations_;     // unfinished ones that count

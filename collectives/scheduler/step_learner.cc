@@ -1,6 +1,7 @@
 #include "collectives/scheduler/step_learner.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <utility>
 
@@ -30,7 +31,7 @@ std::optional<std::size_t> rotation(const std::vector<std::uint64_t>& cycle, con
 std::size_t choose_candidate(std::span<const std::int64_t, kCandidates.size()> times) {
   std::size_t best = 0;
   for (std::size_t c = 1; c < times.size(); ++c) {
-    if (double(times[c]) < 0.995 * double(times[0]) && times[c] < times[best]) best = c;
+    if (double(times[c]) < (1 - kGainLeast) * double(times[0]) && times[c] < times[best]) best = c;
   }
   return best;
 }
@@ -57,15 +58,19 @@ bool Change::ready() const {
 }
 
 std::size_t Change::candidate() const {
+  assert(ready());
   return times_ ? choose_candidate(times()) : candidate_;
 }
 
 std::span<const std::int64_t, kCandidates.size()> Change::times() const {
+  assert(settles() && ready() && times_->values.size() == kCandidates.size());
   return std::span<const std::int64_t, kCandidates.size()>(times_->values);
 }
 
 Change::Lead Change::lead(std::size_t position) const {
-  if (!kCandidates[candidate()].by_leads || leads_->values[position] == -kUnseen) return {};
+  if (!kCandidates[candidate()].by_leads) return {};
+  assert(leads_ && position < leads_->values.size());
+  if (leads_->values[position] == -kUnseen) return {};
   return std::uint64_t(-leads_->values[position]);
 }
 
@@ -116,13 +121,12 @@ void StepLearner::begin_step(TimePoint now, Issued& issued) {
   }
   if (step > kTryingAt && step <= kTimesAt) {
     const std::uint64_t tried = step - 1 - kTryingAt;
-    if (tried % kStepsPerBlock > 0) times_[tried / kStepsPerBlock % times_.size()].push_back((now - step_began_).count());
+    if (tried % kStepsPerBlock > 0) times_[candidate_of(tried)].push_back((now - step_began_).count());
   }
   step_began_ = now;
   if (step == kLeadsAt) issued.agree = agreed_leads_ = leads_so_far();
   if (step >= kTryingAt && step < kTimesAt && (step - kTryingAt) % kStepsPerBlock == 0) {
-    const std::size_t candidate = (step - kTryingAt) / kStepsPerBlock % kCandidates.size();
-    issued.change = Change::to_candidate(candidate, step_bytes_, agreed_leads_);
+    issued.change = Change::to_candidate(candidate_of(step - kTryingAt), step_bytes_, agreed_leads_);
   }
   if (step == kTimesAt) {
     issued.agree = agreed_times_ = times_so_far();

@@ -24,9 +24,11 @@ struct Candidate {
   Window window;
   bool by_leads = false;                   // keys from what was learned, not from classes
 };
-inline constexpr std::array<Candidate, 3> kCandidates{{{}, {.window = {.operations = 2}}, {.window = {.operations = 2}, .by_leads = true}}};
+inline constexpr Window kTriedWindow{.operations = 2};
+inline constexpr std::array<Candidate, 3> kCandidates{{{}, {.window = kTriedWindow}, {.window = kTriedWindow, .by_leads = true}}};
 inline constexpr std::array<const char*, kCandidates.size()> kCandidateNames{"off", "window:2", "window:2 with learned leads"};
-// The shortest, if by more than half a percent, else the first (off). Times in any unit, by candidate.
+// The shortest, if by more than kGainLeast of the first (off), else that one. Times in any unit, by candidate.
+inline constexpr double kGainLeast = 0.005;  // start
 std::size_t choose_candidate(std::span<const std::int64_t, kCandidates.size()> times);
 
 // `values`: of this rank before the ranks agree, of each the largest of all ranks once over. Whoever makes them agree writes both, and
@@ -46,7 +48,7 @@ class Change {
   // To what is the shortest by `times`.
   static Change to_shortest(std::size_t step_bytes, std::shared_ptr<const Agreement> leads, std::shared_ptr<const Agreement> times);
 
-  // What it depends on has been agreed on. Nothing else may be asked before.
+  // What it depends on has been agreed on. Before that only settles() and step_bytes() may be asked.
   bool ready() const;
   std::size_t candidate() const;
   bool settles() const { return times_ != nullptr; }
@@ -92,6 +94,8 @@ class StepLearner {
 
   void learn(std::vector<std::uint64_t> cycle);
   void begin_step(TimePoint now, Issued& issued);
+  // What the `tried`th step since kTryingAt is under.
+  static std::size_t candidate_of(std::uint64_t tried) { return tried / kStepsPerBlock % kCandidates.size(); }
   std::shared_ptr<Agreement> leads_so_far() const;
   std::shared_ptr<Agreement> times_so_far() const;
 

@@ -2,13 +2,16 @@
 
 #include <charconv>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include "railweave/units.h"
 
 namespace railweave::collectives {
 namespace {
 
 constexpr std::string_view kPrefix = "window:";
-constexpr std::pair<char, std::size_t> kUnits[] = {{'G', std::size_t{1} << 30}, {'M', std::size_t{1} << 20}, {'K', std::size_t{1} << 10}};
+constexpr std::pair<char, std::size_t> kUnits[] = {{'G', 1024 * MiB}, {'M', MiB}, {'K', KiB}};
 
 }  // namespace
 
