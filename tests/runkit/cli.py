@@ -1,0 +1,102 @@
+"""Builds what the test suites need, runs them and counts. The last line is `N passed, N failed, N skipped`."""
+
+import argparse
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from .builds import Ahead, build
+from .count import Count
+from .ctest import forgotten, notes_of, run_suite, skip_reasons
+from .processes import ROOT
+from .suites import SUITES
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(prog="tests/run", description=__doc__)
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="the suites to run; all where none is named")
+    parser.add_argument("--record", metavar="FILE", type=Path, help="write down what ran, where and how it ended")
+    parser.add_argument("--list", action="store_true", help="say what suites there are, and run none")
+    args = parser.parse_args(argv)
+    names = [suite.name for suite in SUITES]
+    for name in args.suites:
+        if name not in names:
+            parser.error(f"no suite is called {name}; there are {', '.join(names)}")
+    return args
+
+
+def record(path, lines, total):
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    where = f"{time.strftime('%Y-%m-%d %H:%M')}, commit {commit}, Linux {os.uname().release}, {os.cpu_count()} cores"
+    path.write_text("\n".join([where, *lines, *total.failures, str(total)]) + "\n")
+
+
+def main(argv):
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda number, _: sys.exit(f"tests/run: ended by {signal.Signals(number).name}; logs in build/test-logs"))
+    args = arguments(argv)
+    if args.list:
+        for suite in SUITES:
+            print(f"{suite.name:12} {suite.preset:11} {suite.why}")
+        return 0
+    chosen = [suite for suite in SUITES if suite.name in args.suites or not (args.suites or suite.on_request)]
+    logs = ROOT / "build" / "test-logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    total, built, began, lines = Count(), {}, time.monotonic(), []
+    presets = list(dict.fromkeys(suite.preset for suite in chosen))
+    print(f"{len(chosen)} suites, {len(presets)} builds ({', '.join(presets)})", flush=True)
+    try:
+        run_all(chosen, presets, logs, total, lines, built)
+    except SystemExit as ended:
+        if args.record:
+            record(args.record, [*lines, f"ended early, {len(lines)} of {len(chosen)} suites"], total)
+        report(total, f"ended early, {len(lines)} of {len(chosen)}", began)
+        raise ended
+    if not args.suites and not built["release"]:
+        for name in forgotten("release"):
+            total.fail(f"{name}: no suite of tests/run runs it; give it a label that one does")
+    if args.record:
+        record(args.record, lines, total)
+    report(total, str(len(chosen)), began)
+    return 1 if total.failed else 0
+
+
+def run_all(chosen, presets, logs, total, lines, built):
+    """Builds and runs, and adds to `total`, `lines` and `built` as it goes."""
+    patterns_of = lambda preset: [p for s in chosen if s.preset == preset for p in s.targets]
+    for suite in chosen:
+        if suite.preset not in built:
+            start = time.monotonic()
+            which = f"{presets.index(suite.preset) + 1} of {len(presets)}"
+            built[suite.preset] = build(suite.preset, which, patterns_of(suite.preset), logs)
+            print(f"built {suite.preset:16} {time.monotonic() - start:6.0f} s", flush=True)
+        start, count, problem = time.monotonic(), Count(), built[suite.preset]
+        if problem:
+            print(problem)
+            count.fail(f"{suite.name}: {problem.splitlines()[0]}")
+        elif suite.labels:
+            with Ahead([p for p in presets if p not in built], patterns_of, logs) if suite.waits else contextlib.nullcontext():
+                count = run_suite(suite, logs)
+        else:
+            count.passed += 1
+        line = f"{suite.name:22} {time.monotonic() - start:6.0f} s  {count}"
+        print(line, flush=True)
+        for reason, times in skip_reasons(suite.preset).items() if count.skipped else ():
+            print(f"    {times} skipped: {reason}", flush=True)
+        lines.append(f"{line}   ({suite.why})")
+        for note in sorted(notes_of(suite, logs).glob("*")):
+            print(f"    {note.read_text().strip()}", flush=True)
+            lines.append(f"    {note.read_text().strip()}")
+        for name in ("passed", "failed", "skipped", "failures"):
+            setattr(total, name, getattr(total, name) + getattr(count, name))
+
+
+def report(total, suites, began):
+    if total.failures:
+        print("\nfailed (one suite again: tests/run SUITE):", *(f"  {failure}" for failure in total.failures), sep="\n")
+    print(f"\n{suites} suites in {time.monotonic() - began:.0f} s; logs in build/test-logs")
+    print(total, flush=True)

@@ -1,0 +1,102 @@
+"""Runs the tests of one suite by ctest and counts."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+
+from .count import Count
+from .processes import ROOT, run_lines, tail
+from .progress import Progress
+from .suites import SUITES
+
+ENVIRONMENT = {
+    "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "second_deadlock_stack=1:atexit_sleep_ms=0",
+}
+STARTED = re.compile(r"^\s*Start\s+\d+: (.+?)(?:  # .*)?$")
+RESULT = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.+?)(?:  # .*?)? \.{3,}\s*"
+                    r"(?:\*\*\*)?(Passed|Skipped|\S.*?)\s+[\d.]+ sec")
+SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # GoogleTest's way, and our Python tests'
+
+
+def run_suite(suite, logs):
+    count, progress, log = Count(), Progress(), logs / f"{suite.name}.log"
+    notes = notes_of(suite, logs)
+    shutil.rmtree(notes, ignore_errors=True)
+    notes.mkdir(parents=True)
+    seen, expected, failing, running = 0, 0, False, set()
+
+    def on_line(line):
+        nonlocal seen, expected, failing
+        match = RESULT.match(line)
+        if not match:
+            if start := STARTED.match(line):
+                running.add(start[1])
+                failing = False
+            if failing:
+                print(line)
+                count.explain(line)
+            return
+        seen, expected, test, outcome = seen + 1, int(match[1]), match[2], match[3]
+        running.discard(test)
+        failing = False
+        if outcome == "Passed":
+            count.passed += 1
+        elif outcome in ("Skipped", "Not Run (Disabled)"):
+            count.skipped += 1
+        else:
+            progress.clear()
+            print(f"FAILED {suite.name}: {test} ({outcome})", flush=True)
+            count.fail(f"{suite.name}: {test} ({outcome})")
+            failing = True
+        progress.show(f"{suite.name}: {seen} of {expected}, {test}")
+
+    command = ["ctest", "--test-dir", str(ROOT / "build" / suite.preset), "-L", suite.labels, "-j", str(suite.jobs),
+               "--timeout", str(suite.limit_s), "--output-on-failure", *(["-E", suite.leave] if suite.leave else [])]
+    if suite.preset == "tsan":
+        command = no_randomization() + command
+    status = run_lines(command, suite.limit_s, log, on_line, {**os.environ, **ENVIRONMENT, "TESTS_NOTES": str(notes)})
+    progress.clear()
+    if status is None:
+        count.fail(f"{suite.name}: not done within {suite.limit_s} s; {seen} tests done, at work: {', '.join(running)}")
+    elif seen != expected or (status != 0 and count.failed == 0):
+        count.fail(f"{suite.name}: ctest ended with {status} after {seen} of {expected} tests:\n{tail(log, 20)}")
+    elif seen == 0 and not suite.optional:
+        count.fail(f"{suite.name}: no test has the label {suite.labels}")
+    return count
+
+
+def notes_of(suite, logs):
+    """A folder where tests that have figures to tell leave a file each."""
+    return logs / "notes" / suite.name
+
+
+def no_randomization():
+    """g++ 12's thread sanitizer cannot live with the address randomization of new kernels."""
+    wrapper = ["setarch", "-R"]
+    return wrapper if subprocess.run([*wrapper, "true"], capture_output=True).returncode == 0 else []
+
+
+def forgotten(preset):
+    """Names of the preset's tests that no suite runs."""
+    command = ["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"]
+    listed = subprocess.run(command, capture_output=True)
+    wanted = [re.compile(suite.labels) for suite in SUITES if suite.labels]
+    for test in json.loads(listed.stdout)["tests"]:
+        labels = [v for p in test.get("properties", []) if p["name"] == "LABELS" for v in p["value"]]
+        if not any(pattern.search(label) for pattern in wanted for label in labels):
+            yield test["name"]
+
+
+def skip_reasons(preset):
+    """What the tests of ctest's last run said that did not apply: Counter of reasons."""
+    log = ROOT / "build" / preset / "Testing" / "Temporary" / "LastTest.log"
+    reasons = Counter()
+    for test in re.split(r"^\d+/\d+ Testing: ", log.read_text(errors="replace") if log.exists() else "", flags=re.M)[1:]:
+        if said := SKIP_REASON.search(test):
+            reasons[said[1] or said[2]] += 1
+    return reasons

@@ -1,0 +1,62 @@
+"""What suites there are: of which build, which tests, and which of them run beside what."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Suite:
+    name: str
+    preset: str  # of CMakePresets.json
+    labels: str  # ctest labels, a regular expression; empty: building is the test
+    limit_s: int  # of the whole suite, building excluded
+    why: str
+    targets: list = field(default_factory=lambda: ["all"])  # to build; patterns of names
+    leave: str = ""  # tests of these names are left to other suites, a regular expression
+    jobs: int = 1  # tests at once; 1 where they measure or need the machine to themselves
+    optional: bool = False  # may have no tests
+    on_request: bool = False  # only when it is named
+    waits: bool = False  # at times, and measures nothing: the next build begins beside it
+
+OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version speaks for all
+# A child of a process with threads: tsan bears no new threads there, and asan's allocator (gcc 12) may be locked for ever.
+FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
+RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
+SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
+# Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan cannot
+# read its own tables (it reports every virtual call).
+UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|SmallWorlds"  # the last: minutes of one thread
+# What the lab's tests start. Not Open MPI's part, whose own leaks would be found; its tests are left out where it is not built.
+LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf", "all_reduce_perf", "reduce_scatter_perf"]
+# Of the lab's, those that are of the lab itself and of perf/bench: no program of ours runs there.
+LAB_ITSELF = "lab_(spec|bench|run|steps|traffic|teardown)"
+# Of groups: few ranks over each wire. The executor among many ranks is one thread and takes minutes here.
+LARGE_GROUPS = "collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)|.*a_thousand_come_and_go)"
+SUITES = [
+    Suite("tidy", "release", "^tidy$", 300, "layers, headers and the rules of the sources", jobs=2),
+    Suite("unit", "release", "^unit$", 300, "each layer by itself", jobs=2),
+    Suite("contract", "release", "^contract$", 300, "every wire keeps wire.h's promises", jobs=2),
+    Suite("sim", "release", "^sim$", 420, "the protocol among many hosts in virtual time, seeded", ["sim_tests"], jobs=2),
+    Suite("engine", "release", "^engine$", 300, "engines over real sockets on loopback", jobs=2, waits=True),
+    Suite("collectives", "release", "^collectives$", 420, "kernels, schedules and groups of ranks", jobs=2, waits=True, optional=True),
+    Suite("nccl", "release", "^nccl$", 600, "the plugin as NCCL's proxy drives it", jobs=2, waits=True),
+    Suite("corpus", "release", "^fuzz$", 120, "the fuzz targets over their committed inputs"),
+    Suite("perf", "release", "^perf$", 300, "the measuring programs, on a plugin without an engine"),
+    Suite("lab", "release", "^lab$", 600, "several hosts and NICs, in network namespaces", jobs=2, waits=True),
+    Suite("torch", "torch", "^torch$", 600, "the torch.distributed backend, from Python", jobs=2, waits=True),
+    Suite("clang", "clang", "", 1, "a second compiler and its warnings", ["rw_*", "railweave*"]),
+    Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 540, "memory, undefined acts",
+          [*SANITIZED, "collectives_collectives", "collectives_kernels"], f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
+    Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for half a minute, from its committed inputs on", ["fuzz_*"], jobs=2),
+    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 540, "data races", [*SANITIZED, "collectives_collectives"],
+          f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}", 2),
+    # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
+    Suite("worlds", "release", "^soak$", 5400, "simulated hosts: a day of 64, and ten minutes of new seeds", ["sim_tests"], jobs=2, on_request=True),
+    Suite("deep", "fuzz", "^soak$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True),
+    # Every version of the net, and the lab, where `make test` runs a part.
+    Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
+          f"{FORKED}|{UNSANITARY}", 2, on_request=True),
+    Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS, LAB_ITSELF, on_request=True),
+    Suite("tsan-all", "tsan", "^(unit|contract|engine|nccl)$", 1500, "data races: every net version", SANITIZED,
+          f"{FORKED}|{RESET}|{UNSANITARY}", 2, on_request=True),
+    Suite("tsan-lab", "tsan", "^lab$", 1500, "data races between the lab's hosts", LAB_PROGRAMS, LAB_ITSELF, on_request=True),
+]
