@@ -1,6 +1,5 @@
 """Configures and builds presets of CMakePresets.json: proper, and ahead of time beside a suite that waits."""
 
-import contextlib
 import fnmatch
 import os
 import signal
