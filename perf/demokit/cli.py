@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import training
+from .outcome import RANKS, TITLES, Outcome
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ABOUT = """\
@@ -46,20 +47,20 @@ class _Bars:
     def show(self, line: dict[str, Any]) -> None:
         name, step = line["variant"], line["step"]
         if name not in self._tasks:
-            self._tasks[name] = self.progress.add_task(training.TITLES[name], total=line["of"], figures="")
+            self._tasks[name] = self.progress.add_task(TITLES[name], total=line["of"], figures="")
         loss = "" if line["loss"] is None else f"loss {line['loss']:.3f}  "
         figures = f"{loss}{line['tokens_per_s']:.0f} tokens/s"
         self.progress.update(self._tasks[name], completed=step, figures=figures)
         if not self._console.is_terminal:
-            self._console.print(f"{training.TITLES[name]}: step {step} of {line['of']}, {figures}, {line['seconds']:.2f} s",
+            self._console.print(f"{TITLES[name]}: step {step} of {line['of']}, {figures}, {line['seconds']:.2f} s",
                                 soft_wrap=True, highlight=False)
 
 
-def _title(outcome: training.Outcome, plan: training.Plan) -> str:
+def _title(outcome: Outcome, plan: training.Plan) -> str:
     count = outcome.trainings["alone"].parameters / 1e6
     where = "loopback, unshaped" if outcome.loopback else \
         f"two hosts, {training.NICS} NICs each, slowed to {outcome.rate_mbit} Mb/s: all bytes over both take {plan.ratio:g} x the time of compute"
-    return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on {training.RANKS} ranks; {where}"
+    return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on {RANKS} ranks; {where}"
 
 
 def _prepare(out: Path) -> None:
@@ -71,7 +72,7 @@ def _prepare(out: Path) -> None:
         raise training.DemoError(f"--out: cannot write to {out}: {error.strerror}") from None
 
 
-def _report(outcome: training.Outcome, plan: training.Plan, out: Path, console: Any) -> None:
+def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> None:
     from plots.training import save
 
     from .table import show

@@ -5,7 +5,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .training import TITLES, Outcome
+from .outcome import TITLES, Outcome
 
 _COLUMNS = "Waits: of compute, for collectives. Alone, all at once: a step's collectives without compute. Mb/s: mean of a step."
 _AGREEMENT = "The losses agree in all {} steps: over railweave bit by bit with and without overlap, with Gloo's to one in ten thousand."

@@ -61,8 +61,8 @@ def _sharded(variant: str, shape: gpt.Shape) -> nn.Module:
 def _watch(variant: str) -> Watch:
     watch = Watch()
     if variant == "overlap":
-        import railweave.fsdp
-        watch.functions(railweave.fsdp, _all_gather="all-gather", _reduce_scatter="reduce-scatter")
+        from railweave import _fsdp2
+        watch.functions(_fsdp2, all_gather="all-gather", reduce_scatter="reduce-scatter")
     else:
         watch.functions(dist, all_gather_single="all-gather", reduce_scatter_single="reduce-scatter")
     return watch

@@ -1,11 +1,12 @@
 """When the collectives of a training step were on their way, and when compute waited for them.
 
-Torch's functions, and those that railweave.fsdp calls, are replaced by ones that tell. A collective that blocks is waited
+Torch's functions, and those that railweave.fsdp.overlap calls, are replaced by ones that tell. A collective that blocks is waited
 for from its call to its return.
 """
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from types import ModuleType
 from typing import Any
@@ -83,10 +84,8 @@ class Watch:
             def over(_future: Any) -> None:
                 operation["end"] = operation["end"] or self.now()
 
-            try:
+            with suppress(RuntimeError):  # some of Gloo's have no Future: then it ends when it is waited for
                 work.get_future().add_done_callback(over)
-            except RuntimeError:  # some of Gloo's have none: then it ends when it is waited for
-                pass
             return _Told(work, operation, self)
 
         return told

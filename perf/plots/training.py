@@ -12,7 +12,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
-from demokit.training import TITLES, Outcome, Training  # noqa: E402
+from demokit.outcome import TITLES, Outcome, Training  # noqa: E402
 
 _COMPUTE, _WAIT, _GATHER, _REDUCE, _INK = "#4b9b5f", "#dddddd", "#2f6fb0", "#e08a2c", "#222222"
 _ROWS = ("reduce-scatter", "all-gather", "compute")

@@ -9,12 +9,14 @@ import os
 import select
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from stepkit.at_least import at_least  # noqa: E402
+from stepkit.command_line import command_line, parse_in_lab  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 
 _CHILD = Path(__file__).resolve().parent / "policy_step.py"
@@ -22,20 +24,15 @@ _POLICIES = ("off", "window:2", "auto")
 _WARMUPS = 3  # of those that learn nothing
 _STEP_MOST_S = 120
 _PORTS = 10  # from the ranks' own, and from one policy's to the next one's
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS")
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="policy_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("policy_perf", __doc__, programs=False)
     add = parser.add_argument
     add("--sequences", type=at_least(1), default=2, help="of each rank in a step (2)")
     add("--settling", type=at_least(1), default=45, help="steps of auto before those that count, in which it learns (45)")
     add("--rounds", type=at_least(1), default=40, help="in which each policy makes a step (40)")
-    add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
-    return args
+    return parse_in_lab(parser, sets_rates=False)
 
 
 class _Policy:
@@ -50,11 +47,9 @@ class _Policy:
 
     def step(self, traced: bool = False) -> float:
         """Its seconds. Raises RuntimeError where the process ended or took too long."""
-        try:
+        with suppress(BrokenPipeError):  # its end says more
             self._process.stdin.write("traced\n" if traced else "\n")
             self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # its end says more
         if not select.select([self._process.stdout], [], [], _STEP_MOST_S)[0]:
             raise RuntimeError(f"{self.name}: no step within {_STEP_MOST_S} s")
         line = self._process.stdout.readline()

@@ -21,32 +21,23 @@ import torch.distributed as dist  # noqa: E402
 from stepkit import rails, variants  # noqa: E402
 from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
+from stepkit.command_line import command_line, parse_in_lab  # noqa: E402
 from stepkit.pieces import as_overlapped, trace_of  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
 
-_ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS", "RWLAB_PROGRAM")
 _WARMUPS = 3
 _LEFT = 0.55  # of both rails' capacity, when one is slowed to a tenth
 _UNDISTURBED_MBIT = 10_000
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="slow_rail_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("slow_rail_perf", __doc__, programs=True)
     add = parser.add_argument
     add("--mbit", type=at_least(1), default=500, help="of each rail (500)")
     add("--sequences", type=at_least(1), default=1, help="of each rank in a step (1)")
     add("--steps", type=at_least(1), default=10, help="before and after (10)")
     add("--slow-s", type=at_least(1, float), default=60, help="how long the rail is slow (60)")
-    add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of raw_tcp and fsdp_replay (build/release/bin)")
-    add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
-    for name, found in (("rails", len(os.environ["RWLAB_NICS"].split(","))), ("ranks", int(os.environ["WORLD_SIZE"]))):
-        if found != 2:
-            parser.error(f"found {found} {name}, expected 2")
-    return args
+    return parse_in_lab(parser, rails=2, sets_rates=True)
 
 
 def _go_on(begin: float, seconds: float) -> bool:
@@ -66,7 +57,7 @@ def main() -> int:
     alone.step()
     with Recorder() as recorder:
         trace = trace_of([recorder.record(alone.step) for _ in range(3)])
-    gbps = rails.raw_gbps(Path(args.programs))
+    gbps = rails.raw_gbps(args.programs)
     overlapped = variants.Variant("overlap", nics, args.sequences)
     taken: dict[str, list[float]] = {"before": [], "slow": [], "after": []}
     for _ in range(_WARMUPS):
@@ -84,7 +75,7 @@ def main() -> int:
     for _ in overlapped.losses:
         undisturbed.step()
     if dist.get_rank() == 0 and args.json:
-        bounds = {share: bound_s(Path(args.programs), as_overlapped(trace), share * gbps) for share in (1.0, _LEFT)}
+        bounds = {share: bound_s(args.programs, as_overlapped(trace), share * gbps) for share in (1.0, _LEFT)}
         step_s = {name: median(seconds) for name, seconds in taken.items()}
         Path(args.json).write_text(json.dumps({
             "mbit": args.mbit, "seconds": taken,

@@ -20,37 +20,29 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 
 from demokit import back_to_back  # noqa: E402
+from demokit.rail_rate import rail_mbit  # noqa: E402
 from stepkit import rails, variants  # noqa: E402
 from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
+from stepkit.command_line import RANKS, command_line, parse_in_lab  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 from stepkit.pieces import GATHER, REDUCE, as_overlapped, bytes_each_way, trace_of  # noqa: E402
 from stepkit.rails import greatest  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
 
-_ROOT = Path(__file__).resolve().parents[2]
 _LEAST_ALONE_S = 2.5
-_PAYLOAD_SHARE = 0.956  # of a rail's rate: what raw TCP reaches on one
 _WARMUPS = 2  # the first records the order of layers
 _TITLES = {GATHER: "all-gather", REDUCE: "reduce-scatter"}
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS", "RWLAB_PROGRAM")
 _GLOO = ("gloo_one_rail", "gloo")
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="step_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_line("step_perf", __doc__, programs=True)
     add = parser.add_argument
     add("--ratio", type=at_least(0.01, float), default=1.0, help="of communication to compute (1)")
     add("--rounds", type=at_least(1), default=5, help="in which each variant makes a step (5)")
     add("--sequences", type=at_least(0), default=0, help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
-    add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of raw_tcp and fsdp_replay (build/release/bin)")
-    add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
-    if os.environ["WORLD_SIZE"] != "2":
-        parser.error(f"found {os.environ['WORLD_SIZE']} ranks, expected 2")
-    return args
+    return parse_in_lab(parser, sets_rates=True)
 
 
 def _say(text: str) -> None:
@@ -68,7 +60,7 @@ def _enough_sequences(nics: list[str], asked: int) -> int:
 
 def main() -> int:
     args = _parse()
-    programs, nics = Path(args.programs), os.environ["RWLAB_NICS"].split(",")
+    programs, nics = args.programs, os.environ["RWLAB_NICS"].split(",")
     torch.set_num_threads(1)
     dist.init_process_group("railweave")
     sequences = _enough_sequences(nics, args.sequences)
@@ -78,7 +70,7 @@ def main() -> int:
         recorded = [recorder.record(alone.step) for _ in range(3)]
     calls = recorded[-1].calls
     alone_s = greatest(median(step.seconds for step in recorded))
-    mbit = round(bytes_each_way(calls, 2) * 8e-6 / (args.ratio * alone_s) / len(nics) / _PAYLOAD_SHARE)
+    mbit = rail_mbit(bytes_each_way(calls, RANKS), args.ratio * alone_s, len(nics))
     comm_s = args.ratio * alone_s
     for _ in range(2):  # the second with the rate that the first asks for
         mbit = round(mbit * comm_s / (args.ratio * alone_s))

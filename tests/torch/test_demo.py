@@ -14,11 +14,11 @@ import railweave
 _ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(_ROOT / "perf"))
 
-from demokit import training  # noqa: E402
+from demokit.outcome import Outcome  # noqa: E402
 
 
-def _outcome(**losses: list[float]) -> training.Outcome:
-    return training.Outcome({name: SimpleNamespace(losses=each) for name, each in losses.items()}, 0, True, 2)
+def _outcome(**losses: list[float]) -> Outcome:
+    return Outcome({name: SimpleNamespace(losses=each) for name, each in losses.items()}, 0, True, 2)
 
 
 class DemoTest(unittest.TestCase):

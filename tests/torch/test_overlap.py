@@ -76,13 +76,13 @@ def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]
     """What happens in the second step: the first one records the order of layers."""
     del rank
     diary: list[str] = []
-    gather, told_reduce = railweave.fsdp._all_gather, _telling(railweave.fsdp._reduce_scatter, diary, _LAYERS)
+    gather, told_reduce = railweave._fsdp2.all_gather, _telling(railweave._fsdp2.reduce_scatter, diary, _LAYERS)
 
     def told_gather(*args: Any, **kwargs: Any) -> Any:
         diary.append("gather")
         return gather(*args, **kwargs)
 
-    with mock.patch.object(railweave.fsdp, "_all_gather", told_gather), mock.patch.object(railweave.fsdp, "_reduce_scatter", told_reduce):
+    with mock.patch.object(railweave._fsdp2, "all_gather", told_gather), mock.patch.object(railweave._fsdp2, "reduce_scatter", told_reduce):
         model = railweave.fsdp.overlap(_layered(diary, size), **options)
         for _ in range(2):
             diary.clear()
@@ -116,7 +116,7 @@ def _gathers_before(diary: list[str], event: str) -> int:
 def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     """What happens in a step after one whose backward raised halfway."""
     diary: list[str] = []
-    told_reduce = _telling(railweave.fsdp._reduce_scatter, diary)
+    told_reduce = _telling(railweave._fsdp2.reduce_scatter, diary)
 
     def fail(_grad: torch.Tensor) -> None:
         raise ArithmeticError("in the middle of backward")
@@ -124,7 +124,7 @@ def _after_a_failed_backward(rank: int, size: int) -> list[str]:
     data = torch.full((2, _WIDTH), rank + 1.0)
     plain = _layered([], size)
     plain(data).sum().backward()
-    with mock.patch.object(railweave.fsdp, "_reduce_scatter", told_reduce):
+    with mock.patch.object(railweave._fsdp2, "reduce_scatter", told_reduce):
         model = railweave.fsdp.overlap(_layered([], size), reduce_scatters=_LAYERS)
         between = model[2].register_forward_hook(lambda _module, _inputs, output: output.register_hook(fail) and None)
         try:
@@ -279,8 +279,8 @@ def _checkpointed(rank: int, size: int, overlapped: bool) -> tuple[list[list[flo
         most = max(most, unfinished)
         return Counted(reduce(*args, **kwargs))
 
-    reduce = railweave.fsdp._reduce_scatter
-    with mock.patch.object(railweave.fsdp, "_reduce_scatter", counted):
+    reduce = railweave._fsdp2.reduce_scatter
+    with mock.patch.object(railweave._fsdp2, "reduce_scatter", counted):
         if overlapped:
             railweave.fsdp.overlap(model, reduce_scatters=_LAYERS)
         for _ in range(3):
@@ -331,7 +331,7 @@ def _by_hand(rank: int, size: int, overlapped: bool) -> list[list[float]]:
     model.set_requires_gradient_sync(True)
     model.set_reshard_after_backward(True)
     for layer in model:
-        for group in railweave.fsdp._param_groups(layer):
+        for group in railweave._fsdp2._param_groups(layer):
             group.post_backward()
     return [parameter.grad.to_local().tolist() for parameter in model.parameters()]
 

@@ -5,8 +5,9 @@ from collections import defaultdict
 
 from railweave._records import Records
 
-SLOW_SHARE = 0.1      # of a step that others wait for one rank's issue: it limits
+SLOW_SHARE = 0.1      # start, as all here: of a step that others wait for one rank's issue: it limits
 COMPUTE_SHARE = 0.05  # of a step that is exposed: less, and compute limits
+MEMORY_SHARE = 0.5    # of the exposed time that reduce-scatters' memory was waited for: more, and it limits
 BUSY_SHARE = 0.9      # of the exposed time that rails carry something: more, and they limit
 
 
@@ -145,7 +146,7 @@ def limit_of(step, lost, memory_ns):
         return f"rank {slowest}"
     if step["exposed_s"] < COMPUTE_SHARE * step["step_s"]:
         return "compute"
-    if memory_ns > 0.5 * step["exposed_s"] * 1e9:
+    if memory_ns > MEMORY_SHARE * step["exposed_s"] * 1e9:
         return "memory"
     busy = [rail["busy_while_exposed"] for rail in step["rails"].values()]
     if busy and sum(busy) / len(busy) > BUSY_SHARE:

@@ -29,14 +29,15 @@ class Records:
         self.dropped, self.end = dropped, end
         self.operations, self.sent, self.received, self.waits, self.steps, self.in_flight = [], [], [], [], [], []
         for begin, end, what, size, detail, whose, rail, priority, kind in _RECORD.iter_unpack(data):
-            to = getattr(self, _KINDS[kind])
-            if kind == 1:
+            name = _KINDS[kind]
+            to = getattr(self, name)
+            if name == "operations":
                 to.append(Operation(begin, end, what, size, detail or end, names[whose], _PRIORITIES[priority]))
-            elif kind in (2, 3):
+            elif name in ("sent", "received"):
                 to.append(Segment(begin, end, what, size, names[rail], detail >> 32, (whose, detail)))
-            elif kind == 4:
+            elif name == "waits":
                 to.append(Wait(begin, end, what, names[whose] if what else "", _PRIORITIES[priority]))
-            elif kind == 6:
+            elif name == "in_flight":
                 to.append(InFlight(begin, end, size, detail))
             else:
                 to.append(Step(begin, what))

@@ -1,191 +1,12 @@
 """FSDP whose collectives go beside compute: docs/fsdp.md says when each is waited for, and why that changes no result."""
 
-import torch
-import torch.distributed as dist
 from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
-from railweave import _fsdp1
-from railweave._buffers import Buffers
-from railweave._collectives import all_gather as _all_gather
-from railweave._collectives import reduce_scatter as _reduce_scatter
-from railweave._hints import hints
-from railweave._unfinished import Unfinished, in_backward
-
-try:
-    from torch.distributed.fsdp._fully_shard._fsdp_api import AllGather, ReduceScatter
-except ImportError as missing:
-    raise ImportError(f"railweave.fsdp needs torch's interface for custom FSDP2 collectives (torch >= 2.10): {missing}")
+from railweave import _fsdp1, _fsdp2
 
 __all__ = ["overlap"]
 
 _MARK = "_railweave_overlap"  # of a model that has it, and its layers
-
-
-class _UrgentAllGather(AllGather):
-    """One layer's: waited for where FSDP copies the parameters out. May keep what a forward gathered for the backward."""
-
-    def __init__(self, buffers, param_group):
-        self._buffers, self._param_group = buffers, param_group
-        self._keeps = False
-        self._kept = self._versions = None  # what this forward gathered, of which versions of the shards
-
-    def forward_begins(self, keeps):
-        """What was gathered before is of an earlier step."""
-        self._keeps, self._kept = keeps, None
-
-    def allocate(self, size, *, dtype, device):
-        kept = self._kept if in_backward() and self._versions == self._versions_now() else None
-        if kept is not None and (kept.shape, kept.dtype, kept.device) == (torch.Size(size), dtype, device):
-            return kept
-        return self._buffers.take(size, dtype, device)
-
-    def __call__(self, output_tensor, input_tensor, group, async_op=False):
-        if in_backward():
-            kept, self._kept = self._kept, None
-            if kept is output_tensor:
-                return None  # all is there
-        elif self._keeps:
-            self._kept, self._versions = output_tensor, self._versions_now()
-        with hints("urgent"):
-            return _all_gather(output_tensor, input_tensor, group=group, async_op=True)
-
-    def _versions_now(self):
-        shards = [p.sharded_param for p in self._param_group.fsdp_params]
-        return [(shard._version, shard._local_tensor._version) for shard in shards]
-
-
-class _LateReduceScatter(ReduceScatter):
-    """One parameter group's: waited for at the end of backward, or at once where something computes on its result."""
-
-    def __init__(self, param_group, unfinished, buffers):
-        self._param_group = param_group
-        self._unfinished = unfinished
-        self._buffers = buffers
-
-    def allocate(self, size, *, dtype, device):
-        self._unfinished.make_room()
-        return self._buffers.take(size, dtype, device)
-
-    def __call__(self, output_tensor, input_tensor, group, op, async_op=False):
-        work = _reduce_scatter(output_tensor, input_tensor, op=op, group=group, async_op=True)
-        if async_op:
-            return work
-        if self._is_final(output_tensor, op):
-            self._unfinished.add(work)
-        else:
-            self._unfinished.finish()  # its result may be added to that of an earlier one
-            work.wait()
-        return None
-
-    def _is_final(self, output, op):
-        """Whether the result becomes the gradient as it is (torch's foreach_reduce shows what else may follow)."""
-        group = self._param_group
-        parameters = [p.sharded_param for p in group.fsdp_params]
-        return (
-            in_backward()
-            and op != dist.ReduceOp.SUM  # which torch divides afterwards
-            and output.dtype == group._orig_dtype
-            and not group._is_hsdp
-            and group._all_reduce_hook is None
-            and not any(p.offload_to_cpu for p in group.fsdp_params)
-            and all(p.grad is None for p in parameters)
-            and not any(getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters)
-        )
-
-
-def _param_groups(module):
-    state = module._get_fsdp_state()
-    if hasattr(state, "_fsdp_param_groups"):
-        return list(state._fsdp_param_groups)
-    return [state._fsdp_param_group] if state._fsdp_param_group else []  # torch <= 2.11
-
-
-class _LayerOrder:
-    """Records in which order a model's layers run, once, then has each fetch those that come next."""
-
-    def __init__(self, model, layers, prefetch, turn):
-        self._prefetch, self._turn = prefetch, turn
-        self._began, self._ended = [], []
-        self._hooks = [layer.register_forward_pre_hook(self._begins) for layer in layers]
-        self._hooks += [layer.register_forward_hook(self._ends) for layer in layers]
-        self._hooks.append(model.register_forward_hook(self._all_ran))
-
-    def _begins(self, layer, _inputs):
-        if layer not in self._began:
-            self._began.append(layer)
-
-    def _ends(self, layer, _inputs, _output):
-        if layer in self._ended:
-            self._ended.remove(layer)  # backward begins with the last time
-        self._ended.append(layer)
-
-    def _all_ran(self, _model, _inputs, _output):
-        for hook in self._hooks:
-            hook.remove()
-        for at, layer in enumerate(self._began):
-            layer.set_modules_to_forward_prefetch(self._began[at + 1 : at + 1 + self._prefetch])
-        backward = self._ended[::-1]
-        for at, layer in enumerate(backward):
-            layer.set_modules_to_backward_prefetch(backward[at + 1 : at + 1 + self._prefetch])
-        self._turn.keep([layer for layer in backward if layer is not _model][: self._prefetch])
-
-
-class _Turn:
-    """The layers that backward begins with: what forward gathered of them is kept for it; nothing else is fetched ahead then."""
-
-    def __init__(self, gathers):
-        self._gathers, self._keeping = gathers, []
-
-    def keep(self, layers):
-        self._keeping = [(self._gathers[layer], *_param_groups(layer)) for layer in layers if layer in self._gathers]
-
-    def forward_begins(self):
-        """Only where there will be a backward that gathers the same again."""
-        for gather, group in self._keeping:
-            gather.forward_begins(keeps=torch.is_grad_enabled() and group.post_forward_mesh_info is group.mesh_info)
-
-
-class _Forwards:
-    """Where a forward of the model begins and ends: what an earlier one or its backward left must not be used there."""
-
-    def __init__(self, model, layers, unfinished, turn, buffers):
-        self._layers, self._unfinished, self._turn, self._buffers = layers, unfinished, turn, buffers
-        model.register_forward_pre_hook(lambda _model, _inputs: self._begins(), prepend=True)
-        model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
-        # Methods of register_fsdp_forward_method run FSDP's hooks and no others.
-        root = model._get_fsdp_state()
-        root._pre_forward = self._before(root._pre_forward, lambda: True)
-        for state in (layer._get_fsdp_state() for layer in layers if layer is not model):
-            outermost = lambda state=state: state._state_ctx.iter_forward_root is None  # noqa: E731
-            state._root_pre_forward = self._before(state._root_pre_forward, outermost)
-
-    def _before(self, function, outermost):
-        def begun(*args):
-            if outermost():
-                self._begins()
-            return function(*args)
-
-        return begun
-
-    def _begins(self):
-        if in_backward():
-            return  # a part is computed anew: nothing of an earlier step can be there
-        self._unfinished.finish()
-        self._drop_what_nobody_used()  # by a forward whose end was not seen, or a backward that raised
-        self._turn.forward_begins()
-        self._buffers.forward_begins()
-
-    def _ends(self):
-        if not in_backward():
-            self._drop_what_nobody_used()
-
-    def _drop_what_nobody_used(self):
-        """A layer that was fetched ahead and did not run must not run later with parameters of today."""
-        for group in (group for layer in self._layers for group in _param_groups(layer)):
-            if group._all_gather_result is not None:
-                if (work := group._all_gather_result.all_gather_work) is not None:
-                    work.wait()
-                group._all_gather_result = None
 
 
 def _check_number(name, value, least, of):
@@ -201,17 +22,6 @@ def _policy(window):
     if isinstance(window, int) and window < 1:
         raise ValueError(f"window: expected 1 operation or more, found {window}")
     return window if window in ("off", "auto") else f"window:{window}"
-
-
-def _process_groups(layers):
-    """Those that carry these layers' parameters or gradients, in the order of layers, each with its tensors' device."""
-    groups = {}
-    for group in (group for layer in layers for group in _param_groups(layer)):
-        for mesh in (group.mesh_info, group.post_forward_mesh_info):
-            for name in ("shard_process_group", "replicate_process_group"):
-                if (process_group := getattr(mesh, name, None)) is not None:
-                    groups[process_group] = group.device
-    return groups
 
 
 def _schedule(process_groups, window):
@@ -239,14 +49,15 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     memory; of as many what forward gathered is kept for backward, which begins with them. The first forward goes without: it
     records the order of layers. 0: only as torch does by itself, one ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
+    A layer of several parameter groups keeps torch's own collectives: torch takes no others for it.
 
     Losses and gradients are bitwise those without it. Gradients may be read once ``backward()`` has returned, not within it. Every
     rank must call it alike. Returns `model`.
 
     Raises TypeError unless `model` is FSDP's, for numbers that are none, for a window that is neither number nor text, and for one where
     its groups are not railweave's; ValueError for a number below its least, for a window that there is not, for a model that has it
-    already, or one of whose layers has, and for one of FSDP1 that is not the outermost (by its first forward, if none ran before), has a communication hook, or shards in no way that
-    has a place for it.
+    already, or one of whose layers has, and for one of FSDP1 that is not the outermost (by its first forward, if none ran before),
+    has a communication hook, or shards in no way that has a place for it.
     """
     fsdp1 = isinstance(model, FullyShardedDataParallel)
     if not fsdp1 and not isinstance(model, FSDPModule):
@@ -258,25 +69,11 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     layers = [module for module in model.modules() if isinstance(module, FSDPModule)]
     states = _fsdp1.served(model) if fsdp1 else None  # refused before anything changes
     if window is not None:
-        _schedule(_fsdp1.process_groups(model) if fsdp1 else _process_groups(layers), window)
+        _schedule(_fsdp1.process_groups(model) if fsdp1 else _fsdp2.process_groups(layers), window)
     if fsdp1:
         _fsdp1.overlap(model, states, reduce_scatters)
     else:
-        _overlap_fsdp2(model, layers, prefetch, reduce_scatters)
+        _fsdp2.overlap(model, layers, prefetch, reduce_scatters)
     for module in (model, *layers):
         setattr(module, _MARK, True)
     return model
-
-
-def _overlap_fsdp2(model, layers, prefetch, reduce_scatters):
-    unfinished, buffers, gathers = Unfinished(reduce_scatters), Buffers(), {}
-    for layer in layers:
-        groups = _param_groups(layer)
-        if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
-            gathers[layer] = _UrgentAllGather(buffers, groups[0])
-            layer.set_custom_all_gather(gathers[layer])
-            layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished, buffers))
-    turn = _Turn(gathers)
-    if prefetch > 0:
-        _LayerOrder(model, layers, prefetch, turn)
-    _Forwards(model, layers, unfinished, turn, buffers)

@@ -1,0 +1,119 @@
+"""Traces of all ranks, and of torch's profiler, on one clock: the first trace's. Files are not trusted: what is missing or of another
+kind is refused by its name."""
+
+import json
+from collections import deque
+
+_FARTHEST = 1e18  # microseconds: what is beyond is no time
+_NUMBER = int | float
+# What events of ours have, by their ph, as far as it is read here.
+_OURS = {"X": {"name": str, "pid": int, "tid": int, "ts": _NUMBER, "dur": _NUMBER}, "b": {"name": str, "cat": str, "id": str, "pid": int, "ts": _NUMBER},
+         "e": {"id": str, "pid": int, "ts": _NUMBER}, "M": {"name": str, "tid": int, "args": dict}}
+
+
+def _check(what, kinds):
+    """Raises KeyError, ValueError for what is missing or no such kind."""
+    for key, kind in kinds.items():
+        if not isinstance(what[key], kind) or kind is _NUMBER and not abs(what[key]) < _FARTHEST:
+            raise ValueError(f"{key}: {what[key]!r}"[:80])
+
+
+class _Trace:
+    """One file. `shift`: nanoseconds from its times to the first trace's CLOCK_MONOTONIC; None: not known."""
+
+    def __init__(self, path, number):
+        self._number = number
+        self.path, self.shift, self.error_ns = path, None, 0
+        try:
+            with open(path, encoding="utf-8") as file:
+                self._read(json.load(file))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            found = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{path}: expected a Chrome trace (a JSON object with traceEvents), found {found}") from None
+
+    def _read(self, whole):
+        self.events = whole["traceEvents"]
+        self.own = whole.get("railweave")
+        self.base = whole.get("baseTimeNanoseconds", 0)
+        self.rank = self.own["rank"] if self.own else whole.get("distributedInfo", {}).get("rank")
+        self.started = {"out": {}, "in": {}}
+        _check({"baseTimeNanoseconds": self.base, "rank": self.rank}, {"baseTimeNanoseconds": int | float, "rank": int | None})
+        if self.own:
+            _check(self.own, {"rank": int, "boot": str, "monotonic_offset_ns": int | float})
+        for event in self.events:
+            if "ts" in event:
+                _check(event, {"ts": _NUMBER})
+        for event in self.events if self.own else ():
+            _check(event, _OURS.get(event.get("ph"), {}))
+            if key := event.get("args", {}).get("key"):
+                when = event["args"]["taken"] if event["args"]["way"] == "out" else event["ts"]
+                self.started[event["args"]["way"]][tuple(key)] = when * 1000 + self.monotonic
+
+    @property
+    def monotonic(self):
+        """Of ts 0."""
+        return self.base - self.own["monotonic_offset_ns"]
+
+    def events_from(self, delta):
+        """With `delta` microseconds added to their times. A profile's processes and ids are told apart from those of other files."""
+        for event in self.events:
+            event = {**event, "ts": event["ts"] + delta} if "ts" in event else dict(event)
+            if not self.own:
+                event["pid"] = f"rank {self.rank}: {event.get('pid', '')}"
+                if "id" in event:
+                    event["id"] = f"{self._number}.{event['id']}"
+            yield event
+
+
+def _soonest(sent, received):
+    """The least time from a segment's begin at its sender to that at its receiver, each by its own clock."""
+    return min((received[key] - when for key, when in sent.items() if key in received), default=None)
+
+
+def _clock_between(one, other):
+    """What to add to `other`'s times for `one`'s, and how wrong that may be; None where they exchanged nothing both ways. A segment
+    cannot arrive before it was sent: that bounds it from both sides, and the middle is as NTP's."""
+    if one.own["boot"] == other.own["boot"]:
+        return 0, 0
+    there = _soonest(one.started["out"], other.started["in"])
+    back = _soonest(other.started["out"], one.started["in"])
+    if there is None or back is None:
+        return None
+    return (back - there) // 2, abs(there + back) // 2
+
+
+def align(traces):
+    """Sets `shift` and `error_ns` of all that can be reached from the first of ours."""
+    ours = [trace for trace in traces if trace.own]
+    if not ours:
+        raise ValueError("expected a trace of railweave's among the files (railweave.trace, RAILWEAVE_TRACE)")
+    ours[0].shift = 0
+    waiting = deque(ours[:1])
+    while waiting:
+        known = waiting.popleft()
+        for other in ours:
+            between = _clock_between(known, other) if other.shift is None else None
+            if between is not None:
+                other.shift, other.error_ns = known.shift + between[0], known.error_ns + between[1]
+                waiting.append(other)
+    by_rank = {trace.rank: trace for trace in ours}
+    for trace in traces:
+        if not trace.own and (same := by_rank.get(trace.rank)) and same.shift is not None:
+            trace.shift = same.shift - same.own["monotonic_offset_ns"]
+    return ours[0]
+
+
+def merged(paths):
+    """The Chrome trace of all files on the first one's clock. Raises OSError, ValueError naming the file."""
+    traces = [_Trace(path, number) for number, path in enumerate(paths)]
+    first = align(traces)
+    events = []
+    for trace in traces:
+        if trace.shift is None:
+            raise ValueError(f"{trace.path}: no way to align its clock: it and the others have no segments of each other "
+                             "both ways" if trace.own else f"{trace.path}: no trace of railweave's is of its rank ({trace.rank})")
+        start = trace.monotonic if trace.own else trace.base
+        delta = (start + trace.shift - first.monotonic) / 1000
+        events += trace.events_from(delta)
+    clocks = {str(trace.rank): trace.error_ns / 1e9 for trace in traces if trace.own}
+    return {"traceEvents": events, "displayTimeUnit": "ms", "baseTimeNanoseconds": first.base, "clock_error_s": clocks}
