@@ -1,8 +1,9 @@
 """What an urgent all-gather has to wait for while a large reduce-scatter is on the wire, through torch: one rank, found by
 RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 
-In turns: the reduce-scatter alone, and with one all-gather issued at some instant of its first four fifths (the same on every
-rank). The ranks meet by an urgent barrier first, so that what is timed is not how late another one was.
+In turns: the reduce-scatter alone, and with one all-gather issued at some instant of its first four fifths. Both are issued at
+instants of CLOCK_MONOTONIC that rank 0 names before, so the ranks must be of one machine: no rank waits for another, and the rails stay
+busy. Times are from these instants to the last rank's end.
 """
 from __future__ import annotations
 
@@ -24,10 +25,13 @@ import torch.distributed as dist  # noqa: E402
 import railweave  # noqa: E402
 
 from comparekit.torch_perf import parse_size  # noqa: E402
+from stepkit.over_ranks import greatest, greatest_of_each  # noqa: E402
+from stepkit.paired import paired_ratio  # noqa: E402
 
 _FLOAT_BYTES = 4
 _EARLIEST, _LATEST = 0.1, 0.8  # of the reduce-scatter's own time
 _WARMUPS = 2
+_SOON_S = 0.02  # longer than a broadcast takes
 
 
 class Pair:
@@ -41,31 +45,33 @@ class Pair:
 
     def alone(self) -> float:
         """Seconds of the reduce-scatter."""
-        dist.barrier()
-        begin = time.perf_counter()
+        begin = _agreed_instant()
+        _sleep_until(begin)
         dist.reduce_scatter_single(self._to, self._from)
-        return time.perf_counter() - begin
+        return time.monotonic() - begin
 
     def together(self, after_s: float) -> tuple[float, float]:
         """Seconds of the reduce-scatter and of the all-gather that is issued `after_s` later."""
-        dist.barrier()
-        begin = time.perf_counter()
+        begin = _agreed_instant()
+        _sleep_until(begin)
         bulk = dist.reduce_scatter_single(self._to, self._from, async_op=True)
-        time.sleep(after_s)
+        _sleep_until(begin + after_s)
         with railweave.hints(self._priority):
-            dist.barrier()
-            issued = time.perf_counter()
             dist.all_gather_single(self._all, self._mine)
-        urgent_s = time.perf_counter() - issued
+        urgent_s = time.monotonic() - (begin + after_s)
         bulk.wait()
-        return time.perf_counter() - begin, urgent_s
+        return time.monotonic() - begin, urgent_s
 
 
-def _mean(seconds: list[float]) -> list[float]:
-    """Of each, over the ranks."""
-    values = torch.tensor(seconds, dtype=torch.float64)
-    dist.all_reduce(values)
-    return (values / dist.get_world_size()).tolist()
+def _agreed_instant() -> float:
+    """Soon, the same on every rank."""
+    instant = torch.tensor(time.monotonic() + _SOON_S, dtype=torch.float64)
+    dist.broadcast(instant, 0)
+    return instant.item()
+
+
+def _sleep_until(instant: float) -> None:
+    time.sleep(max(0.0, instant - time.monotonic()))
 
 
 def _parse() -> argparse.Namespace:
@@ -93,7 +99,7 @@ def main() -> int:
     torch.set_num_threads(1)
     dist.init_process_group("railweave", timeout=timedelta(seconds=120))
     pair = Pair(args.bulk, args.urgent, args.priority)
-    expected_s = _mean([min(pair.alone() for _ in range(_WARMUPS))])[0]
+    expected_s = greatest(min(pair.alone() for _ in range(_WARMUPS)))
     instants = random.Random(1)
     alone, together, urgent = [], [], []
     for _ in range(args.iters):
@@ -101,13 +107,14 @@ def main() -> int:
         seconds = pair.together(expected_s * instants.uniform(_EARLIEST, _LATEST))
         together.append(seconds[0])
         urgent.append(seconds[1])
-    found = {"bulk_alone_s": _mean(alone), "bulk_with_s": _mean(together), "urgent_s": _mean(urgent)}
+    found = {"bulk_alone_s": greatest_of_each(alone), "bulk_with_s": greatest_of_each(together), "urgent_s": greatest_of_each(urgent)}
     summary = {name: median(values) for name, values in found.items()}
     if dist.get_rank() == 0:
         print("  ".join(f"{name} {value:.6f}" for name, value in summary.items()), flush=True)
         if args.json:
+            with_of_alone = paired_ratio(found["bulk_with_s"], found["bulk_alone_s"])
             document = {"program": "urgent_perf", "bulk_bytes": args.bulk, "urgent_bytes": args.urgent, "priority": args.priority,
-                        "summary": summary, "results": [found]}
+                        "summary": {**summary, "bulk_with_of_alone": with_of_alone}, "results": [found]}
             Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()

@@ -1,1 +1,1 @@
-"""One training step of FSDP2, over several ways to communicate, by turns in one process: for perf/bench's O1 to O3."""
+"""Training steps of FSDP2 in a lab, against what bounds them: for perf/bench's O1 to O3 (step_perf), O5 (policy_perf), O6 (slow_rail_perf)."""

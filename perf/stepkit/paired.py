@@ -9,7 +9,10 @@ _T95 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8:
 
 
 def paired_ratio(upper: list[float], lower: list[float]) -> dict[str, float | None]:
-    """Of each pair upper / lower: the median, and the 95 % interval of the mean (of logarithms; None of a single pair, or where one is not above 0)."""
+    """Of each pair upper / lower: the median, and the 95 % interval of the mean (of logarithms; None of a single pair, or where one
+    ratio is not above 0). What is the same in all pairs counts as exact. Raises ValueError where a `lower` is not above 0."""
+    if min(lower) <= 0:
+        raise ValueError(f"pairs: expected what is divided by above 0, found {min(lower):g}")
     ratios = [a / b for a, b in zip(upper, lower, strict=True)]
     if len(ratios) < 2 or min(ratios) <= 0:
         return {"median": median(ratios), "low": None, "high": None}

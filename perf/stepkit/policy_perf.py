@@ -6,9 +6,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import select
 import subprocess
 import sys
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
@@ -21,8 +23,9 @@ from stepkit.paired import paired_ratio  # noqa: E402
 
 _CHILD = Path(__file__).resolve().parent / "policy_step.py"
 _POLICIES = ("off", "window:2", "auto")
-_WARMUPS = 3  # of those that learn nothing
 _STEP_MOST_S = 120
+_KEPT = re.compile(r"auto keeps (.+?) \(a step")
+_TAIL_CHARS = 4000  # of a log, in a message
 _PORTS = 10  # from the ranks' own, and from one policy's to the next one's
 
 
@@ -30,7 +33,7 @@ def _parse() -> argparse.Namespace:
     parser = command_line("policy_perf", __doc__, programs=False)
     add = parser.add_argument
     add("--sequences", type=at_least(1), default=2, help="of each rank in a step (2)")
-    add("--settling", type=at_least(1), default=45, help="steps of auto before those that count, in which it learns (45)")
+    add("--settling", type=at_least(1), default=45, help="steps of each policy before those that count, in which auto learns (45)")
     add("--rounds", type=at_least(1), default=40, help="in which each policy makes a step (40)")
     return parse_in_lab(parser, sets_rates=False)
 
@@ -40,10 +43,11 @@ class _Policy:
 
     def __init__(self, name: str, number: int, sequences: int, settling: int) -> None:
         port = int(os.environ["MASTER_PORT"]) + _PORTS * (number + 1)
-        environment = {**os.environ, "RAILWEAVE_SCHEDULE": name, "MASTER_PORT": str(port)}
+        environment = {**os.environ, "RAILWEAVE_SCHEDULE": name, "MASTER_PORT": str(port), "NCCL_DEBUG": "INFO"}
         self.name, self.settling, self.seconds, self.losses, self.in_flight = name, settling, [], [], None
+        self._log = tempfile.TemporaryFile(mode="w+")
         self._process = subprocess.Popen([sys.executable, "-B", str(_CHILD), str(sequences)], env=environment, text=True,
-                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
     def step(self, traced: bool = False) -> float:
         """Its seconds. Raises RuntimeError where the process ended or took too long."""
@@ -51,14 +55,23 @@ class _Policy:
             self._process.stdin.write("traced\n" if traced else "\n")
             self._process.stdin.flush()
         if not select.select([self._process.stdout], [], [], _STEP_MOST_S)[0]:
-            raise RuntimeError(f"{self.name}: no step within {_STEP_MOST_S} s")
+            raise RuntimeError(f"{self.name}: no step within {_STEP_MOST_S} s\n{self._said()[-_TAIL_CHARS:]}")
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self.name}: its process ended with status {self._process.wait()}")
+            raise RuntimeError(f"{self.name}: its process ended with status {self._process.wait()}\n{self._said()[-_TAIL_CHARS:]}")
         answer = json.loads(line)
-        self.losses.append(answer["loss"])
+        self.losses.append(answer["losses"])
         self.in_flight = answer.get("in_flight_operations")
         return answer["seconds"]
+
+    def kept(self) -> str | None:
+        """What auto settled on, by its log; None: it has not."""
+        found = _KEPT.findall(self._said())
+        return found[-1] if found else None
+
+    def _said(self) -> str:
+        self._log.seek(0)
+        return self._log.read()
 
     def end(self) -> None:
         self._process.stdin.close()
@@ -90,8 +103,10 @@ def _run(policies: list[_Policy], args: argparse.Namespace) -> None:
 
 def main() -> int:
     args = _parse()
-    policies = [_Policy(name, number, args.sequences, args.settling if name == "auto" else _WARMUPS) for number, name in enumerate(_POLICIES)]
+    policies: list[_Policy] = []
     try:
+        for number, name in enumerate(_POLICIES):
+            policies.append(_Policy(name, number, args.sequences, args.settling))
         _run(policies, args)
         for policy in policies:
             policy.end()
@@ -108,8 +123,11 @@ def main() -> int:
                 "step_s": {policy.name: median(policy.seconds) for policy in policies},
                 "better": better.name,
                 "auto_of_better": paired_ratio(auto.seconds, better.seconds),
+                "auto_kept": auto.kept(),
+                "auto_settled": int(auto.kept() is not None),
                 "in_flight_operations": {policy.name: policy.in_flight for policy in policies},
-                "losses_differ": sum(len(set(losses)) > 1 for losses in zip(*(policy.losses for policy in policies))),
+                "losses_differ": sum(any(of_step != all_of_step[0] for of_step in all_of_step)
+                                     for all_of_step in zip(*(policy.losses for policy in policies), strict=True)),
             },
         }, indent=1) + "\n")
     return 0

@@ -7,17 +7,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-import torch
 import torch.distributed as dist
 
+from .over_ranks import greatest
+
 _RAW_PORT = 40  # behind the ranks' own
-
-
-def greatest(value: float) -> float:
-    """Over the ranks."""
-    tensor = torch.tensor(value, dtype=torch.float64)
-    dist.all_reduce(tensor, dist.ReduceOp.MAX)
-    return tensor.item()
 
 
 def set_rates(mbit: dict[int, int]) -> None:

@@ -12,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -22,18 +23,19 @@ from stepkit import rails, variants  # noqa: E402
 from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
 from stepkit.command_line import command_line, parse_in_lab  # noqa: E402
+from stepkit.over_ranks import greatest, losses_that_differ  # noqa: E402
 from stepkit.pieces import as_overlapped, trace_of  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
 
 _WARMUPS = 3
-_LEFT = 0.55  # of both rails' capacity, when one is slowed to a tenth
+_SLOWER = 10
 _UNDISTURBED_MBIT = 10_000
 
 
 def _parse() -> argparse.Namespace:
     parser = command_line("slow_rail_perf", __doc__, programs=True)
     add = parser.add_argument
-    add("--mbit", type=at_least(1), default=500, help="of each rail (500)")
+    add("--mbit", type=at_least(_SLOWER), default=500, help="of each rail (500)")
     add("--sequences", type=at_least(1), default=1, help="of each rank in a step (1)")
     add("--steps", type=at_least(1), default=10, help="before and after (10)")
     add("--slow-s", type=at_least(1, float), default=60, help="how long the rail is slow (60)")
@@ -47,44 +49,53 @@ def _go_on(begin: float, seconds: float) -> bool:
     return bool(more.item())
 
 
+def _recorded_step(nics: list[str], sequences: int) -> dict[str, Any]:
+    """What a step is made of, as it is overlapped: fsdp_replay's."""
+    alone = variants.Variant("alone", nics, sequences)
+    alone.step()
+    with Recorder() as recorder:
+        return as_overlapped(trace_of([recorder.record(alone.step) for _ in range(3)]))
+
+
 def main() -> int:
     args = _parse()
     nics = os.environ["RWLAB_NICS"].split(",")
     torch.set_num_threads(1)
     dist.init_process_group("railweave")
     rails.set_rates({0: args.mbit, 1: args.mbit})
-    alone = variants.Variant("alone", nics, args.sequences)
-    alone.step()
-    with Recorder() as recorder:
-        trace = trace_of([recorder.record(alone.step) for _ in range(3)])
+    trace = _recorded_step(nics, args.sequences)
     gbps = rails.raw_gbps(args.programs)
     overlapped = variants.Variant("overlap", nics, args.sequences)
-    taken: dict[str, list[float]] = {"before": [], "slow": [], "after": []}
     for _ in range(_WARMUPS):
         overlapped.step()
-    taken["before"] = [overlapped.step() for _ in range(args.steps)]
-    rails.set_rates({1: args.mbit // 10})
+    taken: dict[str, list[float]] = {"before": [], "slow": [], "after": []}
+    taken["before"] = [greatest(overlapped.step()) for _ in range(args.steps)]
+    rails.set_rates({1: args.mbit // _SLOWER})
+    slow_gbps = rails.raw_gbps(args.programs)
     begin = time.monotonic()
     while _go_on(begin, args.slow_s):
-        taken["slow"].append(overlapped.step())
+        taken["slow"].append(greatest(overlapped.step()))
     rails.set_rates({1: args.mbit})
-    taken["after"] = [overlapped.step() for _ in range(args.steps)]
+    taken["after"] = [greatest(overlapped.step()) for _ in range(args.steps)]
     # The same steps on rails that nobody slowed, for their losses.
     rails.set_rates({0: _UNDISTURBED_MBIT, 1: _UNDISTURBED_MBIT})
     undisturbed = variants.Variant("overlap", nics, args.sequences)
     for _ in overlapped.losses:
         undisturbed.step()
+    losses_differ = losses_that_differ(overlapped.losses, undisturbed.losses)
     if dist.get_rank() == 0 and args.json:
-        bounds = {share: bound_s(args.programs, as_overlapped(trace), share * gbps) for share in (1.0, _LEFT)}
+        bound, slow_bound = (bound_s(args.programs, trace, each) for each in (gbps, slow_gbps))
         step_s = {name: median(seconds) for name, seconds in taken.items()}
         Path(args.json).write_text(json.dumps({
-            "mbit": args.mbit, "seconds": taken,
+            "mbit": args.mbit, "seconds": taken, "raw_gbps": gbps, "slow_gbps": slow_gbps, "bound_s": bound, "slow_bound_s": slow_bound,
             "summary": {
                 "step_s": step_s,
+                "raw_left": slow_gbps / gbps,
                 "times_before": step_s["slow"] / step_s["before"],
-                "bound_times": bounds[_LEFT] / bounds[1.0],
+                "bound_times": slow_bound / bound,
+                "slow_of_bound": step_s["slow"] / slow_bound,
                 "after_of_before": step_s["after"] / step_s["before"],
-                "losses_differ": sum(a != b for a, b in zip(overlapped.losses, undisturbed.losses, strict=True)),
+                "losses_differ": losses_differ,
             },
         }, indent=1) + "\n")
     dist.barrier()
