@@ -56,10 +56,10 @@ class _Bars:
                                 soft_wrap=True, highlight=False)
 
 
-def _title(outcome: Outcome, plan: training.Plan) -> str:
+def _title(outcome: Outcome) -> str:
     count = outcome.trainings["alone"].parameters / 1e6
     where = "loopback, unshaped" if outcome.loopback else \
-        f"two hosts, {training.NICS} NICs each, slowed to {outcome.rate_mbit} Mb/s: all bytes over both take {plan.ratio:g} x the time of compute"
+        f"two hosts, {training.NICS} NICs each, slowed to {outcome.rate_mbit} Mb/s: a step's collectives alone take {outcome.ratio:.2g} x the time of compute"
     return f"A GPT of {count:.1f} million parameters, float32, FSDP2 on {RANKS} ranks; {where}"
 
 
@@ -77,7 +77,7 @@ def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> N
 
     from .table import show
 
-    title = _title(outcome, plan)
+    title = _title(outcome)
     console.print()
     show(outcome, title, console)
     document = {"rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback, "ratio": plan.ratio,

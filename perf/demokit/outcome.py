@@ -9,7 +9,7 @@ from typing import Any, Callable
 RANKS = 2
 TITLES = {"alone": "no communication", "gloo": "Gloo, both rails", "railweave": "railweave", "overlap": "railweave, overlapped"}
 _BUSY_THREADS = 2  # of a rank, overlapped: one computes, one makes progress
-_LOSS_TOLERANCE = 1e-4  # between Gloo's order of adding and ours, over all steps
+LOSS_TOLERANCE = 1e-4  # between Gloo's order of adding and ours, over all steps
 
 
 @dataclass
@@ -62,6 +62,14 @@ class Outcome:
     loopback: bool
     cores: int
 
+    def title_of(self, variant: str) -> str:
+        return "Gloo" if variant == "gloo" and self.loopback else TITLES[variant]
+
+    @property
+    def ratio(self) -> float:
+        """How long a step's collectives took without compute, in steps of compute alone."""
+        return self.trainings["railweave"].communication_s / self.trainings["alone"].step_s
+
     @property
     def disagreement(self) -> str:
         """What is wrong with the losses; empty: nothing."""
@@ -69,7 +77,7 @@ class Outcome:
         if plain != overlapped:
             return f"the losses with and without overlap differ: {plain} and {overlapped}"
         for step, (one, other) in enumerate(zip(gloo, plain)):
-            if not math.isclose(one, other, rel_tol=_LOSS_TOLERANCE):
+            if not math.isclose(one, other, rel_tol=LOSS_TOLERANCE):
                 return f"the losses over Gloo and railweave differ at step {step + 1}: {one} and {other}"
         return ""
 

@@ -5,10 +5,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .outcome import TITLES, Outcome
+from .outcome import LOSS_TOLERANCE, TITLES, Outcome
 
-_COLUMNS = "Waits: of compute, for collectives. Alone, all at once: a step's collectives without compute. Mb/s: mean of a step."
-_AGREEMENT = "The losses agree in all {} steps: over railweave bit by bit with and without overlap, with Gloo's to one in ten thousand."
+_COLUMNS = "Waits: of compute, for collectives. Alone, all at once: a step's collectives without compute (overlapped there are fewer: what it keeps is not gathered again). Mb/s: mean of a step."
+_AGREEMENT = "The losses agree in all {} steps: over railweave bit by bit with and without overlap, with Gloo's to {:g}."
 _ONE_NIC = ("Each of Gloo's operations goes over one NIC, the next over the other: FSDP2 on CPU waits for each, so one NIC is at work. "
             "All at once they use both.")
 
@@ -20,8 +20,8 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
     for name in ["step\ns", "against\nGloo", "compute\ns", "waits\ns", "alone, all\nat once, s", *(f"{rail}\nMb/s" for rail in rails), "loss at\nthe end"]:
         table.add_column(name, justify="right")
     gloo_s = outcome.trainings["gloo"].step_s
-    for variant, name in TITLES.items():
-        one = outcome.trainings[variant]
+    for variant in TITLES:
+        one, name = outcome.trainings[variant], outcome.title_of(variant)
         if variant == "alone":
             table.add_row(name, f"{one.step_s:.2f}", "", f"{one.computed_s:.2f}", "", "", *("" for _ in rails), "")
             table.add_section()
@@ -31,6 +31,6 @@ def show(outcome: Outcome, title: str, console: Console) -> None:
                       f"{one.waited_s:.2f}", f"{one.communication_s:.2f}", *(f"{1000 * one.rail_gbps(rail):.0f}" for rail in rails), f"{one.losses[-1]:.4f}")
     console.print(title, style="bold", soft_wrap=True, highlight=False)
     console.print(table)
-    for line in filter(None, [_COLUMNS, "" if outcome.disagreement else _AGREEMENT.format(len(outcome.trainings["gloo"].losses)),
+    for line in filter(None, [_COLUMNS, "" if outcome.disagreement else _AGREEMENT.format(len(outcome.trainings["gloo"].losses), LOSS_TOLERANCE),
                               "" if outcome.loopback else _ONE_NIC, outcome.remark]):
         console.print(line, soft_wrap=True, highlight=False)

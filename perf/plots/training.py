@@ -12,7 +12,7 @@ from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 from matplotlib.patches import Patch  # noqa: E402
 
-from demokit.outcome import TITLES, Outcome, Training  # noqa: E402
+from demokit.outcome import Outcome, Training  # noqa: E402
 
 _COMPUTE, _WAIT, _GATHER, _REDUCE, _INK = "#4b9b5f", "#dddddd", "#2f6fb0", "#e08a2c", "#222222"
 _ROWS = ("reduce-scatter", "all-gather", "compute")
@@ -34,7 +34,7 @@ def _lanes(operations: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]
     return placed
 
 
-def _draw(axes: Axes, one: Training, gloo_s: float) -> None:
+def _draw(axes: Axes, one: Training, outcome: Outcome) -> None:
     step = _typical(one)
     axes.broken_barh([(0, step["seconds"])], (_ROWS.index("compute") - 0.4, 0.8), color=_COMPUTE)
     axes.broken_barh([(begin, end - begin) for begin, end in step["waits"]], (_ROWS.index("compute") - 0.4, 0.8), color=_WAIT)
@@ -46,8 +46,8 @@ def _draw(axes: Axes, one: Training, gloo_s: float) -> None:
                              (_ROWS.index(name) - 0.4 + 0.8 * lane / lanes, 0.8 / lanes), color=colour, edgecolor="white", linewidth=0.4)
     axes.axvline(step["seconds"], color=_INK, linewidth=1.0)
     axes.set_yticks(range(len(_ROWS)), _ROWS, fontsize=9)
-    against = "" if one.variant == "gloo" else f", {gloo_s / one.step_s:.2f} times as fast as over Gloo"
-    axes.set_title(f"{TITLES[one.variant]}: {one.step_s:.2f} s a step{against}; compute waits for {one.waited_s:.2f} s of it",
+    against = "" if one.variant == "gloo" else f", {outcome.trainings['gloo'].step_s / one.step_s:.2f} times as fast as over Gloo"
+    axes.set_title(f"{outcome.title_of(one.variant)}: {one.step_s:.2f} s a step{against}; compute waits for {one.waited_s:.2f} s of it",
                    fontsize=10.5, loc="left", color=_INK)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
@@ -58,7 +58,7 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
     shown = [one for name, one in outcome.trainings.items() if name != "alone"]
     figure, grid = plt.subplots(len(shown), 1, figsize=(11, 2.1 * len(shown) + 1.2), sharex=True, layout="constrained")
     for axes, one in zip(grid, shown):
-        _draw(axes, one, outcome.trainings["gloo"].step_s)
+        _draw(axes, one, outcome)
     alone_s = outcome.trainings["alone"].step_s
     for axes in grid:
         axes.axvline(alone_s, color=_INK, linestyle=":", linewidth=1.1)

@@ -53,10 +53,10 @@ class Told:
     """A Work that tells when it is waited for."""
 
     def __init__(self, work: Any, name: str, diary: list[str]) -> None:
-        self._work, self._name, self._diary = work, name, diary
+        self._work, self.name, self._diary = work, name, diary
 
     def wait(self) -> None:
-        self._diary.append(f"waited {self._name}")
+        self._diary.append(f"waited {self.name}")
         self._work.wait()
 
 
@@ -196,16 +196,16 @@ def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[fl
     return gradients
 
 
-def _changed_between(rank: int, size: int, overlapped: bool, locally: bool) -> list[list[list[float]]]:
-    """Gradients of steps whose parameters change between forward and backward: by an optimizer, or in the local shard."""
+def _changed_between(rank: int, size: int, overlapped: bool, by: str) -> list[list[list[float]]]:
+    """Gradients of steps whose parameters change between forward and backward, `by` an optimizer or in the local shard."""
     model = _layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1, fused=True) if by == "a fused optimizer" else torch.optim.SGD(model.parameters(), lr=0.1)
     gradients = []
     for step in range(4):
         loss = model(torch.full((2, _WIDTH), rank + step + 1.0)).sum()
-        if locally:
+        if by == "hand":
             with torch.no_grad():
                 for parameter in model.parameters():
                     parameter.to_local().mul_(0.9)
@@ -215,6 +215,77 @@ def _changed_between(rank: int, size: int, overlapped: bool, locally: bool) -> l
         loss.backward()
         gradients.append([parameter.grad.to_local().tolist() for parameter in model.parameters()])
     return gradients
+
+
+class ByMethod(nn.Module):
+    """Its forward calls a method of its own for the first two layers, or not."""
+
+    def __init__(self, layers: nn.Sequential, method: str) -> None:
+        super().__init__()
+        self.layers, self.method = layers, method
+
+    def first_two(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers[1](self.layers[0](x))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.first_two(x)
+        for layer in self.layers[2:]:
+            x = layer(x)
+        return x
+
+
+def _gathers_of_a_step(rank: int, size: int, ahead: list[int], method: str, nested: bool) -> int:
+    """All-gathers of a step after the second, before which layers `ahead` were asked for."""
+    model: Any = _layered([], size)
+    if nested:
+        model = ByMethod(nn.Sequential(*model), method)
+        fully_shard(model, mesh=init_device_mesh("cpu", (size,)))
+        if method:
+            register_fsdp_forward_method(model, method)
+    layers = model.layers if nested else model
+    railweave.fsdp.overlap(model)
+    gathers, gather = 0, railweave._fsdp2.all_gather
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal gathers
+        gathers += 1
+        return gather(*args, **kwargs)
+
+    with mock.patch.object(railweave._fsdp2, "all_gather", counted):
+        for _ in range(3):
+            gathers = 0
+            for at in ahead:
+                layers[at].unshard(async_op=True)
+            model(torch.full((2, _WIDTH), rank + 1.0)).sum().backward()
+            model.zero_grad()
+    return gathers
+
+
+def _failing_reduce(rank: int, size: int, failing: int) -> list[str]:
+    """What happens in a backward, of all layers at once, one of whose reduce-scatters fails."""
+    del rank
+    diary: list[str] = []
+    told_reduce = _telling(railweave._fsdp2.reduce_scatter, diary)
+
+    class Failing:
+        def __init__(self, work: Told) -> None:
+            self._work = work
+
+        def wait(self) -> None:
+            self._work.wait()
+            raise ConnectionError(f"{self._work.name} failed")
+
+    def reduce(*args: Any, **kwargs: Any) -> Any:
+        work = told_reduce(*args, **kwargs)
+        return Failing(work) if work.name == f"reduce {failing}" else work
+
+    with mock.patch.object(railweave._fsdp2, "reduce_scatter", reduce):
+        model = railweave.fsdp.overlap(_layered([], size), reduce_scatters=_LAYERS + 1)
+        try:
+            model(torch.ones(2, _WIDTH)).sum().backward()
+        except ConnectionError as error:
+            diary.append(f"backward raised: {error}")
+    return diary
 
 
 class Pairs(nn.Module):
@@ -471,9 +542,25 @@ class OverlapTest(unittest.TestCase):
         self.assertEqual(*(ranks.run(_zeroed_between, 2, overlapped) for overlapped in (False, True)))
 
     def test_parameters_that_change_between_forward_and_backward(self) -> None:
-        for locally in (False, True):
-            with self.subTest(locally=locally):
-                self.assertEqual(*(ranks.run(_changed_between, 2, overlapped, locally) for overlapped in (False, True)))
+        for by in ("an optimizer", "a fused optimizer", "hand"):
+            with self.subTest(by=by):
+                self.assertEqual(*(ranks.run(_changed_between, 2, overlapped, by) for overlapped in (False, True)))
+
+    def test_what_was_asked_for_before_a_forward_is_used(self) -> None:
+        unasked, asked = (ranks.run(_gathers_of_a_step, 2, ahead, "", False)[0] for ahead in ([], [0, 1]))
+        self.assertEqual(unasked, asked)
+
+    def test_a_method_within_a_forward_has_nothing_gathered_twice(self) -> None:
+        # FSDP takes what follows it for forwards of their own, so backward gathers all again.
+        self.assertEqual(2 * _LAYERS, ranks.run(_gathers_of_a_step, 2, [], "first_two", True)[0])
+
+    def test_a_reduce_scatter_that_fails_is_raised_and_the_others_waited_for(self) -> None:
+        for failing in (0, _LAYERS - 1):
+            with self.subTest(failing=failing):
+                diary = ranks.run(_failing_reduce, 2, failing)[0]
+                self.assertIn(f"backward raised: reduce {failing} failed", diary)
+                called = [event for event in diary if event.startswith("reduce")]
+                self.assertEqual([f"waited {name}" for name in called], [event for event in diary if event.startswith("waited")])
 
     def test_layers_that_are_recomputed_after_a_backward_that_raised(self) -> None:
         self.assertEqual(*(ranks.run(_recomputed_after_a_failed_backward, 2, overlapped) for overlapped in (False, True)))

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-_FORWARDS_KEPT = 16  # without being taken
+_FORWARDS_KEPT = 16  # start: without being taken; an evaluation between steps may have some
 
 
 class _Memory:

@@ -3,8 +3,9 @@ of CPU tensors it waits for where it calls them."""
 
 from torch.distributed.fsdp._traversal_utils import _get_fsdp_states
 
+from railweave._backward import in_backward
 from railweave._collectives import reduce_scatter
-from railweave._unfinished import Unfinished, in_backward
+from railweave._unfinished import Unfinished
 
 _SERVED = ("FULL_SHARD", "SHARD_GRAD_OP")  # torch takes no hook in the others, or calls it otherwise
 

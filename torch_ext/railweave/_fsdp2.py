@@ -3,11 +3,14 @@ docs/fsdp.md says when each is waited for, and why that changes no result. Threa
 
 import torch
 import torch.distributed as dist
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
+from railweave._backward import in_backward
 from railweave._buffers import Buffers
 from railweave._collectives import all_gather, reduce_scatter
 from railweave._hints import hints
-from railweave._unfinished import Unfinished, in_backward
+from railweave._layer_order import LayerOrder
+from railweave._unfinished import Unfinished
 
 try:
     from torch.distributed.fsdp._fully_shard._fsdp_api import AllGather, ReduceScatter
@@ -15,11 +18,22 @@ except ImportError as missing:
     raise ImportError(f"railweave.fsdp needs torch's interface for custom FSDP2 collectives (torch >= 2.10): {missing}")
 
 
+_optimizer_steps = 0  # of all
+
+
+def _optimizer_stepped(_optimizer, _args, _kwargs):
+    global _optimizer_steps
+    _optimizer_steps += 1
+
+
+register_optimizer_step_post_hook(_optimizer_stepped)  # fused ones change parameters without telling their versions
+
+
 class _UrgentAllGather(AllGather):
     """One layer's: waited for where FSDP copies the parameters out. May keep what a forward gathered for the backward."""
 
-    def __init__(self, buffers, param_group):
-        self._buffers, self._param_group = buffers, param_group
+    def __init__(self, buffers, param_group, backward_end):
+        self._buffers, self._param_group, self._backward_end = buffers, param_group, backward_end
         self._keeps = False
         self._kept = self._versions = None  # what this forward gathered, of which versions of the shards
 
@@ -35,6 +49,7 @@ class _UrgentAllGather(AllGather):
 
     def __call__(self, output_tensor, input_tensor, group, async_op=False):
         if in_backward():
+            self._backward_end.note()
             kept, self._kept = self._kept, None
             if kept is output_tensor:
                 return None  # all is there
@@ -45,7 +60,7 @@ class _UrgentAllGather(AllGather):
 
     def _versions_now(self):
         shards = [p.sharded_param for p in self._param_group.fsdp_params]
-        return [(shard._version, shard._local_tensor._version) for shard in shards]
+        return [_optimizer_steps, *((shard._version, shard._local_tensor._version) for shard in shards)]
 
 
 class _LateReduceScatter(ReduceScatter):
@@ -94,43 +109,13 @@ def _param_groups(module):
     return [state._fsdp_param_group] if state._fsdp_param_group else []  # torch <= 2.11
 
 
-class _LayerOrder:
-    """Records in which order a model's layers run, once, then has each fetch those that come next."""
-
-    def __init__(self, model, layers, prefetch, turn):
-        self._prefetch, self._turn = prefetch, turn
-        self._began, self._ended = [], []
-        self._hooks = [layer.register_forward_pre_hook(self._begins) for layer in layers]
-        self._hooks += [layer.register_forward_hook(self._ends) for layer in layers]
-        self._hooks.append(model.register_forward_hook(self._all_ran))
-
-    def _begins(self, layer, _inputs):
-        if layer not in self._began:
-            self._began.append(layer)
-
-    def _ends(self, layer, _inputs, _output):
-        if layer in self._ended:
-            self._ended.remove(layer)  # backward begins with the last time
-        self._ended.append(layer)
-
-    def _all_ran(self, _model, _inputs, _output):
-        for hook in self._hooks:
-            hook.remove()
-        for at, layer in enumerate(self._began):
-            layer.set_modules_to_forward_prefetch(self._began[at + 1 : at + 1 + self._prefetch])
-        backward = self._ended[::-1]
-        for at, layer in enumerate(backward):
-            layer.set_modules_to_backward_prefetch(backward[at + 1 : at + 1 + self._prefetch])
-        self._turn.keep([layer for layer in backward if layer is not _model][: self._prefetch])
-
-
-class _Turn:
+class _KeptForBackward:
     """The layers that backward begins with: what forward gathered of them is kept for it; nothing else is fetched ahead then."""
 
     def __init__(self, gathers):
         self._gathers, self._keeping = gathers, []
 
-    def keep(self, layers):
+    def choose(self, layers):
         self._keeping = [(self._gathers[layer], *_param_groups(layer)) for layer in layers if layer in self._gathers]
 
     def forward_begins(self):
@@ -139,13 +124,17 @@ class _Turn:
             gather.forward_begins(keeps=torch.is_grad_enabled() and group.post_forward_mesh_info is group.mesh_info)
 
 
-class _Forwards:
+class _ForwardEdges:
     """Where a forward of the model begins and ends: what an earlier one or its backward left must not be used there."""
 
-    def __init__(self, model, layers, unfinished, turn, buffers):
-        self._layers, self._unfinished, self._turn, self._buffers = layers, unfinished, turn, buffers
-        model.register_forward_pre_hook(lambda _model, _inputs: self._begins(), prepend=True)
+    def __init__(self, model, layers, unfinished, kept, buffers):
+        self._layers, self._unfinished, self._kept, self._buffers = layers, unfinished, kept, buffers
+        self._inside = False  # the module's forward runs
+        self._open = False  # one began whose end was not seen: it raised, or is a method's
+        unfinished.backward_end.add(self._drop_what_nobody_used)  # by layers that were computed anew
+        model.register_forward_pre_hook(lambda _model, _inputs: self._module_begins(), prepend=True)
         model.register_forward_hook(lambda _model, _inputs, _output: self._ends())
+        model.register_forward_hook(lambda _model, _inputs, _output: self._module_left(), always_call=True)
         # Methods of register_fsdp_forward_method run FSDP's hooks and no others.
         root = model._get_fsdp_state()
         root._pre_forward = self._before(root._pre_forward, lambda: True)
@@ -155,23 +144,34 @@ class _Forwards:
 
     def _before(self, function, outermost):
         def begun(*args):
-            if outermost():
+            if not self._inside and outermost():
                 self._begins()
             return function(*args)
 
         return begun
 
+    def _module_begins(self):
+        self._begins()
+        self._inside = True
+
+    def _module_left(self):
+        self._inside = False
+
     def _begins(self):
         if in_backward():
             return  # a part is computed anew: nothing of an earlier step can be there
         self._unfinished.finish()
-        self._drop_what_nobody_used()  # by a forward whose end was not seen, or a backward that raised
-        self._turn.forward_begins()
+        if self._open or self._unfinished.backward_end.open:  # else what is there was asked for: module.unshard(async_op=True)
+            self._drop_what_nobody_used()
+            self._unfinished.backward_end.forget()
+        self._open = True
+        self._kept.forward_begins()
         self._buffers.forward_begins()
 
     def _ends(self):
         if not in_backward():
             self._drop_what_nobody_used()
+            self._open = False
 
     def _drop_what_nobody_used(self):
         """A layer that was fetched ahead and did not run must not run later with parameters of today."""
@@ -199,10 +199,10 @@ def overlap(model, layers, prefetch, reduce_scatters):
     for layer in layers:
         groups = _param_groups(layer)
         if len(groups) == 1:  # several may each have a mesh of their own; torch takes no objects of ours for those
-            gathers[layer] = _UrgentAllGather(buffers, groups[0])
+            gathers[layer] = _UrgentAllGather(buffers, groups[0], unfinished.backward_end)
             layer.set_custom_all_gather(gathers[layer])
             layer.set_custom_reduce_scatter(_LateReduceScatter(groups[0], unfinished, buffers))
-    turn = _Turn(gathers)
+    kept = _KeptForBackward(gathers)
     if prefetch > 0:
-        _LayerOrder(model, layers, prefetch, turn)
-    _Forwards(model, layers, unfinished, turn, buffers)
+        LayerOrder(model, layers, prefetch, kept.choose)
+    _ForwardEdges(model, layers, unfinished, kept, buffers)

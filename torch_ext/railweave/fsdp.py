@@ -47,7 +47,8 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
     memory; of as many what forward gathered is kept for backward, which begins with them. The first forward goes without: it
-    records the order of layers. 0: only as torch does by itself, one ahead in backward.
+    records the order of layers, which then takes the place of prefetch lists that were set. 0: only as torch does by itself, one
+    ahead in backward.
     `reduce_scatters`: how many may be unfinished; each keeps one layer's gradients.
     A layer of several parameter groups keeps torch's own collectives: torch takes no others for it.
 
