@@ -9,13 +9,17 @@ from pathlib import Path
 _PERF = Path(__file__).resolve().parent.parent
 _VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
 _MPI_STEP = _PERF / "comparekit" / "mpi_step.py"
-# Programs that need torch: by which of ours, and its first options.
-_WITH_TORCH = {"gloo_perf": ("torch_perf.py", "--backend", "gloo"), "torch_perf": ("torch_perf.py", "--backend", "railweave"),
-               "urgent_perf": ("urgent_perf.py",), "step_perf": ("../stepkit/step_perf.py",),
-               "policy_perf": ("../stepkit/policy_perf.py",), "slow_rail_perf": ("../stepkit/slow_rail_perf.py",)}
-# Programs that run others, those of both ends, and what of the build these are.
-_OF_BOTH_ENDS = {"rail_loss_perf": ("faultkit", "net_perf", "raw_tcp"), "peer_loss_perf": ("faultkit", "net_perf"),
-                 "incast_perf": ("incastkit", "net_perf", "raw_tcp")}
+# Programs that need torch: where in perf, and their first options.
+_WITH_TORCH = {"gloo_perf": ("comparekit/torch_perf.py", "--backend", "gloo"),
+               "torch_perf": ("comparekit/torch_perf.py", "--backend", "railweave"), "urgent_perf": ("comparekit/urgent_perf.py",),
+               "step_perf": ("stepkit/step_perf.py",), "policy_perf": ("stepkit/policy_perf.py",),
+               "slow_rail_perf": ("stepkit/slow_rail_perf.py",)}
+# Programs of both ends: where in perf.
+_OF_BOTH_ENDS = {"rail_loss_perf": "faultkit/rail_loss_perf.py", "peer_loss_perf": "faultkit/peer_loss_perf.py",
+                 "incast_perf": "incastkit/incast_perf.py"}
+# What of the build each of these runs; they take --programs.
+_RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"),
+               "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
 
 
 def command(argv: list[str], programs: Path) -> list[str]:
@@ -23,11 +27,12 @@ def command(argv: list[str], programs: Path) -> list[str]:
     name, rest = argv[0], argv[1:]
     if name == "iperf3":
         return argv
+    others = ["--programs", str(programs)] if name in _RUN_OTHERS else []
     if name in _WITH_TORCH:
         program, *options = _WITH_TORCH[name]
-        return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_PERF / "comparekit" / program), *options, *rest]
+        return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_PERF / program), *options, *others, *rest]
     if name in _OF_BOTH_ENDS:
-        return [sys.executable, "-B", str(_PERF / _OF_BOTH_ENDS[name][0] / f"{name}.py"), "--programs", str(programs), *rest]
+        return [sys.executable, "-B", str(_PERF / _OF_BOTH_ENDS[name]), *others, *rest]
     if name == "mpi_perf":
         return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
     return [str(programs / name), *rest]
@@ -50,10 +55,10 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
         return "torch is not in .venv (tools/setup torch)"
     if name in _WITH_TORCH and name != "gloo_perf" and not any(_package(programs).glob("railweave/_C.*.so")):
         return "the torch backend is not built (tools/build torch)"
+    if name in _RUN_OTHERS:
+        return next((reason for one in _RUN_OTHERS[name] if (reason := missing(one, programs, preset))), None)
     if name in _WITH_TORCH:
         return None
-    if name in _OF_BOTH_ENDS:
-        return next((reason for one in _OF_BOTH_ENDS[name][1:] if (reason := missing(one, programs, preset))), None)
     if name == "mpi_perf" and not shutil.which("mpirun"):
         return "mpirun is not there (tools/setup packages)"
     if os.access(programs / name, os.X_OK):
