@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable, Iterable
 
-from labkit.steps import NoNamespaces, in_lab
+from labkit.steps import TAIL_CHARS, NoNamespaces, in_lab, tails
 
 from . import host
 from .acceptance import Case, Check
@@ -21,9 +22,9 @@ from .programs import command, missing
 from .values import NoValue, Sized, median, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
-_TAIL_CHARS = 2000
 _MOST_RUNS = 3  # times those asked for
 _PATIENCE_S = 60.0  # to wait for a calm host, before each lab
+_FAILED_STEP = re.compile(r"(\S+): rank \d+ (?:ended with status|is alone)")  # as labkit.steps says it
 
 
 @dataclass
@@ -62,9 +63,13 @@ def _missing(case: Case, programs: Path) -> str | None:
     return None
 
 
-def _logs(folder: Path) -> str:
-    return "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-_TAIL_CHARS:]}" for log in sorted(folder.glob("*.log"))
-                   if log.stat().st_size and not (folder / f"{log.name.split('.')[0]}.json").exists())
+def _logs(folder: Path, said: str) -> str:
+    """What all ranks of the steps that failed said; of every step, where the lab does not say which. Removes the others' logs."""
+    failed = set(_FAILED_STEP.findall(said))
+    for log in folder.glob("*.log") if failed else []:
+        if log.name.partition(".")[0] not in failed:
+            log.unlink()
+    return tails(folder)
 
 
 def _collect(runs: dict[str, int], folder: Path) -> dict[str, list]:
@@ -158,7 +163,7 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         except NoNamespaces as reason:
             return Outcome(case, "SKIP", str(reason).partition(": all ranks")[0])
         if status != 0:
-            return Outcome(case, "FAIL", f"exit status {status}\n{said[-_TAIL_CHARS:]}{_logs(folder)}")
+            return Outcome(case, "FAIL", f"exit status {status}\n{said[-TAIL_CHARS:]}{_logs(folder, said)}")
         counted = {side: calmest(shares, runs) for side, shares in stolen.by_side.items()}
         outcome = Outcome(case, "FAIL", stolen=stolen.by_side, counted=counted)
         try:
