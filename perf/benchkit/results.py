@@ -23,6 +23,11 @@ def _cpu() -> str:
     return platform.machine()
 
 
+def settings() -> dict[str, str]:
+    """Of ours, in the environment: they change what is measured."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("RAILWEAVE_")}
+
+
 def circumstances() -> dict:
     """What a figure means nothing without. `dirty`: the working tree differs from `commit` (results aside)."""
     memory_kib = int(Path("/proc/meminfo").read_text().split()[1])
@@ -33,6 +38,7 @@ def circumstances() -> dict:
         "commit": _git("rev-parse", "HEAD") or None,
         "dirty": bool(_git("status", "--porcelain", "--", ".", ":!perf/results")),
         "load_average_1min": os.getloadavg()[0],
+        "environment": settings(),
     }
 
 
@@ -52,7 +58,7 @@ def _verdict(verdicts: set[str]) -> str:
 
 
 def write(folder: Path, name: str, outcomes: list[tuple[Outcome, int]], where: dict) -> Path:
-    """Cases measured before and not now stay only if they belong to the same commit. Returns the file's path."""
+    """Cases measured before and not now stay only if commit and settings are the same. Returns the file's path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.json"
     cases = {case["case"]: case for case in _earlier(path, where)}
@@ -72,4 +78,5 @@ def _earlier(path: Path, where: dict) -> list[dict]:
     except (OSError, ValueError):
         return []
     same = data.get("commit") == where["commit"] and not data.get("dirty") and not where["dirty"]
+    same = same and data.get("environment") == where.get("environment")
     return data["cases"] if same else []

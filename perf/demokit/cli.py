@@ -73,6 +73,8 @@ def _prepare(out: Path) -> None:
 
 
 def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> None:
+    import torch
+    from benchkit.results import settings
     from plots.training import save
 
     from .table import show
@@ -80,7 +82,8 @@ def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> N
     title = _title(outcome)
     console.print()
     show(outcome, title, console)
-    document = {"rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback, "ratio": plan.ratio,
+    document = {"torch": torch.__version__, "environment": settings(), "rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback,
+                "ratio": plan.ratio, "sequences": plan.sequences,
                 "trainings": {name: one.plain() for name, one in outcome.trainings.items()}}
     (out / "demo.json").write_text(json.dumps(document, indent=1) + "\n")
     save(outcome, title, out / "demo.png")
