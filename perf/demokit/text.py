@@ -6,7 +6,9 @@ from pathlib import Path
 
 import torch
 
+_LEAST_BYTES = 1 << 16  # with less, the library's sources are not there
 _MOST_BYTES = 20 << 20
+_SEEDS_OF_A_STEP = 10_007  # more than there are ranks: no two draw the same
 
 
 def load() -> torch.Tensor:
@@ -16,14 +18,14 @@ def load() -> torch.Tensor:
         text += path.read_bytes()
         if len(text) >= _MOST_BYTES:
             break
-    if len(text) < 1 << 16:
+    if len(text) < _LEAST_BYTES:
         raise RuntimeError(f"expected Python's sources in {sysconfig.get_path('stdlib')}, found {len(text)} bytes")
     return torch.frombuffer(text, dtype=torch.uint8)
 
 
 def batch(text: torch.Tensor, step: int, rank: int, sequences: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
     """This rank's part of a step: bytes and what follows each, int64 [sequences, length]."""
-    random = torch.Generator().manual_seed(step * 10_007 + rank)
+    random = torch.Generator().manual_seed(step * _SEEDS_OF_A_STEP + rank)
     begins = torch.randint(len(text) - length - 1, (sequences,), generator=random)
     pieces = torch.stack([text[begin:begin + length + 1] for begin in begins.tolist()]).long()
     return pieces[:, :-1], pieces[:, 1:]

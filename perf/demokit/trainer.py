@@ -20,6 +20,7 @@ from demokit import back_to_back, gpt, text  # noqa: E402
 from demokit.watch import Watch  # noqa: E402
 
 VARIANTS = ("alone", "gloo", "railweave", "overlap")
+_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def _parse() -> argparse.Namespace:
@@ -31,7 +32,12 @@ def _parse() -> argparse.Namespace:
     add("--sequences", type=int, default=4, help="of each rank in a step (4)")
     add("--progress", help="append a line of JSON for each step")
     add("--json", help="write what was measured there")
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.steps < 2:
+        parser.error(f"--steps: expected 2 or more (the first does not count), found {args.steps}")
+    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
+        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    return args
 
 
 def _join(variant: str) -> None:
@@ -114,13 +120,13 @@ def main() -> int:
     communication_s = back_to_back.seconds(operations) if args.variant != "alone" else 0.0
     if rank == 0 and args.json:
         count = sum(parameter.numel() for parameter in model.parameters())
-        Path(args.json).write_text(json.dumps({"variant": args.variant, "parameters": count, "sequences": args.sequences, "communication_s": communication_s,
-                                               "torch": torch.__version__, "steps": steps}, indent=1) + "\n")
+        Path(args.json).write_text(json.dumps({"variant": args.variant, "parameters": count, "communication_s": communication_s,
+                                               "steps": steps}, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()
     return 0
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", os.environ.get("RWLAB_NICS", "lo"))
+    os.environ["GLOO_SOCKET_IFNAME"] = os.environ.get("RWLAB_NICS", "lo")  # whatever the shell names is not in the lab
     sys.exit(main())
