@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Iterator
 
 import matplotlib
 
@@ -31,10 +32,15 @@ def _rails(outcome: Outcome) -> list[str]:
     return list(outcome.own_gbps)
 
 
+def _coloured(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Each rail and its colour; of many rails some share one."""
+    return zip(_rails(outcome), itertools.cycle(_COLOURS))
+
+
 def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
     edges = _edges(transfer)
     floor = [0.0] * len(transfer.ends_s)
-    for rail, colour in zip(_rails(outcome), _COLOURS):
+    for rail, colour in _coloured(outcome):
         if not transfer.carried(rail):
             continue
         top = [below + rate for below, rate in zip(floor, _rates(transfer, rail))]
@@ -52,7 +58,7 @@ def _draw_bytes(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:
     edges = _edges(transfer)
     unit, unit_bytes = outcome.unit
     floor = [0.0] * len(edges)
-    for rail, colour in zip(_rails(outcome), _COLOURS):
+    for rail, colour in _coloured(outcome):
         counts = transfer.rail_bytes.get(rail, [])
         if not transfer.carried(rail):
             continue
