@@ -24,8 +24,8 @@ NCCL_SOCKET_IFNAME (exactly the lab's NICs), and RWLAB (this lab's name, for `pe
 program), RWLAB_NICS (eth0,eth1) and RWLAB_ADDRESSES (by host, separated by `;`, then by NIC, separated by `,`).
 Exit status: the worst of all; 124 after --timeout, 125 if the lab could not be made, 128 + signal if stopped.
 
-A token bucket lets max(16 KiB, rate x 1 ms) pass unshaped after an idle time, so measuring programs send at least twice
-that before they time (net_perf and raw_tcp do, by --warmup)."""
+A token bucket lets max(16 KiB, rate x 1 ms) pass unshaped after an idle time (once `perf/lab set` has changed its rate, at
+least 68 KiB), so measuring programs send at least twice that before they time (net_perf and raw_tcp do, by --warmup)."""
 
 
 def _add_run(commands: argparse._SubParsersAction) -> None:

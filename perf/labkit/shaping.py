@@ -13,10 +13,12 @@ kBurstSeconds = 0.001
 kHostLatency = "50ms"
 kLargestPacketBytes = 68 * 1024  # what segmentation offload hands down as one
 kSwitchBufferBytes = 2 * 1024 * 1024
+_SHAPED_ALREADY = ("File exists", "Exclusivity flag on")  # iproute2's words, where the kernel has none; the kernel's
 
 
 def burst_bytes(rate_bps: int) -> int:
-    """Size of the bucket: what passes unshaped after an idle time. Measuring programs send twice this before they time."""
+    """Size of the bucket: what passes unshaped after an idle time. Measuring programs send twice this before they time. After a
+    change in mid-run it is kLargestPacketBytes at least."""
     return max(kMinBurstBytes, int(rate_bps / 8 * kBurstSeconds))
 
 
@@ -47,6 +49,8 @@ def set_rate(plan: Plan, host: Host, nic: Nic, rate_bps: int | None) -> None:
     where = ["dev", dev, "root", "handle", "1:"]
     try:
         tc(ns, "qdisc", "add", *where, *tbf_args(rate_bps, plan.shape))
-    except CommandError:
-        # Shaped already. Packets that the old bucket let into the queue must fit the new one, or it is stuck for good.
+    except CommandError as error:
+        if not any(said in str(error) for said in _SHAPED_ALREADY):
+            raise
+        # Packets that the old bucket let into the queue must fit the new one, or it is stuck for good.
         tc(ns, "qdisc", "change", *where, *tbf_args(rate_bps, plan.shape, kLargestPacketBytes))
