@@ -14,7 +14,7 @@ build:  ## build the release preset into build/release
 	@tools/setup packages
 	@tools/build release
 
-demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; six minutes once built (the first time some ten more); QUICK=1: two
+demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight minutes once built (the build: four more); QUICK=1: two
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
 	@tools/setup packages python torch
 	@tools/build torch railweave_torch railweave_net
