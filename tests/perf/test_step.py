@@ -5,12 +5,13 @@ import argparse
 import sys
 import unittest
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
 
 from stepkit.at_least import at_least  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
-from stepkit.pieces import Call, Recorded, bytes_each_way, trace_of  # noqa: E402
+from stepkit.pieces import Call, Recorded, as_overlapped, bytes_each_way, trace_of  # noqa: E402
 
 
 def _step(slower: float = 1.0) -> Recorded:
@@ -20,6 +21,10 @@ def _step(slower: float = 1.0) -> Recorded:
     reduces = [("reduce_scatter_single", 30, 12), ("reduce_scatter_single", 20, 16), ("reduce_scatter_single", 10, 18)]
     calls = sorted((Call(name, size, at * slower) for name, size, at in gathers + reduces), key=lambda call: call.at_s)
     return Recorded(calls, 6 * slower, 18.5 * slower)
+
+
+def _kept(trace: dict[str, Any]) -> list[bool]:
+    return [layer["kept"] for layer in trace["layers"]]
 
 
 class StepTest(unittest.TestCase):
@@ -35,6 +40,32 @@ class StepTest(unittest.TestCase):
         self.assertEqual([(10, 10, 1, 2), (20, 20, 2, 4), (30, 30, 3, 6)], found)
         self.assertEqual(0.5, trace["optimizer_s"])
         self.assertEqual(18.5, sum(each[2] + each[3] for each in found) + trace["optimizer_s"], "nothing is lost")
+
+    def test_units_that_backward_does_not_gather_are_kept(self) -> None:
+        self.assertEqual([True, False, True], _kept(trace_of([_step()])), "the root and the last layer")
+        step = _step()
+        step.calls = [call for call in step.calls if call.at_s != 8]
+        self.assertEqual([True, True, True], _kept(trace_of([step])))
+
+    def test_of_units_of_one_size_the_earlier_are_kept(self) -> None:
+        # Backward begins with the last.
+        gathers = [Call("all_gather_single", 20, at) for at in (0, 1, 2, 7)]
+        reduces = [Call("reduce_scatter_single", 20, at) for at in (8, 9, 10)]
+        self.assertEqual([True, True, False], _kept(trace_of([Recorded(gathers + reduces, 6, 11)])))
+
+    def test_overlapped_the_last_two_units_are_kept_and_nothing_else_changes(self) -> None:
+        layers = [{"name": f"unit{i}", "forward_s": i, "kept": i == 0} for i in range(5)]
+        found = as_overlapped({"optimizer_s": 0.5, "layers": layers})
+        self.assertEqual([True, False, False, True, True], _kept(found))
+        self.assertEqual({"optimizer_s": 0.5, "layers": [{**layer, "kept": True} for layer in layers]},
+                         {**found, "layers": [{**layer, "kept": True} for layer in found["layers"]]})
+        self.assertEqual([True, False, False, False, False], _kept({"layers": layers}), "what was given is as it was")
+
+    def test_a_gather_in_backward_that_is_nobody_s(self) -> None:
+        step = _step()
+        step.calls.append(Call("all_gather_single", 99, 9))
+        with self.assertRaisesRegex(ValueError, "2 all-gathers in backward, of which 1 are nobody's of forward"):
+            trace_of([step])
 
     def test_units_that_are_not_reduced_as_they_are_gathered(self) -> None:
         step = _step()
