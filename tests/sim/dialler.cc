@@ -39,12 +39,6 @@ void Dialler::stop() {
   attempts_.clear();
 }
 
-void Dialler::on_link_up(int rail) {
-  for (Pair& pair : pairs_)
-    if (pair.rails.local == rail) pair.rests_until = {};
-  look();
-}
-
 void Dialler::look() {
   if (stopped_ || near_.over()) return;
   const TimePoint t = now();

@@ -76,7 +76,6 @@ class World {
   void tell_of_rails();
   void trouble_hosts();
   void silence(Host& host, HostRail& rail, int direction);
-  void tell_link_up(const Host& host, const HostRail& rail);
   void slow(Host& host, HostRail& rail);
   enum class RailTrouble { cut, silent_outwards, silent_inwards, silent, no_link, slow };
   static constexpr std::uint64_t kRailTroubles = 6;

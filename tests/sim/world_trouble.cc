@@ -81,19 +81,11 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
         say(rail.link->spec().name + " has a link again");
         rail.link_down = false;
         if (host.fate != Host::Fate::lost_power) rail.link->resume();
-        // Short worlds end before it matters; their seeds, which mutants are told by, stay what they are.
-        if (weather_.lasting) tell_link_up(host, rail);
       });
       break;
     case RailTrouble::slow: slow(host, rail); break;
   }
   return true;
-}
-
-// Nobody else would dial over it: pairs of a rail without a link are not tried again and again.
-void World::tell_link_up(const Host& host, const HostRail& rail) {
-  for (Couple& c : couples_)
-    if (&c.a->host() == &host && !c.dead) c.dialler->on_link_up(int(&rail - host.rails.data()));
 }
 
 // Comes back with all that was under way.
