@@ -14,7 +14,7 @@ constexpr double kOwedMost = 500;
 constexpr Nanos kKeepEvery = 200ms;
 constexpr Nanos kRememberedFor = 5s;          // flows, and sessions, that are over: nothing of them is under way any more
 constexpr Nanos kSparedFor = 1h, kSparedLeast = 5min;
-constexpr Nanos kCalm = 60s;                  // until lanes of rails that ailed rest no longer
+constexpr Nanos kCalm = 90s;                  // until lanes of rails that ailed rest no longer, by the slowest clock
 constexpr std::size_t kFlowsMost = 40 * kDayHosts;
 
 }  // namespace
@@ -69,6 +69,23 @@ void DayWorld::spare(int rail) {
     for (Host& host : hosts_)
       for (std::size_t i = 0; i < host.rails.size(); ++i) host.rails[i].spared = int(i) == rail;
   });
+  std::vector<std::string> sessions;
+  for (const Couple& c : couples_) sessions.push_back(c.a->name());
+  net_.after(kCalm, [this, sessions = std::move(sessions)] { end_calm(sessions); });
+}
+
+// Of the sessions that were there all the time every rail must carry by now, at both ends.
+void DayWorld::end_calm(const std::vector<std::string>& sessions) {
+  for (std::size_t i = 0; i < couples_.size() && !over_; ++i) {
+    const Couple& c = couples_[i];
+    if (c.dead || c.a->name() != sessions[i]) continue;
+    for (SessionEnd* end : {c.a.get(), c.b.get()}) {
+      const auto open = end->open_lanes();
+      for (const HostRail& rail : end->host().rails)
+        if (std::ranges::none_of(open, [&](const auto& lane) { return &lane.lane->link() == rail.link; }))
+          return fail(end->name() + ": no lane over " + rail.link->spec().name + ", though nothing ails it");
+    }
+  }
 }
 
 // ----------------------------------------------------------------------------------------------------------- speaking

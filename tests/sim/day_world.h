@@ -66,6 +66,7 @@ class DayWorld final : public World {
   void count_segments(const Couple& couple);
   bool finished(const Couple& couple);
   void spare(int rail);
+  void end_calm(const std::vector<std::string>& sessions);
   std::size_t number_of(const Host& host) const;
 
   // --- day_trouble.cc

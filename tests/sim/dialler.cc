@@ -69,6 +69,12 @@ void Dialler::look() {
   });
 }
 
+void Dialler::on_link_up(int rail) {
+  for (Pair& pair : pairs_)
+    if (pair.rails.local == rail) pair.rests_until = {};
+  look();
+}
+
 void Dialler::look_at_losses(TimePoint t) {
   const auto open = near_.open_lanes();
   for (Pair& pair : pairs_) {

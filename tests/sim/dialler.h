@@ -22,6 +22,8 @@ class Dialler {
   // The lane that made the session: at both ends at once.
   void begin(int rail);
   void look();
+  // Of the near host: pairs of that rail rest no longer.
+  void on_link_up(int rail);
   // The near end leaves or is over: nothing is dialled any more, and what was is closed.
   void stop();
   // A lane of that pair, whatever the plan says.

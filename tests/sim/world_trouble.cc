@@ -81,6 +81,9 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
         say(rail.link->spec().name + " has a link again");
         rail.link_down = false;
         if (host.fate != Host::Fate::lost_power) rail.link->resume();
+        // Pairs without a link are left out of the plan without a rest: nobody would look at them again.
+        for (Couple& c : couples_)
+          if (&c.a->host() == &host && !c.dead) c.dialler->on_link_up(int(&rail - host.rails.data()));
       });
       break;
     case RailTrouble::slow: slow(host, rail); break;
