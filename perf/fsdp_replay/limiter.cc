@@ -1,5 +1,6 @@
 #include "fsdp_replay/limiter.h"
 
+#include <cassert>
 #include <string>
 
 namespace railweave::perf::fsdp_replay {
@@ -44,6 +45,7 @@ void Limiter::launched() {
 }
 
 void Limiter::freed(std::size_t bytes) {
+  assert(launched_ > 0 && unfreed_bytes_ >= bytes);
   --launched_;
   unfreed_bytes_ -= bytes;
 }

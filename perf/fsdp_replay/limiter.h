@@ -13,7 +13,8 @@ std::string_view name_of(LimiterKind kind);
 // Errors: invalid_argument, saying what was found and what there is.
 Result<LimiterKind> parse_limiter(std::string_view text);
 
-// Of one rank. An all-gather is issued, the computing that uses it launched, its memory freed.
+// Of one rank. An all-gather is issued, the computing that uses it launched, its memory freed: each once. A kept unit's counts as
+// freed when its forward ends, though it is there until its backward does.
 class Limiter {
  public:
   // `bytes` of block_and_flush are ignored, and `gathers` of sliding.
@@ -23,7 +24,10 @@ class Limiter {
   bool must_wait(std::size_t bytes);
   void issued(std::size_t bytes) { unfreed_bytes_ += bytes; }
   void launched();
+  // REQUIRES: launched and issued, and not freed yet.
   void freed(std::size_t bytes);
+  // Something was launched and is not freed.
+  bool waits_for_any() const { return launched_ > 0; }
 
  private:
   const LimiterKind kind_;

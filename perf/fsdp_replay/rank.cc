@@ -1,5 +1,7 @@
 #include "fsdp_replay/rank.h"
 
+#include <cassert>
+
 namespace railweave::perf::fsdp_replay {
 
 using Kind = StepProgram::Kind;
@@ -24,6 +26,7 @@ void Rank::happen(std::uint32_t what, std::size_t) {
     case kThread: return run_thread();
     case kComputed: return computed();
     case kOver:
+      assert(!limiter_.waits_for_any());
       over_ = true;
       ended_at_ = events_.now();
       return;
@@ -61,7 +64,7 @@ bool Rank::issue(std::size_t operation) {
 
 bool Rank::launch(std::size_t piece) {
   if (!allocate(program_.pieces[piece].gradient_bytes)) return false;
-  limiter_.launched();
+  if (program_.gathers_for(piece)) limiter_.launched();
   ++launched_;
   compute();
   return true;

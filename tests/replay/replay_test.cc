@@ -95,15 +95,31 @@ TEST_P(Modes, every_trace__ends) {
   trace.layers[1].gather_bytes = 0;                             // nothing to move
   trace.layers[2].gather_bytes = trace.layers[2].reduce_bytes = 100;  // not a byte for each
   trace.layers[3].forward = Nanos(0);
-  for (const int hosts : {1, 2, 3, 16})
-    for (const Window window : {Window{}, Window{.operations = 1}, Window{.operations = 3}, Window{.bytes = 3'000'000}})
-      for (const LimiterKind limiter : {LimiterKind::none, LimiterKind::block_and_flush, LimiterKind::sliding})
-        for (const bool one_line : {false, true})
-          for (const int ahead : {0, 1, 4}) {
-            p.forward_prefetch = p.backward_prefetch = ahead;
-            const Setting s{ring_of(p, hosts), GetParam(), window, limiter, one_line};
-            EXPECT_GE(play(trace, s, p).step, bound_of(trace, s.ring)) << hosts << " hosts, " << name_of(limiter);
-          }
+  for (const bool kept : {false, true})
+    for (const int hosts : {1, 2, 3, 16})
+      for (const Window window : {Window{}, Window{.operations = 1}, Window{.operations = 3}, Window{.bytes = 3'000'000}})
+        for (const LimiterKind limiter : {LimiterKind::none, LimiterKind::block_and_flush, LimiterKind::sliding})
+          for (const bool one_line : {false, true})
+            for (const int ahead : {0, 1, 4}) {
+              trace.layers[0].kept = trace.layers[4].kept = kept;
+              p.forward_prefetch = p.backward_prefetch = ahead;
+              const Setting s{ring_of(p, hosts), GetParam(), window, limiter, one_line};
+              EXPECT_GE(play(trace, s, p).step, bound_of(trace, s.ring)) << hosts << " hosts, " << name_of(limiter);
+            }
+}
+
+// The last unit's backward is first and gathers nothing: nobody waits for it to be freed.
+TEST_P(Modes, a_kept_last_unit__leaves_limiters_nothing_to_wait_for) {
+  Parameters p = tiny_machine();
+  Trace trace = tiny_trace(4, milliseconds(1), milliseconds(2));
+  trace.layers[3].kept = true;
+  for (const int ahead : {0, 1, 2})
+    for (const LimiterKind limiter : {LimiterKind::block_and_flush, LimiterKind::sliding}) {
+      p.backward_prefetch = ahead;
+      Setting s = setting(p, 2);
+      s.limiter = limiter;
+      EXPECT_GE(play(trace, s, p).step, bound_of(trace, s.ring)) << name_of(limiter) << ", " << ahead << " ahead";
+    }
 }
 
 TEST_P(Modes, the_same__comes_out_every_time) {
