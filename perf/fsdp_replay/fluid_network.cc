@@ -8,7 +8,8 @@
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-constexpr double kNothing = 0.5;  // bytes: time is whole nanoseconds
+constexpr double kNothing = 0.5;             // bytes: what sums of shares leave of an operation by rounding is less
+constexpr double kLeastBytesPerSecond = 1;   // of a link that may be shared out
 
 }  // namespace
 
@@ -23,8 +24,13 @@ FluidNetwork::FluidNetwork(EventQueue& events, const StepProgram& program, const
 void FluidNetwork::issue(std::size_t, std::size_t operation) {
   progress();
   admission_.issue(operation);
-  flows_.push_back({operation, ring_.bytes_moved(program_.operations[operation].bytes), 0});
+  flows_.push_back({operation, (ring_.members - 1) * step_bytes(operation), 0});
   share();
+}
+
+// Of nothing, too, every step has its latency.
+double FluidNetwork::step_bytes(std::size_t operation) const {
+  return std::max(1.0, ring_.step_bytes(program_.operations[operation].bytes));
 }
 
 void FluidNetwork::before_turn(std::size_t) {
@@ -52,8 +58,8 @@ void FluidNetwork::progress() {
 
 // New rates, and when they will change by themselves.
 void FluidNetwork::share() {
-  double left = ring_.rate.bytes_per_s;
-  for (const Class priority : {Class::urgent, Class::normal, Class::bulk}) left -= share_of_class(priority, left);
+  Ahead ahead;
+  for (const Class priority : {Class::urgent, Class::normal, Class::bulk}) share_of_class(priority, ahead);
   double seconds = -1;
   for (const Flow& flow : flows_) {
     if (flow.bytes > kNothing && flow.bytes_per_s == 0) continue;
@@ -64,22 +70,30 @@ void FluidNetwork::share() {
   if (seconds >= 0) events_.after(Nanos(std::int64_t(std::ceil(seconds * 1e9))), *this, kChanges, plan_);
 }
 
-// The older operation first, but none more than it could use alone: between its steps it waits. Returns what is used.
-double FluidNetwork::share_of_class(Class priority, double bytes_per_s) {
+// The older operation first. One alone sends a step and waits for its latency; whoever is behind sends in these pauses. All members
+// keep the same time, so its step begins with a pause: it goes on once in so many of the cycles ahead, or as it would alone.
+void FluidNetwork::share_of_class(Class priority, Ahead& ahead) {
   std::vector<Flow*> live;
   for (Flow& flow : flows_) {
     if (admission_.priority(flow.operation) != priority) continue;
     flow.bytes_per_s = 0;
-    if (bytes_per_s >= 1 && flow.bytes > kNothing && admission_.may_go_on(flow.operation)) live.push_back(&flow);
+    if (flow.bytes > kNothing && admission_.may_go_on(flow.operation)) live.push_back(&flow);
   }
-  const double latency_s = in_seconds(ring_.latency);
-  const auto most = [&](const Flow* flow) {
-    return 1 / (1 / bytes_per_s + latency_s / ring_.step_bytes(program_.operations[flow->operation].bytes));
-  };
   std::ranges::sort(live, {}, &Flow::operation);
-  double used = 0;
-  for (Flow* flow : live) used += flow->bytes_per_s = std::min(most(flow), bytes_per_s - used);
-  return used;
+  const double latency_s = in_seconds(ring_.latency);
+  for (Flow* flow : live) {
+    if (ring_.rate.bytes_per_s * (1 - ahead.busy) < kLeastBytesPerSecond) return;
+    const double sends_s = step_bytes(flow->operation) / ring_.rate.bytes_per_s;
+    double cycle_s = sends_s + latency_s;
+    if (ahead.cycle_s > 0) {
+      const double pause_s = ahead.cycle_s * (1 - ahead.busy);
+      const double pauses = std::ceil(sends_s / pause_s);
+      cycle_s = std::max(pauses * ahead.cycle_s, cycle_s + (pauses - 1) * (ahead.cycle_s - pause_s));
+    }
+    flow->bytes_per_s = step_bytes(flow->operation) / cycle_s;
+    ahead.busy += sends_s / cycle_s;
+    ahead.cycle_s = std::max(ahead.cycle_s, cycle_s);
+  }
 }
 
 void FluidNetwork::happen(std::uint32_t what, std::size_t which) {

@@ -29,9 +29,16 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
     double bytes_per_s = 0;
   };
 
+  // Operations that are served before another.
+  struct Ahead {
+    double busy = 0;             // share of the time in which they use the link
+    double cycle_s = 0;          // from one step's beginning to the next, of the slowest; 0: there are none
+  };
+
+  double step_bytes(std::size_t operation) const;
   void progress();
   void share();
-  double share_of_class(Class priority, double bytes_per_s);
+  void share_of_class(Class priority, Ahead& ahead);
 
   EventQueue& events_;
   const StepProgram& program_;
