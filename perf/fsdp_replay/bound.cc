@@ -1,31 +1,10 @@
 #include "fsdp_replay/bound.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
-#include "fsdp_replay/seconds.h"
 #include "fsdp_replay/step_program.h"
 
 namespace railweave::perf::fsdp_replay {
-namespace {
-
-constexpr double kLongest_s = 1e8;  // ten times as much is still a time in Nanos
-
-}  // namespace
-
-Status check_length(const Trace& trace, const Ring& ring) {
-  double seconds = in_seconds(trace.optimizer);
-  for (const Layer& layer : trace.layers) {
-    seconds += in_seconds(layer.forward) + in_seconds(layer.backward);
-    seconds += ring.bytes_moved(2 * layer.gather_bytes + layer.reduce_bytes) / ring.rate.bytes_per_s;
-    seconds += 3 * (ring.members - 1) * in_seconds(ring.latency);
-  }
-  if (seconds <= kLongest_s) return {};
-  return Status(Code::invalid_argument, Scope::request,
-                fmt::format("{}: found a step of {:.3g} s on {} hosts, one thing after the other, expected {:g} s or less", trace.name,
-                            seconds, ring.members, kLongest_s));
-}
 
 Nanos bound_of(const Trace& trace, const Ring& ring) {
   const StepProgram program = fsdp_step(trace, 0, 0);

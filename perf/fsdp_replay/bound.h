@@ -3,15 +3,11 @@
 
 #include "fsdp_replay/network.h"
 #include "fsdp_replay/trace.h"
-#include "railweave/status.h"
 #include "railweave/units.h"
 
 namespace railweave::perf::fsdp_replay {
 
-// Of a step that check_length() takes. `ring`: for how much of an operation goes over a member's link, and its rate. Its latency is not counted.
+// Of a step that check_length_to_bound() takes. `ring`: for how much of an operation goes over a member's link, and its rate. Its latency is not counted.
 Nanos bound_of(const Trace& trace, const Ring& ring);
-
-// Errors: invalid_argument, for a step of three years or more, whose times no Nanos holds.
-Status check_length(const Trace& trace, const Ring& ring);
 
 }  // namespace railweave::perf::fsdp_replay

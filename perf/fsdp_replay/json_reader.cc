@@ -15,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kBytesMost = 1ull << 50, kSecondsMost = 1e5;
 constexpr int kDeepest = 100;  // no file of ours has more than ten; to write one out takes stack for each
 
 std::string shortened(const json& value) {

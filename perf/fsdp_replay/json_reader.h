@@ -15,14 +15,16 @@ namespace railweave::perf::fsdp_replay {
 // An object. Lives no longer than the document. `where` names it in errors: "step.json: layers[3]".
 class JsonReader {
  public:
+  static constexpr double kBytesMost = 1ull << 50, kSecondsMost = 1e5;
+
   static Result<JsonReader> of(const nlohmann::json& value, std::string where);
 
   bool has(const char* key) const { return value_->contains(key); }
   // Nothing else than these keys may be there: a key that is misspelt is no default.
   Status only(std::initializer_list<const char*> keys) const;
   Result<double> number(const char* key, double least, double most) const;
-  Result<std::size_t> bytes(const char* key) const;  // from 0 to 2^50
-  Result<Nanos> seconds(const char* key) const;      // from 0 to 10^5
+  Result<std::size_t> bytes(const char* key) const;  // from 0 to kBytesMost
+  Result<Nanos> seconds(const char* key) const;      // from 0 to kSecondsMost
   Result<bool> flag(const char* key) const;
   Result<std::string> text(const char* key) const;
   Result<JsonReader> object(const char* key) const;

@@ -1,11 +1,14 @@
 #include "fsdp_replay/made_trace.h"
 
+#include <fmt/core.h>
+
+#include "fsdp_replay/json_reader.h"
 #include "fsdp_replay/seconds.h"
 
 namespace railweave::perf::fsdp_replay {
 
-Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
-                 const Parameters& parameters) {
+Result<Trace> make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
+                         const Parameters& parameters) {
   Trace trace;
   trace.name = name;
   double all_parameters = 0;
@@ -24,7 +27,13 @@ Trace make_trace(const std::string& name, const ModelShape& model, double batch,
     all_parameters += unit.parameters * unit.count;
   }
   const double state = all_parameters * parameters.state_bytes_per_parameter / (hosts * parameters.ranks_per_host);
-  trace.resident_bytes = std::size_t(state + model.activation_bytes_per_sample * batch);
+  const double resident = state + model.activation_bytes_per_sample * batch;
+  if (resident > JsonReader::kBytesMost) {
+    return Status(Code::invalid_argument, Scope::request,
+                  fmt::format("{}: found {:.3g} bytes of state and activations of a device, at batch {}, expected {:.3g} or less", name,
+                              resident, batch, JsonReader::kBytesMost));
+  }
+  trace.resident_bytes = std::size_t(resident);
   return trace;
 }
 

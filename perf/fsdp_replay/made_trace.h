@@ -3,11 +3,13 @@
 
 #include "fsdp_replay/parameters.h"
 #include "fsdp_replay/trace.h"
+#include "railweave/status.h"
 
 namespace railweave::perf::fsdp_replay {
 
-// `batch` samples a device; state is sharded over all ranks of `hosts`.
-Trace make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
-                 const Parameters& parameters);
+// `batch` samples a device; state is sharded over all ranks of `hosts`. Errors: invalid_argument, for a device that holds more than
+// a trace may say.
+Result<Trace> make_trace(const std::string& name, const ModelShape& model, double batch, int hosts,
+                         const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -13,11 +13,10 @@
 #include "common/output_file.h"
 #include "common/report.h"
 #include "fsdp_replay/bound.h"
-#include "fsdp_replay/made_trace.h"
 #include "fsdp_replay/options.h"
 #include "fsdp_replay/published.h"
-#include "fsdp_replay/random_trace.h"
 #include "fsdp_replay/replay.h"
+#include "fsdp_replay/steps.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
@@ -25,38 +24,6 @@ namespace {
 using nlohmann::json;
 
 double ms(Nanos time) { return double(time.count()) / 1e6; }
-
-struct Step {
-  Trace trace;
-  int hosts = 1;
-};
-
-// Each trace on each number of hosts; made ones keep their share of the state.
-Result<std::vector<Step>> steps_of(const Options& options, const Parameters& parameters) {
-  std::vector<Step> steps;
-  for (const std::string& name : options.models) {
-    const auto model = parameters.models.find(name);
-    if (model == parameters.models.end()) {
-      std::string known;
-      for (const auto& [one, shape] : parameters.models) known += (known.empty() ? "" : ", ") + one;
-      return Status(Code::invalid_argument, Scope::request,
-                    fmt::format("--model: found '{}', expected one of {} ({})", name, known, options.parameters_path));
-    }
-    const double batch = options.batch > 0 ? options.batch : model->second.batch;
-    for (const int hosts : options.hosts)
-      steps.push_back({make_trace(name, model->second, batch, hosts, parameters), hosts});
-  }
-  for (const std::string& path : options.traces) {
-    RW_ASSIGN_OR_RETURN(const Trace trace, read_trace(path));
-    for (const int hosts : options.hosts) steps.push_back({trace, hosts});
-  }
-  for (int seed = 0; seed < options.random; ++seed) {
-    const Trace trace = random_trace(std::uint64_t(seed), parameters.wire);
-    for (const int hosts : options.hosts) steps.push_back({trace, hosts});
-  }
-  for (const Step& step : steps) RW_TRY(check_length(step.trace, ring_of(parameters, step.hosts)));
-  return steps;
-}
 
 // How much longer than the shortest of the other policies each took at worst. `steps_ms`: of one trace, by policy.
 void note_worst(json& worst, const std::vector<std::string>& policies, const std::vector<double>& steps_ms) {
@@ -154,7 +121,7 @@ Status run(const Options& options, const std::vector<std::string>& command) {
     RW_TRY(show_published(parameters, results));
   } else {
     RW_ASSIGN_OR_RETURN(const std::vector<Step> steps, steps_of(options, parameters));
-    if (!options.written_trace.empty()) return write_output_file(options.written_trace, trace_text(steps[0].trace));
+    if (!options.written_trace.empty()) return write_trace(steps[0].trace, options.written_trace);
     if (options.bound) {
       show_bounds(steps, parameters, results);
     } else {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fsdp_replay/made_trace.h"
 #include "fsdp_replay/seconds.h"
+#include "fsdp_replay/step_length.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
@@ -17,7 +18,7 @@ Result<Comparison> compare_scaling(const PublishedScaling::Case& one, const Para
   made.published = one.published;
   made.hosts = one.hosts;
   made.batch = one.batch;
-  made.trace = make_trace(model, parameters.models.at(model), one.batch, one.hosts, parameters);
+  RW_ASSIGN_OR_RETURN(made.trace, make_trace(model, parameters.models.at(model), one.batch, one.hosts, parameters));
   const Setting one_host = as_nccl(ring_of(parameters, 1), one.limiter);
   RW_ASSIGN_OR_RETURN(const Outcome alone, replay(made.trace, one_host, parameters));
   Ring ring = ring_of(parameters, one.hosts);
@@ -28,19 +29,21 @@ Result<Comparison> compare_scaling(const PublishedScaling::Case& one, const Para
   return made;
 }
 
-Trace communication_bound_trace(const PublishedBound& bound, const Ring& ring, const Parameters& parameters) {
+Result<Trace> communication_bound_trace(const PublishedBound& bound, const Ring& ring, const Parameters& parameters) {
   Trace trace;
   trace.name = "communication-bound";
   Layer layer;
   layer.gather_bytes = std::size_t(bound.parameters * parameters.bytes_per_parameter / bound.units);
   layer.reduce_bytes = layer.gather_bytes;
+  trace.layers.assign(std::size_t(bound.units), layer);
+  RW_TRY(check_length_to_play(trace, ring, parameters));  // before times are made of it
   // Two gathers and a reduction; backward computes twice as long as forward.
   const double computing_s = bound.compute_share * 3 * in_seconds(ring.alone(layer.gather_bytes));
-  layer.forward = from_seconds(computing_s / 3);
-  layer.backward = 2 * layer.forward;
-  for (int i = 0; i < bound.units; ++i) {
-    layer.name = "block " + std::to_string(i);
-    trace.layers.push_back(layer);
+  for (std::size_t i = 0; i < trace.layers.size(); ++i) {
+    Layer& block = trace.layers[i];
+    block.name = "block " + std::to_string(i);
+    block.forward = from_seconds(computing_s / 3);
+    block.backward = 2 * block.forward;
   }
   return trace;
 }
@@ -59,7 +62,7 @@ Result<std::vector<Comparison>> compare_published(const Parameters& parameters) 
   }
   const PublishedBound& bound = parameters.communication_bound;
   const Ring ring = ring_of(parameters, bound.hosts);
-  const Trace trace = communication_bound_trace(bound, ring, parameters);
+  RW_ASSIGN_OR_RETURN(const Trace trace, communication_bound_trace(bound, ring, parameters));
   RW_ASSIGN_OR_RETURN(const Outcome free, replay(trace, as_nccl(ring, LimiterKind::none), parameters));
   for (const LimiterKind limiter : {LimiterKind::block_and_flush, LimiterKind::sliding}) {
     Comparison made;

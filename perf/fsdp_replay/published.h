@@ -22,7 +22,7 @@ struct Comparison {
 Setting as_nccl(const Ring& ring, LimiterKind limiter);
 
 // Scaling: the time of a step on one host over that on many, with the same limiter and batch. Then the
-// communication-bound model: how much longer a step takes with each limiter.
+// communication-bound model: how much longer a step takes with each limiter. Errors: make_trace()'s and replay()'s.
 Result<std::vector<Comparison>> compare_published(const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -1,5 +1,7 @@
 #include "fsdp_replay/rank.h"
 
+#include <fmt/core.h>
+
 #include <cassert>
 
 namespace railweave::perf::fsdp_replay {
@@ -18,6 +20,15 @@ Rank::Rank(EventQueue& events, const StepProgram& program, const Options& option
       ended_(program.operations.size()),
       issued_at_(program.operations.size()),
       leads_(program.operations.size()) {}
+
+std::string Rank::standing() const {
+  if (over_) return "is over";
+  const char* waits = "for what it issued and launched";
+  if (waits_ == Waits::for_limiter) waits = "for its limiter";
+  if (waits_ == Waits::for_everything) waits = "for memory";
+  return fmt::format("waits {} after {} of {} acts, with {} of {} pieces computed and {} operations unended", waits, at_,
+                     program_.acts.size(), computed_, program_.pieces.size(), unended_);
+}
 
 void Rank::start() { events_.after(Nanos(0), *this, kThread, 0); }
 

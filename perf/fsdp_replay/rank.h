@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "fsdp_replay/event_queue.h"
@@ -30,6 +31,8 @@ class Rank final : public EventHandler {
   void ended(std::size_t operation);
 
   bool over() const { return over_; }
+  // "is over", or where its thread is and what it waits for.
+  std::string standing() const;
   // Something was never going to fit.
   bool out_of_memory() const { return out_of_memory_; }
   TimePoint ended_at() const { return ended_at_; }

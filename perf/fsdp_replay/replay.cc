@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "base/error.h"
-#include "fsdp_replay/bound.h"
 #include "fsdp_replay/fluid_network.h"
 #include "fsdp_replay/rank.h"
+#include "fsdp_replay/seconds.h"
 #include "fsdp_replay/segment_network.h"
+#include "fsdp_replay/step_length.h"
 
 namespace railweave::perf::fsdp_replay {
 namespace {
@@ -61,10 +62,12 @@ class Play final : public Network::User {
   Status ended_early() const {
     for (const auto& rank : ranks_)
       if (rank->out_of_memory()) return too_large(rank->memory().used());
-    return Status(Code::internal, Scope::engine, trace_.name + ": the replay came to no end");
+    return Status(Code::internal, Scope::engine,
+                  fmt::format("{}: the replay came to no end: at {:.3f} s of at most {:.3f} s rank 0 {}", trace_.name,
+                              in_seconds(events_.now() - TimePoint{}), in_seconds(longest()), ranks_.front()->standing()));
   }
 
-  // What no replay takes: everything one after the other, ten times.
+  // What no replay takes: everything one after the other, ten times. check_length_to_play() has seen that it is a time.
   Nanos longest() const {
     Nanos all = trace_.computing() + trace_.optimizer + std::chrono::seconds(1);
     for (const auto& operation : program_.operations) all += setting_.ring.alone(operation.bytes);
@@ -114,7 +117,7 @@ Ring ring_of(const Parameters& parameters, int hosts) {
 }
 
 Result<Outcome> replay(const Trace& trace, const Setting& setting, const Parameters& parameters) {
-  RW_TRY(check_length(trace, setting.ring));
+  RW_TRY(check_length_to_play(trace, setting.ring, parameters));
   return Play(trace, setting, parameters).run();
 }
 

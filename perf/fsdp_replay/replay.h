@@ -42,7 +42,7 @@ struct Outcome {
   std::vector<collectives::Change::Lead> leads{};  // as they showed, of all ranks the shortest; by operation
 };
 
-// Errors: exhausted, where the trace fits no device of this memory; check_length()'s.
+// Errors: exhausted, where the trace fits no device of this memory; internal, where the replay comes to no end; check_length_to_play()'s.
 Result<Outcome> replay(const Trace& trace, const Setting& setting, const Parameters& parameters);
 // Under `auto`, once it has settled: each candidate is played once, with the leads that `off` showed, and the choice is
 // collectives/scheduler/step_learner.h's. The setting's window and leads do not count.

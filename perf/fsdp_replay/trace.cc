@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "common/output_file.h"
 #include "common/report.h"
 #include "fsdp_replay/json_reader.h"
 #include "fsdp_replay/seconds.h"
@@ -72,6 +73,12 @@ Result<Trace> parse_trace(const std::string& text, const std::string& where) {
 Result<Trace> read_trace(const std::string& path) {
   RW_ASSIGN_OR_RETURN(const json document, read_json(path));
   return trace_of(document, path);
+}
+
+Status write_trace(const Trace& trace, const std::string& path) {
+  const std::string text = trace_text(trace);
+  RW_TRY(parse_trace(text, path));
+  return write_output_file(path, text);
 }
 
 std::string trace_text(const Trace& trace) {

@@ -32,6 +32,8 @@ struct Trace {
 // Errors: invalid_argument, naming `where`, the layer and the key.
 Result<Trace> parse_trace(const std::string& text, const std::string& where);
 Result<Trace> read_trace(const std::string& path);
+// Errors: invalid_argument, for what read_trace() would refuse; write_output_file()'s.
+Status write_trace(const Trace& trace, const std::string& path);
 std::string trace_text(const Trace& trace);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -1,5 +1,6 @@
 #include "fsdp_replay/bound.h"
 
+#include "fsdp_replay/step_length.h"
 #include "tiny.h"
 
 namespace railweave::replay_test {
@@ -45,7 +46,27 @@ TEST(Bound, a_step_of_years__is_refused) {
   const auto outcome = replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p);
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.status().code(), Code::invalid_argument);
-  EXPECT_NE(outcome.status().message().find("tiny: found a step of 3e+296 s on 2 hosts"), std::string::npos) << outcome.status().message();
+  EXPECT_EQ(outcome.status().message(),
+            "tiny: found a step of 3e+296 s on a ring of 2, one thing after the other, expected 10000 s or less to play it");
+  EXPECT_EQ(check_length_to_bound(trace, ring_of(p, 2)).message(),
+            "tiny: found a step of 3e+296 s on a ring of 2, one thing after the other, expected 1e+08 s or less to compute its bound");
+}
+
+// Each of its milliseconds in which something is held would be played.
+TEST(Bound, a_step_of_days__is_computed_but_not_played) {
+  Parameters p = tiny_machine();
+  p.wire = Rate{30};
+  const Trace trace = tiny_trace(1, milliseconds(0), milliseconds(0));
+  EXPECT_TRUE(check_length_to_bound(trace, ring_of(p, 2)).ok());
+  EXPECT_EQ(replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p).status().code(), Code::invalid_argument);
+}
+
+// 10 * 5 * 10,000 of 3600 s are no Nanos.
+TEST(Bound, a_thread_of_years__is_refused) {
+  Parameters p = tiny_machine();
+  p.launch = p.wake = p.synchronize = std::chrono::hours(1);
+  const Trace trace = tiny_trace(100'000, milliseconds(0), milliseconds(0));
+  EXPECT_EQ(replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p).status().code(), Code::invalid_argument);
 }
 
 TEST(Bound, the_optimizer__comes_last) {

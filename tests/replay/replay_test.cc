@@ -3,7 +3,6 @@
 #include <map>
 
 #include "fsdp_replay/bound.h"
-#include "fsdp_replay/made_trace.h"
 #include "fsdp_replay/random_trace.h"
 #include "tiny.h"
 
@@ -154,7 +153,7 @@ TEST(Agreement, segments_and_fluid__within_2_percent_at_8_and_16_hosts) {
   p.segment_bytes = MiB;  // fewer events
   for (const double batch : {0.25, 1.0, 2.0})
     for (const int hosts : {8, 16}) {
-      Trace trace = make_trace("7B", p.models.at("7B"), batch, hosts, p);
+      Trace trace = made("7B", batch, hosts, p);
       trace.layers.resize(9);
       for (const Window window : {Window{}, Window{.operations = 1}, Window{.operations = 2},
                                   Window{.bytes = 600 * MiB}, Window{.bytes = 2048 * MiB}})

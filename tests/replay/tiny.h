@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fsdp_replay/made_trace.h"
 #include "fsdp_replay/parameters.h"
 #include "fsdp_replay/replay.h"
 #include "fsdp_replay/trace.h"
@@ -46,6 +47,12 @@ inline Parameters committed_parameters() {
   auto parameters = perf::fsdp_replay::read_parameters(RAILWEAVE_REPLAY_PARAMETERS);
   EXPECT_TRUE(parameters.ok()) << parameters.status().message();
   return parameters.ok() ? *parameters : Parameters{};
+}
+
+inline Trace made(const std::string& model, double batch, int hosts, const Parameters& parameters) {
+  auto trace = perf::fsdp_replay::make_trace(model, parameters.models.at(model), batch, hosts, parameters);
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  return trace.ok() ? *trace : Trace{};
 }
 
 }  // namespace railweave::replay_test

@@ -1,5 +1,7 @@
 #include "fsdp_replay/trace.h"
 
+#include <filesystem>
+
 #include "fsdp_replay/made_trace.h"
 #include "fsdp_replay/published.h"
 #include "tiny.h"
@@ -67,12 +69,31 @@ TEST(Trace, read__a_file_that_is_not_there) {
   EXPECT_NE(trace.status().message().find("/nonexistent/step.json"), std::string::npos);
 }
 
+TEST(Trace, write__what_would_not_be_read) {
+  const std::string path = testing::TempDir() + "fsdp_replay_never_written.json";
+  const Status status = write_trace(tiny_trace(1, std::chrono::seconds(200'000), milliseconds(0)), path);
+  EXPECT_EQ(status.code(), Code::invalid_argument);
+  EXPECT_EQ(status.message(), path + ": layers[0]: forward_s: found 200000.0, expected a number from 0 to 100000");
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// A sample of 10^15 bytes, and a million of them.
+TEST(Parameters, a_made_trace_beyond_all_memory__is_refused) {
+  const Parameters p = committed_parameters();
+  ModelShape model = p.models.at("7B");
+  model.activation_bytes_per_sample = 1e15;
+  const auto trace = make_trace("7B", model, 1e6, 8, p);
+  ASSERT_FALSE(trace.ok());
+  EXPECT_EQ(trace.status().message(),
+            "7B: found 1e+21 bytes of state and activations of a device, at batch 1000000, expected 1.13e+15 or less");
+}
+
 // 2 bytes a parameter; the sums are those of the models' names.
 TEST(Parameters, models__are_as_large_as_they_are_called) {
   const Parameters p = committed_parameters();
   for (const auto& [name, billions] : {std::pair{"7B", 6.7}, {"13B", 13.0}, {"34B", 33.7}, {"70B", 69.0}, {"T5-11B", 11.3}}) {
     double bytes = 0;
-    for (const Layer& layer : make_trace(name, p.models.at(name), 1, 8, p).layers) bytes += double(layer.gather_bytes);
+    for (const Layer& layer : made(name, 1, 8, p).layers) bytes += double(layer.gather_bytes);
     EXPECT_NEAR(bytes / 2e9, billions, 0.1 * billions / 7) << name;
   }
 }
@@ -80,7 +101,7 @@ TEST(Parameters, models__are_as_large_as_they_are_called) {
 // 6 FLOPs a parameter and token, and 12 a position and width: 3760 tokens/s is where flops come from.
 TEST(Parameters, a_made_trace__computes_as_long_as_it_was_seen_to) {
   const Parameters p = committed_parameters();
-  const Trace trace = make_trace("7B", p.models.at("7B"), 2, 16, p);
+  const Trace trace = made("7B", 2, 16, p);
   EXPECT_NEAR(2 * 4096 / (double(trace.computing().count()) / 1e9), 3760, 100);
 }
 
@@ -88,6 +109,15 @@ TEST(Parameters, a_file_that_is_none__is_named) {
   const auto parameters = read_parameters("/nonexistent.json");
   ASSERT_FALSE(parameters.ok());
   EXPECT_NE(parameters.status().message().find("/nonexistent.json"), std::string::npos);
+}
+
+// On a wire of a byte a second 10^13 parameters are no time in Nanos.
+TEST(Published, a_wire_that_is_too_slow__is_refused) {
+  Parameters p = committed_parameters();
+  p.wire = Rate{1};
+  p.scaling.cases.clear();
+  p.communication_bound.parameters = 1e13;
+  EXPECT_EQ(compare_published(p).status().code(), Code::invalid_argument);
 }
 
 // docs/replay.md has them.
