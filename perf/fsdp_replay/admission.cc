@@ -6,6 +6,10 @@ namespace railweave::perf::fsdp_replay {
 
 using collectives::Scheduler;
 
+Admission::Live most_of(const Admission::Live& a, const Admission::Live& b) {
+  return {.operations = std::max(a.operations, b.operations), .bytes = std::max(a.bytes, b.bytes)};
+}
+
 Admission::Admission(EventQueue& events, const StepProgram& program, const Options& options, User& user,
                      std::size_t member)
     : events_(events),
@@ -27,18 +31,18 @@ void Admission::issue(std::size_t operation) {
   const Class priority_class = priority(operation);
   const std::size_t bytes = program_.operations[operation].bytes;
   ids_[operation] = scheduler_.issue(Scheduler::Line(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
-                                     options_.leads.empty() ? collectives::Change::Lead() : options_.leads[operation]);
+                                     options_.leads.empty() ? Scheduler::Lead() : options_.leads[operation]);
   if (bytes >= Scheduler::kSmallBytes) issued_bytes_ += bytes;
   const auto c = std::size_t(priority_class);
   channel_of_[operation] = &channels_[c][issued_[c]++ % channels_[c].size()];
   channel_of_[operation]->push_back(operation);
-  look();
+  plan_turn_and_note_live();
 }
 
 void Admission::finish(std::size_t operation) {
   scheduler_.finish(ids_[operation], events_.now());
   std::erase(*channel_of_[operation], operation);
-  look();
+  plan_turn_and_note_live();
 }
 
 bool Admission::may_go_on(std::size_t operation) const {
@@ -48,7 +52,7 @@ bool Admission::may_go_on(std::size_t operation) const {
 bool Admission::moved(std::size_t operation) {
   if (scheduler_.off()) return false;
   scheduler_.moved(ids_[operation], events_.now());
-  if (turned_) look();
+  if (turned_) plan_turn_and_note_live();
   return turned_;
 }
 
@@ -59,18 +63,19 @@ void Admission::happen(std::uint32_t, std::size_t) {
   const bool changed = scheduler_.pass_turn(events_.now());
   const auto standings = scheduler_.standings();
   turned_ = std::any_of(standings.begin(), standings.end(), [](const auto& one) { return one.waits_for_turn; });
-  look();
+  plan_turn_and_note_live();
   if (changed) user_.live_changed(member_);
 }
 
-void Admission::look() {
+// After everything that may have held something, or made something live.
+void Admission::plan_turn_and_note_live() {
   if (scheduler_.off()) return;
   if (scheduler_.held() > 0 && !asks_again_) {
     asks_again_ = true;
     events_.after(Scheduler::kStallMost, *this, 0, 0);
   }
   const auto most = scheduler_.take_most_live();
-  if (most) most_ = {.bytes = std::max(most_.bytes, most->bytes), .operations = std::max(most_.operations, most->operations)};
+  if (most) most_live_ = most_of(most_live_, *most);
 }
 
 }  // namespace railweave::perf::fsdp_replay

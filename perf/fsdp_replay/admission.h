@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "collectives/scheduler/scheduler.h"
-#include "collectives/scheduler/step_learner.h"
+#include "collectives/scheduler/window.h"
 #include "fsdp_replay/event_queue.h"
 #include "fsdp_replay/step_program.h"
 
@@ -27,12 +27,10 @@ class Admission final : public EventHandler {
   struct Options {
     collectives::Window window;
     bool one_line = false;  // gathers and reductions are one line, of class normal
-    std::vector<collectives::Change::Lead> leads{};  // of keys, by operation; empty: all of their classes
+    std::vector<collectives::Scheduler::Lead> leads{};  // of keys, by operation; empty: all of their classes
     int channels = 2;       // of a class: the k-th operation uses the k-th, and those on one go one after the other
   };
-  struct Most {
-    std::size_t bytes = 0, operations = 0;  // live at once, of those that count
-  };
+  using Live = collectives::Scheduler::Live;
 
   // What is referred to outlives it.
   Admission(EventQueue& events, const StepProgram& program, const Options& options, User& user, std::size_t member);
@@ -45,14 +43,15 @@ class Admission final : public EventHandler {
   // REQUIRES: issued and not finished.
   bool may_go_on(std::size_t operation) const;
   Class priority(std::size_t operation) const;
-  const Most& most() const { return most_; }
+  // Of those that count; of each the most at once.
+  const Live& most_live() const { return most_live_; }
 
   void happen(std::uint32_t, std::size_t) override;
 
  private:
   using Channel = std::deque<std::size_t>;  // operations, the first goes
 
-  void look();
+  void plan_turn_and_note_live();
 
   EventQueue& events_;
   const StepProgram& program_;
@@ -67,7 +66,10 @@ class Admission final : public EventHandler {
   std::uint64_t issued_bytes_ = 0;               // V, see Scheduler::issue
   bool asks_again_ = false;                      // an event is planned
   bool turned_ = false;                          // a line waits for its turn, perhaps
-  Most most_;
+  Live most_live_;
 };
+
+// Of each the greater.
+Admission::Live most_of(const Admission::Live& a, const Admission::Live& b);
 
 }  // namespace railweave::perf::fsdp_replay

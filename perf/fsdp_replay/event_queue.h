@@ -1,6 +1,7 @@
 // Virtual time: what happens, in order; at one moment, in the order in which it was planned.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <queue>
@@ -21,8 +22,9 @@ class EventHandler {
 class EventQueue {
  public:
   TimePoint now() const { return now_; }
-  // `handler` outlives it.
+  // `handler` outlives it. REQUIRES: delay >= 0.
   void after(Nanos delay, EventHandler& handler, std::uint32_t what, std::size_t which) {
+    assert(delay >= Nanos(0));
     events_.push({now_ + delay, ++planned_, &handler, which, what});
   }
   // False: nothing is left to happen.

@@ -14,7 +14,7 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
                const Admission::Options& admission, Network::User& user);
 
   void issue(std::size_t member, std::size_t operation) override;
-  Admission::Most live_most() const override { return admission_.most(); }
+  Admission::Live live_most() const override { return admission_.most_live(); }
 
   void before_turn(std::size_t member) override;
   void live_changed(std::size_t member) override;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 
 namespace railweave::perf::fsdp_replay {
@@ -16,7 +17,11 @@ class Memory {
     most_ = std::max(most_, used_);
     return true;
   }
-  void free(std::size_t bytes) { used_ -= bytes; }
+  // REQUIRES: allocated.
+  void free(std::size_t bytes) {
+    assert(bytes <= used_);
+    used_ -= bytes;
+  }
   std::size_t used() const { return used_; }
   std::size_t most() const { return most_; }
 

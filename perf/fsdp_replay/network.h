@@ -43,7 +43,7 @@ class Network {
   virtual ~Network() = default;
   // Its data is there.
   virtual void issue(std::size_t member, std::size_t operation) = 0;
-  virtual Admission::Most live_most() const = 0;  // of the member that had most
+  virtual Admission::Live live_most() const = 0;  // of the member that had most
 };
 
 }  // namespace railweave::perf::fsdp_replay

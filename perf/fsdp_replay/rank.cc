@@ -49,11 +49,11 @@ void Rank::run_thread() {
   while (at_ < program_.acts.size()) {
     const StepProgram::Act& act = program_.acts[at_];
     const bool launches = act.kind == StepProgram::Act::Kind::launch;
-    if (!(launches ? launch(act.which) : issue(act.which))) return look();
+    if (!(launches ? launch(act.which) : issue(act.which))) return wake_thread_or_end();
     ++at_;
     if (launches) return events_.after(options_.launch, *this, kThread, 0);
   }
-  look();
+  wake_thread_or_end();
 }
 
 bool Rank::issue(std::size_t operation) {
@@ -103,7 +103,7 @@ void Rank::hand_over() {
       const StepProgram::Operation& o = program_.operations[operation];
       if (o.kind == Kind::reduce && o.piece >= computed_) break;
       line.pop_front();
-      issued_at_[operation] = issued_bytes_ += o.bytes;
+      if (o.bytes >= collectives::Scheduler::kSmallBytes) issued_at_[operation] = issued_bytes_ += o.bytes;
       network_.issue(member_, operation);
     }
   }
@@ -112,7 +112,7 @@ void Rank::hand_over() {
 void Rank::compute() {
   if (computing_ || computed_ == launched_) return;
   const std::size_t gather = program_.pieces[computed_].gather;
-  if (!leads_[gather] && issued_at_[gather] > 0) leads_[gather] = issued_bytes_ - issued_at_[gather];
+  if (!leads_[gather] && issued_at_[gather]) leads_[gather] = issued_bytes_ - *issued_at_[gather];
   if (!ended_[gather]) return;
   computing_ = true;
   events_.after(program_.pieces[computed_].duration, *this, kComputed, 0);
@@ -127,7 +127,7 @@ void Rank::computed() {
   ++computed_;
   hand_over();
   compute();
-  look();
+  wake_thread_or_end();
 }
 
 void Rank::ended(std::size_t operation) {
@@ -135,11 +135,11 @@ void Rank::ended(std::size_t operation) {
   --unended_;
   if (program_.operations[operation].kind == Kind::reduce) memory_.free(program_.operations[operation].bytes);
   compute();
-  look();
+  wake_thread_or_end();
 }
 
-// Whether what the thread waits for has come, or the step's end.
-void Rank::look() {
+// Once what the thread waits for has come; the step, once nothing is left.
+void Rank::wake_thread_or_end() {
   const bool quiet = computed_ == launched_ && unended_ == 0;
   switch (waits_) {
     case Waits::for_limiter:

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "collectives/scheduler/scheduler.h"
 #include "fsdp_replay/event_queue.h"
 #include "fsdp_replay/limiter.h"
 #include "fsdp_replay/memory.h"
@@ -39,8 +41,8 @@ class Rank final : public EventHandler {
   int failed_allocations() const { return failed_allocations_; }
   const Memory& memory() const { return memory_; }
   // Of each gather: the bytes of operations that this rank handed to the scheduler between it and the moment its piece
-  // was due to compute. Reductions are never waited for.
-  const std::vector<collectives::Change::Lead>& leads() const { return leads_; }
+  // was due to compute. Reductions are never waited for. What is too small to count for the scheduler counts nowhere here.
+  const std::vector<collectives::Scheduler::Lead>& leads() const { return leads_; }
 
   void happen(std::uint32_t what, std::size_t which) override;
 
@@ -55,7 +57,7 @@ class Rank final : public EventHandler {
   void hand_over();
   void compute();
   void computed();
-  void look();
+  void wake_thread_or_end();
 
   EventQueue& events_;
   const StepProgram& program_;
@@ -73,9 +75,9 @@ class Rank final : public EventHandler {
   std::size_t launched_ = 0, computed_ = 0;  // pieces
   bool computing_ = false;
   std::vector<bool> ended_;                  // by operation
-  std::uint64_t issued_bytes_ = 0;           // to the scheduler
-  std::vector<std::uint64_t> issued_at_;     // issued_bytes_ behind each operation
-  std::vector<collectives::Change::Lead> leads_;
+  std::uint64_t issued_bytes_ = 0;           // to the scheduler, of what counts there
+  std::vector<std::optional<std::uint64_t>> issued_at_;  // issued_bytes_ behind each operation that counts; none: not issued
+  std::vector<collectives::Scheduler::Lead> leads_;
   bool over_ = false, out_of_memory_ = false;
   TimePoint ended_at_{};
   int failed_allocations_ = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "collectives/scheduler/step_learner.h"
 #include "fsdp_replay/fluid_network.h"
 #include "fsdp_replay/rank.h"
 #include "fsdp_replay/seconds.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "collectives/scheduler/step_learner.h"
+#include "collectives/scheduler/scheduler.h"
 #include "collectives/scheduler/window.h"
 #include "fsdp_replay/limiter.h"
 #include "fsdp_replay/network.h"
@@ -30,7 +30,7 @@ struct Setting {
   collectives::Window window;  // all zero: off
   LimiterKind limiter = LimiterKind::none;
   bool one_line = false;
-  std::vector<collectives::Change::Lead> leads{};  // as Admission::Options'
+  std::vector<collectives::Scheduler::Lead> leads{};  // as Admission::Options'
 };
 
 struct Outcome {
@@ -38,8 +38,8 @@ struct Outcome {
   Nanos exposed{};             // of the step: neither computing nor the optimizer
   std::size_t memory_most = 0;
   int failed_allocations = 0;
-  Admission::Most live_most;   // as the scheduler counts; 0 where it is off
-  std::vector<collectives::Change::Lead> leads{};  // as they showed, of all ranks the shortest; by operation
+  Admission::Live live_most;   // as the scheduler counts; 0 where it is off
+  std::vector<collectives::Scheduler::Lead> leads{};  // as they showed, of all ranks the shortest; by operation
 };
 
 // Errors: exhausted, where the trace fits no device of this memory; internal, where the replay comes to no end; check_length_to_play()'s.

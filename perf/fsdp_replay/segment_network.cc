@@ -1,6 +1,7 @@
 #include "fsdp_replay/segment_network.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace railweave::perf::fsdp_replay {
@@ -13,18 +14,16 @@ SegmentNetwork::SegmentNetwork(EventQueue& events, const StepProgram& program, c
       segment_bytes_(segment_bytes),
       user_(user),
       members_(std::size_t(ring.members)) {
+  assert(segment_bytes > 0);
   for (std::size_t i = 0; i < members_.size(); ++i) {
     members_[i].admission = std::make_unique<Admission>(events, program, admission, *this, i);
     members_[i].operations.resize(program.operations.size());
   }
 }
 
-Admission::Most SegmentNetwork::live_most() const {
-  Admission::Most most;
-  for (const Member& member : members_) {
-    most.bytes = std::max(most.bytes, member.admission->most().bytes);
-    most.operations = std::max(most.operations, member.admission->most().operations);
-  }
+Admission::Live SegmentNetwork::live_most() const {
+  Admission::Live most;
+  for (const Member& member : members_) most = most_of(most, member.admission->most_live());
   return most;
 }
 

@@ -16,7 +16,7 @@ class SegmentNetwork final : public Network, public Admission::User, public Even
                  std::size_t segment_bytes, Network::User& user);
 
   void issue(std::size_t member, std::size_t operation) override;
-  Admission::Most live_most() const override;
+  Admission::Live live_most() const override;
 
   void before_turn(std::size_t) override {}
   void live_changed(std::size_t member) override;

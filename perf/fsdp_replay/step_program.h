@@ -12,8 +12,6 @@ namespace railweave::perf::fsdp_replay {
 struct StepProgram {
   bool gathers_for(std::size_t piece) const { return operations[pieces[piece].gather].piece == piece; }
 
-  static constexpr std::size_t kNone = ~std::size_t{0};
-
   enum class Kind { gather, reduce };
   struct Operation {
     Kind kind = Kind::gather;

@@ -11,6 +11,8 @@ using perf::fsdp_replay::replay_auto;
 using perf::fsdp_replay::ring_of;
 
 // The order on the wire does what a window could do: none is needed, and `window:2` costs some of them much.
+// That auto is no slower follows from how it is played: each candidate once, by the player that judges, and the best taken. So this
+// judges the candidates and choose_candidate() only; what learns of steps is tested in tests/collectives and in the lab.
 TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_policy) {
   const Parameters p = committed_parameters();
   int off_wins = 0;
@@ -29,15 +31,28 @@ TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_p
   EXPECT_GT(off_wins, 0);
 }
 
+// In the order of issue; -1: none.
+std::vector<std::int64_t> leads_of(const Outcome& outcome) {
+  std::vector<std::int64_t> leads;
+  for (const auto& lead : outcome.leads) leads.push_back(lead ? std::int64_t(*lead) : -1);
+  return leads;
+}
+
 // Two layers: the thread runs ahead, so the first gather is due at once, the others when all four of 2 MB were issued. A gradient's
 // reduction is handed over before the last piece is due.
 TEST(Auto, leads__are_what_was_issued_until_a_piece_was_due) {
   const Parameters p = tiny_machine();
   const Outcome outcome = play(tiny_trace(2, milliseconds(3), milliseconds(5)), {ring_of(p, 2), Mode::segments, {}, LimiterKind::none, false}, p);
-  ASSERT_FALSE(outcome.leads.empty());
-  std::vector<std::int64_t> leads;         // in the order of issue; -1: none
-  for (const auto& lead : outcome.leads) leads.push_back(lead ? std::int64_t(*lead) : -1);
-  EXPECT_EQ(leads, (std::vector<std::int64_t>{0, 4'000'000, 2'000'000, -1, 2'000'000, -1}));
+  EXPECT_EQ(leads_of(outcome), (std::vector<std::int64_t>{0, 4'000'000, 2'000'000, -1, 2'000'000, -1}));
+}
+
+// What the scheduler counts nowhere is in no lead, and has none.
+TEST(Auto, leads__count_what_the_scheduler_does) {
+  const Parameters p = tiny_machine();
+  Trace trace = tiny_trace(3, milliseconds(3), milliseconds(5));
+  trace.layers[1].gather_bytes = trace.layers[1].reduce_bytes = 1000;
+  const Outcome outcome = play(trace, {ring_of(p, 2), Mode::segments, {}, LimiterKind::none, false}, p);
+  EXPECT_EQ(leads_of(outcome), (std::vector<std::int64_t>{0, -1, 4'000'000, 2'000'000, -1, -1, -1, 2'000'000, -1}));
 }
 
 }  // namespace
