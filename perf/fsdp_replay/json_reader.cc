@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -58,8 +59,17 @@ Result<double> JsonReader::number(const char* key, double least, double most) co
   return wrong(key, fmt::format("a number from {} to {}", least, most));
 }
 
+Result<std::int64_t> JsonReader::whole(const char* key, double least, double most) const {
+  const auto found = value_->find(key);
+  if (found != value_->end() && found->is_number()) {
+    const double value = found->get<double>();
+    if (value >= least && value <= most && value == std::floor(value)) return std::int64_t(value);
+  }
+  return wrong(key, fmt::format("a whole number from {} to {}", least, most));
+}
+
 Result<std::size_t> JsonReader::bytes(const char* key) const {
-  RW_ASSIGN_OR_RETURN(const double value, number(key, 0, kBytesMost));
+  RW_ASSIGN_OR_RETURN(const std::int64_t value, whole(key, 0, kBytesMost));
   return std::size_t(value);
 }
 
@@ -78,6 +88,12 @@ Result<std::string> JsonReader::text(const char* key) const {
   const auto found = value_->find(key);
   if (found == value_->end() || !found->is_string()) return wrong(key, "a string");
   return found->get<std::string>();
+}
+
+Result<std::string> JsonReader::some_text(const char* key) const {
+  RW_ASSIGN_OR_RETURN(std::string found, text(key));
+  if (found.empty()) return wrong(key, "a string that says something");
+  return found;
 }
 
 Result<JsonReader> JsonReader::object(const char* key) const {

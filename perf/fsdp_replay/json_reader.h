@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,23 +24,26 @@ class JsonReader {
   // Nothing else than these keys may be there: a key that is misspelt is no default.
   Status only(std::initializer_list<const char*> keys) const;
   Result<double> number(const char* key, double least, double most) const;
+  Result<std::int64_t> whole(const char* key, double least, double most) const;  // 8e9 is one, 8.9 is none; most: up to 2^53
   Result<std::size_t> bytes(const char* key) const;  // from 0 to kBytesMost
   Result<Nanos> seconds(const char* key) const;      // from 0 to kSecondsMost
   Result<bool> flag(const char* key) const;
   Result<std::string> text(const char* key) const;
+  Result<std::string> some_text(const char* key) const;  // not empty
   Result<JsonReader> object(const char* key) const;
   Result<std::vector<JsonReader>> objects(const char* key) const;  // a list of at least one
   std::vector<std::string> keys() const;
+  // invalid_argument, saying what was found at `key`.
+  Status wrong(const std::string& key, const std::string& expected) const;
 
  private:
   JsonReader(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
-  Status wrong(const std::string& key, const std::string& expected) const;
 
   const nlohmann::json* value_;
   std::string where_;
 };
 
-// Errors: what cannot be read, what is no JSON (with its line), and what is deeper than any of ours.
+// Errors: system, for what cannot be read; invalid_argument, for a folder, what is no JSON (with its line), and what is deeper than any of ours.
 Result<nlohmann::json> read_json(const std::string& path);
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& where);
 

@@ -23,7 +23,7 @@ Result<LimiterKind> parse_limiter(std::string_view text) {
   for (const LimiterKind kind : kKinds)
     if (text == name_of(kind)) return kind;
   return Status(Code::invalid_argument, Scope::request,
-                "found '" + std::string(text) + "', expected none, block_and_flush or sliding");
+                "found '" + std::string(text) + "', expected " + std::string(kLimiterChoices));
 }
 
 bool Limiter::must_wait(std::size_t bytes) {

@@ -9,6 +9,7 @@
 namespace railweave::perf::fsdp_replay {
 
 enum class LimiterKind { none, block_and_flush, sliding };
+inline constexpr std::string_view kLimiterChoices = "none, block_and_flush or sliding";
 std::string_view name_of(LimiterKind kind);
 // Errors: invalid_argument, saying what was found and what there is.
 Result<LimiterKind> parse_limiter(std::string_view text);

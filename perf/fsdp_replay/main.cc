@@ -6,6 +6,7 @@
 #include <exception>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "common/command_line.h"
@@ -153,8 +154,10 @@ int main(int argc, char** argv) {
       "Exit status: 0, 1 when something failed (a step that fits no device), 2 for a wrong command line.";
   const auto add = [&](CLI::App& app) { fsdp_replay::add_options(app, options); };
   if (const auto exit_status = parse_command_line(about, add, argc, argv)) return *exit_status;
-  if (const Status status = options.resolve(); !status.ok()) {
-    say(stderr, "{}\n", status.message());
+  Status wrong = fsdp_replay::check_option_words(std::span<const char* const>(argv, std::size_t(argc)));
+  if (wrong.ok()) wrong = options.resolve();
+  if (!wrong.ok()) {
+    say(stderr, "{}\n", wrong.message());
     return 2;
   }
   try {

@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kLeastGbps = 1e-6;  // 125 bytes a second: the fluid network shares out no less than one
 
+constexpr std::string_view kPlays[] = {"--policy", "--limiter", "--one-line", "--mode"};
+
 Status refused(const std::string& message) { return Status(Code::invalid_argument, Scope::request, message); }
 
 }  // namespace
@@ -38,7 +40,8 @@ void add_options(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_flag("--one-line", o.one_line, "gathers and reductions in one order, as on one NCCL communicator");
-  app.add_option("--mode", o.mode_text, "segments, fluid, or auto: segments up to 16 hosts")->capture_default_str();
+  app.add_option("--mode", o.mode_text, fmt::format("segments, fluid, or auto: segments up to {} hosts", kSegmentHostsMost))
+      ->capture_default_str();
   app.add_flag("--bound", o.bound, "only how short each step could be: its longest path on one wire");
   app.add_option("--wire-gbps", o.wire_gbps, "of a host each way; 0: the parameter file's")
       ->check(number_between(0, 1e6))
@@ -52,14 +55,21 @@ void add_options(CLI::App& app, Options& o) {
       ->check(not_empty());
 }
 
+Status check_option_words(std::span<const char* const> words) {
+  constexpr std::string_view kNotPublished[] = {"--model", "--trace", "--random", "--hosts", "--batch", "--wire-gbps", "--bound", "--write-trace"};
+  constexpr std::string_view kNotWritten[] = {"--json", "--wire-gbps", "--bound"};
+  RW_TRY(check_not_beside("--published", kNotPublished, words));
+  RW_TRY(check_not_beside("--published", kPlays, words));
+  RW_TRY(check_not_beside("--write-trace", kNotWritten, words));
+  RW_TRY(check_not_beside("--write-trace", kPlays, words));
+  return check_not_beside("--bound", kPlays, words);
+}
+
 Status Options::resolve() {
   if (!published && traces.empty() && models.empty() && random == 0) {
     return refused("found nothing to play, expected --model, --trace, --random or --published");
   }
-  if (published && !(traces.empty() && models.empty() && random == 0)) {
-    return refused("--published: found together with --model, --trace or --random, expected none of them");
-  }
-  if (published && wire_gbps > 0) return refused("--published: found together with --wire-gbps, expected the file's values");
+  if (batch > 0 && models.empty()) return refused("--batch: found without --model, expected both: traces have theirs");
   if (wire_gbps > 0 && wire_gbps < kLeastGbps) {
     return refused(fmt::format("--wire-gbps: found {}, expected 0, or {} or more", wire_gbps, kLeastGbps));
   }
@@ -85,7 +95,7 @@ Status Options::resolve() {
   }
   for (const int one : hosts) {
     if (mode == Mode::segments && one > kSegmentHostsMost) {
-      return refused("--mode: segments are played on up to 16 hosts, found " + std::to_string(one) + " of --hosts");
+      return refused(fmt::format("--mode: segments are played on up to {} hosts, found {} of --hosts", kSegmentHostsMost, one));
     }
   }
   if (!written_trace.empty()) RW_TRY(check_output_file(written_trace));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,5 +36,8 @@ struct Options {
 };
 
 void add_options(CLI::App& app, Options& options);
+
+// Errors: invalid_argument, when a word is an option that another one makes mean nothing.
+Status check_option_words(std::span<const char* const> words);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -1,4 +1,4 @@
-// The parameter file: every value with its unit and its source (docs/replay.md).
+// The parameter file: values of machines with unit and source, models and what was published with their sources (docs/replay.md).
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,8 @@ struct Parameters {
   PublishedBound communication_bound;
 };
 
-// Errors: invalid_argument, naming the file and the key; a value without a source is one.
+// Errors: invalid_argument, naming the file and the key (a value, a model or published figures without a source are wrong); system, for a
+// file that cannot be read.
 Result<Parameters> read_parameters(const std::string& path);
 
 }  // namespace railweave::perf::fsdp_replay

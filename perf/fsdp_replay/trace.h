@@ -31,6 +31,7 @@ struct Trace {
 
 // Errors: invalid_argument, naming `where`, the layer and the key.
 Result<Trace> parse_trace(const std::string& text, const std::string& where);
+// Errors: the same, naming the path; system, for a file that cannot be read.
 Result<Trace> read_trace(const std::string& path);
 // Errors: invalid_argument, for what read_trace() would refuse; write_output_file()'s.
 Status write_trace(const Trace& trace, const std::string& path);
