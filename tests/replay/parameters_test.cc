@@ -1,5 +1,7 @@
 #include "fsdp_replay/parameters.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -17,9 +19,11 @@ using nlohmann::json;
 std::string refusal(const char* where, const json& value) {
   json document = json::parse(std::ifstream(RAILWEAVE_REPLAY_PARAMETERS));
   document[json::json_pointer(where)] = value;
-  const std::string path = testing::TempDir() + "fsdp_replay_parameters.json";
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();  // several may run at once
+  const std::string path = testing::TempDir() + "fsdp_replay_" + test + ".json";
   std::ofstream(path) << document;
   const auto parameters = read_parameters(path);
+  std::filesystem::remove(path);
   if (parameters.ok()) return "";
   EXPECT_EQ(parameters.status().code(), Code::invalid_argument);
   const std::string& message = parameters.status().message();
