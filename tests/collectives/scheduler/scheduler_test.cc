@@ -55,7 +55,7 @@ TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
   EXPECT_EQ(scheduler.live_bytes(), 10 * MiB);
 }
 
-// Small ones do not wait for large ones behind which there is room for them: they are in order all the same.
+// A smaller one waits behind a larger one that does not fit, though there is room for it: all are in order.
 TEST(Scheduler, window_of_bytes__nothing_slips_past_what_does_not_fit) {
   Issuing scheduler({.bytes = 10 * MiB});
   scheduler.issue(1, Class::normal, 6 * MiB, kStart);
