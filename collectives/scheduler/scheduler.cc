@@ -114,7 +114,10 @@ std::vector<std::pair<Scheduler::Id, const Scheduler::Operation*>> Scheduler::in
 
 std::vector<Scheduler::Standing> Scheduler::standings() const {
   std::vector<Standing> all;
-  for (const auto& [id, operation] : in_order()) all.push_back({id, operation->live, lines_.at(operation->line).turn > 0});
+  for (const auto& [id, operation] : in_order()) {
+    const LineState& line = lines_.at(operation->line);
+    all.push_back({id, operation->live, line.turn > 0, operation->key, line.last_key, operation->moved_at});
+  }
   return all;
 }
 

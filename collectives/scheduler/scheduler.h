@@ -62,6 +62,9 @@ class Scheduler {
     Id id = 0;
     bool live = false;
     bool waits_for_turn = false;           // its line had stalled and moved nothing since
+    std::uint64_t key = 0;                 // goes first where neither line waits for its turn: the smaller
+    std::uint64_t line_key = 0;            // its line's last: what is issued to that later has none that is smaller
+    TimePoint moved_at{};                  // live: by moved(), or when it became so
     friend auto operator<=>(const Standing&, const Standing&) = default;
   };
   std::vector<Standing> standings() const;

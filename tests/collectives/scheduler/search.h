@@ -1,4 +1,4 @@
-// Every interleaving of a small world.
+// Every state of a small world that some interleaving of its moves leads to.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,13 @@ namespace railweave::collectives_test {
 
 struct Found {
   std::size_t states = 0;
-  std::size_t dead = 0;                    // from which no way leads to where everything is over
+  // From which nothing leads to where everything is over but luck: as ranks go on of themselves, and where none can, all that is live
+  // stalls (at once, or what has been idle for the longest first).
+  std::size_t dead = 0;
   std::string example;                     // of these
 };
 
+// At most four ranks.
 Found search(const World& world);
 
 }  // namespace railweave::collectives_test

@@ -1,4 +1,4 @@
-// No small world, however its ranks are ordered in time, comes to where nothing leads on.
+// No small world comes to where nothing leads on, whatever its ranks' times are (world.h says what may happen when).
 #include <gtest/gtest.h>
 
 #include "search.h"
@@ -10,6 +10,13 @@ constexpr auto issue = [](std::size_t operation) { return Act{Act::Kind::issue, 
 constexpr auto issue_with_lead = [](std::size_t operation, std::uint64_t lead) { return Act{Act::Kind::issue, operation, lead}; };
 constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, operation}; };
 constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
+
+// All would take a sanitizer minutes.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
 
 Found with_window(World world, std::size_t operations, bool turns = true) {
   world.window.operations = operations;
@@ -92,11 +99,7 @@ TEST(Search, leads_that_one_rank_alone_has__lead_on) {
 // issue, each waiting at once or at the end; what could not end under `off` is nobody's fault here. Rank 0 begins with its
 // shard: the other way round it is the same with shards and replicas swapped; and it waits at the end.
 TEST(Search, hsdp_2_by_2__in_every_order) {
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-  constexpr int kEvery = 4;  // a quarter of them: all take a sanitizer two minutes
-#else
-  constexpr int kEvery = 2;
-#endif
+  constexpr int kEvery = kSanitized ? 4 : 2;
   const World::Operation groups[] = {{{0, 1}, 1}, {{2, 3}, 2}, {{0, 2}, 3}, {{1, 3}, 4}};
   const std::size_t of_rank[4][2] = {{0, 2}, {0, 3}, {1, 2}, {1, 3}};
   int searched = 0;
@@ -124,6 +127,69 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
     }
   }
   EXPECT_GT(searched, 120 / (kEvery * kEvery));
+}
+
+// Two operations of each line, the shards' urgent and the replicas' bulk, of other sizes. Rank 0 issues all at once, rank 3 all
+// but one; the others each one when the one before it is over, the replicas' first.
+World hsdp_2_by_2_twice() {
+  World world;
+  for (const std::size_t bytes : {2 * MiB, 3 * MiB}) {
+    world.operations.push_back({{0, 1}, 1, Class::urgent, bytes});
+    world.operations.push_back({{2, 3}, 2, Class::urgent, bytes});
+    world.operations.push_back({{0, 2}, 3, Class::bulk, MiB});
+    world.operations.push_back({{1, 3}, 4, Class::bulk, MiB});
+  }
+  const auto in_turn = [](std::size_t first, std::size_t second) {
+    return std::vector{issue(first),     wait(first),     issue(second),     wait(second),
+                       issue(first + 4), wait(first + 4), issue(second + 4), wait(second + 4)};
+  };
+  world.programs = {{issue(0), issue(4), issue(2), issue(6), wait(0), wait(4), wait(2), wait(6)},
+                    in_turn(3, 0),
+                    in_turn(2, 1),
+                    {issue(1), issue(5), issue(3), wait(1), wait(3), wait(5), issue(7), wait(7)}};
+  if (kSanitized) world.programs[3] = in_turn(1, 3);
+  return world;
+}
+
+TEST(Search, hsdp_2_by_2_with_two_operations_of_each_line__leads_on) {
+  for (const collectives::Window window : {collectives::Window{.operations = 1}, {.operations = 2}, {.bytes = 3 * MiB}}) {
+    World world = hsdp_2_by_2_twice();
+    world.window = window;
+    const Found found = search(world);
+    EXPECT_EQ(found.dead, 0u) << window.operations << " operations, " << window.bytes << " bytes: " << found.example;
+    world.turns = false;
+    EXPECT_GT(search(world).dead, 0u) << window.operations << " operations, " << window.bytes << " bytes";
+  }
+}
+
+// Lines of other sizes: what fits depends on who is first, and one is larger than the window.
+TEST(Search, a_window_of_bytes__leads_on) {
+  World world;
+  world.operations = {{{0, 1}, 1, Class::normal, MiB},
+                      {{0, 1}, 2, Class::normal, 2 * MiB},
+                      {{0, 1}, 3, Class::bulk, 4 * MiB},
+                      {{0, 1}, 1, Class::normal, MiB}};
+  world.programs = {{issue(0), issue(1), issue(2), issue(3), wait(0), wait(1), wait(2), wait(3)},
+                    {issue(2), wait(2), issue(1), issue(0), issue(3), wait(3), wait(0), wait(1)}};
+  for (const std::size_t bytes : {2 * MiB, 3 * MiB}) {
+    world.window.bytes = bytes;
+    world.turns = true;
+    const Found found = search(world);
+    EXPECT_EQ(found.dead, 0u) << bytes << " bytes: " << found.example;
+    world.turns = false;
+    EXPECT_GT(search(world).dead, 0u) << bytes << " bytes";
+  }
+}
+
+// They count for nothing, but begin behind what is held ahead of them in their line.
+TEST(Search, small_operations__lead_on) {
+  World world;
+  world.operations = {{{0, 1}, 1}, {{0, 1}, 2}, {{0, 1}, 1, Class::normal, KiB}, {{0, 1}, 2, Class::normal, KiB}};
+  world.programs = {{issue(0), issue(2), issue(1), issue(3), wait(2), wait(3), wait(0), wait(1)},
+                    {issue(1), issue(3), wait(3), wait(1), issue(0), issue(2), wait(2), wait(0)}};
+  const Found found = with_window(world, 1);
+  EXPECT_EQ(found.dead, 0u) << found.example;
+  EXPECT_GT(with_window(world, 1, false).dead, 0u);
 }
 
 }  // namespace

@@ -1,24 +1,27 @@
 #include "walk.h"
 
+#include <algorithm>
 #include <random>
 
 namespace railweave::collectives_test {
 namespace {
 
-struct Move {
-  enum class Kind { act, step, pass_turn };
-  Kind kind = Kind::act;
-  std::size_t operation = 0;
-};
+std::vector<Move> moves_of(const World& world, const State& state, std::size_t rank, bool seldom) {
+  std::vector<Move> all = moves(world, state[rank], rank);
+  std::erase_if(all, [&](const Move& move) {
+    return !peers_let(world, move, rank, [&](std::size_t r) { return state[r].done[move.which]; });
+  });
+  // What need not come is seldom beside what does: a rank is mostly quicker than a stall. Else it stalls.
+  const bool moves = std::ranges::any_of(all, comes_by_itself);
+  if (moves && !seldom) std::erase_if(all, [](const Move& move) { return !comes_by_itself(move); });
+  if (!moves) std::erase_if(all, [](const Move& move) { return move.kind != Move::Kind::stall; });
+  return all;
+}
 
-std::vector<Move> moves_of(const World& world, const State& state, const std::vector<std::size_t>& own, std::size_t rank, bool seldom) {
-  std::vector<Move> moves;
-  if (may_act(world, state, rank)) moves.push_back({Move::Kind::act});
-  for (const std::size_t o : own)
-    if (may_step(world, state, rank, o)) moves.push_back({Move::Kind::step, o});
-  // Seldom beside others: a rank is mostly quicker than a stall.
-  if ((moves.empty() || seldom) && may_pass_turn(world, state, rank)) moves.push_back({Move::Kind::pass_turn});
-  return moves;
+bool over(const World& world, const State& state) {
+  for (std::size_t r = 0; r < state.size(); ++r)
+    if (!over(world, state[r], r)) return false;
+  return true;
 }
 
 }  // namespace
@@ -26,9 +29,6 @@ std::vector<Move> moves_of(const World& world, const State& state, const std::ve
 Walked walk(const World& world, std::uint64_t seed, std::size_t moves_most) {
   std::mt19937_64 random(seed);
   const std::size_t ranks = world.programs.size();
-  std::vector<std::vector<std::size_t>> own(ranks);
-  for (std::size_t o = 0; o < world.operations.size(); ++o)
-    for (const int member : world.operations[o].members) own[std::size_t(member)].push_back(o);
   std::vector<double> pace;
   for (std::size_t r = 0; r < ranks; ++r) pace.push_back(random() % 4 == 0 ? 0.01 : 1);
   std::discrete_distribution<std::size_t> anyone(pace.begin(), pace.end());
@@ -39,19 +39,16 @@ Walked walk(const World& world, std::uint64_t seed, std::size_t moves_most) {
   while (walked.moves < moves_most && !(walked.over = over(world, state))) {
     // Whoever can move comes up soon; if nobody did for long, everybody is asked.
     std::size_t rank = anyone(random);
-    std::vector<Move> moves = moves_of(world, state, own[rank], rank, random() % 16 == 0);
+    std::vector<Move> moves = moves_of(world, state, rank, random() % 16 == 0);
     if (moves.empty() && ++in_vain > 10 * ranks)
-      for (rank = 0; rank < ranks && (moves = moves_of(world, state, own[rank], rank, true)).empty(); ++rank) {
+      for (rank = 0; rank < ranks && (moves = moves_of(world, state, rank, true)).empty(); ++rank) {
       }
     if (moves.empty() && rank < ranks) continue;
     if (moves.empty()) break;
     in_vain = 0;
     const Move move = moves[random() % moves.size()];
-    switch (move.kind) {
-      case Move::Kind::act: act(world, state, rank); break;
-      case Move::Kind::step: step(world, state, rank, move.operation); break;
-      case Move::Kind::pass_turn: pass_turn(state, rank), ++walked.turns_passed; break;
-    }
+    make(world, state[rank], rank, move);
+    walked.turns_passed += move.kind == Move::Kind::stall;
     ++walked.moves;
   }
   if (!walked.over) walked.where = text(world, state);

@@ -1,11 +1,55 @@
 #include "world.h"
 
 #include <algorithm>
-#include <map>
 
 namespace railweave::collectives_test {
+namespace {
 
 using collectives::Scheduler;
+using Kind = Move::Kind;
+
+void act(const World& world, Rank& rank, const Act& act) {
+  ++rank.next;
+  if (act.kind == Act::Kind::limit) rank.scheduler.set_window({act.operation, 0}, rank.now);
+  if (act.kind == Act::Kind::issue) {
+    const auto& operation = world.operations[act.operation];
+    rank.ids[act.operation] =
+        rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.issued_bytes, rank.now, act.lead);
+    if (operation.bytes >= Scheduler::kSmallBytes) rank.issued_bytes += operation.bytes;
+  }
+}
+
+// Those of its line that were issued before it have.
+bool may_begin(const World& world, const Rank& rank, std::size_t operation) {
+  for (std::size_t o = 0; o < world.operations.size(); ++o)
+    if (rank.ids[o] > 0 && rank.ids[o] < rank.ids[operation] && rank.done[o] == 0 &&
+        world.operations[o].line == world.operations[operation].line)
+      return false;
+  return true;
+}
+
+// When something live has moved, the longest ago first.
+std::vector<TimePoint> times_of_live(const Rank& rank) {
+  std::vector<TimePoint> times;
+  for (const auto& standing : rank.scheduler.standings())
+    if (standing.live) times.push_back(standing.moved_at);
+  std::ranges::sort(times);
+  times.erase(std::ranges::unique(times).begin(), times.end());
+  return times;
+}
+
+// What moves now has moved after all else, and so little later that nothing stalls for it, nor for many more moves.
+void tick(Rank& rank) {
+  const auto times = times_of_live(rank);
+  if (times.empty() || times.back() < rank.now) return;
+  Nanos left = Scheduler::kStallMost;
+  for (const TimePoint time : times)
+    if (!stalled(rank, time)) left = std::min(left, time + Scheduler::kStallMost - rank.now);
+  rank.now += std::max(left / 16, Nanos(1));
+  rank.too_close |= left == Nanos(1);
+}
+
+}  // namespace
 
 State beginning(const World& world) {
   State state(world.programs.size());
@@ -17,71 +61,66 @@ State beginning(const World& world) {
   return state;
 }
 
-bool may_act(const World& world, const State& state, std::size_t r) {
-  const Rank& rank = state[r];
-  if (rank.next == world.programs[r].size()) return false;
-  const Act& act = world.programs[r][rank.next];
-  return act.kind != Act::Kind::wait || rank.done[act.operation] == world.steps;
-}
-
-void act(const World& world, State& state, std::size_t r) {
-  Rank& rank = state[r];
-  const Act& act = world.programs[r][rank.next++];
-  if (act.kind == Act::Kind::limit) rank.scheduler.set_window({act.operation, 0}, rank.now);
-  if (act.kind == Act::Kind::issue) {
-    const auto& operation = world.operations[act.operation];
-    rank.ids[act.operation] =
-        rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.issued_bytes, rank.now, act.lead);
-    if (operation.bytes >= Scheduler::kSmallBytes) rank.issued_bytes += operation.bytes;
+std::vector<Move> moves(const World& world, const Rank& rank, std::size_t number) {
+  std::vector<Move> moves;
+  if (rank.next < world.programs[number].size()) {
+    const Act& act = world.programs[number][rank.next];
+    if (act.kind != Act::Kind::wait || rank.done[act.operation] == world.steps) moves.push_back({Kind::act});
   }
-}
-
-bool may_step(const World& world, const State& state, std::size_t r, std::size_t o) {
-  const Rank& rank = state[r];
-  if (rank.ids[o] == 0 || rank.done[o] == world.steps || !rank.scheduler.live(rank.ids[o])) return false;
-  for (const int member : world.operations[o].members)
-    if (state[std::size_t(member)].done[o] < rank.done[o]) return false;
-  return true;
-}
-
-void step(const World& world, State& state, std::size_t r, std::size_t o) {
-  Rank& rank = state[r];
-  if (++rank.done[o] == world.steps) {
-    rank.scheduler.finish(rank.ids[o], rank.now);
-  } else {
-    rank.scheduler.moved(rank.ids[o], rank.now);
-  }
-}
-
-bool may_pass_turn(const World& world, const State& state, std::size_t r) {
-  const Rank& rank = state[r];
-  if (!world.turns || rank.scheduler.held() == 0) return false;
-  std::map<Scheduler::Line, bool> moves;   // of lines with something live
   for (std::size_t o = 0; o < world.operations.size(); ++o) {
-    if (rank.ids[o] == 0 || rank.done[o] == world.steps || !rank.scheduler.live(rank.ids[o])) continue;
-    bool& line_moves = moves[world.operations[o].line];
-    line_moves = line_moves || may_step(world, state, r, o);
+    if (rank.ids[o] == 0 || rank.done[o] == world.steps) continue;
+    const bool begun = rank.done[o] > 0;
+    if (rank.scheduler.live(rank.ids[o])) {
+      if (begun || may_begin(world, rank, o)) moves.push_back({Kind::step, o});
+    } else if (begun && rank.done[o] + 1 == world.steps) {
+      moves.push_back({Kind::step_held, o});
+    }
+    if (begun) moves.push_back({Kind::part, o});
   }
-  return std::ranges::any_of(moves, [](const auto& line) { return !line.second; });
+  if (!world.turns || rank.scheduler.held() == 0) return moves;
+  // With the last of those that have stalled already, or with each later one.
+  const auto times = times_of_live(rank);
+  for (std::size_t i = 0; i < times.size(); ++i)
+    if (i + 1 == times.size() || !stalled(rank, times[i + 1])) moves.push_back({Kind::stall, i});
+  return moves;
 }
 
-void pass_turn(State& state, std::size_t r) {
-  Rank& rank = state[r];
-  rank.now += 2 * Scheduler::kStallMost;
-  rank.scheduler.pass_turn(rank.now);
+void make(const World& world, Rank& rank, std::size_t number, const Move& move) {
+  if (move.kind != Kind::stall) tick(rank);
+  switch (move.kind) {
+    case Kind::act: act(world, rank, world.programs[number][rank.next]); break;
+    case Kind::step:
+    case Kind::step_held:
+      if (++rank.done[move.which] == world.steps) {
+        rank.scheduler.finish(rank.ids[move.which], rank.now);
+        break;
+      }
+      [[fallthrough]];
+    case Kind::part: rank.scheduler.moved(rank.ids[move.which], rank.now); break;
+    case Kind::stall:
+      rank.now = std::max(rank.now, times_of_live(rank)[move.which] + Scheduler::kStallMost);
+      rank.scheduler.pass_turn(rank.now);
+      break;
+  }
 }
 
-bool over(const World& world, const State& state) {
-  for (std::size_t r = 0; r < state.size(); ++r)
-    if (state[r].next < world.programs[r].size() || !state[r].scheduler.standings().empty()) return false;
+bool over(const World& world, const Rank& rank, std::size_t number) {
+  if (rank.next < world.programs[number].size()) return false;
+  for (std::size_t o = 0; o < world.operations.size(); ++o)
+    if (rank.ids[o] > 0 && rank.done[o] < world.steps) return false;
   return true;
 }
+
+bool stalled(const Rank& rank, TimePoint moved_at) { return rank.now - moved_at >= Scheduler::kStallMost; }
 
 std::string text(const World& world, const State& state) {
   std::string text;
   for (std::size_t r = 0; r < state.size(); ++r) {
     text += "rank " + std::to_string(r) + " at " + std::to_string(state[r].next) + " of " + std::to_string(world.programs[r].size()) + ", steps";
     for (const int done : state[r].done) text += " " + std::to_string(done);
+    text += ", live";
+    for (const auto& standing : state[r].scheduler.standings())
+      if (standing.live) text += " " + std::to_string(std::ranges::find(state[r].ids, standing.id) - state[r].ids.begin());
     text += "; ";
   }
   return text;

@@ -1,8 +1,9 @@
 // A world of ranks, each with a scheduler and a program, and what may happen next in it.
 //
-// An operation takes some steps at each of its ranks. The first is done by whoever is live; each next one once every member
-// has done as many (their posts stand, whether they are live by then or not). A rank in whose window a line cannot move may
-// find that time has passed, also for what could have moved (it was slow).
+// An operation takes some steps at each of its ranks, which begins those of a line in the order of their issue. Each step wants the
+// operation live there, and from the second on that every member has done the one before it; the last may also come while it is held
+// (what was posted goes on). A rank's time passes as it likes: what is live may stall, the longest idle first, whether it could have
+// moved (the rank was slow) or not, while what has moved since does not.
 #pragma once
 
 #include <cstddef>
@@ -41,23 +42,44 @@ struct Rank {
   std::vector<collectives::Scheduler::Id> ids;  // by operation; 0: not issued
   std::vector<int> done;                   // steps, by operation
   TimePoint now{std::chrono::seconds(1)};
+  bool too_close = false;                  // two moves, for one to stall without the other
 };
 
 using State = std::vector<Rank>;
 
 State beginning(const World& world);
 
-// The rank's program: its next act.
-bool may_act(const World& world, const State& state, std::size_t rank);
-void act(const World& world, State& state, std::size_t rank);
-// One step of an operation at a rank.
-bool may_step(const World& world, const State& state, std::size_t rank, std::size_t operation);
-void step(const World& world, State& state, std::size_t rank, std::size_t operation);
-// Time passes, where nothing live of some line may take a step.
-bool may_pass_turn(const World& world, const State& state, std::size_t rank);
-void pass_turn(State& state, std::size_t rank);
+// What a rank can do next.
+struct Move {
+  enum class Kind {
+    act,                                   // its program's next
+    step,
+    step_held,                             // the last
+    part,                                  // of a step: the operation has moved, and wants as much as before
+    stall,                                 // of some of what is live
+  };
+  Kind kind = Kind::act;
+  // Operation; stall: of what has moved last at the so-manieth of the times at which something live has, or before.
+  std::size_t which = 0;
+};
 
-bool over(const World& world, const State& state);
+// As far as it depends on the rank alone. The stalls are last, the fewest first.
+std::vector<Move> moves(const World& world, const Rank& rank, std::size_t number);
+// Of a step: every member has done those before it. `done(rank)`: steps of the operation there.
+template <class Done>
+bool peers_let(const World& world, const Move& move, std::size_t number, const Done& done) {
+  if (move.kind != Move::Kind::step && move.kind != Move::Kind::step_held) return true;
+  for (const int member : world.operations[move.which].members)
+    if (done(std::size_t(member)) < done(number)) return false;
+  return true;
+}
+// Happens sooner or later whatever the times are; the others need not.
+inline bool comes_by_itself(const Move& move) { return move.kind == Move::Kind::act || move.kind == Move::Kind::step; }
+void make(const World& world, Rank& rank, std::size_t number, const Move& move);
+
+// What is live and has not moved since.
+bool stalled(const Rank& rank, TimePoint moved_at);
+bool over(const World& world, const Rank& rank, std::size_t number);
 std::string text(const World& world, const State& state);
 
 }  // namespace railweave::collectives_test
