@@ -34,7 +34,7 @@ std::vector<TimePoint> times_of_live(const Rank& rank) {
   for (const auto& standing : rank.scheduler.standings())
     if (standing.live) times.push_back(standing.moved_at);
   std::ranges::sort(times);
-  times.erase(std::ranges::unique(times).begin(), times.end());
+  times.erase(std::unique(times.begin(), times.end()), times.end());
   return times;
 }
 
