@@ -280,8 +280,13 @@ class FiguresTest(unittest.TestCase):
     def test_waits_for_a_late_rank(self) -> None:
         wait = railweave._records.Wait(100, 200, 7, 0, "normal")
         issues = {(0, "normal", 7): {0: 90, 1: 150, 2: 180}}
-        self.assertEqual({2: 80}, dict(_figures.waited_for([wait], issues, 0)))
-        self.assertEqual({}, dict(_figures.waited_for([wait], issues, 2)))
+        self.assertEqual({2: 80}, _figures.waited_for([wait], issues, 0, 0, 300))
+        self.assertEqual({}, _figures.waited_for([wait], issues, 2, 0, 300))
+
+    def test_a_wait_across_a_mark_is_of_each_step_as_far_as_it_is_in_it(self) -> None:
+        wait = _records.Wait(10, 190, 7, "", "normal")
+        issues = {("", "normal", 7): {0: 5, 1: 180}}
+        self.assertEqual([{1: 90}, {1: 80}], [_figures.waited_for([wait], issues, 0, *step) for step in ((0, 100), (100, 200))])
 
 
 if __name__ == "__main__":

@@ -117,9 +117,9 @@ def _rails(records, waits, begin, end):
     return dict(sorted(rails.items()))
 
 
-def waited_for(waits, issues, rank):
-    """By rank: nanoseconds of this rank's waits that lie before the last rank issued the operation. `issues`: by operation
-    (group, priority, what), {rank: when it was issued} by this rank's clock."""
+def waited_for(waits, issues, rank, begin, end):
+    """By rank: nanoseconds of this rank's waits, in the step, that lie before the last rank issued the operation. `issues`: by
+    operation (group, priority, what), {rank: when it was issued} by this rank's clock."""
     lost = defaultdict(list)
     for wait in waits:
         by_rank = issues.get((wait.group, wait.priority, wait.what), {})
@@ -128,7 +128,7 @@ def waited_for(waits, issues, rank):
         last = max(by_rank, key=by_rank.get)
         if last != rank and by_rank[last] > wait.begin:
             lost[last].append((wait.begin, min(wait.end, by_rank[last])))
-    return {other: length(intervals) for other, intervals in lost.items()}
+    return {other: length(within(intervals, begin, end)) for other, intervals in lost.items()}
 
 
 def memory_waits(records, begin, end, name_of):

@@ -119,7 +119,7 @@ def report(path=None, group=None):
         for operation, when in issued.items():
             by_operation[operation][other] = when - offset
     for number, (part, begin, end) in own.items():
-        lost = waited_for(part.waits, by_operation, rank)
+        lost = waited_for(part.waits, by_operation, rank, begin, end)
         told[number].update(clock_error_s=error / 1e9, waited_for_others_s=sum(lost.values()) / 1e9,
                             limited_by=limit_of(told[number], lost, memory_waits(part, begin, end, name_of)))
 
