@@ -80,6 +80,17 @@ def _marked_at_the_end(_rank: int, _size: int) -> tuple[int, list[int]]:
     return _trace._steps - 3, [step["step"] for step in railweave.report()]
 
 
+def _traced_by_subgroups(rank: int, size: int, store: str, folder: str) -> int:
+    """Railweave serves a group of each rank's own, and the trace ends when no group is left. How many ranks the file tells of."""
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size)
+    for other in range(size):
+        dist.new_group([other], backend="railweave")
+    dist.destroy_process_group()
+    with railweave.trace(f"{folder}/%r.json"):
+        pass
+    return json.loads(Path(f"{folder}/{rank}.json").read_text())["railweave"]["world_size"]
+
+
 def _profiled(rank: int, _size: int, folder: str) -> None:
     """A trace and, of the same operations, a profile of torch's."""
     with railweave.trace(f"{folder}/trace-{rank}.json"), torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
@@ -205,6 +216,11 @@ class TraceTest(unittest.TestCase):
         self.assertEqual((0, ""), (done.returncode, done.stderr))
         whole = json.loads((self.folder / "whole-0.json").read_text())
         self.assertTrue(any(event["name"].startswith("all_reduce ") for event in whole["traceEvents"]))
+
+    def test_ranks_of_subgroups_write_files_of_their_own(self) -> None:
+        found = ranks.outcomes(ranks.start(_traced_by_subgroups, 2, str(self.folder)))
+        self.assertEqual([(True, 2)] * 2, found)
+        self.assertEqual(["0.json", "1.json"], sorted(path.name for path in self.folder.iterdir()))
 
     def test_a_process_without_groups_writes_nothing(self) -> None:
         subprocess.run([sys.executable, "-B", "-c", "import railweave"], check=True, timeout=60,

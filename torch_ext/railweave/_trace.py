@@ -16,14 +16,13 @@ from railweave._records import Records, take
 _RECORDS_MOST = 1 << 20  # 48 MiB, touched as they come
 _steps = 0
 _last = ()  # what take() gave: a fifth of what it is as objects
-_joined = None  # rank and size of the largest group so far: where torch's default group is gone, or not there yet
+_joined = None  # rank and size of the last default group: where that is gone, or not there yet
 
 
 def joined(rank, size):
-    """This process is `rank` of a group of `size`."""
+    """This process is `rank` of a group of `size`: the default one, or one within that, whose ranks name no process."""
     global _joined
-    if _joined is None or size > _joined[1]:
-        _joined = (rank, size)
+    _joined = (dist.get_rank(), dist.get_world_size()) if dist.is_initialized() else (rank, size)
 
 
 def step():
