@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "base/clock.h"
+
 namespace railweave::trace {
 namespace detail {
 std::atomic<bool> is_on{false};
@@ -22,6 +24,7 @@ std::mutex ends_mutex;                             // within start() or stop()
 // Changed only under ends_mutex, while it is off and nobody writes.
 std::unique_ptr<Record[]> places;
 std::size_t place_count = 0;
+std::int64_t began = 0;
 
 std::mutex names_mutex;
 std::vector<std::string> names;                    // guarded by names_mutex
@@ -53,6 +56,7 @@ bool start(std::size_t capacity) {
   if (on()) return false;
   places = std::make_unique_for_overwrite<Record[]>(capacity);
   place_count = capacity;
+  began = nanos_of(now());
   places_taken.store(0, std::memory_order_relaxed);
   detail::is_on.store(true, std::memory_order_seq_cst);
   return true;
@@ -62,7 +66,7 @@ bool start(std::size_t capacity) {
 void add(const Record& record) {
   if (!on()) return;
   writers.fetch_add(1, std::memory_order_seq_cst);
-  if (detail::is_on.load(std::memory_order_seq_cst)) {
+  if (detail::is_on.load(std::memory_order_seq_cst) && record.begin >= began) {
     const std::uint64_t place = places_taken.fetch_add(1, std::memory_order_relaxed);
     if (place < place_count) places[place] = record;
   }

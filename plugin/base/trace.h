@@ -47,7 +47,7 @@ inline std::int64_t nanos_of(TimePoint t) { return t.time_since_epoch().count();
 bool start(std::size_t capacity);
 // What was recorded; nothing is from now on, and the memory is free. Nothing, if it was off.
 Taken stop();
-// Dropped while it is off, or full.
+// Dropped while it is off, or full, and if it began before the trace did: in an earlier one.
 void add(const Record& record);
 // The number of a name (of a rail, a group), for records; the same for the process's life. Takes a mutex. Beyond 65,535 names: the
 // last one's.

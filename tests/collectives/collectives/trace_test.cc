@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/clock.h"
 #include "collectives/fingerprint.h"
 #include "ranks.h"
 
@@ -49,6 +50,25 @@ TEST_P(TraceOver, operations__from_issue_to_end_with_their_waits) {
   const auto waits = of(taken, trace::Kind::wait);
   EXPECT_FALSE(waits.empty());
   for (const trace::Record& r : waits) EXPECT_LE(r.begin, r.end);
+}
+
+TEST_P(TraceOver, an_operation_of_an_earlier_trace__is_not_of_this_one) {
+  Ranks ranks(2, "two traces", GetParam());
+  std::vector<float> in(1'000'000, 1), out[2] = {in, in};
+  std::vector<WorkPtr> works;
+  const auto issue = [&](int rank) {
+    works.push_back(ranks.group(rank).all_reduce(in.data(), out[rank].data(), in.size(), DataType::float32, Reduction::sum));
+  };
+  ASSERT_TRUE(trace::start(100'000));
+  issue(0);
+  trace::stop();
+  const std::int64_t between = trace::nanos_of(now());
+  ASSERT_TRUE(trace::start(100'000));
+  issue(1);
+  ranks.run([&](int rank, Group&) { ASSERT_EQ(outcome(works[std::size_t(rank)]), "ok"); });
+  const trace::Taken taken = trace::stop();
+  EXPECT_EQ(of(taken, trace::Kind::operation).size(), 1u);
+  for (const trace::Record& r : taken.records) EXPECT_GE(r.begin, between);
 }
 
 TEST(Trace, segments__have_their_operation_and_come_as_they_went) {

@@ -11,11 +11,14 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace railweave::trace {
 namespace {
 
 Record numbered(std::uint64_t number) {
-  return {.begin = 1, .end = 2, .what = number, .bytes = ~number, .detail = 0, .whose = 0, .rail = 0, .priority = 0, .kind = Kind::wait};
+  const std::int64_t t = nanos_of(now());
+  return {.begin = t, .end = t, .what = number, .bytes = ~number, .detail = 0, .whose = 0, .rail = 0, .priority = 0, .kind = Kind::wait};
 }
 
 TEST(Trace, off__nothing_is_kept) {
@@ -37,6 +40,18 @@ TEST(Trace, start__once_until_stopped) {
   EXPECT_FALSE(on());
   ASSERT_TRUE(start(4));
   EXPECT_TRUE(stop().records.empty());
+}
+
+TEST(Trace, start__what_began_before_is_not_of_it) {
+  const Record earlier = numbered(1);
+  std::this_thread::sleep_for(std::chrono::microseconds(1));
+  ASSERT_TRUE(start(4));
+  add(earlier);
+  add(numbered(2));
+  const Taken taken = stop();
+  ASSERT_EQ(taken.records.size(), 1u);
+  EXPECT_EQ(taken.records[0].what, 2u);
+  EXPECT_EQ(taken.dropped, 0u);
 }
 
 TEST(Trace, full__what_finds_no_room_is_counted) {
