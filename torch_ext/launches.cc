@@ -55,8 +55,9 @@ void Launches::end(const Status& why) {
 }
 
 void Launches::drain() {
-  if (birthplace_.left() || line_->thread.get_id() == std::this_thread::get_id()) return;
+  if (birthplace_.left()) return;
   std::unique_lock lock(line_->mutex);
+  if (line_->thread.get_id() == std::this_thread::get_id()) return;
   line_->changed.wait(lock, [this] { return line_->waiting.empty(); });
 }
 

@@ -31,7 +31,8 @@ class Launches {
   void add(MarkPtr ready, Launch launch);
   // Whatever waits, or comes later, is told `why`. Any thread; the first one sticks.
   void end(const Status& why);
-  // Waits until nothing is on its way; not within a `launch` on the thread, which is on its way itself.
+  // Waits until nothing is on its way; not within a `launch` on the thread, which is on its way itself. Any thread, while
+  // others add.
   void drain();
 
  private:
@@ -45,7 +46,7 @@ class Launches {
     std::deque<Waiting> waiting;  // guarded by mutex, as are; the first one is being launched
     Status ended;
     bool over = false;
-    std::thread thread;
+    std::thread thread;                  // begun by add(): even its id is read under mutex, but in the destructor
 
     void run();
     Status until_ready(const MarkPtr& ready);
