@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 import time
 import unittest
+import warnings
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,18 @@ def _traced_by_subgroups(rank: int, size: int, store: str, folder: str) -> int:
     with railweave.trace(f"{folder}/%r.json"):
         pass
     return json.loads(Path(f"{folder}/{rank}.json").read_text())["railweave"]["world_size"]
+
+
+def _traced_to_one_file(_rank: int, _size: int, folder: str) -> list[str]:
+    """Twice. What warnings said."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            dist.barrier()
+            with railweave.trace(f"{folder}/trace.json"):
+                time.sleep(0.05)  # files' times are some milliseconds coarse
+                dist.barrier()
+    return [str(one.message) for one in said]
 
 
 def _profiled(rank: int, _size: int, folder: str) -> None:
@@ -221,6 +234,15 @@ class TraceTest(unittest.TestCase):
         found = ranks.outcomes(ranks.start(_traced_by_subgroups, 2, str(self.folder)))
         self.assertEqual([(True, 2)] * 2, found)
         self.assertEqual(["0.json", "1.json"], sorted(path.name for path in self.folder.iterdir()))
+
+    def test_ranks_that_were_given_one_file_keep_their_traces(self) -> None:
+        (self.folder / "trace.json").write_text("of another day")
+        said = [one for of_rank in ranks.run(_traced_to_one_file, 2, str(self.folder)) for one in of_rank]
+        self.assertEqual(2, len(said), said)  # of two times
+        self.assertRegex(said[0], "another process wrote .*/trace.json meanwhile")
+        for path in self.folder.iterdir():
+            self.assertIn("railweave", json.loads(path.read_text()))
+        self.assertGreater(len(list(self.folder.iterdir())), 1)
 
     def test_a_process_without_groups_writes_nothing(self) -> None:
         subprocess.run([sys.executable, "-B", "-c", "import railweave"], check=True, timeout=60,

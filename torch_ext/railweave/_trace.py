@@ -1,8 +1,10 @@
 """Recording what a process does: docs/trace.md."""
 
 import atexit
+import fcntl
 import json
 import os
+import time
 import warnings
 from pathlib import Path
 
@@ -45,10 +47,28 @@ def _rank_and_size():
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
+def _write(path, text, rank, began_s):
+    """To `path`; beside it where another process wrote that since: a rank which was given the same."""
+    with naming(path), open(path, "a", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
+        found = os.fstat(file.fileno())
+        others = found.st_size > 0 and found.st_mtime >= began_s
+        if not others:
+            if found.st_size > 0:
+                file.truncate(0)
+            file.write(text)
+    if others:
+        beside = Path(f"{path}.{rank}")
+        warnings.warn(f"trace: another process wrote {path} meanwhile; this one's is {beside} (%r in a path stands for the rank)", stacklevel=3)
+        with naming(beside):
+            beside.write_text(text)
+
+
 class trace:
     """Records within ``with``: every operation, its segments on each rail, every wait, steps; and writes a Chrome trace.
 
-    `path`: of the JSON file; ``%r`` in it stands for the rank. None: nothing is written, :func:`railweave.report` tells.
+    `path`: of the JSON file; ``%r`` in it stands for the rank. Where another rank wrote it meanwhile it becomes
+    ``path.<rank>``, and a warning says so. None: nothing is written, :func:`railweave.report` tells.
     One at a time in a process. At most 1,048,576 records (48 MiB); what comes after them is counted and dropped.
 
     Waits are those of CPU tensors: CUDA's are waited for on streams. What is unfinished when it ends is missing.
@@ -62,7 +82,7 @@ class trace:
     def __enter__(self):
         if not _C._trace_start(_RECORDS_MOST):
             raise RuntimeError("trace: one is on already in this process (RAILWEAVE_TRACE begins one with the import)")
-        self._process = os.getpid()
+        self._process, self._began_s = os.getpid(), time.time()
         return self
 
     def __exit__(self, *_raised):
@@ -75,8 +95,7 @@ class trace:
         if self._path is not None:
             rank, size = _rank_and_size()
             path = Path(self._path.replace("%r", str(rank)))
-            with naming(path):
-                path.write_text(json.dumps(as_chrome(last_records(), rank, size)))
+            _write(path, json.dumps(as_chrome(last_records(), rank, size)), rank, self._began_s)
 
 
 def begin_as_the_environment_says():
