@@ -180,6 +180,16 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(0, timeline.main(["plot", *map(str, paths), "-o", str(picture)]))
         self.assertEqual([picture], list(self.folder.glob("step*")))
 
+    def test_segments_that_no_offset_explains_are_told_of(self) -> None:
+        paths = [self.folder / "one.json", self.folder / "other.json"]
+        for path, boot, starts in (paths[0], "a", {"out": 100, "in": 100}), (paths[1], "b", {"out": 90, "in": 70}):
+            events = [{"ph": "X", "name": "all_reduce", "pid": 0, "tid": 10, "ts": when, "dur": 1,
+                       "args": {"key": [1, (way == "out") == (boot == "a")], "way": way, "taken": when}} for way, when in starts.items()]
+            path.write_text(json.dumps({"traceEvents": events, "railweave": {"rank": int(boot == "b"), "boot": boot, "monotonic_offset_ns": 0}}))
+        with self.assertWarnsRegex(UserWarning, "one.json, .*other.json: by any one clock some segments arrived 0.000020 s before"):
+            whole = timeline.merged(paths)
+        self.assertEqual({"0": 0.0, "1": 20e-6}, whole["clock_error_s"])
+
     def test_files_that_cannot_be_merged_are_named(self) -> None:
         bad = self.folder / "bad.json"
         bad.write_text("[1")

@@ -2,6 +2,7 @@
 kind is refused by its name."""
 
 import json
+import warnings
 from collections import deque
 
 _FARTHEST = 1e18  # microseconds: what is beyond is no time
@@ -79,7 +80,10 @@ def _clock_between(one, other):
     back = _soonest(other.started["out"], one.started["in"])
     if there is None or back is None:
         return None
-    return (back - there) // 2, abs(there + back) // 2
+    room = there + back
+    if room < 0:  # the bounds exclude each other: clocks that drift during a long trace, say
+        warnings.warn(f"{one.path}, {other.path}: by any one clock some segments arrived {-room / 1e9:.6f} s before they were sent", stacklevel=4)
+    return (back - there) // 2, room // 2 if room >= 0 else -room
 
 
 def align(traces):
