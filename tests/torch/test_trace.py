@@ -322,8 +322,11 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual("memory", _figures.limit_of(step, {}, 4e8))
         self.assertEqual("rails", _figures.limit_of(step, {1: 5e7}, 1e8))
         self.assertEqual("compute", _figures.limit_of({**step, "exposed_s": 0.01}, {}, 0))
-        step["rails"]["eth1"]["busy_while_exposed"] = 0.2
+        step["rails"]["shm"] = step["rails"]["eth1"] = {"busy_while_exposed": 0.2}
+        self.assertEqual("rails", _figures.limit_of(step, {}, 0))  # all wait for the one that is full
+        step["rails"]["eth0"] = {"busy_while_exposed": 0.8}
         self.assertEqual("latency", _figures.limit_of(step, {}, 0))
+        self.assertEqual("latency", _figures.limit_of({**step, "rails": {}}, {}, 0))
 
     def test_waits_for_a_late_rank(self) -> None:
         wait = railweave._records.Wait(100, 200, 7, 0, "normal")

@@ -8,7 +8,7 @@ from railweave._records import Records
 SLOW_SHARE = 0.1      # start, as all here: of a step that others wait for one rank's issue: it limits
 COMPUTE_SHARE = 0.05  # of a step that is exposed: less, and compute limits
 MEMORY_SHARE = 0.5    # of the exposed time that reduce-scatters' memory was waited for: more, and it limits
-BUSY_SHARE = 0.9      # of the exposed time that rails carry something: more, and they limit
+BUSY_SHARE = 0.9      # of the exposed time that the busiest rail carries something: more, and rails limit
 
 
 def union(intervals):
@@ -149,6 +149,6 @@ def limit_of(step, lost, memory_ns):
     if memory_ns > MEMORY_SHARE * step["exposed_s"] * 1e9:
         return "memory"
     busy = [rail["busy_while_exposed"] for rail in step["rails"].values()]
-    if busy and sum(busy) / len(busy) > BUSY_SHARE:
+    if max(busy, default=0) > BUSY_SHARE:
         return "rails"
     return "latency"
