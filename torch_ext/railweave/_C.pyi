@@ -2,7 +2,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import overload
 
-from torch.distributed import Backend, Store
+from torch._C._distributed_c10d import Backend, Store
 
 built_for_torch: str
 
@@ -18,6 +18,7 @@ def _trace_stop() -> tuple[bytes, list[str], int]: ...
 def _trace_on() -> bool: ...
 def _trace_step(number: int) -> None: ...
 
+def _leave_all() -> None: ...
 def set_priority(priority: Priority) -> Priority: ...
 
 class Options(Backend.Options):
