@@ -71,7 +71,8 @@ class trace:
     ``path.<rank>``, and a warning says so. None: nothing is written, :func:`railweave.report` tells.
     One at a time in a process. At most 1,048,576 records (48 MiB); what comes after them is counted and dropped.
 
-    Waits are those of CPU tensors: CUDA's are waited for on streams. What is unfinished when it ends is missing.
+    Waits are the host's: of CUDA tensors it waits until the wire is done, and kernels may run meanwhile. What is unfinished when it
+    ends is missing.
     Raises RuntimeError if a trace is on already, OSError if the file cannot be written (then the records are kept for report()).
     """
 
