@@ -304,6 +304,10 @@ class TraceTest(unittest.TestCase):
             self.assertEqual([first, first + 1], numbers)
 
 
+def _operation(begin: int, end: int, bytes: int = 0, what: int = 0, live: int | None = None) -> _records.Operation:
+    return _records.Operation(begin, end, what, bytes, begin if live is None else live, "", "normal")
+
+
 class FiguresTest(unittest.TestCase):
     def test_a_trace_that_ran_out_of_room_has_no_last_step(self) -> None:
         for dropped, expected in (0, [(4, 10, 90)]), (1, []):
@@ -327,6 +331,54 @@ class FiguresTest(unittest.TestCase):
         step["rails"]["eth0"] = {"busy_while_exposed": 0.8}
         self.assertEqual("latency", _figures.limit_of(step, {}, 0))
         self.assertEqual("latency", _figures.limit_of({**step, "rails": {}}, {}, 0))
+
+    def test_what_reaches_over_a_mark_is_of_both_steps(self) -> None:
+        records = _records.Records()
+        records.waits = [_records.Wait(*when, 0, "", "normal") for when in ((1, 9), (5, 15), (10, 20), (25, 30))]
+        records.operations = [_operation(0, 40)]
+        parts = _figures.by_step(records, [(0, 0, 10), (1, 10, 20)])
+        self.assertEqual([[(1, 9), (5, 15)], [(5, 15), (10, 20)]], [[(one.begin, one.end) for one in part.waits] for part in parts])
+        self.assertEqual([records.operations] * 2, [part.operations for part in parts])
+
+    def test_figures_of_a_step(self) -> None:
+        second = 10**9
+        records = _records.Records()
+        records.operations = [_operation(0, 4 * second, bytes=100), _operation(3 * second, 8 * second, bytes=50)]
+        records.waits = [_records.Wait(2 * second, 5 * second, 0, "", "normal"), _records.Wait(9 * second, 12 * second, 0, "", "normal")]
+        records.sent = [_records.Segment(0, 3 * second, 0, 2 * second, "eth0", 0, (0, 0)), _records.Segment(8 * second, 11 * second, 0, 7, "eth0", 0, (0, 1))]
+        found = _figures.figures(records, 0, 10 * second)
+        self.assertEqual((10.0, 6.0, 4.0), (found["step_s"], found["compute_s"], found["exposed_s"]))
+        self.assertEqual(1 - 3 / 8, found["overlap_efficiency"])
+        self.assertEqual((2, 150, 2), (found["operations"], found["in_flight_bytes"], found["in_flight_operations"]))
+        # What arrives later is the next step's; the rail is busy while exposed from 2 to 3 and from 9 to 10.
+        self.assertEqual({"eth0": {"out_bytes": 2 * second, "in_bytes": 0, "out_gbps": 1.6, "in_gbps": 0.0, "busy_while_exposed": 0.5}}, found["rails"])
+
+    def test_under_a_window_the_scheduler_knows_what_is_in_flight(self) -> None:
+        records = _records.Records()
+        records.operations = [_operation(0, 10, bytes=100), _operation(0, 10, bytes=100)]
+        records.in_flight = [_records.InFlight(1, 1, 100, 1), _records.InFlight(5, 5, 60, 2)]
+        found = _figures.figures(records, 0, 10)
+        self.assertEqual((100, 2), (found["in_flight_bytes"], found["in_flight_operations"]))
+
+    def test_the_most_at_once(self) -> None:
+        operations = [_operation(0, 10, bytes=1), _operation(2, 20, bytes=2, live=10), _operation(12, 30, bytes=4), _operation(40, 50, bytes=8)]
+        self.assertEqual(6, _figures.most_at_once(operations, 0, 35, lambda one: one.bytes))  # the first ends as the second is live
+        self.assertEqual(2, _figures.most_at_once(operations, 0, 12, lambda one: one.bytes))
+        self.assertEqual(0, _figures.most_at_once(operations, 30, 40, lambda one: one.bytes))
+
+    def test_waits_for_memory(self) -> None:
+        names = {1: "reduce_scatter 1", 2: "all_gather 2"}
+        records = _records.Records()
+        records.operations = [_operation(0, 90, what=1), _operation(60, 90, what=1), _operation(80, 90, what=2), _operation(200, 300, what=1)]
+        records.waits = [_records.Wait(*when, what, "", "normal") for *when, what in ((10, 20, 1), (30, 40, 2), (50, 70, 1), (85, 90, 1))]
+        self.assertEqual(10 + 10, _figures.memory_waits(records, 0, 100, names.get))
+
+    def test_a_step_is_judged_by_who_waited_longest_for_others(self) -> None:
+        def waited(others: float, exposed: float) -> dict[str, float]:
+            return {"step_s": 1.0, "waited_for_others_s": others, "exposed_s": exposed}
+        self.assertEqual(1, _report._judge([waited(0.05, 0.2), waited(0.0, 0.3)])[0])  # too short a wait for others counts for nothing
+        self.assertEqual(0, _report._judge([waited(0.15, 0.2), waited(0.0, 0.9)])[0])
+        self.assertEqual(2, _report._judge([waited(0.15, 0.9), waited(0.0, 0.9), waited(0.2, 0.3)])[0])
 
     def test_waits_for_a_late_rank(self) -> None:
         wait = railweave._records.Wait(100, 200, 7, 0, "normal")
