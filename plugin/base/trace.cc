@@ -20,6 +20,7 @@ constexpr std::size_t kNamesMost = 65'536;
 
 std::atomic<int> writers{0};                       // within add()
 std::atomic<std::uint64_t> places_taken{0};
+std::atomic<std::uint64_t> lost_records{0};
 std::mutex ends_mutex;                             // within start() or stop()
 // Changed only under ends_mutex, while it is off and nobody writes.
 std::unique_ptr<Record[]> places;
@@ -51,13 +52,14 @@ void unlock_in_parent() {
 
 bool start(std::size_t capacity) {
   static const int handlers = ::pthread_atfork(&lock_before_fork, &unlock_in_parent, &begin_child);
-  static_cast<void>(handlers);
+  if (handlers != 0) return false;
   const std::lock_guard lock(ends_mutex);
   if (on()) return false;
   places = std::make_unique_for_overwrite<Record[]>(capacity);
   place_count = capacity;
   began = nanos_of(now());
   places_taken.store(0, std::memory_order_relaxed);
+  lost_records.store(0, std::memory_order_relaxed);
   detail::is_on.store(true, std::memory_order_seq_cst);
   return true;
 }
@@ -73,6 +75,10 @@ void add(const Record& record) {
   writers.fetch_sub(1, std::memory_order_release);
 }
 
+void lost(std::uint64_t records) {
+  if (on()) lost_records.fetch_add(records, std::memory_order_relaxed);
+}
+
 Taken stop() {
   Taken taken;
   const std::lock_guard lock(ends_mutex);
@@ -81,7 +87,7 @@ Taken stop() {
   const std::uint64_t wanted = places_taken.load(std::memory_order_relaxed);
   const std::size_t kept = std::size_t(std::min<std::uint64_t>(wanted, place_count));
   taken.records.assign(places.get(), places.get() + kept);
-  taken.dropped = wanted - kept;
+  taken.dropped = wanted - kept + lost_records.load(std::memory_order_relaxed);
   places.reset();
   place_count = 0;
   const std::lock_guard names_lock(names_mutex);

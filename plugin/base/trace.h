@@ -25,7 +25,7 @@ struct Record {
                            // in_flight: the most operations at once
   std::uint32_t whose;     // operation, wait: its group, of names in Taken; segment: its session, the same at both ends
   std::uint16_t rail;      // segment: of names in Taken
-  std::uint8_t priority;   // operation: its Class
+  std::uint8_t priority;   // operation, wait: the operation's Class
   Kind kind;
 };
 static_assert(sizeof(Record) == 48);
@@ -43,12 +43,15 @@ extern std::atomic<bool> is_on;
 inline bool on() { return detail::is_on.load(std::memory_order_relaxed); }
 inline std::int64_t nanos_of(TimePoint t) { return t.time_since_epoch().count(); }
 
-// Takes memory for `capacity` records (touched as they come). False: it is on already.
+// Takes memory for `capacity` records (touched as they come); throws bad_alloc where there is none. False: it is on already, or forked
+// children could not be told (pthread_atfork).
 bool start(std::size_t capacity);
 // What was recorded; nothing is from now on, and the memory is free. Nothing, if it was off.
 Taken stop();
 // Dropped while it is off, or full, and if it began before the trace did: in an earlier one.
 void add(const Record& record);
+// Counted as dropped: records that found no room before they came here.
+void lost(std::uint64_t records);
 // The number of a name (of a rail, a group), for records; the same for the process's life. Takes a mutex. Beyond 65,535 names: the
 // last one's.
 std::uint16_t number_of(std::string_view name);

@@ -63,6 +63,16 @@ TEST(Trace, full__what_finds_no_room_is_counted) {
   EXPECT_EQ(taken.dropped, 7u);
 }
 
+TEST(Trace, lost__is_counted_while_it_is_on) {
+  lost(1);
+  ASSERT_TRUE(start(3));
+  for (std::uint64_t i = 0; i < 4; ++i) add(numbered(i));
+  lost(2);
+  EXPECT_EQ(stop().dropped, 3u);
+  ASSERT_TRUE(start(3));
+  EXPECT_EQ(stop().dropped, 0u);
+}
+
 TEST(Trace, many_threads__each_record_whole_and_once) {
   constexpr std::uint64_t kThreads = 4, kEach = 20'000;
   ASSERT_TRUE(start(kThreads * kEach));
