@@ -14,18 +14,21 @@ void LaneTrace::set_rail(std::string_view name) {
 
 void LaneTrace::note(std::span<const protocol::OutgoingFrame> frames) {
   const std::int64_t t = trace::nanos_of(now());
-  try {
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      const protocol::FrameHeader& h = frames[i].header;
-      if (h.type == protocol::FrameType::segment && h.length > 0) unwritten_.push_back({taken_ + i, t, h.tag, h.length, h.sequence});
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const protocol::FrameHeader& h = frames[i].header;
+    if (h.type != protocol::FrameType::segment || h.length == 0) continue;
+    try {
+      unwritten_.push_back({taken_ + i, t, h.tag, h.length, h.sequence});
+    } catch (const std::bad_alloc&) {  // the frames go all the same
+      trace::lost(1);
     }
-  } catch (const std::bad_alloc&) {  // the frames go all the same
   }
 }
 
 void LaneTrace::note(protocol::ConstHeaderBytes header) {
-  auto h = protocol::decode(header);
   arriving_ = {};
+  if (header[0] != std::byte(protocol::FrameType::segment)) return;  // to decode is most of what recording costs
+  auto h = protocol::decode(header);
   if (h.ok() && h->type == protocol::FrameType::segment)
     arriving_ = {0, trace::nanos_of(now()), h->tag, h->length, h->sequence};
 }
