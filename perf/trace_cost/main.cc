@@ -71,7 +71,7 @@ Status run(const Options& options) {
   std::size_t bytes = 0;
   RW_TRY(take("--bytes", parse_size(options.bytes_text), bytes));
   RW_ASSIGN_OR_RETURN(const collective::MeetingFolder folder, collective::MeetingFolder::make());
-  if (options.trace) trace::start(kRecords);
+  if (options.trace && !trace::start(kRecords)) return Status(Code::internal, Scope::engine, "a trace is on already");
   std::vector<Status> ended(kRanks);
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < kRanks; ++rank)
