@@ -43,7 +43,7 @@ class _Policy:
 
     def __init__(self, name: str, number: int, sequences: int, settling: int) -> None:
         port = int(os.environ["MASTER_PORT"]) + _PORTS * (number + 1)
-        environment = {**os.environ, "RAILWEAVE_SCHEDULE": name, "MASTER_PORT": str(port), "NCCL_DEBUG": "INFO"}
+        environment = {**os.environ, "RAILWEAVE_SCHEDULE": name, "MASTER_PORT": str(port), "TORCH_CPP_LOG_LEVEL": "INFO"}
         self.name, self.settling, self.seconds, self.losses, self.in_flight = name, settling, [], [], None
         self._log = tempfile.TemporaryFile(mode="w+")
         self._process = subprocess.Popen([sys.executable, "-B", str(_CHILD), str(sequences)], env=environment, text=True,
