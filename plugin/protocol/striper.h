@@ -14,6 +14,7 @@ struct LaneView {
   Rate rate;
   Nanos min_rtt{0};
   std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
+  bool overtaken = false;                // by urgent streams, which wait for whatever it holds: then it holds less
 };
 
 constexpr std::uint32_t kSegmentBytesMin = 16 * KiB;
@@ -40,7 +41,8 @@ bool worth_refilling(const LaneView& lane);
 // (its rate may have risen since). Zero for one that is.
 Nanos rest_before_look(const LaneView& lane);
 
-// Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a millisecond.
+// Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a millisecond;
+// in 0.2 ms where it is overtaken.
 std::uint32_t segment_bytes(const LaneView& lane);
 
 // The same, but of the last `waiting_bytes` (what is posted and not yet on any lane) no more than lets this lane end

@@ -51,6 +51,7 @@ std::vector<std::byte> Flow::content(std::uint64_t index) const {
 void Flow::open(Class priority, std::uint64_t rails) {
   out_ = &from_.session().open_stream(priority, std::uint64_t(number_), rails);
   id_ = out_->id();
+  rules_.opened_as(priority);
   from_.touch();
 }
 

@@ -58,7 +58,7 @@ void FrameRules::check_eager(const FrameHeader& h, Message& m) {
     others += at(i).size;
     if (at(i).slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
   }
-  if (!m.eager_out && others > 0 && others + m.size > protocol::kEagerBytesMax) wrong_(numbered(h) + ": too many eager bytes on their way");
+  if (!m.eager_out && others > 0 && others + m.size > protocol::eager_bytes_max(priority_)) wrong_(numbered(h) + ": too many eager bytes on their way");
   m.eager_out = true;
   m.slot = h.aux;
 }

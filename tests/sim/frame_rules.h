@@ -9,6 +9,7 @@
 #include <string>
 
 #include "protocol/frame.h"
+#include "railweave/endpoint.h"
 
 namespace railweave::sim {
 
@@ -18,6 +19,7 @@ class FrameRules {
   FrameRules(std::size_t eager_limit_bytes, Wrong wrong) : eager_limit_bytes_(eager_limit_bytes), wrong_(std::move(wrong)) {}
 
   // --- at the sender's end
+  void opened_as(Class priority) { priority_ = priority; }
   void send_posted(std::uint64_t size, std::uint64_t tag);
   void sender_takes(const protocol::FrameHeader& segment);
   void sender_wrote(const protocol::FrameHeader& segment);  // the kernel has it
@@ -52,6 +54,7 @@ class FrameRules {
   void check_eager(const protocol::FrameHeader& segment, Message& message);
 
   const std::size_t eager_limit_bytes_;
+  Class priority_ = Class::normal;
   const Wrong wrong_;
   std::deque<Message> messages_;       // from forgotten_ on
   std::uint64_t forgotten_ = 0;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 #include "protocol/send_stream.h"
@@ -8,41 +9,64 @@
 namespace railweave::protocol {
 namespace {
 
-// A process may exit when its eager messages are done: what the kernel could not send at once would be lost.
-TEST(SendingEagerly, post__beyond_what_is_on_its_way_waits_for_its_grant_or_an_ack) {
-  SendStream stream(0, Class::normal, 1, ~0ull, 64 * KiB);
-  FrameHeader h;
-  std::span<const std::byte> payload;
-  ASSERT_TRUE(stream.next_control(h, payload));
-  h = {};
-  h.type = FrameType::opened;
-  h.a = ~0ull;
-  h.b = 64 * KiB;
-  Completions done;
-  ASSERT_TRUE(stream.on_opened(h, "", done).ok());
-  std::vector<std::byte> data(64 * KiB);
-  Tickets tickets;
-  for (std::size_t i = 0; i < 3; ++i) stream.post(tickets[i], data.data(), i == 2 ? data.size() : 20'000, done);
-  const auto send = [&] {
-    const SendStream::Segment s = stream.cut(64 * KiB);
-    stream.on_written(s.header, done);
-    stream.on_released(s.header, done);
+class SendingEagerly : public ::testing::Test {
+ protected:
+  // A stream whose peer has slots of 64 KiB.
+  void open(Class priority) {
+    stream = std::make_unique<SendStream>(0, priority, 1, ~0ull, 64 * KiB);
+    FrameHeader h;
+    std::span<const std::byte> payload;
+    ASSERT_TRUE(stream->next_control(h, payload));
+    h = {};
+    h.type = FrameType::opened;
+    h.a = ~0ull;
+    h.b = 64 * KiB;
+    ASSERT_TRUE(stream->on_opened(h, "", done).ok());
+  }
+  void post(std::size_t bytes) { stream->post(tickets[posted++], data.data(), bytes, done); }
+  FrameHeader send() {
+    const SendStream::Segment s = stream->cut(64 * KiB);
+    stream->on_written(s.header, done);
+    stream->on_released(s.header, done);
     return s.header;
-  };
-  const auto ack = [&](std::uint64_t below) {
+  }
+  bool ack(std::uint64_t below) {
     FrameHeader a;
     a.type = FrameType::ack;
     a.message = below;
-    return stream.on_ack(a, done).ok();
-  };
+    return stream->on_ack(a, done).ok();
+  }
+
+  std::vector<std::byte> data = std::vector<std::byte>(64 * KiB);
+  Tickets tickets;
+  std::size_t posted = 0;
+  Completions done;
+  std::unique_ptr<SendStream> stream;
+};
+
+// A process may exit when its eager messages are done: what the kernel could not send at once would be lost.
+TEST_F(SendingEagerly, post__beyond_what_is_on_its_way_waits_for_its_grant_or_an_ack) {
+  open(Class::normal);
+  for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{20'000}, data.size()}) post(bytes);
   EXPECT_TRUE(send().flags & kFlagEager);
-  EXPECT_FALSE(stream.has_segment()) << "40000 bytes in all";
+  EXPECT_FALSE(stream->has_segment()) << "40000 bytes in all";
   ASSERT_TRUE(ack(1));
   EXPECT_TRUE(send().flags & kFlagEager);
-  EXPECT_FALSE(stream.has_segment());
+  EXPECT_FALSE(stream->has_segment());
   ASSERT_TRUE(ack(2));
   EXPECT_TRUE(send().flags & kFlagEager) << "longer than that, but alone";
   EXPECT_EQ(done.size(), 3u);
+}
+
+// Behind a full queue a grant would take as long as the message.
+TEST_F(SendingEagerly, post__of_an_urgent_stream_fills_all_slots_without_a_grant) {
+  open(Class::urgent);
+  for (std::size_t i = 0; i <= kEagerSlots; ++i) post(data.size());
+  for (std::size_t i = 0; i < kEagerSlots; ++i) EXPECT_TRUE(send().flags & kFlagEager) << i;
+  EXPECT_EQ(done.size(), kEagerSlots);
+  EXPECT_FALSE(stream->has_segment()) << "no slot is left";
+  ASSERT_TRUE(ack(1));
+  EXPECT_TRUE(send().flags & kFlagEager);
 }
 
 }  // namespace

@@ -74,6 +74,27 @@ TEST_F(Scheduling, take_data__an_urgent_stream_overtakes_between_two_segments) {
   for (const FrameHeader& h : drain(0, 4)) EXPECT_EQ(h.stream, ids[1]);
 }
 
+TEST_F(Scheduling, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) {
+  add_lanes(1);
+  pair_.teach(End::a, 0, Rate::from_megabits(2000));
+  const auto held = [&] {
+    load(Class::bulk, 16 * MiB);
+    std::uint64_t bytes = 0;
+    while (pair_.take(End::a, 0, 1) == 1) {
+      pair_.write(End::a, 0);
+      bytes += pair_.written(End::a).back().length;
+    }
+    pair_.run();
+    return bytes;
+  };
+  EXPECT_NEAR(double(held()), 375'000, 130'000);
+  const StreamId urgent = prepare({{Class::urgent, 1}})[0];
+  EXPECT_NEAR(double(held()), 100'000, 50'000);
+  pair_.a().close(streams_[urgent].out);
+  pair_.run();
+  EXPECT_NEAR(double(held()), 375'000, 130'000) << "it is closed";
+}
+
 TEST_F(Scheduling, take_data__nothing_starves) {
   add_lanes(1);
   const auto ids = prepare({{Class::bulk, 16 * MiB}, {Class::normal, 16 * MiB}, {Class::urgent, 16 * MiB}});

@@ -38,6 +38,15 @@ TEST(Striper, segment_bytes__whole_lines_within_the_bounds) {
   EXPECT_EQ(segment_bytes(LaneView{}) % 128, 0u);
 }
 
+TEST(Striper, outstanding_bytes_max__where_urgent_streams_overtake_lanes_hold_less_in_shorter_segments) {
+  LaneView urgent = lane(2000);
+  urgent.overtaken = true;
+  EXPECT_EQ(outstanding_bytes_max(lane(2000)), 375'000u) << "1.5 ms";
+  EXPECT_EQ(outstanding_bytes_max(urgent), 100'000u) << "0.4 ms";
+  EXPECT_EQ(segment_bytes(lane(2000)), 125'000u / 128 * 128);
+  EXPECT_EQ(segment_bytes(urgent), 50'000u / 128 * 128);
+}
+
 TEST(Striper, segment_bytes__a_message_of_one_segment_is_shared_by_the_lanes) {
   std::vector<LaneView> lanes{lane(2000), lane(2000)};
   const auto bytes = [&](std::size_t which, std::uint64_t waiting) {
