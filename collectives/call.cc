@@ -13,6 +13,8 @@
 namespace railweave::collectives {
 namespace {
 
+constexpr std::size_t kShortChunksBytesMax = 2 * MiB;
+
 Status refused(const Call& call, const std::string& why) {
   return Status(Code::invalid_argument, Scope::request, fmt::format("{}: {}", name(call.problem.operation), why));
 }
@@ -42,6 +44,10 @@ std::size_t Call::output_bytes() const { return elements(problem, Place::output)
 
 std::size_t Call::agreed_bytes() const {
   return problem.element_bytes * std::accumulate(problem.counts.begin(), problem.counts.end(), std::size_t{0});
+}
+
+bool Call::wants_short_chunks() const {
+  return hints.priority == Class::urgent && problem.operation != Operation::all_to_all && agreed_bytes() <= kShortChunksBytesMax;
 }
 
 std::size_t Call::most_bytes() const { return std::max(input_bytes(), output_bytes()); }

@@ -24,6 +24,8 @@ struct Call {
   std::size_t most_bytes() const;          // the larger of these
   // Of all ranks' parts, the same on every rank. (Of an all_to_all_v what this rank sends, no other knows more.)
   std::size_t agreed_bytes() const;
+  // Urgent and small: in chunks so short that they go without a grant. The same on every rank, so never an all_to_all.
+  bool wants_short_chunks() const;
 };
 
 // Errors: invalid_argument, saying which argument was found how. Sets Problem::in_place; refuses any other overlap.

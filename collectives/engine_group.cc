@@ -71,8 +71,7 @@ WorkPtr EngineGroup::submit(Call call) {
   StepLearner::Issued learned = learn_from(call, *ticket);
   if (learned.agree) agree_on(std::move(learned.agree));
   call.problem.host_of = host_of_;
-  if (call.hints.priority == Class::urgent && call.agreed_bytes() <= kSoonBytesMax)
-    call.problem.chunk_bytes = std::min(call.problem.chunk_bytes, kEagerLimitMaxBytes);
+  if (!one_host_ && call.wants_short_chunks()) call.problem.chunk_bytes = kEagerLimitMaxBytes;
   {
     const std::lock_guard lock(submissions_mutex_);
     const bool counted_by_line = line_ && call.hints.priority == Class::normal;

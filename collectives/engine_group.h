@@ -72,7 +72,6 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
  private:
   static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
   static constexpr std::size_t kPromptBytes = 64 * KiB;
-  static constexpr std::size_t kSoonBytesMax = 2 * MiB;      // of an urgent operation: in messages that may go without a grant
   static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
   static constexpr Nanos kStandMost = std::chrono::seconds(2);        // then the ranks compare what they do; again after twice that
   static constexpr Nanos kTellMost = std::chrono::seconds(2);         // then it ends though the store did not answer

@@ -17,8 +17,8 @@ SendStream& Session::open_stream(Class priority, std::uint64_t listener, std::ui
   const StreamId id = next_send_id_++;
   auto owned = std::make_unique<SendStream>(id, priority, listener, local_rail_mask, options_.eager_limit_bytes);
   SendStream& stream = *owned;
-  urgent_streams_ += priority == Class::urgent ? 1 : 0;
   send_streams_.emplace(id, std::move(owned));
+  urgent_send_streams_ += priority == Class::urgent ? 1 : 0;
   if (!error_.ok()) stream.fail(error_, false, completions_);
   note(stream);
   return stream;
@@ -90,7 +90,7 @@ void Session::note(SendStream& stream) {
   turns_.note(stream);
   stream.has_control() ? send_control_.push(&stream) : send_control_.remove(&stream);
   if (!stream.gone() || stream.ledger_frames > 0) return;
-  urgent_streams_ -= stream.priority() == Class::urgent ? 1 : 0;
+  urgent_send_streams_ -= stream.priority() == Class::urgent ? 1 : 0;
   send_streams_.erase(stream.id());
 }
 

@@ -215,7 +215,7 @@ class Session {
 
   CreditPool credit_;
   std::unordered_map<StreamId, std::unique_ptr<SendStream>> send_streams_;
-  int urgent_streams_ = 0;                   // of these
+  int urgent_send_streams_ = 0;              // of these
   std::unordered_map<StreamId, std::unique_ptr<RecvStream>> recv_streams_;
   StreamId next_send_id_ = 0;
   StreamId next_recv_id_ = 0;                // ids below were opened by the peer, perhaps forgotten since

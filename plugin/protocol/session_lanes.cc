@@ -66,7 +66,7 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
     lane->estimator.bound(seen->least, seen->most);
   lane->estimator.age(now, !lane->probe.passed_over());  // idle because others are chosen: a probe will tell
   lane->reported_at = now;
-  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_streams_ > 0};
+  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0};
 }
 
 void Session::set_blocked(LaneId id, bool blocked) {

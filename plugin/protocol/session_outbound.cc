@@ -8,7 +8,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::uint64_t kQueueBytes = 64 * KiB;  // a message that goes without a grant stays below
+constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
 
 }  // namespace
 

@@ -12,12 +12,12 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
 constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
-constexpr Nanos kShortSegmentTime = 200us;               // of a lane that is overtaken (docs/decisions/0018)
+constexpr Nanos kShortSegmentTime = 200us;               // of a lane that holds less (docs/decisions/0018)
 constexpr Nanos kShareTime = 25us;                       // less of a lane is not worth the system call
 constexpr Nanos kHoldTime = 1500us;                      // covers the pauses of a caller that polls ...
-constexpr Nanos kShortHoldTime = 400us;
 constexpr Nanos kLookRestMax = 1ms;
 constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
+constexpr Nanos kShortHoldTime = 400us;                  // covers few of these pauses: a latency, paid with calls
 constexpr double kInFlightBytesMax = 1024 * MiB;          // 100 Gb/s over 40 ms, twice: beyond any send buffer
 
 }  // namespace
@@ -25,7 +25,7 @@ constexpr double kInFlightBytesMax = 1024 * MiB;          // 100 Gb/s over 40 ms
 std::uint64_t outstanding_bytes_max(const LaneView& lane) {
   if (!lane.rate_known) return kProbeSegmentBytes;
   const double in_flight = std::min(lane.rate.bytes_in(2 * lane.min_rtt), kInFlightBytesMax);
-  const double held = std::min(lane.rate.bytes_in(lane.overtaken ? kShortHoldTime : kHoldTime), kHoldBytesMax);
+  const double held = std::min(lane.rate.bytes_in(lane.holds_less ? kShortHoldTime : kHoldTime), kHoldBytesMax);
   return std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
 }
 
@@ -53,7 +53,7 @@ Nanos delivery(const LaneView& lane, std::uint32_t segment) {
 }  // namespace
 
 std::uint32_t segment_bytes(const LaneView& lane) {
-  return lane.rate_known ? whole_lines(lane.rate.bytes_in(lane.overtaken ? kShortSegmentTime : kSegmentTime)) : kProbeSegmentBytes;
+  return lane.rate_known ? whole_lines(lane.rate.bytes_in(lane.holds_less ? kShortSegmentTime : kSegmentTime)) : kProbeSegmentBytes;
 }
 
 std::uint32_t segment_bytes(const LaneView& lane, const OthersView& others, std::uint64_t waiting_bytes) {

@@ -14,7 +14,7 @@ struct LaneView {
   Rate rate;
   Nanos min_rtt{0};
   std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
-  bool overtaken = false;                // by urgent streams, which wait for whatever it holds: then it holds less
+  bool holds_less = false;               // urgent streams of this end wait for whatever it holds
 };
 
 constexpr std::uint32_t kSegmentBytesMin = 16 * KiB;
@@ -42,7 +42,7 @@ bool worth_refilling(const LaneView& lane);
 Nanos rest_before_look(const LaneView& lane);
 
 // Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a millisecond;
-// in 0.2 ms where it is overtaken.
+// in 0.2 ms where it holds less.
 std::uint32_t segment_bytes(const LaneView& lane);
 
 // The same, but of the last `waiting_bytes` (what is posted and not yet on any lane) no more than lets this lane end

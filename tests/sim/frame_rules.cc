@@ -12,6 +12,9 @@ using protocol::FrameType;
 
 std::string numbered(const FrameHeader& h) { return std::string(name_of(h.type)) + " of message " + std::to_string(h.message); }
 
+// On their way without a grant, unless the stream is urgent.
+constexpr std::uint64_t kEagerBytesMost = 32 * KiB;
+
 // Messages of which both ends are done, and a frame may yet speak.
 constexpr std::uint64_t kMessagesRemembered = 2 * protocol::kMessagesInFlight;
 
@@ -58,7 +61,7 @@ void FrameRules::check_eager(const FrameHeader& h, Message& m) {
     others += at(i).size;
     if (at(i).slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
   }
-  if (!m.eager_out && others > 0 && others + m.size > protocol::eager_bytes_max(priority_)) wrong_(numbered(h) + ": too many eager bytes on their way");
+  if (!m.eager_out && others > 0 && priority_ != Class::urgent && others + m.size > kEagerBytesMost) wrong_(numbered(h) + ": too many eager bytes on their way");
   m.eager_out = true;
   m.slot = h.aux;
 }

@@ -40,7 +40,7 @@ TEST(Striper, segment_bytes__whole_lines_within_the_bounds) {
 
 TEST(Striper, outstanding_bytes_max__where_urgent_streams_overtake_lanes_hold_less_in_shorter_segments) {
   LaneView urgent = lane(2000);
-  urgent.overtaken = true;
+  urgent.holds_less = true;
   EXPECT_EQ(outstanding_bytes_max(lane(2000)), 375'000u) << "1.5 ms";
   EXPECT_EQ(outstanding_bytes_max(urgent), 100'000u) << "0.4 ms";
   EXPECT_EQ(segment_bytes(lane(2000)), 125'000u / 128 * 128);
