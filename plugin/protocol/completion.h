@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "railweave/config.h"
 #include "railweave/endpoint.h"
 #include "railweave/status.h"
 
@@ -35,12 +34,9 @@ inline constexpr std::size_t kMessagesInFlight = kRequestsPerStream;  // per str
 inline constexpr std::size_t kEagerSlots = 8;                        // per stream and direction
 // Of a stream, on their way to a receiver that did not say that it has them; one message may be longer. Their requests are done
 // when the kernel has them, and a process that exits then takes what the kernel could not send along: so no more than the
-// first window of a connection takes at once. Of an urgent stream as many as its slots hold: behind a full queue a grant costs
-// as much time as the message (docs/decisions/0018).
+// first window of a connection takes at once. Only slots bound an urgent stream: behind a full queue a grant costs as much
+// time as the message (docs/decisions/0018).
 inline constexpr std::size_t kEagerBytesMax = 32 * KiB;
-constexpr std::size_t eager_bytes_max(Class priority) {
-  return priority == Class::urgent ? kEagerSlots * kEagerLimitMaxBytes : kEagerBytesMax;
-}
 inline constexpr std::size_t kStreamsMax = 65536;                    // per session and direction
 inline constexpr std::size_t kUnacceptedMax = 16384;                 // of these not answered yet, or refused and not forgotten
 // Message slots: those in flight, and as many that one end has finished with and the other has not heard of yet.

@@ -128,7 +128,7 @@ void SendStream::on_peer_close(Status why, Completions& out) {
 
 bool SendStream::could_be_eager(const Message& m, int free_slots, std::size_t eager_bytes) const {
   return m.cut == 0 && m.size <= eager_limit_bytes_ && free_slots > 0 &&
-         (eager_bytes == 0 || eager_bytes + m.size <= eager_bytes_max(class_));
+         (class_ == Class::urgent || eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
 }
 
 // Recomputes what could be cut now. Walks the posted messages that are not wholly cut: a handful.

@@ -61,7 +61,8 @@ void FrameRules::check_eager(const FrameHeader& h, Message& m) {
     others += at(i).size;
     if (at(i).slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
   }
-  if (!m.eager_out && others > 0 && priority_ != Class::urgent && others + m.size > kEagerBytesMost) wrong_(numbered(h) + ": too many eager bytes on their way");
+  const bool bounded = priority_ != Class::urgent && !m.eager_out && others > 0;
+  if (bounded && others + m.size > kEagerBytesMost) wrong_(numbered(h) + ": too many eager bytes on their way");
   m.eager_out = true;
   m.slot = h.aux;
 }
