@@ -104,6 +104,12 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_by_instruction(std::span<
   for (; left > 0; --left, ++p) crc32 = _mm_crc32_u8(crc32, static_cast<std::uint8_t>(*p));
   return ~crc32;
 }
+
+__attribute__((target("sse4.2"))) std::uint32_t line_by_instruction(std::span<const std::uint64_t, 8> words) {
+  std::uint64_t crc = ~std::uint32_t{0};
+  for (const std::uint64_t word : words) crc = _mm_crc32_u64(crc, word);
+  return ~std::uint32_t(crc);
+}
 #endif
 
 }  // namespace
@@ -128,6 +134,13 @@ std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed) {
     return crc32c_by_instruction(bytes, seed, bytes.size() >= kInThreesFrom && __builtin_cpu_supports("pclmul"));
 #endif
   return crc32c_by_table(bytes, seed);
+}
+
+std::uint32_t crc32c_of_line(std::span<const std::uint64_t, 8> words) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) return line_by_instruction(words);
+#endif
+  return crc32c_by_table(std::as_bytes(words));
 }
 
 }  // namespace railweave

@@ -192,18 +192,17 @@ void LaneDriver::released(std::size_t n) {
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
   trace_.begins(header);
-  bool watched = false;
-  Result<std::span<std::byte>> where = begin_frame(header, watched);
-  if (!where.ok()) {
+  Result<wire::Target> target = begin_frame(header);
+  if (!target.ok()) {
     damaged_ = session_.is_checked() && !protocol::arrived_whole(header);
-    return judged(where.status());
+    return judged(target.status());
   }
   const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
   if (crc) session_.peer_checks();
-  return check_.expect(crc, wire::Target{*where, watched});
+  return check_.expect(crc, *target);
 }
 
-Result<std::span<std::byte>> LaneDriver::begin_frame(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) {
+Result<wire::Target> LaneDriver::begin_frame(std::span<const std::byte, wire::kHeaderBytes> header) {
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   Result<std::span<std::byte>> where = session_.protocol_.on_header(id(), header);
@@ -211,9 +210,10 @@ Result<std::span<std::byte>> LaneDriver::begin_frame(std::span<const std::byte, 
     consumed_ = true;
     consumed_status_ = session_.protocol_.on_consumed(id());
   }
-  watched = session_.protocol_.lands_watched(id());
+  const bool watched = session_.protocol_.lands_watched(id());
   session_.publish();
-  return where;
+  if (!where.ok()) return where.status();
+  return wire::Target{*where, watched};
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> header) {

@@ -94,7 +94,7 @@ class LaneDriver final : private wire::LaneHandler {
   void look_at_draining();
   bool write(Pass& result);
   std::size_t take_frames(std::size_t most);
-  Result<std::span<std::byte>> begin_frame(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched);
+  Result<wire::Target> begin_frame(std::span<const std::byte, wire::kHeaderBytes> header);
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
   Status judged(Status status);
 

@@ -130,18 +130,16 @@ void Session::release(const FrameHeader& frame) {
 
 bool Session::names_receiver(const FrameHeader& frame) const { return (frame.flags & kFlagFromReceiver) != 0; }
 
-// The ledger names a stream no more.
+// The ledger names a stream no more. One that is over may be forgotten with that; to others it changes nothing.
 void Session::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
   if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
   if (names_receiver(frame)) {
     RecvStream* s = find_recv(frame.stream);
-    --s->ledger_frames;
-    note(*s);
+    if (--s->ledger_frames == 0 && s->gone()) note(*s);
   } else {
     SendStream* s = find_send(frame.stream);
-    --s->ledger_frames;
-    note(*s);
+    if (--s->ledger_frames == 0 && s->gone()) note(*s);
   }
 }
 
@@ -230,11 +228,16 @@ void Session::repeat(const LaneLedger::Lost& which) {
     rail_news_.repeat(lost);
     session_control_ = true;
   } else if (names_receiver(lost)) {
-    find_recv(lost.stream)->repeat_control(lost);
-  } else if (lost.type == FrameType::segment) {
-    find_send(lost.stream)->requeue(lost, which.written);
+    RecvStream* s = find_recv(lost.stream);
+    s->repeat_control(lost);
+    note(*s);
   } else {
-    find_send(lost.stream)->repeat_control(lost.type);
+    SendStream* s = find_send(lost.stream);
+    if (lost.type == FrameType::segment)
+      s->requeue(lost, which.written);
+    else
+      s->repeat_control(lost.type);
+    note(*s);
   }
 }
 

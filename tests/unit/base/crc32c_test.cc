@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstring>
 #include <random>
 #include <string_view>
 #include <vector>
@@ -43,6 +45,9 @@ TEST(Crc32c, InstructionAndTableAgreeAtEveryLengthAndAlignment) {
       ASSERT_EQ(crc32c(part), crc32c_by_table(part)) << "at " << at << " length " << n;
     }
   }
+  std::array<std::uint64_t, 8> line;
+  std::memcpy(line.data(), bytes.data(), sizeof line);
+  EXPECT_EQ(crc32c_of_line(line), crc32c_by_table(std::span(bytes).first(sizeof line)));
 }
 
 // Around the sizes at which long ones are taken apart, from a seed.
