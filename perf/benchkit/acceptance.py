@@ -25,8 +25,8 @@ class Case:
     name: str  # 2x2/host
     what: str
     lab: list[str]  # options of `perf/lab run`
-    sides: dict[str, dict]  # name to {"argv", "before", "after"}; run in this order, in alternation
-    values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}
+    sides: dict[str, dict]  # name to {"argv", "environment", "before", "after"}; run in this order, in alternation
+    values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "end", "path"}
     checks: list[Check]
     runs: int
     timeout_s: float  # of one side of one run
@@ -67,8 +67,11 @@ def _case(entry: dict, defaults: dict) -> Case:
 def _validate(case: Case) -> None:
     """A formula that names no value, or a value of no side, shows here and not after an hour of measuring."""
     for name, value in case.values.items():
-        if value["side"] not in case.sides:
-            raise ValueError(f"{case.full_name}: value '{name}' is of '{value['side']}', which is no side")
+        for side in (value["side"], value.get("over", value["side"])):
+            if side not in case.sides:
+                raise ValueError(f"{case.full_name}: value '{name}' is of '{side}', which is no side")
+        if "over" in value and (value.get("end") not in ("low", "median", "high") or "by_size" in value):
+            raise ValueError(f"{case.full_name}: value '{name}': expected \"end\": low, median or high, and one figure, found {value}")
     sized = {name for name, value in case.values.items() if "by_size" in value}
     for check in case.checks:
         usable = [name for name in case.values if check.sizes or name not in sized] + (["size"] if check.sizes else [])

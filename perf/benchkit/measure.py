@@ -19,7 +19,7 @@ from . import host
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
 from .programs import command, missing
-from .values import NoValue, Sized, median, take, without_series
+from .values import NoValue, Sized, median, of_pairs, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
 _MOST_RUNS = 3  # times those asked for
@@ -34,7 +34,7 @@ class Outcome:
     case: Case
     verdict: str
     reason: str = ""
-    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size
+    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size; of pairs: ratios
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
     stolen: dict[str, list[float]] = field(default_factory=dict)  # side to what the host took of the cores, run by run
@@ -48,7 +48,7 @@ def steps(case: Case, programs: Path, runs: dict[str, range]) -> list[dict]:
     for turn in range(max(map(len, runs.values()))):
         for side in (side for side in case.sides if turn < len(runs[side])):
             spec = case.sides[side]
-            made.append({"name": f"{side}-{runs[side][turn]}", "argv": command(spec["argv"], programs),
+            made.append({"name": f"{side}-{runs[side][turn]}", "argv": command(spec["argv"], programs, spec.get("environment", {})),
                          "before": spec.get("before", []), "after": spec.get("after", []), "timeout_s": case.timeout_s,
                          "ranks": spec.get("ranks", 0)})
     return made
@@ -169,8 +169,10 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         try:
             raw = _collect({side: len(shares) for side, shares in stolen.by_side.items()}, folder)
             for value, spec in case.values.items():
-                samples = [take(raw[spec["side"]][number], spec) for number in counted[spec["side"]]]
-                outcome.values[value] = {"median": median(samples), "samples": samples}
+                samples = {side: [take(raw[side][number], spec) for number in counted[side]]
+                           for side in (spec["side"], spec.get("over")) if side}
+                outcome.values[value] = (of_pairs(*samples.values(), spec["end"]) if "over" in spec else
+                                         {"median": median(samples[spec["side"]]), "samples": samples[spec["side"]]})
             outcome.raw = raw if case.keep_series else without_series(raw)
             _judge(outcome)
         except (NoValue, FormulaError, OSError, ValueError) as error:

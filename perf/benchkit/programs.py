@@ -14,19 +14,24 @@ _WITH_TORCH = {"gloo_perf": ("comparekit/torch_perf.py", "--backend", "gloo"),
                "torch_perf": ("comparekit/torch_perf.py", "--backend", "railweave"), "urgent_perf": ("comparekit/urgent_perf.py",),
                "step_perf": ("stepkit/step_perf.py",), "policy_perf": ("stepkit/policy_perf.py",),
                "slow_rail_perf": ("stepkit/slow_rail_perf.py",)}
-# Programs of both ends: where in perf.
+# Programs of both ends, and of one that starts both: where in perf.
 _OF_BOTH_ENDS = {"rail_loss_perf": "faultkit/rail_loss_perf.py", "peer_loss_perf": "faultkit/peer_loss_perf.py",
-                 "incast_perf": "incastkit/incast_perf.py"}
+                 "incast_perf": "incastkit/incast_perf.py", "instructions_perf": "comparekit/instructions_perf.py"}
 # What of the build each of these runs; they take --programs.
-_RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"),
+_RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"), "instructions_perf": ("net_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
 
 
-def command(argv: list[str], programs: Path) -> list[str]:
+def command(argv: list[str], programs: Path, environment: dict[str, str] | None = None) -> list[str]:
     """To be run once per rank; `programs` is the folder of the build's."""
+    if environment:
+        return ["env", *(f"{name}={value}" for name, value in environment.items()), *command(argv, programs)]
     name, rest = argv[0], argv[1:]
     if name == "iperf3":
         return argv
+    name, _, commit = name.partition("@")
+    if commit:
+        return [*command([name], programs), "--plugin", str(_plugin_of(commit)), *rest]
     others = ["--programs", str(programs)] if name in _RUN_OTHERS else []
     if name in _WITH_TORCH:
         program, *options = _WITH_TORCH[name]
@@ -43,6 +48,11 @@ def _package(programs: Path) -> Path:
     return programs.parent.parent / "torch" / "python"
 
 
+def _plugin_of(commit: str) -> Path:
+    """Where tools/build-commit leaves it."""
+    return _PERF.parent / "build" / "commits" / commit / "build" / "release" / "lib" / "libnccl-net-railweave.so"
+
+
 def _has_torch() -> bool:
     return any(_VENV_PYTHON.parent.parent.glob("lib/python3*/site-packages/torch/version.py"))
 
@@ -51,6 +61,9 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
     """Why it cannot be run, and what would help; None if it can."""
     if name == "iperf3":
         return None if shutil.which("iperf3") else "iperf3 is not there"
+    name, _, commit = name.partition("@")
+    if commit and not _plugin_of(commit).exists():
+        return f"the plugin of commit {commit} is not built (tools/build-commit {commit} railweave_net)"
     if name in _WITH_TORCH and not _has_torch():
         return "torch is not in .venv (tools/setup torch)"
     if name in _WITH_TORCH and name != "gloo_perf" and not any(_package(programs).glob("railweave/_C.*.so")):

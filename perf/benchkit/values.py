@@ -5,6 +5,8 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
+from stepkit.paired import paired_ratio
+
 Sized = dict[str, float]  # a figure of each size in bytes
 
 
@@ -63,6 +65,15 @@ def take(data: dict, spec: dict) -> float | Sized:
     if "by_size" in spec:
         return by_size(data, spec["by_size"], scale, spec.get("size_factor", 1))
     return at_path(data, spec["path"]) * scale
+
+
+def of_pairs(upper: list[float], lower: list[float], end: str) -> dict[str, Any]:
+    """What was measured by turns, as ratios: the samples, and of their 95 % interval the `end` that a bound asks for ("low", "high"),
+    or their "median". Raises NoValue where there is no interval."""
+    ratio = paired_ratio(upper, lower)
+    if ratio[end] is None:
+        raise NoValue(f"{len(upper)} pair has no interval")
+    return {"median": ratio[end], "samples": [a / b for a, b in zip(upper, lower, strict=True)]}
 
 
 def median(samples: list[float] | list[Sized]) -> float | Sized:

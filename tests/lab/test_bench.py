@@ -10,7 +10,8 @@ from unittest import mock
 import support
 from benchkit import acceptance, host, measure, results
 from benchkit.formula import FormulaError, evaluate, holds
-from benchkit.values import NoValue, at_path, median, rate_after_event, take, without_series
+from benchkit.programs import command, missing
+from benchkit.values import NoValue, at_path, median, of_pairs, rate_after_event, take, without_series
 from comparekit import cli as compare
 
 
@@ -72,6 +73,14 @@ class Values(unittest.TestCase):
         self.assertEqual(median([{"8": 1, "16": 5}, {"8": 3}, {"8": 2}]), {"8": 2})
         self.assertEqual(median([1.0, 9.0, 2.0]), 2.0)
 
+    def test_pairs_are_ratios_and_a_bound_is_kept_by_the_end_of_their_interval(self) -> None:
+        ours, before = [9.0, 10.0, 11.0, 20.0], [10.0, 10.0, 10.0, 20.0]
+        low, high = (of_pairs(ours, before, end)["median"] for end in ("low", "high"))
+        self.assertTrue(0.86 < low < 0.9 and 1.1 < high < 1.16, (low, high))
+        self.assertEqual(of_pairs(ours, before, "median"), {"median": 1.0, "samples": [0.9, 1.0, 1.1, 1.0]})
+        with self.assertRaisesRegex(NoValue, "1 pair has no interval"):
+            of_pairs([1.0], [1.0], "low")
+
     def test_window_is_in_the_senders_time(self) -> None:
         # Event at 2.0 s of the common clock, window from 3.0 s, which is 1.5 s of the receiver's own.
         self.assertAlmostEqual(rate_after_event(self.kData, 1.0), (1.0 + 0.5) / 1.0)
@@ -91,15 +100,15 @@ class Acceptance(unittest.TestCase):
                "O3": {"<= 1.05", "== 0"}, "O4": {"<= 0.5", "<= 1.02"},
                "O5": {"<= 1.01", "<= 1.03", "== 0", "<= 2", "== 1"}, "O6": {"<= 1.10", "== 0", ">= 0.90"}, "R1": {"<= 0.5", "<= 1.5", "<= 3", "<= 5", "== 0"},
                "R2": {"<= 2", "<= 3", "<= 5", "<= 8", ">= 0", "== 0"},
-               "R7": {">= 0.95"}}
+               "R4": {">= 0.97", "<= 1.03"}, "R7": {">= 0.95"}}
 
     def test_file_is_valid_and_complete(self) -> None:
         cases = acceptance.load()
-        self.assertEqual(sorted({case.id for case in cases}), [*(f"A{n}" for n in range(1, 9)), *(f"B{n}" for n in range(1, 5)), "C3", *(f"O{n}" for n in range(1, 7)), "R1", "R2", "R7"])
+        self.assertEqual(sorted({case.id for case in cases}), [*(f"A{n}" for n in range(1, 9)), *(f"B{n}" for n in range(1, 5)), "C3", *(f"O{n}" for n in range(1, 7)), "R1", "R2", "R4", "R7"])
         self.assertEqual(len({case.full_name for case in cases}), len(cases))
         for case in cases:
             self.assertTrue({check.bound for check in case.checks if not check.yardstick} <= self.kBounds[case.id], case.full_name)
-            self.assertTrue(case.runs == 5 or case.id in ("A8", "O1", "O2", "O3", "O4", "O5", "O6", "R1", "R2"))  # their rounds are within a run
+            self.assertTrue(case.runs == 5 or case.id in ("A8", "O1", "O2", "O3", "O4", "O5", "O6", "R1", "R2", "R4"))  # their rounds are within a run
 
     def test_stricter_bound_for_the_host_shape(self) -> None:
         for case in acceptance.choose(acceptance.load(), ["A1"]):
@@ -128,6 +137,21 @@ class Acceptance(unittest.TestCase):
         self.assertEqual(acceptance.choose(cases, []), cases)
         with self.assertRaisesRegex(LookupError, "no 'A9' in acceptance.json; it has A1, A2, .*--list"):
             acceptance.choose(cases, ["A9"])
+
+    def test_a_side_may_have_an_environment_or_another_commits_plugin(self) -> None:
+        argv = command(["net_perf@5ee1e55", "--both"], Path("bin"), {"RAILWEAVE_CHECKSUM": "1"})
+        self.assertEqual(argv[:4], ["env", "RAILWEAVE_CHECKSUM=1", "bin/net_perf", "--plugin"])
+        self.assertRegex(argv[4], "/build/commits/5ee1e55/.*/libnccl-net-railweave.so$")
+        self.assertEqual(argv[5:], ["--both"])
+        self.assertIn("tools/build-commit 5ee1e55 railweave_net", missing("net_perf@5ee1e55", Path("bin")))
+
+    def test_what_is_over_nothing_is_told_when_the_file_is_read(self) -> None:
+        value = {"side": "ours", "over": "raw", "end": "low", "path": "x"}
+        entry = {"id": "A1", "case": "x", "what": "", "lab": [], "sides": {"ours": {}, "raw": {}}, "values": {"x": value}}
+        self.assertEqual(acceptance._case(entry, {"runs": 1, "timeout_s": 1}).values["x"], value)
+        for wrong, said in (({"over": "raws"}, "'raws', which is no side"), ({"end": "least"}, "low, median or high")):
+            with self.assertRaisesRegex(ValueError, said):
+                acceptance._case({**entry, "values": {"x": {**value, **wrong}}}, {"runs": 1, "timeout_s": 1})
 
     def test_sides_alternate(self) -> None:
         case = acceptance.choose(acceptance.load(), ["A1/2x2/host"])[0]
