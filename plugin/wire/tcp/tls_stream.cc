@@ -114,7 +114,7 @@ void TlsStream::note(int outcome) {
 
 bool TlsStream::advance(int fd, Counter& calls) {
   shake();
-  return (!pending() || flush(fd, calls)) && open_ && !failure_;
+  return (batch_ > 0 || !pending() || flush(fd, calls)) && open_ && !failure_;
 }
 
 // ------------------------------------------------------------------------------------------------------------------ out
@@ -127,23 +127,33 @@ bool TlsStream::flush(int fd, Counter& calls) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return false;
     out_begin_ += std::size_t(n);
-    if (batch_ > 0) uncounted_ += std::uint64_t(n);
   }
-  out_begin_ = out_end_ = 0;
+  if (batch_ == 0) out_begin_ = out_end_ = 0;
   return true;
 }
 
+// The plaintext of the records that went since the last time.
+std::size_t TlsStream::count() {
+  std::size_t bytes = 0;
+  for (; records_begin_ < records_end_ && records_[records_begin_].end <= out_begin_; ++records_begin_) {
+    bytes += records_[records_begin_].plain_bytes;
+    counted_end_ = records_[records_begin_].end;
+  }
+  batch_ -= bytes;
+  if (batch_ == 0) records_begin_ = records_end_ = counted_end_ = 0;
+  if (batch_ == 0 && !pending()) out_begin_ = out_end_ = 0;
+  return bytes;
+}
+
 ssize_t TlsStream::send(int fd, std::span<const iovec> pieces, Counter& calls) {
-  if (!flush(fd, calls)) return -1;
-  if (batch_ == 0 && open_ && !failure_) {
+  bool flushed = flush(fd, calls);
+  if (flushed && batch_ == 0 && open_ && !failure_) {
     encrypt(pieces);
-    if (!flush(fd, calls)) return -1;
+    flushed = flush(fd, calls);
   }
-  if (batch_ > 0) {
-    uncounted_ = 0;
-    return ssize_t(std::exchange(batch_, 0));
-  }
-  errno = EAGAIN;
+  const int why = flushed ? EAGAIN : errno;
+  if (const std::size_t bytes = count(); bytes > 0) return ssize_t(bytes);  // what broke, the next call meets again
+  errno = why;
   return -1;
 }
 
@@ -188,6 +198,7 @@ bool TlsStream::encrypt_record(std::span<const std::byte> plain) {
   }
   since_update_ += n;
   batch_ += n;
+  records_[records_end_++] = {n, out_end_};
   return true;
 }
 
@@ -236,7 +247,7 @@ ssize_t TlsStream::recv(int fd, std::span<const iovec> pieces, LaneCounters& rec
     got += at;
     if (at < room.size()) break;
   }
-  if (pending()) {
+  if (pending() && batch_ == 0) {
     const int before = errno;
     (void)flush(fd, sent.calls);  // what breaks there, send() meets again
     errno = before;

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,13 +36,14 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
   ~TlsStream();
 
-  // Counts bytes whose ciphertext is in the kernel, all of it. EAGAIN: something is left, and the next call's `pieces` begin with the
-  // same bytes; or the stream is not open. Fewer than `pieces` have does not mean that the kernel is full.
+  // Counts bytes as soon as the record that has them is in the kernel, for then the peer may answer them: whatever it reads of frames
+  // has been counted. EAGAIN: something is left, and the next call's `pieces` begin with the bytes that were not counted; or the stream
+  // is not open. Fewer than `pieces` have does not mean that the kernel is full.
   ssize_t send(int fd, std::span<const iovec> pieces, Counter& calls);
   // Fewer bytes than `pieces` have room for: the socket was emptied, and nothing whole is left here. 0: the peer's end. EBADMSG: failed.
-  // Sends what the handshake owes. Never waits.
+  // Sends what the handshake owes where no frames wait before it. Never waits.
   ssize_t recv(int fd, std::span<const iovec> pieces, LaneCounters& received, LaneCounters& sent);
-  // Goes on with the handshake as far as it depends on us. True: open, and nothing waits but frames.
+  // Goes on with the handshake as far as it depends on us. True: open, and nothing waits but frames and what is behind them.
   bool advance(int fd, Counter& calls);
 
   bool open() const { return open_; }
@@ -52,13 +54,17 @@ class TlsStream {
   // Why it failed, in OpenSSL's words; null: it did not. Static text.
   const char* failure() const { return failure_; }
   // Ciphertext in the kernel of bytes that send() has not counted yet.
-  std::uint64_t uncounted_bytes() const { return uncounted_; }
+  std::uint64_t uncounted_bytes() const { return batch_ > 0 ? out_begin_ - counted_end_ : 0; }
 
  private:
   static constexpr std::size_t kRecordBytes = 16 * KiB;
   static constexpr std::size_t kBatchBytes = 128 * KiB;
   static constexpr std::size_t kOutBytes = kBatchBytes + 8 * KiB;  // records' overhead, a handshake's flight, an alert
   static constexpr std::size_t kInBytes = 64 * KiB;
+
+  struct Record {
+    std::size_t plain_bytes, end;  // end: of its ciphertext, in out_
+  };
 
   explicit TlsStream(std::uint64_t update_bytes) : update_bytes_(update_bytes) {}
 
@@ -69,6 +75,7 @@ class TlsStream {
   bool over() const { return failure_ != nullptr || ended_; }  // for reading
   void shake();
   bool flush(int fd, Counter& calls);
+  std::size_t count();
   bool fill(int fd, Counter& calls);
   void encrypt(std::span<const iovec> pieces);
   bool encrypt_record(std::span<const std::byte> plain);
@@ -83,8 +90,11 @@ class TlsStream {
   const char* failure_ = nullptr;
   int input_error_ = 0;        // an errno that recv() met behind bytes it could give out
 
-  std::size_t batch_ = 0;      // plaintext bytes in the ciphertext at hand, to be counted when that is gone
-  std::uint64_t uncounted_ = 0;
+  // Of frames, in the ciphertext at hand: only send() writes those, so that each record is counted before anything is read again.
+  std::size_t batch_ = 0;      // plaintext bytes that were not counted yet
+  std::array<Record, kBatchBytes / kRecordBytes> records_{};
+  std::size_t records_begin_ = 0, records_end_ = 0;
+  std::size_t counted_end_ = 0;  // of the last record that was counted, in out_
   std::uint64_t since_update_ = 0;
   std::size_t out_begin_ = 0, out_end_ = 0;
   std::size_t in_begin_ = 0, in_end_ = 0;

@@ -133,8 +133,8 @@ TEST_F(TlsStreamTest, small_pieces_share_a_record) {
   EXPECT_EQ(take_ciphertext().size(), 4000u + 22);
 }
 
-// Only what is wholly in the kernel counts, and what does not count is said by nobody else.
-TEST_F(TlsStreamTest, nothing_counts_while_ciphertext_is_left) {
+// A record counts once all of it is in the kernel.
+TEST_F(TlsStreamTest, no_record_counts_while_some_of_it_is_left) {
   connect(key_of(1), key_of(1), TlsStream::kUpdateBytes, 4096);
   ASSERT_TRUE(shake_hands());
   const Bytes bytes = pattern(300'000);
@@ -145,6 +145,24 @@ TEST_F(TlsStreamTest, nothing_counts_while_ciphertext_is_left) {
   pass(client, server, bytes);
   EXPECT_FALSE(client.stream->pending());
   EXPECT_EQ(client.stream->uncounted_bytes(), 0u);
+}
+
+// The peer answers what it has: of a batch that the kernel did not take at once, too.
+TEST_F(TlsStreamTest, what_the_peer_can_read_has_been_counted) {
+  connect(key_of(1), key_of(1), TlsStream::kUpdateBytes, 40'000);
+  ASSERT_TRUE(shake_hands());
+  const Bytes bytes = pattern(500'000);
+  Bytes heard(bytes.size());
+  std::size_t sent = 0, got = 0;
+  for (int idle = 0; got < heard.size() && idle < 1000; ++idle) {
+    if (const ssize_t n = client.send(std::span(bytes).subspan(sent)); n > 0) sent += std::size_t(n);
+    std::byte none[1];
+    client.recv(none);
+    client.open();
+    if (const ssize_t n = server.recv(std::span(heard).subspan(got)); n > 0) got += std::size_t(n), idle = 0;
+    ASSERT_LE(got, sent);
+  }
+  EXPECT_TRUE(heard == bytes);
 }
 
 TEST_F(TlsStreamTest, it_may_arrive_byte_by_byte) {
