@@ -254,6 +254,20 @@ class TraceTest(unittest.TestCase):
             self.assertIn("railweave", json.loads(path.read_text()))
         self.assertGreater(len(list(self.folder.iterdir())), 1)
 
+    def test_a_file_that_another_wrote_just_after_the_start_is_kept(self) -> None:
+        for number in range(20):
+            path = self.folder / f"{number}.json"
+            with self.assertWarns(UserWarning), railweave.trace(path):
+                path.write_text("another's")
+                os.utime(path, ns=(time.clock_gettime_ns(_trace._CLOCK_OF_FILES),) * 2)  # a tick's, as kernels before 6.13 stamp files
+            self.assertEqual("another's", path.read_text())
+
+    def test_a_process_writes_over_its_own_trace_at_once(self) -> None:
+        for _ in range(20):
+            with railweave.trace(self.folder / "trace.json"):
+                pass
+        self.assertEqual(["trace.json"], [path.name for path in self.folder.iterdir()])
+
     def test_a_process_without_groups_writes_nothing(self) -> None:
         subprocess.run([sys.executable, "-B", "-c", "import railweave"], check=True, timeout=60,
                        env={**os.environ, "RAILWEAVE_TRACE": f"{self.folder}/none.json"})

@@ -16,8 +16,10 @@ from railweave._output import naming
 from railweave._records import Records, take
 
 _RECORDS_MOST = 1 << 20  # 48 MiB, touched as they come
+_CLOCK_OF_FILES = 5  # CLOCK_REALTIME_COARSE: what files are stamped with, by ticks of some milliseconds
 _steps = 0
 _last = ()  # what take() gave: a fifth of what it is as objects
+_wrote = {}  # by path, the stamp of what this process wrote there last
 _joined = None  # rank and size of the last default group: where that is gone, or not there yet
 
 
@@ -47,16 +49,18 @@ def _rank_and_size():
     return int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
 
 
-def _write(path, text, rank, began_s):
+def _write(path, text, rank, began_ns):
     """To `path`; beside it where another process wrote that since: a rank which was given the same."""
     with naming(path), open(path, "a", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until it is closed
         found = os.fstat(file.fileno())
-        others = found.st_size > 0 and found.st_mtime >= began_s
+        others = found.st_size > 0 and found.st_mtime_ns >= began_ns and found.st_mtime_ns != _wrote.get(path)
         if not others:
             if found.st_size > 0:
                 file.truncate(0)
             file.write(text)
+            file.flush()
+            _wrote[path] = os.fstat(file.fileno()).st_mtime_ns
     if others:
         beside = Path(f"{path}.{rank}")
         warnings.warn(f"trace: another process wrote {path} meanwhile; this one's is {beside} (%r in a path stands for the rank)", stacklevel=3)
@@ -83,7 +87,7 @@ class trace:
     def __enter__(self):
         if not _C._trace_start(_RECORDS_MOST):
             raise RuntimeError("trace: one is on already in this process (RAILWEAVE_TRACE begins one with the import)")
-        self._process, self._began_s = os.getpid(), time.time()
+        self._process, self._began_ns = os.getpid(), time.clock_gettime_ns(_CLOCK_OF_FILES)
         return self
 
     def __exit__(self, *_raised):
@@ -96,7 +100,7 @@ class trace:
         if self._path is not None:
             rank, size = _rank_and_size()
             path = Path(self._path.replace("%r", str(rank)))
-            _write(path, json.dumps(as_chrome(last_records(), rank, size)), rank, self._began_s)
+            _write(path, json.dumps(as_chrome(last_records(), rank, size)), rank, self._began_ns)
 
 
 def begin_as_the_environment_says():
