@@ -21,7 +21,8 @@ struct Policy {
   friend bool operator==(const Policy&, const Policy&) = default;
 };
 
-// "off", "window:2" (operations), "window:64M" (bytes: K, M or G behind the number), "auto". Errors: invalid_config, saying
+// "off", "window:2" (operations), "window:64M" (bytes: K, M, G or KiB, MiB, GiB behind the number), "auto". A number is below 2^32.
+// Errors: invalid_config, saying
 // what was found and what there is.
 Result<Policy> parse_policy(std::string_view text);
 

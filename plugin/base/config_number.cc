@@ -37,10 +37,11 @@ std::optional<std::int64_t> parse_integer(std::string_view text) {
 std::optional<std::int64_t> parse_size(std::string_view text) {
   int shift = 0;
   for (const SizeUnit& unit : kSizeUnits) {
-    if (!text.ends_with(unit.name)) continue;
-    text.remove_suffix(unit.name.size());
-    shift = unit.shift;
-    break;
+    for (const std::string_view name : {unit.name, unit.name.substr(0, 1)}) {
+      if (shift != 0 || !text.ends_with(name)) continue;
+      text.remove_suffix(name.size());
+      shift = unit.shift;
+    }
   }
   const auto count = parse_digits<std::uint32_t>(text);
   return count ? std::optional<std::int64_t>(std::int64_t{*count} << shift) : std::nullopt;

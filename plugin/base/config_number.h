@@ -11,7 +11,7 @@ namespace railweave {
 enum class ValueKind {
   text,     // no number
   integer,  // decimal, or hexadecimal with 0x
-  size,     // in bytes; written with KiB, MiB or GiB, or without
+  size,     // in bytes; written with KiB, MiB or GiB (or K, M, G), or without
   seconds,  // in nanoseconds; written as a decimal fraction of seconds
 };
 

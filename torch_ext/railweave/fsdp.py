@@ -13,7 +13,7 @@ def _check_number(name, value, least, of):
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name}: expected a number of {of}, found {value!r}")
     if value < least:
-        raise ValueError(f"{name}: expected {least} {of} or more, found {value}")
+        raise ValueError(f"{name}: expected at least {least} {of}, found {value}")
 
 
 def _policy(window):

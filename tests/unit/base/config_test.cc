@@ -107,7 +107,7 @@ TEST(Config, ReadsNcclsSwitchAsNcclDoes) {
 TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"", "x", "1.5", "-1", "17", "4 ", " 4", "0x", "99999999999999999999", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_LANES_PER_RAIL", value));
-  for (const char* value : {"", "65KiB", "65537", "-1", "KiB", "16K", "16 KiB", "4294967296", "1GiB"})
+  for (const char* value : {"", "65KiB", "65537", "-1", "KiB", "K", "16k", "16 KiB", "16KKiB", "16KiBK", "4294967296", "1GiB"})
     EXPECT_TRUE(rejects("RAILWEAVE_EAGER_LIMIT", value));
   for (const char* value : {"", "0", "0.05", "3601", "nan", "inf", "-3", "20s", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_CONNECT_TIMEOUT", value));
@@ -131,6 +131,7 @@ TEST(Config, RejectsIllFormedValues) {
 
 TEST(Config, AcceptsTheBounds) {
   EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "64KiB"}}).eager_limit_bytes, 64 * KiB);
+  EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "16K"}}).eager_limit_bytes, 16 * KiB);
   EXPECT_EQ(parsed({{"RAILWEAVE_EAGER_LIMIT", "0"}}).eager_limit_bytes, 0u);
   EXPECT_EQ(parsed({{"RAILWEAVE_PORTS", "7-7"}}).ports.last, 7);
   EXPECT_EQ(parsed({{"RAILWEAVE_PORTS", "1-65535"}}).ports.last, 65535);
