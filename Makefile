@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build demo demo-net the_file test bench conformance compat mutants soak clean
+.PHONY: help setup tools build demo demo-net the_file the_suites the_id test bench conformance compat mutants soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -18,7 +18,7 @@ demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight min
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
 	@tools/setup packages python torch
 	@tools/build torch railweave_torch railweave_net
-	@perf/demo $(if $(QUICK),--quick)
+	@perf/demo $(if $(filter-out 0,$(QUICK)),--quick)
 
 demo-net: the_file tools  ## one transfer over two rails, with figures; FILE=... names the file
 	@tools/build release railweave_net net_perf raw_tcp railweave-info
@@ -27,11 +27,17 @@ demo-net: the_file tools  ## one transfer over two rails, with figures; FILE=...
 the_file:  # told of before the build, which takes minutes
 	@test -z "$(FILE)" || { test -f "$(FILE)" && test -s "$(FILE)"; } || { echo "demo-net: $(FILE): expected a file that is not empty" >&2; exit 1; }
 
-test:  ## every test; SUITES="unit tidy" runs some (tests/run --list)
+the_suites:
+	@test -z "$(SUITES)" || tests/run --list $(SUITES) >/dev/null
+
+the_id:
+	@test -z "$(ID)" || perf/bench --list $(ID) >/dev/null
+
+test: the_suites  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tools/setup packages python torch
 	@tests/run $(SUITES)
 
-bench: build  ## measure the acceptance figures; ID=A1 runs one
+bench: the_id build  ## measure the acceptance figures; ID=A1 runs one
 	@tools/setup packages python torch
 	@perf/bench $(ID)
 

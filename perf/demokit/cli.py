@@ -115,6 +115,8 @@ def main(argv: list[str]) -> int:
     out = Path(args.out).resolve()
     try:
         _prepare(out)
+        console.print(f"{len(TITLES)} trainings: {', '.join(TITLES.values())}; {'two' if args.quick else 'eight'} minutes on two cores that do "
+                      "nothing else", soft_wrap=True, highlight=False)
         with bars.progress:
             outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))
     except (training.DemoError, OSError) as error:

@@ -17,7 +17,9 @@ from .outcome import RANKS, TITLES, Outcome, Training
 from .rail_rate import rail_mbit
 
 NICS = 2
-_TRAINER = Path(__file__).resolve().parent / "trainer.py"
+_HERE = Path(__file__).resolve().parent
+_TRAINER, _SETTINGS = _HERE / "trainer.py", _HERE / "settings.py"
+_SETTINGS_TIMEOUT_S = 60.0
 _ALONE_TIMEOUT_S = 180.0
 _STEPS_ALONE = 4
 _LEAST_RATE_MBIT = 10
@@ -42,6 +44,17 @@ def _steps(plan: Plan, variants: list[str], steps: int, timeout_s: float, progre
     train = [sys.executable, "-B", str(_TRAINER), "--sequences", str(plan.sequences), "--steps", str(steps), "--progress", str(progress)]
     return [{"name": variant, "argv": [*train, "--variant", variant], "before": [], "after": [], "timeout_s": timeout_s}
             for variant in variants]
+
+
+def _check_settings(where: list[str], fell_back: Callable[[str], None]) -> None:
+    """Raises DemoError with what the ranks say of RAILWEAVE_*, before minutes of work."""
+    with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
+        folder = Path(name)
+        step = {"name": "settings", "argv": [sys.executable, "-B", str(_SETTINGS)], "before": [], "after": [], "timeout_s": _SETTINGS_TIMEOUT_S}
+        (folder / "steps.json").write_text(json.dumps({"steps": [step]}))
+        status, said = in_lab(where, folder / "steps.json", lambda _step: None, fell_back)
+        if status != 0:
+            raise DemoError(f"the settings cannot be used\n{tails(folder) or said[-TAIL_CHARS:]}")
 
 
 def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeout_s: float,
@@ -78,6 +91,7 @@ def run(plan: Plan, show: Callable[[dict[str, Any]], None], fell_back: Callable[
 
     os.environ["PYTHONPATH"] = os.pathsep.join([str(plan.package), *filter(None, [os.environ.get("PYTHONPATH")])])
     lab = ["--loopback"] if plan.loopback else ["--nics", str(NICS)]
+    _check_settings(lab, note)
     trainings = _train(plan, lab, ["alone"], min(plan.steps, _STEPS_ALONE), _ALONE_TIMEOUT_S, show, note)
     alone = trainings["alone"]
     rate_mbit = 0

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -157,6 +158,17 @@ class Acceptance(unittest.TestCase):
         case = acceptance.choose(acceptance.load(), ["A1/2x2/host"])[0]
         names = [step["name"] for step in measure.steps(case, Path("bin"), {"ours": range(2), "raw": range(3, 6)})]
         self.assertEqual(names, ["ours-0", "raw-3", "ours-1", "raw-4", "raw-5"])
+
+
+class ResultsTold(unittest.TestCase):
+    def test_commits_are_those_of_the_results(self) -> None:
+        root = acceptance.kFile.parents[1]
+        (told,) = re.findall(r"seconds: (A and B in one run at .*?)\. Each row", (root / "docs" / "results.md").read_text(), re.DOTALL)
+        commits = re.findall(r"[0-9a-f]{7}", told)
+        self.assertEqual(len(commits), 3, told)
+        for ids, commit in zip((r"[AB]\d", "C3", r"O\d"), commits, strict=True):
+            found = {json.loads(path.read_text())["commit"][:7] for path in (root / "perf" / "results").glob("*.json") if re.fullmatch(ids, path.stem)}
+            self.assertEqual(found, {commit}, ids)
 
 
 class Host(unittest.TestCase):

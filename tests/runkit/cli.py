@@ -18,7 +18,7 @@ from .suites import SUITES
 
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="the suites to run; all where none is named")
+    parser.add_argument("suites", nargs="*", metavar="SUITE", help="the suites to run; where none is named those that are not marked in --list")
     parser.add_argument("--record", metavar="FILE", type=Path, help="write down what ran, where and how it ended")
     parser.add_argument("--list", action="store_true", help="say what suites there are, and run none")
     args = parser.parse_args(argv)
@@ -41,7 +41,7 @@ def main(argv):
     args = arguments(argv)
     if args.list:
         for suite in SUITES:
-            print(f"{suite.name:12} {suite.preset:11} {suite.why}")
+            print(f"{suite.name:12} {suite.preset:11} {suite.why}{'   (only when named: make soak)' if suite.on_request else ''}")
         return 0
     chosen = [suite for suite in SUITES if suite.name in args.suites or not (args.suites or suite.on_request)]
     logs = ROOT / "build" / "test-logs"

@@ -20,6 +20,7 @@ ENVIRONMENT = {
 STARTED = re.compile(r"^\s*Start\s+\d+: (.+?)(?:  # .*)?$")
 RESULT = re.compile(r"^\s*\d+/(\d+) Test\s+#\d+: (.+?)(?:  # .*?)? \.{3,}\s*"
                     r"(?:\*\*\*)?(Passed|Skipped|\S.*?)\s+[\d.]+ sec")
+KILLED = "Subprocess killed"
 SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # GoogleTest's way, and our Python tests'
 
 
@@ -28,7 +29,7 @@ def run_suite(suite, logs):
     notes = notes_of(suite, logs)
     shutil.rmtree(notes, ignore_errors=True)
     notes.mkdir(parents=True)
-    seen, expected, failing, running = 0, 0, False, set()
+    seen, expected, failing, running, killed = 0, 0, False, set(), []
 
     def on_line(line):
         nonlocal seen, expected, failing
@@ -48,6 +49,8 @@ def run_suite(suite, logs):
             count.passed += 1
         elif outcome in ("Skipped", "Not Run (Disabled)"):
             count.skipped += 1
+        elif KILLED in outcome:  # by the suite's limit, perhaps: then it is no verdict on this test
+            killed.append(test)
         else:
             progress.clear()
             print(f"FAILED {suite.name}: {test} ({outcome})", flush=True)
@@ -62,8 +65,12 @@ def run_suite(suite, logs):
     status = run_lines(command, suite.limit_s, log, on_line, {**os.environ, **ENVIRONMENT, "TESTS_NOTES": str(notes)})
     progress.clear()
     if status is None:
-        count.fail(f"{suite.name}: not done within {suite.limit_s} s; {seen} tests done, at work: {', '.join(running)}")
-    elif seen != expected or (status != 0 and count.failed == 0):
+        count.fail(f"{suite.name}: stopped after {suite.limit_s} s, its limit, with {seen - len(killed)} of {expected or '?'} tests done; "
+                   f"no verdict on what was at work: {', '.join([*killed, *running]) or 'nothing'}")
+        return count
+    for test in killed:
+        count.fail(f"{suite.name}: {test} (killed; its output: {log})")
+    if seen != expected or (status != 0 and count.failed == 0):
         count.fail(f"{suite.name}: ctest ended with {status} after {seen} of {expected} tests:\n{tail(log, 20)}")
     elif seen == 0 and not suite.optional:
         count.fail(f"{suite.name}: no test has the label {suite.labels}")

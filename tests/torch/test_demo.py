@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,14 @@ class DemoTest(unittest.TestCase):
             self.assertEqual({"alone", "gloo", "railweave", "overlap"}, set(found["trainings"]))
             self.assertEqual(b"\x89PNG", (Path(folder) / "demo.png").read_bytes()[:4])
         self.assertIn("step 5 of 5", done.stdout)
+
+    def test_a_setting_that_is_wrong_is_named_before_anything_trains(self) -> None:
+        package = Path(railweave.__file__).resolve().parents[1]
+        done = subprocess.run([sys.executable, str(_ROOT / "perf" / "demo"), "--quick", "--loopback", "--package", str(package)],
+                              env={**os.environ, "RAILWEAVE_SCHEDULE": "foo"}, capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("RAILWEAVE_SCHEDULE: found 'foo'", done.stderr)
+        self.assertNotIn("step 1", done.stdout)
 
     def test_a_bad_ratio_is_named(self) -> None:
         package = Path(railweave.__file__).resolve().parents[1]

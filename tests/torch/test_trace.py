@@ -225,6 +225,21 @@ class TraceTest(unittest.TestCase):
         with mock.patch.object(_report, "last_records", lambda: records), self.assertRaisesRegex(OSError, "'/dev/full'"):
             railweave.report("/dev/full")
 
+    def test_a_folder_that_is_not_there_is_told_of_before_anything_is_traced(self) -> None:
+        begun = []
+        with self.assertRaisesRegex(FileNotFoundError, "trace: no such folder: .*/none; it is for: '.*/none/x-0.json'"), \
+                railweave.trace(self.folder / "none" / "x-0.json"):
+            begun.append(True)
+        self.assertEqual([], begun)
+        with railweave.trace():  # none was left on
+            pass
+        with self.assertRaisesRegex(TypeError, "trace: expected a path or None, found 5"):
+            railweave.trace(5)
+        done = subprocess.run([sys.executable, "-B", "-c", "import railweave; print('goes on')"], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "PYTHONWARNINGS": "default", "RAILWEAVE_TRACE": f"{self.folder}/none/x.json"})
+        self.assertEqual((0, "goes on\n"), (done.returncode, done.stdout))
+        self.assertRegex(done.stderr, "RAILWEAVE_TRACE=.*/none/x.json: .*no such folder.*; nothing is traced")
+
     def test_a_report_to_others_is_refused(self) -> None:
         with self.assertRaisesRegex(ranks.RankFailed, "rank 1:\n(.*\n)*ValueError: report: expected a group that this rank is in"):
             ranks.run(lambda _rank, _size: railweave.report(group=dist.new_group([0])), 2)
@@ -306,7 +321,7 @@ class TraceTest(unittest.TestCase):
         with railweave.trace():
             pass
         steps = railweave.report()
-        self.assertEqual(([], "no steps"), (steps, str(steps)))
+        self.assertEqual(([], "no steps: railweave.step() was not called within a railweave.trace()"), (steps, str(steps)))
 
     def test_the_end_of_a_trace_ends_its_last_step(self) -> None:
         for numbers, seconds in ranks.run(_one_step, 2):

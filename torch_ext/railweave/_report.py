@@ -74,7 +74,7 @@ class Steps(list):
 
     def __str__(self):
         if not self:
-            return "no steps"
+            return "no steps: railweave.step() was not called within a railweave.trace()"
         columns = ("step_s", "compute_s", "exposed_s", "waited_for_others_s")
         lines = [" step  rank   step ms  compute ms  exposed ms  of it for others  limited by"]
         for one in self:

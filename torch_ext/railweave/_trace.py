@@ -1,6 +1,7 @@
 """Recording what a process does: docs/trace.md."""
 
 import atexit
+import errno
 import fcntl
 import json
 import os
@@ -68,6 +69,13 @@ def _write(path, text, rank, began_ns):
             beside.write_text(text)
 
 
+def _check_folder(path):
+    """Told when the trace begins, not when the work is done. Of a folder that is named by the rank nothing is known yet."""
+    folder = os.path.dirname(path or "")
+    if folder and "%r" not in folder and not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, f"trace: no such folder: {folder}; it is for", path)
+
+
 class trace:
     """Records within ``with``: every operation, its segments on each rail, every wait, steps; and writes a Chrome trace.
 
@@ -77,14 +85,18 @@ class trace:
 
     Waits are the host's: of CUDA tensors it waits until the wire is done, and kernels may run meanwhile. What is unfinished when it
     ends is missing.
-    Raises RuntimeError if a trace is on already, OSError if the file cannot be written (then the records are kept for report()).
+    Raises RuntimeError if a trace is on already, OSError at once if there is no such folder and at the end if the file cannot be
+    written (then the records are kept for report()).
     """
 
     def __init__(self, path=None):
+        if not (path is None or isinstance(path, str | bytes | os.PathLike)):
+            raise TypeError(f"trace: expected a path or None, found {path!r}")
         self._path = None if path is None else os.fsdecode(path)
         self._process = None
 
     def __enter__(self):
+        _check_folder(self._path)
         if not _C._trace_start(_RECORDS_MOST):
             raise RuntimeError("trace: one is on already in this process (RAILWEAVE_TRACE begins one with the import)")
         self._process, self._began_ns = os.getpid(), time.clock_gettime_ns(_CLOCK_OF_FILES)
@@ -109,7 +121,11 @@ def begin_as_the_environment_says():
     if not path:
         return
     whole = trace(path)
-    whole.__enter__()  # forked ranks begin none: they inherit no records
+    try:
+        whole.__enter__()  # forked ranks begin none: they inherit no records
+    except OSError as error:
+        warnings.warn(f"RAILWEAVE_TRACE={path}: {error}; nothing is traced", stacklevel=1)
+        return
 
     def end():
         if _joined is None:  # a loader's worker, say: the file is another process's

@@ -36,6 +36,7 @@ def main(arguments=None):
     except (OSError, ValueError, ImportError) as error:
         print(f"railweave.timeline: {error}", file=sys.stderr)
         return 1
+    print(f"{chosen.command}: {chosen.output}")
     for rank, seconds in whole["clock_error_s"].items():
         if seconds > 0:
             print(f"rank {rank}: its clock is known to {seconds * 1e6:.0f} us")

@@ -45,7 +45,7 @@ Status set_congestion_control(int fd, const std::string& name) {
   const int err = errno;
   return Status(
       Code::invalid_config, Scope::engine,
-      fmt::format("congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
+      fmt::format("RAILWEAVE_TCP_CONGESTION: congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
                   "unprivileged processes may choose '{}'",
                   name, errno_text(err), err, sysctl_line("/proc/sys/net/ipv4/tcp_available_congestion_control"),
                   sysctl_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control")),

@@ -1,0 +1,23 @@
+"""Whether RAILWEAVE_* can be used as they are: a group of this process alone, made and left. Told before minutes of work."""
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> int:
+    os.environ.pop("RAILWEAVE_TRACE", None)  # there is nothing to trace
+    import railweave  # noqa: F401
+    import torch.distributed as dist
+
+    try:
+        dist.init_process_group("railweave", store=dist.HashStore(), rank=0, world_size=1)
+    except Exception as refused:  # noqa: BLE001  torch's own, and ours
+        print(str(refused).partition("\n")[0], file=sys.stderr)
+        return 1
+    dist.destroy_process_group()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
