@@ -115,7 +115,7 @@ def main(argv: list[str]) -> int:
     out = Path(args.out).resolve()
     try:
         _prepare(out)
-        console.print(f"{len(TITLES)} trainings: {', '.join(TITLES.values())}; {'two' if args.quick else 'eight'} minutes on two cores that do "
+        console.print(f"{len(TITLES)} trainings: {'; '.join(TITLES.values())}. {'Two' if args.quick else 'Eight'} minutes on two cores that do "
                       "nothing else", soft_wrap=True, highlight=False)
         with bars.progress:
             outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))
