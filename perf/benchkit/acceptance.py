@@ -26,7 +26,7 @@ class Case:
     what: str
     lab: list[str]  # options of `perf/lab run`
     sides: dict[str, dict]  # name to {"argv", "environment", "before", "after"}; run in this order, in alternation
-    values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "end", "path"}
+    values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "path"}
     checks: list[Check]
     runs: int
     timeout_s: float  # of one side of one run
@@ -70,11 +70,12 @@ def _validate(case: Case) -> None:
         for side in (value["side"], value.get("over", value["side"])):
             if side not in case.sides:
                 raise ValueError(f"{case.full_name}: value '{name}' is of '{side}', which is no side")
-        if "over" in value and (value.get("end") not in ("low", "median", "high") or "by_size" in value):
-            raise ValueError(f"{case.full_name}: value '{name}': expected \"end\": low, median or high, and one figure, found {value}")
+        if "over" in value and "by_size" in value:
+            raise ValueError(f"{case.full_name}: value '{name}': a figure of each size has no pairs")
+    pairs = [f"{name}_{end}" for name, value in case.values.items() if "over" in value for end in ("low", "high")]
     sized = {name for name, value in case.values.items() if "by_size" in value}
     for check in case.checks:
-        usable = [name for name in case.values if check.sizes or name not in sized] + (["size"] if check.sizes else [])
+        usable = [name for name in case.values if check.sizes or name not in sized] + pairs + (["size"] if check.sizes else [])
         evaluate(check.formula, {name: 1.0 + n / 8 for n, name in enumerate(usable)})
         holds(1.0, check.bound)
 

@@ -34,7 +34,7 @@ class Outcome:
     case: Case
     verdict: str
     reason: str = ""
-    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size; of pairs: ratios
+    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size; of pairs also "low", "high"
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
     stolen: dict[str, list[float]] = field(default_factory=dict)  # side to what the host took of the cores, run by run
@@ -141,9 +141,18 @@ def _check(check: Check, medians: dict[str, float | Sized]) -> dict:
     return {**said, "value": by_size[worst], "at": int(worst), "by_size": by_size, "ok": holds(by_size[worst], check.bound)}
 
 
+def _value(spec: dict, raw: dict[str, list], counted: dict[str, list[int]]) -> dict:
+    """Of the runs that count; a pair counts where both of it do. Raises NoValue."""
+    sides = [spec["side"], spec["over"]] if "over" in spec else [spec["side"]]
+    numbers = sorted(set.intersection(*(set(counted[side]) for side in sides)))
+    samples = [[take(raw[side][number], spec) for number in numbers] for side in sides]
+    return of_pairs(*samples) if "over" in spec else {"median": median(samples[0]), "samples": samples[0]}
+
+
 def _judge(outcome: Outcome) -> None:
-    medians = {name: value["median"] for name, value in outcome.values.items()}
-    outcome.checks = [_check(check, medians) for check in outcome.case.checks]
+    figures = {name: value["median"] for name, value in outcome.values.items()}
+    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in ("low", "high") if end in value}
+    outcome.checks = [_check(check, figures) for check in outcome.case.checks]
     failed = [check for check in outcome.checks if not check["ok"]]
     outcome.verdict = "FAIL" if failed else "PASS"
     outcome.reason = "; ".join(f"{'yardstick: ' if check['yardstick'] else ''}{check['name']} is {check['value']:.3f}"
@@ -169,10 +178,7 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         try:
             raw = _collect({side: len(shares) for side, shares in stolen.by_side.items()}, folder)
             for value, spec in case.values.items():
-                samples = {side: [take(raw[side][number], spec) for number in counted[side]]
-                           for side in (spec["side"], spec.get("over")) if side}
-                outcome.values[value] = (of_pairs(*samples.values(), spec["end"]) if "over" in spec else
-                                         {"median": median(samples[spec["side"]]), "samples": samples[spec["side"]]})
+                outcome.values[value] = _value(spec, raw, counted)
             outcome.raw = raw if case.keep_series else without_series(raw)
             _judge(outcome)
         except (NoValue, FormulaError, OSError, ValueError) as error:

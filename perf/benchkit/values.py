@@ -67,13 +67,13 @@ def take(data: dict, spec: dict) -> float | Sized:
     return at_path(data, spec["path"]) * scale
 
 
-def of_pairs(upper: list[float], lower: list[float], end: str) -> dict[str, Any]:
-    """What was measured by turns, as ratios: the samples, and of their 95 % interval the `end` that a bound asks for ("low", "high"),
-    or their "median". Raises NoValue where there is no interval."""
+def of_pairs(upper: list[float], lower: list[float]) -> dict[str, Any]:
+    """What was measured by turns, as ratios: the samples, their median, and "low" and "high" of the 95 % interval. Raises NoValue where
+    there is no interval."""
     ratio = paired_ratio(upper, lower)
-    if ratio[end] is None:
-        raise NoValue(f"{len(upper)} pair has no interval")
-    return {"median": ratio[end], "samples": [a / b for a, b in zip(upper, lower, strict=True)]}
+    if ratio["low"] is None:
+        raise NoValue(f"of {len(upper)} pairs there is no interval")
+    return {**ratio, "samples": [a / b for a, b in zip(upper, lower, strict=True)]}
 
 
 def median(samples: list[float] | list[Sized]) -> float | Sized:

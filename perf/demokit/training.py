@@ -42,19 +42,25 @@ class Plan:
 
 def _steps(plan: Plan, variants: list[str], steps: int, timeout_s: float, progress: Path) -> list[dict[str, Any]]:
     train = [sys.executable, "-B", str(_TRAINER), "--sequences", str(plan.sequences), "--steps", str(steps), "--progress", str(progress)]
-    return [{"name": variant, "argv": [*train, "--variant", variant], "before": [], "after": [], "timeout_s": timeout_s}
-            for variant in variants]
+    return [_step(variant, [*train, "--variant", variant], timeout_s) for variant in variants]
+
+
+def _step(name: str, argv: list[str], timeout_s: float) -> dict[str, Any]:
+    return {"name": name, "argv": argv, "before": [], "after": [], "timeout_s": timeout_s}
+
+
+def _run(steps: list[dict[str, Any]], where: list[str], folder: Path, fell_back: Callable[[str], None]) -> None:
+    """Raises DemoError with the end of what the ranks said."""
+    (folder / "steps.json").write_text(json.dumps({"steps": steps}))
+    status, said = in_lab(where, folder / "steps.json", lambda _step: None, fell_back)
+    if status != 0:
+        raise DemoError(f"exit status {status}\n{said[-TAIL_CHARS:]}{tails(folder)}")
 
 
 def _check_settings(where: list[str], fell_back: Callable[[str], None]) -> None:
     """Raises DemoError with what the ranks say of RAILWEAVE_*, before minutes of work."""
     with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
-        folder = Path(name)
-        step = {"name": "settings", "argv": [sys.executable, "-B", str(_SETTINGS)], "before": [], "after": [], "timeout_s": _SETTINGS_TIMEOUT_S}
-        (folder / "steps.json").write_text(json.dumps({"steps": [step]}))
-        status, said = in_lab(where, folder / "steps.json", lambda _step: None, fell_back)
-        if status != 0:
-            raise DemoError(f"the settings cannot be used\n{tails(folder) or said[-TAIL_CHARS:]}")
+        _run([_step("settings", [sys.executable, "-B", str(_SETTINGS)], _SETTINGS_TIMEOUT_S)], where, Path(name), fell_back)
 
 
 def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeout_s: float,
@@ -62,14 +68,11 @@ def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeou
     with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
         folder = Path(name)
         follower = Follower(folder / "progress", show)
-        (folder / "steps.json").write_text(json.dumps({"steps": _steps(plan, variants, steps, timeout_s, folder / "progress")}))
         follower.start()
         try:
-            status, said = in_lab(where, folder / "steps.json", lambda _step: None, fell_back)
+            _run(_steps(plan, variants, steps, timeout_s, folder / "progress"), where, folder, fell_back)
         finally:
             follower.stop()
-        if status != 0:
-            raise DemoError(f"exit status {status}\n{said[-TAIL_CHARS:]}{tails(folder)}")
         found = {variant: json.loads((folder / f"{variant}.json").read_text()) for variant in variants}
     return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"]) for variant, each in found.items()}
 

@@ -76,11 +76,16 @@ class Values(unittest.TestCase):
 
     def test_pairs_are_ratios_and_a_bound_is_kept_by_the_end_of_their_interval(self) -> None:
         ours, before = [9.0, 10.0, 11.0, 20.0], [10.0, 10.0, 10.0, 20.0]
-        low, high = (of_pairs(ours, before, end)["median"] for end in ("low", "high"))
-        self.assertTrue(0.86 < low < 0.9 and 1.1 < high < 1.16, (low, high))
-        self.assertEqual(of_pairs(ours, before, "median"), {"median": 1.0, "samples": [0.9, 1.0, 1.1, 1.0]})
-        with self.assertRaisesRegex(NoValue, "1 pair has no interval"):
-            of_pairs([1.0], [1.0], "low")
+        found = of_pairs(ours, before)
+        self.assertEqual((found["median"], found["samples"]), (1.0, [0.9, 1.0, 1.1, 1.0]))
+        self.assertTrue(0.86 < found["low"] < 0.9 and 1.1 < found["high"] < 1.16, found)
+        with self.assertRaisesRegex(NoValue, "of 1 pairs there is no interval"):
+            of_pairs([1.0], [1.0])
+
+    def test_a_pair_counts_where_both_of_it_do(self) -> None:
+        raw = {"ours": [{"x": x} for x in (9.0, 1.0, 3.0, 8.0)], "before": [{"x": x} for x in (3.0, 1.0, 1.0, 4.0)]}
+        spec = {"side": "ours", "over": "before", "path": "x"}
+        self.assertEqual(measure._value(spec, raw, {"ours": [0, 2, 3], "before": [0, 1, 3]})["samples"], [3.0, 2.0])
 
     def test_window_is_in_the_senders_time(self) -> None:
         # Event at 2.0 s of the common clock, window from 3.0 s, which is 1.5 s of the receiver's own.
@@ -147,10 +152,10 @@ class Acceptance(unittest.TestCase):
         self.assertIn("tools/build-commit 5ee1e55 railweave_net", missing("net_perf@5ee1e55", Path("bin")))
 
     def test_what_is_over_nothing_is_told_when_the_file_is_read(self) -> None:
-        value = {"side": "ours", "over": "raw", "end": "low", "path": "x"}
+        value = {"side": "ours", "over": "raw", "path": "x"}
         entry = {"id": "A1", "case": "x", "what": "", "lab": [], "sides": {"ours": {}, "raw": {}}, "values": {"x": value}}
         self.assertEqual(acceptance._case(entry, {"runs": 1, "timeout_s": 1}).values["x"], value)
-        for wrong, said in (({"over": "raws"}, "'raws', which is no side"), ({"end": "least"}, "low, median or high")):
+        for wrong, said in (({"over": "raws"}, "'raws', which is no side"), ({"by_size": "x"}, "has no pairs")):
             with self.assertRaisesRegex(ValueError, said):
                 acceptance._case({**entry, "values": {"x": {**value, **wrong}}}, {"runs": 1, "timeout_s": 1})
 
