@@ -167,7 +167,7 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
   return n;
 }
 
-std::size_t LaneDriver::take_frames(std::size_t most) {
+inline std::size_t LaneDriver::take_frames(std::size_t most) {
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
   if (const TimePoint t = now(); session_.protocol_.wants_report(id(), t)) {
@@ -192,18 +192,7 @@ void LaneDriver::released(std::size_t n) {
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
   trace_.begins(header);
-  Result<wire::Target> target = begin_frame(header);
-  if (!target.ok()) {
-    damaged_ = session_.is_checked() && !protocol::arrived_whole(header);
-    return judged(target.status());
-  }
-  const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
-  if (crc) session_.peer_checks();
-  return check_.expect(crc, *target);
-}
-
-Result<wire::Target> LaneDriver::begin_frame(std::span<const std::byte, wire::kHeaderBytes> header) {
-  const std::lock_guard lock(session_.mutex_);
+  std::unique_lock lock(session_.mutex_);
   session_.take_posts();
   Result<std::span<std::byte>> where = session_.protocol_.on_header(id(), header);
   if (where.ok() && where->empty()) {
@@ -212,8 +201,14 @@ Result<wire::Target> LaneDriver::begin_frame(std::span<const std::byte, wire::kH
   }
   const bool watched = session_.protocol_.lands_watched(id());
   session_.publish();
-  if (!where.ok()) return where.status();
-  return wire::Target{*where, watched};
+  lock.unlock();
+  if (!where.ok()) {
+    damaged_ = session_.is_checked() && !protocol::arrived_whole(header);
+    return judged(where.status());
+  }
+  const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
+  if (crc) session_.peer_checks();
+  return check_.expect(crc, {*where, watched});
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> header) {

@@ -94,7 +94,6 @@ class LaneDriver final : private wire::LaneHandler {
   void look_at_draining();
   bool write(Pass& result);
   std::size_t take_frames(std::size_t most);
-  Result<wire::Target> begin_frame(std::span<const std::byte, wire::kHeaderBytes> header);
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
   Status judged(Status status);
 

@@ -10,20 +10,17 @@
 
 namespace railweave::engine {
 
-wire::Target PayloadCheck::expect(std::optional<std::uint32_t> crc, const wire::Target& target) {
-  place_ = {};
-  if (!crc || target.where.data() == nullptr) return target;
+wire::Target PayloadCheck::place_for(std::uint32_t crc, const wire::Target& target) {
   assert(target.where.size() <= protocol::kSegmentBytesMax);
   if (target.watched && !apart_bytes_) apart_bytes_ = std::make_unique_for_overwrite<std::byte[]>(protocol::kSegmentBytesMax);
-  expected_ = *crc;
+  expected_ = crc;
   place_ = target.where;
   apart_ = target.watched;
   return apart_ ? wire::Target{{apart_bytes_.get(), place_.size()}} : target;
 }
 
-PayloadCheck::Verdict PayloadCheck::arrived() {
+PayloadCheck::Verdict PayloadCheck::verdict() {
   const std::span<std::byte> place = std::exchange(place_, {});
-  if (place.empty()) return Verdict::none;
   const std::span<const std::byte> bytes = apart_ ? std::span<const std::byte>(apart_bytes_.get(), place.size()) : place;
   found_ = crc32c(bytes);
   if (found_ != expected_) return Verdict::damaged;

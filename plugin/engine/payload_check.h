@@ -24,15 +24,21 @@ class PayloadCheck {
   };
 
   // A payload begins that is to have `crc`, if anything was said. Returns where the lane is to put it.
-  wire::Target expect(std::optional<std::uint32_t> crc, const wire::Target& target);
+  wire::Target expect(std::optional<std::uint32_t> crc, const wire::Target& target) {
+    place_ = {};
+    return crc && target.where.data() != nullptr ? place_for(*crc, target) : target;
+  }
   // It is all there.
-  Verdict arrived();
+  Verdict arrived() { return place_.empty() ? Verdict::none : verdict(); }
   std::uint32_t found() const { return found_; }
   // `range` is not touched any more. A payload whose place overlaps it is thrown away.
   void withdraw(std::span<const std::byte> range);
   void forget() { place_ = {}; }
 
  private:
+  wire::Target place_for(std::uint32_t crc, const wire::Target& target);
+  Verdict verdict();
+
   std::span<std::byte> place_;               // of the payload; empty: nothing to check
   std::uint32_t expected_ = 0, found_ = 0;
   bool apart_ = false;                       // it arrives in apart_bytes_
