@@ -44,11 +44,14 @@ void SessionWatch::forget_closed() {
 
 void SessionWatch::look_again_in(Nanos delay) {
   if (timer_) reactor_.cancel(timer_);
-  timer_ = reactor_.at(now() + delay, [this] {
+  due_ = now() + delay;
+  timer_ = reactor_.at(due_, [this] {
     timer_ = 0;
     look();
   });
 }
+
+bool SessionWatch::looks_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
 
 void SessionWatch::look() {
   try {
@@ -76,7 +79,7 @@ void SessionWatch::look_and_arm() {
     look_again_in(Nanos{0});
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {
     look_again_in(kPace);
-  } else if (!timer_ && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
+  } else if (!looks_within(kSilenceLook) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     look_again_in(kSilenceLook);
   } else if (!timer_ && session_->is_waited_for()) {
     look_again_in(PeerPulse::kAskEvery);

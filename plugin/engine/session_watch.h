@@ -27,6 +27,7 @@ class SessionWatch final : public Pollable {
   void on_ready(std::uint32_t) override { look(); }
   void look_and_arm();
   void look_again_in(Nanos delay);
+  bool looks_within(Nanos delay) const;
   bool drive_until_quiet();
   enum class Armed { all, missed, ready };
   Armed arm();
@@ -40,6 +41,7 @@ class SessionWatch final : public Pollable {
   void forget_closed();
   std::vector<Registered> registered_;  // by lane index
   Reactor::TimerId timer_ = 0;
+  TimePoint due_{};                              // when the timer is set: its time
   Nanos interval_;                               // of looks while borrowed
 };
 
