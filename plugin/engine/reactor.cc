@@ -171,8 +171,10 @@ void Reactor::run_tasks() {
   for (auto& task : tasks) guarded(task);
 }
 
+// One that is set again for now waits for the next turn: events and tasks have theirs.
 void Reactor::run_timers() {
-  while (!timers_.empty() && timers_.begin()->when <= now()) {
+  const TimePoint began = now();
+  while (!timers_.empty() && timers_.begin()->when <= began) {
     const TimerId id = timers_.begin()->id;
     timers_.erase(timers_.begin());
     auto node = timer_tasks_.extract(id);

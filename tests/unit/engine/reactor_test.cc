@@ -65,5 +65,26 @@ TEST(Reactor, cancel__that_timer_and_no_other) {
   EXPECT_EQ((std::vector<int>{1, 2, 4}), ran);
 }
 
+TEST(Reactor, timers__that_is_set_again_for_now_lets_tasks_have_their_turn) {
+  Reactor reactor;
+  ASSERT_TRUE(reactor.start().ok());
+  bool over = false;
+  std::function<void()> again = [&] {
+    if (!over) reactor.at(now(), again);
+  };
+  std::promise<void> begun, done;
+  reactor.run_soon([&] {
+    again();
+    begun.set_value();
+  });
+  begun.get_future().wait();
+  reactor.run_soon([&] {
+    over = true;
+    done.set_value();
+  });
+  done.get_future().wait();  // or the test's time is over
+  reactor.stop();
+}
+
 }  // namespace
 }  // namespace railweave::engine
