@@ -38,6 +38,6 @@ SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<Lane
   return verdict;
 }
 
-Nanos keepalive_interval(Nanos peer_timeout) { return std::max<Nanos>(std::chrono::seconds(1), peer_timeout / 10); }
+Nanos keepalive_interval(Nanos peer_timeout) { return std::chrono::ceil<std::chrono::seconds>(peer_timeout / 10); }
 
 }  // namespace railweave::engine
