@@ -5,13 +5,14 @@
 
 #include "base/crc32c.h"
 #include "base/error.h"
+#include "protocol/frame.h"
 
 namespace railweave::engine {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3156455741454b4cull;
 constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt;  // crc32c, hints come with later issues
-constexpr std::size_t kRailsMax = 64;
+constexpr std::size_t kRailsMax = protocol::kRailsMax;
 constexpr std::size_t kAddressesMax = 8;
 
 struct Fixed {
@@ -195,7 +196,7 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   h.peer = body.text();
   h.reason = body.text();
   const std::size_t rails = body.number<std::uint8_t>();
-  if (rails > kRailsMax) return bad(std::to_string(rails) + " rails, expected at most 64");
+  if (rails > kRailsMax) return bad(std::to_string(rails) + " rails, expected at most " + std::to_string(kRailsMax));
   h.rails.resize(rails);
   for (PeerRail& rail : h.rails)
     if (Status s = read_rail(body, rail); !s.ok()) return s;

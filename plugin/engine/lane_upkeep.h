@@ -40,8 +40,8 @@ class LaneUpkeep {
  private:
   static constexpr Nanos kJoinTime = std::chrono::seconds(3);
   static constexpr Nanos kRestLeast = std::chrono::milliseconds(100);   // start
-  static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that do not come up
-  static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again
+  static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that carried before and do not come up
+  static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again, or never carried
   static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // who rests longer after it carried is named in the log
   static constexpr Nanos kRestSlow = std::chrono::seconds(5);           // start, of those that were too slow
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap

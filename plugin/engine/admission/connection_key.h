@@ -37,5 +37,4 @@ class ConnectionKey {
   Secret secret_;
 };
 
-
 }  // namespace railweave::engine
