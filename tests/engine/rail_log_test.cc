@@ -16,6 +16,9 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
+// Of a loss after which no lane is left nothing is said later.
+constexpr Nanos kTellsLast = engine::RailLog::kPatience + 2 * engine::RailLog::kSettle;
+
 // Two rails of the loopback, one for each family, so that neither stands in for the other; with two lanes each.
 std::shared_ptr<Engine> start_with_two_rails() {
   Rail v4, v6;
@@ -102,7 +105,7 @@ TEST_F(TwoRails, NothingIsSaidOfAnEngineThatLeaves) {
   ends_ = {};
   a_.reset();
   ASSERT_TRUE(eventually([&] { return lanes_of(*b_) == 0; }));
-  std::this_thread::sleep_for(2 * engine::RailLog::kSettle);
+  std::this_thread::sleep_for(kTellsLast);
   EXPECT_EQ(log.warnings(), Lines{});
 }
 
@@ -113,7 +116,7 @@ TEST_F(TwoRails, OfASessionThatIsLostOneLineIsEnough) {
   break_rail(AF_INET);
   break_rail(AF_INET6);
   EXPECT_FALSE(finish(*ends_.recv, receive).ok());
-  std::this_thread::sleep_for(2 * engine::RailLog::kSettle);
+  std::this_thread::sleep_for(kTellsLast);
   ASSERT_EQ(log.warnings().size(), 1u) << log.all();
   EXPECT_NE(log.warnings()[0].find("connection to "), std::string::npos) << log.all();
 }
