@@ -1,5 +1,6 @@
-// The side of a session that dials its lanes, and dials again those that are lost: the rules of engine/lane_upkeep in virtual
-// time, over pairs of rails as engine/lane_plan chooses them.
+// The side of a session that dials its lanes, and dials again those that are lost: in virtual time what engine/lane_upkeep does,
+// over pairs of rails as engine/lane_plan chooses them. Simpler in some: a pair that is being dialled covers its rails already, and
+// nobody hurries when no lane is left.
 #pragma once
 
 #include <functional>
