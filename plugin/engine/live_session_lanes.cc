@@ -237,15 +237,16 @@ std::vector<RailPair> LiveSession::take_slow_pairs() {
   return std::exchange(slow_pairs_, {});
 }
 
-// Its kernel answers. Does it?
+// Its kernel answers. Does it? It is asked by every lane: one may hold what takes too long.
 void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes) {
-  const auto lane = std::ranges::find_if(lanes, [](const auto& sign) { return sign && !sign->link_down && !sign->hearing.silent_since; });
+  const auto works = [](const std::optional<LaneSign>& sign) { return sign && !sign->link_down && !sign->hearing.silent_since; };
   PeerPulse::Verdict verdict;
   {
     const std::lock_guard lock(mutex_);
-    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits() && lane != lanes.end());
+    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits() && std::ranges::any_of(lanes, works));
     if (verdict == PeerPulse::Verdict::ask) {
-      protocol_.ask_for_answer(lanes_[std::size_t(lane - lanes.begin())]->id());
+      for (std::size_t i = 0; i < lanes.size(); ++i)
+        if (works(lanes[i])) protocol_.ask_for_answer(lanes_[i]->id());
       publish();
     }
   }

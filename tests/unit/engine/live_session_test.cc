@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
 #include <thread>
 #include <utility>
@@ -188,6 +189,21 @@ TEST_F(Paperwork, a_receive_does_not_wait_for_its_ack_when_every_lane_that_is_le
   drive(3);
   ASSERT_TRUE(session_->lane(0).blocked());
   EXPECT_TRUE(done(request));
+}
+
+TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
+  add_lanes(2);
+  open_stream();
+  ASSERT_NE(post(100), nullptr);
+  drive(3);
+  session_->look_for_signs(true);
+  std::this_thread::sleep_for(PeerPulse::kAskEvery + std::chrono::milliseconds(1));
+  session_->look_for_signs(true);
+  drive(3);
+  for (const int lane : {0, 1}) {
+    const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe; };
+    EXPECT_EQ(std::ranges::count_if(paper_[lane].sent, asks), 1) << lane;
+  }
 }
 
 TEST_F(Paperwork, a_frame_that_contradicts_gives_up_its_lane_and_a_second_one_the_session) {
