@@ -18,7 +18,7 @@ namespace railweave::wire {
 namespace {
 
 constexpr int kBacklog = 1024;
-constexpr int kKeepProbes = 10;  // most, in the time that a peer has
+constexpr int kKeepProbes = 10;  // at most, in the time that a peer has
 
 const char* errno_text(int err) {
   const char* text = ::strerrordesc_np(err);
@@ -52,13 +52,15 @@ Status set_congestion_control(int fd, const std::string& name) {
       err);
 }
 
-// An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each other.
+// An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each other. Nor one
+// that ends between two, and the kernel gives up an interval after the last, not at it: there is one more than the time has room for.
 Status set_keepalive(int fd, Nanos peer_timeout) {
   const auto interval_s = int(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes).count(), 1));
+  const auto timeout_s = int(std::chrono::ceil<std::chrono::seconds>(peer_timeout).count());
   RW_TRY(set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"));
   RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, interval_s, "TCP_KEEPIDLE"));
   RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval_s, "TCP_KEEPINTVL"));
-  return set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, int(std::max<std::int64_t>(peer_timeout / std::chrono::seconds(interval_s), 1)), "TCP_KEEPCNT");
+  return set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, (timeout_s + interval_s - 1) / interval_s + 1, "TCP_KEEPCNT");
 }
 
 Status set_traffic_class(int fd, int octet) {

@@ -17,8 +17,8 @@ namespace railweave::wire {
 struct SocketOptions {
   std::string congestion_control;  // empty: the kernel's default
   int traffic_class = -1;          // IP TOS octet 0..255; -1: leave
-  Nanos peer_timeout{0};           // keepalive: an idle connection ends when nothing was answered for so long (whole seconds, up
-                                   // to a tenth more); 0: leave
+  Nanos peer_timeout{0};           // keepalive: an idle connection ends when nothing was answered for so long, up to two tenths
+                                   // (two seconds) more, and never for a shorter outage; 0: leave
 };
 
 // Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.
