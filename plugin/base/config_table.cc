@@ -16,7 +16,7 @@ constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its
 constexpr std::size_t kAlgorithmsBytesMax = 200;
 constexpr std::size_t kScheduleBytesMax = 40;
 constexpr std::size_t kPathBytesMax = 4095;          // PATH_MAX less its zero
-constexpr std::size_t kStatsDirBytesMax = 80;        // sun_path holds 107, the socket's own name included
+constexpr std::size_t kStatsDirBytesMax = 75;        // sun_path holds 107, a slash and the socket's name up to 32
 
 bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
 
@@ -297,7 +297,7 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_STATS_DIR",
      .default_meaning = "",
      .help = "Where the process puts the socket that `railweave-info --pid` asks. Empty: no socket.",
-     .form = "an absolute path of at most 80 bytes, or nothing",
+     .form = "an absolute path of at most 75 bytes, or nothing",
      .parse_text = parse_stats_dir,
      .text_of = [](const Config& c) { return c.stats_dir; }},
 };

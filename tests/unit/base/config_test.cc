@@ -126,6 +126,7 @@ TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"key", "~/key"}) EXPECT_TRUE(rejects("RAILWEAVE_KEY_FILE", value));
   EXPECT_NE(problem({{"RAILWEAVE_KEY_FILE", "/" + std::string(4095, 'k')}}).find("at most 4095 bytes"), std::string::npos);
   for (const char* value : {"tmp", "./tmp"}) EXPECT_TRUE(rejects("RAILWEAVE_STATS_DIR", value));
+  EXPECT_NE(problem({{"RAILWEAVE_STATS_DIR", "/" + std::string(75, 'd')}}).find("at most 75 bytes"), std::string::npos);
   EXPECT_TRUE(rejects("RAILWEAVE_TCP_CONGESTION", "no such thing"));
 }
 

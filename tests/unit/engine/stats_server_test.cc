@@ -155,6 +155,10 @@ TEST_F(Stats, a_directory_that_will_not_do_is_an_error_and_no_more) {
   const Status too_long = StatsServer::open("/tmp/" + std::string(120, 'x'), kInstance).status();
   EXPECT_EQ(Code::invalid_config, too_long.code());
   EXPECT_NE(too_long.message().npos, too_long.message().find("RAILWEAVE_STATS_DIR"));
+  constexpr int kGreatestPid = 4194304;
+  const std::string longest = "/" + std::string(74, 'x');  // that the configuration takes
+  EXPECT_TRUE(socket_address(stats_socket_path(longest, kGreatestPid, kInstance)).ok());
+  EXPECT_FALSE(socket_address(stats_socket_path(longest + "x", kGreatestPid, kInstance)).ok());
   EXPECT_TRUE(stats_sockets("/none").empty());
   EXPECT_EQ(0, pid_in_name("/tmp/railweave-x.sock"));
 }
