@@ -107,7 +107,8 @@ class Session {
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
 
-  // Frames that this lane should write now. `flush` also sends what otherwise waits for company.
+  // Frames that this lane should write now. `flush` also sends what otherwise waits for company. None once the session failed: that
+  // its lanes end is what the peer is to hear, not that streams were closed.
   std::size_t next_frames(LaneId lane, std::span<OutgoingFrame> frames, bool flush);
   void on_written(LaneId lane, std::size_t frames);
   void on_released(LaneId lane, std::size_t frames);

@@ -14,7 +14,7 @@ constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goe
 
 std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, bool flush) {
   Lane* lane = find(id);
-  if (lane == nullptr || lane->state != Lane::State::live) return 0;
+  if (lane == nullptr || lane->state != Lane::State::live || !error_.ok()) return 0;
   std::size_t n = 0;
   const bool control = carries_control(*lane);
   if (lane->answer_asked && !frames.empty() && lane->ledger.has_room_for_report()) {

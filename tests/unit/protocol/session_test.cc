@@ -359,6 +359,18 @@ TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
   EXPECT_TRUE(late.failed());
 }
 
+TEST_F(SessionPair, fail__of_what_ends_with_it_the_peer_is_not_told) {
+  pair_.add_lanes(1);
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(100'000);
+  receive(ends.in, data.size());
+  pair_.run();
+  pair_.b().fail(Status(Code::remote, Scope::session, "gone"));
+  EXPECT_EQ(pair_.take(End::b, 0), 0u);  // it would take the receiver's end for a close, by somebody unnamed
+  pair_.b().close(ends.in);
+  EXPECT_EQ(pair_.take(End::b, 0), 0u);
+}
+
 TEST_F(SessionPair, fail__a_small_message_that_is_here_can_still_be_received) {
   pair_.add_lanes(1);
   const Pair::Ends ends = pair_.open();
