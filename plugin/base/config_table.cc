@@ -107,21 +107,21 @@ bool parse_key_file(std::string_view text, Config& config) {
   return text.empty() || (text.front() == '/' && text.size() <= kPathBytesMax && text.find('\0') == text.npos);
 }
 
+constexpr const char* kSwitchForm = "1 or on, 0 or off";
+
+bool parse_switch(std::string_view text, bool& on) {
+  on = text == "1" || text == "on";
+  return on || text == "0" || text == "off";
+}
+
 bool parse_shm(std::string_view text, Config& config) {
   config.shm.reset();
-  if (!text.empty()) config.shm = text == "on";
-  return text.empty() || text == "on" || text == "off";
+  return text.empty() || parse_switch(text, config.shm.emplace());
 }
 
-bool parse_checksum(std::string_view text, Config& config) {
-  config.checksum = text == "on";
-  return text == "on" || text == "off";
-}
+bool parse_checksum(std::string_view text, Config& config) { return parse_switch(text, config.checksum); }
 
-bool parse_encrypt(std::string_view text, Config& config) {
-  config.encrypt = text == "1" || text == "on";
-  return config.encrypt || text == "0" || text == "off";
-}
+bool parse_encrypt(std::string_view text, Config& config) { return parse_switch(text, config.encrypt); }
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -268,7 +268,7 @@ constexpr Setting kSettings[] = {
      .default_meaning = "off under NCCL, on for collectives",
      .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have it on "
              "and share a network namespace. NCCL has transports of its own within a host and needs none here.",
-     .form = "on or off",
+     .form = kSwitchForm,
      .parse_text = parse_shm,
      .text_of = [](const Config& c) -> std::string { return !c.shm ? "" : *c.shm ? "on" : "off"; }},
     {.name = "RAILWEAVE_KEY_FILE",
@@ -284,14 +284,14 @@ constexpr Setting kSettings[] = {
      .help = "Whether what this process sends over a network carries a CRC32C of each piece of data besides those of the frames' "
              "headers. Who receives it looks, whatever he has set himself: a wrong piece is told of, and comes again by a new "
              "connection or another rail. See `docs/deployment.md` for what it costs and when it is worth that.",
-     .form = "on or off",
+     .form = kSwitchForm,
      .parse_text = parse_checksum,
      .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
     {.name = "RAILWEAVE_ENCRYPT",
      .default_meaning = "",
      .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, `docs/encryption.md`). The same for all "
              "processes of a job; needs `RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
-     .form = "1 or on, 0 or off",
+     .form = kSwitchForm,
      .parse_text = parse_encrypt,
      .text_of = [](const Config& c) -> std::string { return c.encrypt ? "1" : "0"; }},
     {.name = "RAILWEAVE_STATS_DIR",

@@ -104,6 +104,17 @@ TEST(Config, ReadsNcclsSwitchAsNcclDoes) {
     EXPECT_TRUE(parsed({{"NCCL_NET_OPTIONAL_RECV_COMPLETION", value}}).optional_completion) << value;
 }
 
+TEST(Config, SwitchesAreWrittenInTwoWays) {
+  for (const bool on : {true, false})
+    for (const char* value : {on ? "1" : "0", on ? "on" : "off"}) {
+      const Config config = parsed({{"RAILWEAVE_SHM", value}, {"RAILWEAVE_CHECKSUM", value}, {"RAILWEAVE_ENCRYPT", value}});
+      EXPECT_EQ(std::optional(on), config.shm);
+      EXPECT_EQ(on, config.checksum);
+      EXPECT_EQ(on, config.encrypt);
+    }
+  EXPECT_FALSE(parsed({{"RAILWEAVE_SHM", ""}}).shm.has_value());
+}
+
 TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"", "x", "1.5", "-1", "17", "4 ", " 4", "0x", "99999999999999999999", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_LANES_PER_RAIL", value));
@@ -119,10 +130,9 @@ TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"", "Rails", "one"}) EXPECT_TRUE(rejects("RAILWEAVE_DEVICES", value));
   for (const char* value : {"AF_INET4", "6", "af_inet"}) EXPECT_TRUE(rejects("NCCL_SOCKET_FAMILY", value));
   for (const char* value : {"256", "-2"}) EXPECT_TRUE(rejects("RAILWEAVE_TRAFFIC_CLASS", value));
-  for (const char* value : {"1", "ON", "true"}) EXPECT_TRUE(rejects("RAILWEAVE_SHM", value));
-  for (const char* value : {"", "yes", "2", "On", "1 "}) EXPECT_TRUE(rejects("RAILWEAVE_ENCRYPT", value));
-  for (const char* value : {"1", "on"}) EXPECT_TRUE(parsed({{"RAILWEAVE_ENCRYPT", value}}).encrypt);
-  for (const char* value : {"0", "off"}) EXPECT_FALSE(parsed({{"RAILWEAVE_ENCRYPT", value}}).encrypt);
+  for (const char* name : {"RAILWEAVE_SHM", "RAILWEAVE_CHECKSUM", "RAILWEAVE_ENCRYPT"})
+    for (const char* value : {"yes", "2", "On", "true", "1 "}) EXPECT_TRUE(rejects(name, value));
+  for (const char* name : {"RAILWEAVE_CHECKSUM", "RAILWEAVE_ENCRYPT"}) EXPECT_TRUE(rejects(name, ""));
   for (const char* value : {"key", "~/key"}) EXPECT_TRUE(rejects("RAILWEAVE_KEY_FILE", value));
   EXPECT_NE(problem({{"RAILWEAVE_KEY_FILE", "/" + std::string(4095, 'k')}}).find("at most 4095 bytes"), std::string::npos);
   for (const char* value : {"tmp", "./tmp"}) EXPECT_TRUE(rejects("RAILWEAVE_STATS_DIR", value));
