@@ -63,7 +63,7 @@ def save(outcome: Outcome, title: str, path: Path) -> None:
     for axes in grid:
         axes.axvline(alone_s, color=_INK, linestyle=":", linewidth=1.1)
     grid[-1].set_xlim(0, 1.02 * max(_typical(one)["seconds"] for one in shown))
-    grid[-1].set_xlabel("\n".join(filter(None, ["seconds since the step began, at rank 0, in a step of median length; what is on its way at once is drawn side by side", outcome.remark])))
+    grid[-1].set_xlabel("\n".join(filter(None, ["seconds since the step began, at rank 0, in the step nearest to the median; what is on its way at once is drawn side by side", outcome.remark])))
     figure.legend(handles=[Patch(color=_COMPUTE, label="computes"), Patch(color=_WAIT, label="waits"),
                            Patch(color=_GATHER, label="all-gather on its way"), Patch(color=_REDUCE, label="reduce-scatter on its way"),
                            Line2D([], [], color=_INK, linestyle=":", label="a step of compute alone")],
