@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from pathlib import Path
 
@@ -52,9 +53,10 @@ def main(argv):
     try:
         run_all(chosen, presets, logs, total, lines, built)
     except SystemExit as ended:
+        ran = sum(not line.startswith(" ") for line in lines)  # a suite's notes are indented
         if args.record:
-            record(args.record, [*lines, f"ended early, {len(lines)} of {len(chosen)} suites"], total)
-        report(total, f"ended early, {len(lines)} of {len(chosen)}", began)
+            record(args.record, [*lines, f"ended early, {ran} of {len(chosen)} suites"], total)
+        report(total, f"ended early, {ran} of {len(chosen)}", began)
         raise ended
     if not args.suites and not built["release"]:
         for name in forgotten("release"):
@@ -89,8 +91,9 @@ def run_all(chosen, presets, logs, total, lines, built):
             print(f"    {times} skipped: {reason}", flush=True)
         lines.append(f"{line}   ({suite.why})")
         for note in sorted(notes_of(suite, logs).glob("*")):
-            print(f"    {note.read_text().strip()}", flush=True)
-            lines.append(f"    {note.read_text().strip()}")
+            said = textwrap.indent(note.read_text().strip(), "    ")
+            print(said, flush=True)
+            lines.append(said)
         for name in ("passed", "failed", "skipped", "failures"):
             setattr(total, name, getattr(total, name) + getattr(count, name))
 
