@@ -2,9 +2,10 @@
 
 Usage: bad_cable.py NIC PER_MILLE   (in any host of a lab with two hosts and --shape switch; runs until it is killed)
 
-It enters the switch's namespace, takes the two ports off their bridge and carries frames between them itself. Of those that
-carry much TCP payload so many of a thousand get one byte altered, both ways. No checksum tells: frames come as the sender's
-kernel made them, large and with checksums still to be filled in, and go on like that. Says "ready", and at the end how many it altered.
+It enters the switch's namespace, takes the two ports off their bridge and carries frames between them itself. Of a
+thousand full segments of TCP payload so many get one byte altered, both ways. No checksum tells: frames come as the sender's
+kernel made them, large and with checksums still to be filled in, and go on like that: how large depends on how busy the machine is, so a
+large one counts as the segments that it would be on a wire. Says "ready", and at the end how many it altered.
 """
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _CLONE_NEWNET = 0x40000000
 _SOL_PACKET, _PACKET_VNET_HDR, _PACKET_IGNORE_OUTGOING, _SO_RCVBUFFORCE = 263, 15, 23, 33
 _VNET_HDR_BYTES, _ETHERNET_BYTES = 10, 14
 _ALL_PROTOCOLS = 3
-_MUCH_BYTES = 1000
+_MUCH_BYTES, _SEGMENT_BYTES = 1000, 1448
 
 
 def _ports(nic: int) -> tuple[str, list[str]]:
@@ -60,7 +61,7 @@ def _payload_at(frame: memoryview) -> int | None:
 
 class _Cable:
     def __init__(self, per_mille: float) -> None:
-        self._probability = per_mille / 1000
+        self._intact = 1 - per_mille / 1000  # the probability, of a segment
         self.altered = 0
         self._buffer = memoryview(bytearray(1 << 17))
 
@@ -68,7 +69,7 @@ class _Cable:
         n = source.recv_into(self._buffer)
         frame = self._buffer[:n]
         at = _payload_at(frame)
-        if at is not None and n - at >= _MUCH_BYTES and random.random() < self._probability:
+        if at is not None and n - at >= _MUCH_BYTES and random.random() > self._intact ** ((n - at) / _SEGMENT_BYTES):
             frame[random.randrange(at, n)] ^= 1 << random.randrange(8)
             self.altered += 1
         try:

@@ -43,21 +43,21 @@ class BadRail(EngineTest):
         return found
 
     def test_one_of_two(self) -> None:
-        outcome = through_bad_cable("--bytes", "200M", per_mille=10, checksum="on")
+        outcome = through_bad_cable("--bytes", "200M", per_mille=2, checksum="on")
         found = self.check(outcome)
         self.assertGreater(found.get("eth1", 0), 0, str(outcome))
         self.assertEqual(0, found.get("eth0", 0), str(outcome))
 
     def test_both_ways(self) -> None:
-        self.check(through_bad_cable("--bytes", "100M", "--both", per_mille=10, checksum="on"))
+        self.check(through_bad_cable("--bytes", "100M", "--both", per_mille=2, checksum="on"))
 
     def test_the_only_one(self) -> None:
-        outcome = through_bad_cable("--bytes", "40M", per_mille=2, checksum="on", rails="eth1")
+        outcome = through_bad_cable("--bytes", "40M", per_mille=0.3, checksum="on", rails="eth1")
         self.assertGreater(self.check(outcome)["eth1"], 0, str(outcome))
 
     def test_without_the_setting_they_arrive(self) -> None:
         """What the others rely on."""
-        outcome = through_bad_cable("--bytes", "100M", per_mille=10, checksum="off")
+        outcome = through_bad_cable("--bytes", "100M", per_mille=2, checksum="off")
         self.assertGreater(outcome.document["results"][0]["verify"]["errors"] if outcome.document else 1, 0, str(outcome))
         self.assertNotEqual(0, outcome.status, str(outcome))
 
