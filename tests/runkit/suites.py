@@ -50,7 +50,7 @@ SUITES = [
     Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 540, "data races", [*SANITIZED, "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}", 2),
     # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
-    Suite("worlds", "release", "^worlds$", 5400, "simulated hosts: a day of 64, and ten minutes of new seeds", ["sim_tests"], jobs=2, on_request=True),
+    Suite("worlds", "release", "^worlds$", 5400, "simulated hosts: a day of 64, and ten minutes of new seeds", ["sim_tests"], jobs=2, on_request=True, waits=True),
     Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True),
     # Every version of the net, and the lab, where `make test` runs a part.
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
