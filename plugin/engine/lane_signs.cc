@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "wire/tcp/socket.h"
+
 namespace railweave::engine {
 namespace {
 
@@ -34,10 +36,8 @@ SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<Lane
   const Nanos unheard = now - std::max(last_heard, first_silent);
   verdict.peer_is_silent = verdict.given_up.empty() && unheard >= kSilenceMost;
   // Somebody who only received asks late, and nobody answers since the last keepalive.
-  verdict.peer_is_gone = verdict.peer_is_silent && (unheard >= peer_timeout || now - last_heard >= peer_timeout + keepalive_interval(peer_timeout));
+  verdict.peer_is_gone = verdict.peer_is_silent && (unheard >= peer_timeout || now - last_heard >= peer_timeout + wire::keepalive_interval(peer_timeout));
   return verdict;
 }
-
-Nanos keepalive_interval(Nanos peer_timeout) { return std::chrono::ceil<std::chrono::seconds>(peer_timeout / 10); }
 
 }  // namespace railweave::engine

@@ -28,9 +28,6 @@ struct SilenceVerdict {
 inline constexpr Nanos kSilenceMost = std::chrono::seconds(1);      // of a lane
 inline constexpr Nanos kAskAfter = std::chrono::milliseconds(400);  // of a lane's silence: the others are asked for a sign
 
-// How often keepalive asks on an idle lane (wire::set_options()): what was heard last there may be so long ago though all is well.
-Nanos keepalive_interval(Nanos peer_timeout);
-
 // `lanes` by place; none: no open lane there.
 SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<LaneSign>>& lanes, Nanos peer_timeout);
 

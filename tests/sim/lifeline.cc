@@ -1,6 +1,7 @@
 #include "tests/sim/lifeline.h"
 
 #include "engine/lane_signs.h"
+#include "wire/tcp/socket.h"
 
 namespace railweave::sim {
 namespace {
@@ -44,7 +45,7 @@ bool Lifeline::look_for_signs(TimePoint t) {
     owed = owed || h.owes;
     signs.push_back(engine::LaneSign{h, end_.host().rails[std::size_t(lane.local_rail)].link_down});
     // As the kernel's keepalive does, for those that are owed nothing.
-    if (!h.owes && t - h.heard_at > peer_timeout_ + engine::keepalive_interval(peer_timeout_))
+    if (!h.owes && t - h.heard_at > peer_timeout_ + wire::keepalive_interval(peer_timeout_))
       end_.give_up(lane.id, Status(Code::remote, Scope::lane, "no keepalive was answered"));
   }
   if (end_.over()) return true;

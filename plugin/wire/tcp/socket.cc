@@ -55,7 +55,7 @@ Status set_congestion_control(int fd, const std::string& name) {
 // An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each other. Nor one
 // that ends between two, and the kernel gives up an interval after the last, not at it: there is one more than the time has room for.
 Status set_keepalive(int fd, Nanos peer_timeout) {
-  const auto interval_s = int(std::max<std::int64_t>(std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes).count(), 1));
+  const auto interval_s = int(keepalive_interval(peer_timeout) / std::chrono::seconds(1));
   const auto timeout_s = int(std::chrono::ceil<std::chrono::seconds>(peer_timeout).count());
   RW_TRY(set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1, "SO_KEEPALIVE"));
   RW_TRY(set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, interval_s, "TCP_KEEPIDLE"));
@@ -101,6 +101,8 @@ Result<bool> try_listen(int fd, const SocketAddress& at) {
 }
 
 }  // namespace
+
+Nanos keepalive_interval(Nanos peer_timeout) { return std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes); }
 
 Status set_options(int fd, const SocketOptions& options) {
   RW_TRY(set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"));

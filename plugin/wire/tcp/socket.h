@@ -24,6 +24,9 @@ struct SocketOptions {
 // Errors: invalid_config where congestion control is refused (the message lists what the kernel offers), system.
 Status set_options(int fd, const SocketOptions& options);
 
+// How often keepalive then asks on an idle connection, whole seconds: what was heard last there may be so long ago though all is well.
+Nanos keepalive_interval(Nanos peer_timeout);
+
 // Pins a socket to its rail's interface, so that the kernel's routes cannot carry it over another: two rails in one
 // subnet need it, at both ends (dial() does it; whoever accepts calls this). Does nothing, and that is fine, for an
 // empty name, where the kernel does not permit it, and for a `remote` on this host: between two of its own addresses

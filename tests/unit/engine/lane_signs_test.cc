@@ -1,11 +1,7 @@
 #include "engine/lane_signs.h"
 
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
-#include "base/fd.h"
 #include "wire/tcp/socket.h"
 
 namespace railweave::engine {
@@ -36,7 +32,7 @@ class Looking : public testing::Test {
       std::vector<std::optional<LaneSign>> signs;
       for (Line& line : lines_) {
         // An idle one is asked by keepalive.
-        if (line.answers && (line.owes || now_ - line.heard_at >= keepalive_interval(kTimeout))) line.heard_at = now_;
+        if (line.answers && (line.owes || now_ - line.heard_at >= wire::keepalive_interval(kTimeout))) line.heard_at = now_;
         if (line.answers || !line.owes) {
           line.silent_since.reset();
         } else if (!line.silent_since) {
@@ -177,17 +173,6 @@ TEST_F(Looking, without_any_link_none_is_given_up) {
   lines_[1].answers = true;
   look_for(50ms);
   EXPECT_EQ(given_up_, Places{0});
-}
-
-TEST(KeepaliveInterval, is_what_sockets_are_told) {
-  for (const Nanos peer_timeout : {2s, 9s, 10s, 11s, 15s, 3600s}) {
-    const OwnedFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_TRUE(wire::set_options(fd.get(), {.congestion_control = {}, .peer_timeout = peer_timeout}).ok());
-    int told_s = 0;
-    socklen_t size = sizeof told_s;
-    ASSERT_EQ(0, ::getsockopt(fd.get(), IPPROTO_TCP, TCP_KEEPINTVL, &told_s, &size));
-    EXPECT_EQ(keepalive_interval(peer_timeout), std::chrono::seconds(told_s));
-  }
 }
 
 }  // namespace
