@@ -200,8 +200,11 @@ void LiveSession::look_for_signs(bool at_once) {
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
   if (verdict.peer_is_gone)
     return lose("no answer on " + rails_told() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
-  if (peer_is_silent_) return until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
-  recall_slow_lanes(t, lanes);
+  if (peer_is_silent_) {
+    until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  } else {
+    recall_slow_lanes(t, lanes);
+  }
   look_for_pulse(t, lanes);
 }
 
@@ -243,7 +246,7 @@ void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<La
   PeerPulse::Verdict verdict;
   {
     const std::lock_guard lock(mutex_);
-    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits() && std::ranges::any_of(lanes, works));
+    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits(), !peer_is_silent_ && std::ranges::any_of(lanes, works));
     if (verdict == PeerPulse::Verdict::ask) {
       for (std::size_t i = 0; i < lanes.size(); ++i)
         if (works(lanes[i])) protocol_.ask_for_answer(lanes_[i]->id());

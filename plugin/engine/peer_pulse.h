@@ -20,9 +20,9 @@ class PeerPulse {
   explicit PeerPulse(Nanos stall_timeout) : stall_timeout_(stall_timeout) {}
 
   enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: told once each
-  // `consumed`: frames of the peer ever; `waits`: somebody does, and its kernel answers. Time in which nobody looked does not
-  // count: a job that is suspended as a whole wakes up to peers that could not have answered.
-  Verdict look(TimePoint now, std::uint64_t consumed, bool waits);
+  // `consumed`: frames of the peer ever; `waits`: somebody does; `kernel_answers`: on a lane at least. Time in which it does not,
+  // or in which nobody looked, does not count: a job that is suspended as a whole wakes up to peers that could not have answered.
+  Verdict look(TimePoint now, std::uint64_t consumed, bool waits, bool kernel_answers);
 
  private:
   const Nanos stall_timeout_;

@@ -133,6 +133,12 @@ class EngineTest(unittest.TestCase):
         self.assertEqual([], outcome.warnings(0) + outcome.warnings(1), str(outcome))
         return outcome
 
+    def warnings_of(self, host: int, outcome: Outcome, count: int) -> list[str]:
+        """Just so many there are."""
+        warned = outcome.warnings(host)
+        self.assertEqual(count, len(warned), str(outcome))
+        return warned
+
     def assert_pairs(self, pairs: list[tuple[str, str]], outcome: Outcome) -> None:
         """Lanes join just these rails; each end is bound to an address of its rail; every byte of every lane left by the
         interface of its rail, and by no other."""

@@ -52,7 +52,7 @@ class LostRail(EngineTest):
         self.assertEqual(1, outcome.status, str(outcome))
         for host in (0, 1):
             self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
-            silent, lost = outcome.warnings(host)
+            silent, lost = self.warnings_of(host, outcome, 2)
             self.assertRegex(silent, f"no answer from host{1 - host} pid \\d+ on eth1", str(outcome))
             self.assertRegex(lost, f"connection to host{1 - host} pid \\d+ lost: no answer on eth1 for 4 s", str(outcome))
 
@@ -91,8 +91,7 @@ class RailLog(EngineTest):
                            beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {change} --down; sleep 1; {change} --up) &")
         self.assertEqual(0, outcome.status, str(outcome))
         for host, cause in ((0, "(the peer gave it up|link down)"), (1, "link down")):
-            self.assertEqual(2, len(outcome.warnings(host)), str(outcome))
-            lost, back = outcome.warnings(host)
+            lost, back = self.warnings_of(host, outcome, 2)
             self.assertRegex(lost, f"rail eth1 to host{1 - host} pid \\d+: {cause}; 2 of 4 lanes left", str(outcome))
             self.assertRegex(back, f"rail eth1 to host{1 - host} pid \\d+: carries again; [34] lanes", str(outcome))
 
@@ -171,8 +170,7 @@ class NewRail(EngineTest):
         self.assertEqual(2, len(took), str(outcome))
         self.assertLess(max(took), _SOON_S, str(outcome))
         for host in (0, 1):
-            self.assertEqual(3, len(outcome.warnings(host)), str(outcome))
-            lost, back, again = outcome.warnings(host)
+            lost, back, again = self.warnings_of(host, outcome, 3)
             self.assertRegex(lost, r"rail eth1 to .*; 1 of 2 lanes left", str(outcome))
             self.assertRegex(back, r"rail eth1 to .*: carries again; 2 lanes", str(outcome))
             self.assertRegex(again, r"rail eth1 to .*; 1 of 2 lanes left", str(outcome))
@@ -232,7 +230,7 @@ class LostPeer(EngineTest):
                            "(moved eth0 3000000; kill -STOP $pid; sleep 7; kill -CONT $pid) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
-        stopped, back = outcome.warnings(0)
+        stopped, back = self.warnings_of(0, outcome, 2)
         self.assertRegex(stopped, r"host1 pid \d+ has not answered for 5 s, though its kernel does", str(outcome))
         self.assertRegex(back, r"host1 pid \d+ answers again", str(outcome))
         self.assertEqual([], outcome.warnings(1), str(outcome))

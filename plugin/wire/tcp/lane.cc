@@ -22,6 +22,7 @@ constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 // for a quarter of an hour. A stopped peer's kernel still answers. (TCP_USER_TIMEOUT would not do: it also ends a connection
 // whose peer answers, but takes nothing for a while.)
 constexpr double kSilenceRtos = 1.25;
+constexpr Nanos kProbeAnswersEvery = std::chrono::milliseconds(500);  // at most: Linux's net.ipv4.tcp_invalid_ratelimit
 constexpr Nanos kClocks = std::chrono::milliseconds(50);  // the kernel's tells milliseconds, by ticks of up to ten
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
 
@@ -29,6 +30,12 @@ bool ask_tcp_info(int fd, tcp_info& info) {
   socklen_t size = sizeof info;
   info = {};
   return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+}
+
+// Of the probes of a shut window, sent ever less often, a peer's kernel ignores those that come too soon after one it answered.
+bool only_a_hasty_probe(const tcp_info& info) {
+  if (info.tcpi_unacked > 0 || info.tcpi_probes != 1 || info.tcpi_backoff == 0) return false;
+  return std::chrono::microseconds(info.tcpi_rto) * (1 << std::min(info.tcpi_backoff - 1, 16)) < kProbeAnswersEvery;
 }
 
 std::uint64_t ask_queue(int fd, unsigned long request) {
@@ -84,7 +91,7 @@ Hearing TcpLane::hearing() {
   const TimePoint answered_at = t - std::chrono::milliseconds(info.tcpi_last_ack_recv);
   Hearing h;
   h.heard_at = std::max<TimePoint>(answered_at, t - std::chrono::milliseconds(info.tcpi_last_data_recv));
-  h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a probe of a shut window wants its answer, too
+  h.owes = info.tcpi_unacked > 0 || (info.tcpi_probes > 0 && !only_a_hasty_probe(info));
   if (!h.owes || !waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
     waiting_since_ = h.owes ? std::optional(t) : std::nullopt;
     waiting_at_ = info.tcpi_bytes_acked;

@@ -12,11 +12,11 @@ using namespace std::chrono_literals;
 class Pulse : public testing::Test {
  protected:
   // What was said in so long, looked at every 50 ms: a letter each, asks counted apart.
-  std::string look_for(Nanos time, bool answers, bool waits = true) {
+  std::string look_for(Nanos time, bool answers, bool waits = true, bool kernel_answers = true) {
     std::string said;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += 50ms;
-      switch (pulse_.look(now_, consumed_, waits)) {
+      switch (pulse_.look(now_, consumed_, waits, kernel_answers)) {
         case PeerPulse::Verdict::fine: break;
         case PeerPulse::Verdict::ask:
           ++asked_;
@@ -77,9 +77,18 @@ TEST_F(Pulse, while_we_slept_ourselves_nobody_could_answer) {
   EXPECT_EQ(look_for(20s, false).front(), 'g');
 }
 
+TEST_F(Pulse, while_its_kernel_is_silent_nothing_counts__and_what_did_counts_on) {
+  look_for(1s, true);
+  EXPECT_EQ(look_for(4s, false), "");
+  EXPECT_EQ(look_for(60s, false, true, false), "");
+  EXPECT_EQ(look_for(1100ms, false), "s");
+  EXPECT_EQ(look_for(60s, false, true, false), "");
+  EXPECT_EQ(look_for(20s, false).front(), 'g');
+}
+
 TEST_F(Pulse, without_a_timeout_never) {
   PeerPulse patient(Nanos{0});
-  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true), PeerPulse::Verdict::gone);
+  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true, true), PeerPulse::Verdict::gone);
 }
 
 }  // namespace

@@ -9,6 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <thread>
+
+#include "base/clock.h"
 #include "tests/unit/wire/counting_handler.h"
 #include "tests/unit/wire/tcp_pair.h"
 
@@ -158,6 +162,27 @@ TEST_F(TcpLaneTest, min_rtt_and_rate_come_from_the_kernel) {
   EXPECT_GT(near->health().min_rtt, Nanos(0));
   EXPECT_LT(near->health().min_rtt, std::chrono::seconds(1));
   EXPECT_GT(near->stats().rate.bytes_per_s, 0);
+}
+
+// Its kernel ignores one of the first probes: two within half a second.
+TEST_F(TcpLaneTest, who_takes_nothing_is_not_silent) {
+  using namespace std::chrono_literals;
+  out.to_send.assign(8, 4 * MiB);
+  const auto sample_for = [&](Nanos time, auto&& see) {
+    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) {
+      ASSERT_TRUE(near->write(out).ok());
+      see(near->hearing());
+    }
+  };
+  sample_for(100ms, [](const Hearing&) {});  // the window shuts
+  const TimePoint shut_at = now();
+  TimePoint heard_at{};
+  sample_for(2s, [&](const Hearing& h) {
+    EXPECT_FALSE(h.silent_since) << (now() - shut_at) / 1ms << " ms after the window shut, of an answer " << (now() - h.heard_at) / 1ms << " ms ago";
+    heard_at = h.heard_at;
+  });
+  ASSERT_GT(near->health().outstanding_bytes, 0u) << "all of it went into buffers: nothing was waited for";
+  EXPECT_GT(heard_at, shut_at) << "no probe was answered";
 }
 
 class ZeroCopyLane : public TcpLaneTest {
