@@ -120,8 +120,8 @@ void leave_slow(const Interfaces& all, Selection& selection) {
 void sort_and_bound(const Interfaces& all, Selection& selection) {
   std::sort(selection.taken.begin(), selection.taken.end(),
             [&](std::size_t a, std::size_t b) { return rail_order(all[a], all[b]); });
-  while (selection.taken.size() > kRailsMax) {
-    selection.reasons[selection.taken.back()] = fmt::format("more than {} rails", kRailsMax);
+  while (selection.taken.size() > kRailsChosenMax) {
+    selection.reasons[selection.taken.back()] = fmt::format("more than {} rails", kRailsChosenMax);
     selection.taken.pop_back();
   }
 }

@@ -11,8 +11,8 @@
 
 namespace railweave::discovery {
 
-// Rails of one engine, at most: two virtual functions on each of eight ports.
-inline constexpr std::size_t kRailsMax = 16;
+// At most, when an engine begins: two virtual functions on each of eight ports. Rails that come later may be more.
+inline constexpr std::size_t kRailsChosenMax = 16;
 
 struct Selection {
   std::vector<std::size_t> taken;    // indices of interfaces, in rail order

@@ -47,7 +47,8 @@ void RailLog::tell_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
     if ((told_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
     told_ &= ~bit_of(rail);
-    RW_WARN(net, "rail {} to {}: carries again; {} lanes", rails_[std::size_t(rail)].name, session_->peer(), open.size());
+    RW_WARN(net, "rail {} to {}: carries again; {} {}", rails_[std::size_t(rail)].name, session_->peer(), open.size(),
+            open.size() == 1 ? "lane" : "lanes");
   }
 }
 

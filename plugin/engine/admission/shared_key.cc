@@ -47,8 +47,11 @@ Status check_file(const std::string& path, const struct stat& file) {
 Result<SharedKey> SharedKey::read(const std::string& path) {
   // A pipe that nobody writes to would keep us waiting.
   const OwnedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) return unfit(path, "open", errno);
   struct stat file {};
+  if (const int err = errno; !fd) {
+    if (err == ENXIO && ::stat(path.c_str(), &file) == 0) RW_TRY(check_file(path, file));  // a socket cannot be opened
+    return unfit(path, "open", err);
+  }
   if (::fstat(fd.get(), &file) != 0) return unfit(path, "fstat", errno);
   RW_TRY(check_file(path, file));
   std::array<std::byte, kBytesMax + 2> text;  // one for a newline, one to see that it is too long

@@ -1,11 +1,14 @@
 #include "engine/admission/shared_key.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "base/fd.h"
 #include "tests/engine/key_file.h"
 
 namespace railweave::engine {
@@ -81,6 +84,14 @@ TEST(SharedKey, WhatIsNoFileIsSaidAtOnce) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(why_not(pipe), "found a pipe, expected a regular file");
   unlink(pipe.c_str());
+  const std::string socket_path = place.path() + ".sock";
+  const OwnedFd socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket_path.copy(address.sun_path, sizeof address.sun_path - 1), sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(why_not(socket_path), "found a socket, expected a regular file");
+  unlink(socket_path.c_str());
 }
 
 TEST(SharedKey, ALinkToAFileIsThatFile) {
