@@ -22,6 +22,7 @@
 #include "engine/admission/secret.h"
 #include "engine/fork_guard.h"
 #include "engine/lane_driver.h"
+#include "engine/lane_hope.h"
 #include "engine/lane_signs.h"
 #include "engine/peer_pulse.h"
 #include "engine/recall.h"
@@ -220,13 +221,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<LaneStats> gone_;             // lanes whose places others have, summed by rail; guarded by mutex_
   TimePoint malformed_at_ = TimePoint::min();  // guarded by mutex_: when the last malformed frame came
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
-  int joins_ = 0;                           // guarded by mutex_: lanes being dialled
   bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
-  // Likewise. We gave up a lane not long ago, and the peer may have given up the others for as good a reason: a new one may come.
-  TimePoint hopeful_until_ = TimePoint::min();
-  TimePoint awaited_until_ = TimePoint::max();  // likewise: then it ends in any case
-  TimePoint patient_until_ = TimePoint::min();  // likewise: of a silent peer; no kernel's verdict counts before
-  Status last_loss_;                        // guarded by mutex_: set when the last lane went while there was hope for another
+  LaneHope hope_;                           // guarded by mutex_
   const Nanos peer_timeout_;
   const Nanos stall_timeout_;
   std::vector<RailPair> slow_pairs_;        // guarded by mutex_

@@ -76,17 +76,15 @@ void LiveSession::remember(const LaneStats& gone) {
 
 void LiveSession::join_began() {
   const std::lock_guard lock(mutex_);
-  ++joins_;
+  hope_.join_began();
 }
 
 void LiveSession::join_ended() {
-  Status why;
   {
     const std::lock_guard lock(mutex_);
-    if (--joins_ > 0 || protocol_.live_lanes() > 0 || now() < hopeful_until_) return;
-    why = last_loss_;
+    hope_.join_ended();
   }
-  if (!why.ok()) fail(why);
+  end_if_hopeless(now());
 }
 
 void LiveSession::close_lanes() {
@@ -122,7 +120,7 @@ void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
   if (pass.damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
   if (pass.damaged && !heard_intact_.exchange(false, std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
-  hopeful_until_ = now() + peer_timeout_;
+  hope_.raise(now());
 }
 
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
@@ -149,12 +147,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
                ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
                : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
                         cause.system_errno());
-    // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
-    const bool unanswered = why.system_errno() == ETIMEDOUT && now() < patient_until_;
-    awaited = !alive && !hopeless && (joins_ > 0 || (!goodbye && (unanswered || now() < hopeful_until_)));
-    if (awaited) last_loss_ = loss;
-    if (awaited && unanswered) hopeful_until_ = patient_until_;
-    if (awaited) awaited_until_ = unanswered ? patient_until_ : now() + peer_timeout_;
+    awaited = !alive && !hopeless && hope_.last_lane_lost(now(), why.system_errno() == ETIMEDOUT, goodbye, loss);
   }
   if (awaited) wake();  // somebody has to look whether its time is over
   if (!goodbye && (alive || awaited)) note_loss(lane, why, malformed);
@@ -194,7 +187,7 @@ void LiveSession::look_for_signs(bool at_once) {
   const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
   if (peer_is_silent_ != silent_before && !is_without_lanes()) {
     const std::lock_guard lock(mutex_);
-    patient_until_ = peer_is_silent_ ? t - kSilenceMost + peer_timeout_ : TimePoint::min();
+    peer_is_silent_ ? hope_.peer_silent(t - kSilenceMost) : hope_.peer_heard();
   }
   if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
@@ -275,8 +268,7 @@ void LiveSession::end_if_hopeless(TimePoint t) {
   {
     const std::lock_guard lock(mutex_);
     if (protocol_.live_lanes() > 0) return;
-    if (t < awaited_until_ && (joins_ > 0 || t < hopeful_until_)) return;
-    why = last_loss_;
+    why = hope_.over(t);
   }
   if (!why.ok()) fail(why);
 }
@@ -295,7 +287,7 @@ void LiveSession::give_up(LaneDriver& lane, Why why) {
   if (!lane.open()) return;
   {
     const std::lock_guard lock(mutex_);
-    hopeful_until_ = now() + peer_timeout_;
+    hope_.raise(now());
   }
   if (why == Why::too_slow) remember_slow(lane.rails());
   const std::string told = why == Why::too_slow                ? ": too slow, the others carry what it holds"

@@ -1,0 +1,20 @@
+#include "engine/lane_hope.h"
+
+namespace railweave::engine {
+
+bool LaneHope::last_lane_lost(TimePoint now, bool by_kernel, bool leaving, const Status& loss) {
+  // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
+  const bool too_soon = by_kernel && now < patient_until_;
+  if (joins_ == 0 && (leaving || (!too_soon && now >= until_))) return false;
+  loss_ = loss;
+  if (too_soon) until_ = patient_until_;
+  over_at_ = too_soon ? patient_until_ : now + peer_timeout_;
+  return true;
+}
+
+Status LaneHope::over(TimePoint now) const {
+  if (now < over_at_ && (joins_ > 0 || now < until_)) return {};
+  return loss_;
+}
+
+}  // namespace railweave::engine

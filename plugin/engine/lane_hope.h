@@ -1,0 +1,39 @@
+// Whether a session that lost its last lane waits for another, and until when (docs/reliability.md, "How a lane ends").
+//
+// Pure: the session says what happened, and when.
+#pragma once
+
+#include "railweave/status.h"
+#include "railweave/units.h"
+
+namespace railweave::engine {
+
+class LaneHope {
+ public:
+  explicit LaneHope(Nanos peer_timeout) : peer_timeout_(peer_timeout) {}
+
+  // A lane is being dialled; and is not any more, whatever came of it.
+  void join_began() { ++joins_; }
+  void join_ended() { --joins_; }
+  // We gave up a lane, and the peer may give up, or have given up, the others for as good a reason: a new one may come.
+  void raise(TimePoint now) { until_ = now + peer_timeout_; }
+  // All lanes are silent since then; and are not any more. Before its timeout no kernel's verdict on them counts.
+  void peer_silent(TimePoint since) { patient_until_ = since + peer_timeout_; }
+  void peer_heard() { patient_until_ = TimePoint::min(); }
+
+  // No lane is left, which would end requests with `loss`. `by_kernel`: ours got no answer; `leaving`: a goodbye was said.
+  // True: another one is waited for.
+  bool last_lane_lost(TimePoint now, bool by_kernel, bool leaving, const Status& loss);
+  // REQUIRES: no lane is there. The loss, once nothing is waited for; ok while something is, and when there never was a lane.
+  Status over(TimePoint now) const;
+
+ private:
+  const Nanos peer_timeout_;
+  int joins_ = 0;
+  TimePoint until_ = TimePoint::min();
+  TimePoint patient_until_ = TimePoint::min();
+  TimePoint over_at_ = TimePoint::max();  // whoever dials
+  Status loss_;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,87 @@
+#include "engine/lane_hope.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos kPeerTimeout = 10s;
+constexpr TimePoint kThen{1h};
+
+Status some_loss() { return Status(Code::remote, Scope::session, "connection to them lost"); }
+
+class Hope : public testing::Test {
+ protected:
+  bool lost(TimePoint at, bool by_kernel = false, bool leaving = false) { return hope_.last_lane_lost(at, by_kernel, leaving, some_loss()); }
+  bool waits(TimePoint at) const { return hope_.over(at).ok(); }
+
+  LaneHope hope_{kPeerTimeout};
+};
+
+TEST_F(Hope, without_a_reason_there_is_none) { EXPECT_FALSE(lost(kThen)); }
+
+TEST_F(Hope, who_never_lost_a_lane_is_not_over) { EXPECT_TRUE(waits(kThen)); }
+
+TEST_F(Hope, who_gave_one_up_waits_for_the_peer_timeout_from_then) {
+  hope_.raise(kThen);
+  ASSERT_TRUE(lost(kThen + 1s));
+  EXPECT_TRUE(waits(kThen + 9999ms));
+  EXPECT_EQ(hope_.over(kThen + 10s).message(), some_loss().message());
+}
+
+TEST_F(Hope, given_up_long_ago_is_no_reason) {
+  hope_.raise(kThen);
+  EXPECT_FALSE(lost(kThen + 10s));
+}
+
+TEST_F(Hope, a_lane_that_is_dialled_is_waited_for__until_none_is) {
+  hope_.join_began();
+  hope_.join_began();
+  ASSERT_TRUE(lost(kThen));
+  hope_.join_ended();
+  EXPECT_TRUE(waits(kThen + 5s));
+  hope_.join_ended();
+  EXPECT_FALSE(waits(kThen + 5s));
+}
+
+TEST_F(Hope, a_lane_that_is_dialled_again_and_again_is_waited_for_no_longer_than_the_peer_timeout) {
+  hope_.join_began();
+  ASSERT_TRUE(lost(kThen));
+  EXPECT_TRUE(waits(kThen + 9999ms));
+  EXPECT_FALSE(waits(kThen + 10s));
+}
+
+TEST_F(Hope, where_somebody_leaves_only_a_lane_that_is_dialled_counts) {
+  hope_.raise(kThen);
+  EXPECT_FALSE(lost(kThen, false, true));
+  hope_.join_began();
+  EXPECT_TRUE(lost(kThen, false, true));
+}
+
+TEST_F(Hope, a_kernel_that_loses_patience_with_a_silent_peer_does_so_too_soon) {
+  hope_.peer_silent(kThen);
+  EXPECT_FALSE(lost(kThen + 7s)) << "a reset is no lost patience";
+  ASSERT_TRUE(lost(kThen + 7s, true));
+  EXPECT_TRUE(waits(kThen + 9999ms));
+  EXPECT_FALSE(waits(kThen + 10s)) << "silent since then, not since the kernel said so";
+}
+
+TEST_F(Hope, of_a_peer_that_is_heard_the_kernels_word_counts) {
+  hope_.peer_silent(kThen);
+  hope_.peer_heard();
+  EXPECT_FALSE(lost(kThen + 7s, true));
+}
+
+TEST_F(Hope, a_second_loss_begins_anew) {
+  hope_.raise(kThen);
+  ASSERT_TRUE(lost(kThen));
+  ASSERT_FALSE(waits(kThen + 10s));
+  hope_.raise(kThen + 1h);  // lanes came back meanwhile
+  ASSERT_TRUE(lost(kThen + 1h + 1s));
+  EXPECT_TRUE(waits(kThen + 1h + 9s));
+}
+
+}  // namespace
+}  // namespace railweave::engine
