@@ -2,9 +2,9 @@
 
 namespace railweave::engine {
 
-bool LaneHope::last_lane_lost(TimePoint now, bool by_kernel, bool leaving, const Status& loss) {
+bool LaneHope::last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss) {
   // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
-  const bool too_soon = by_kernel && now < patient_until_;
+  const bool too_soon = unanswered && now < patient_until_;
   if (joins_ == 0 && (leaving || (!too_soon && now >= until_))) return false;
   loss_ = loss;
   if (too_soon) until_ = patient_until_;

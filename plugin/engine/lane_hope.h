@@ -21,9 +21,10 @@ class LaneHope {
   void peer_silent(TimePoint since) { patient_until_ = since + peer_timeout_; }
   void peer_heard() { patient_until_ = TimePoint::min(); }
 
-  // No lane is left, which would end requests with `loss`. `by_kernel`: ours got no answer; `leaving`: a goodbye was said.
+  // No lane is left, which would end requests with `loss`. `unanswered`: it went because no answer came (our kernel's verdict, or
+  // ours); `leaving`: a goodbye was said.
   // True: another one is waited for.
-  bool last_lane_lost(TimePoint now, bool by_kernel, bool leaving, const Status& loss);
+  bool last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss);
   // REQUIRES: no lane is there. The loss, once nothing is waited for; ok while something is, and when there never was a lane.
   Status over(TimePoint now) const;
 
@@ -32,7 +33,7 @@ class LaneHope {
   int joins_ = 0;
   TimePoint until_ = TimePoint::min();
   TimePoint patient_until_ = TimePoint::min();
-  TimePoint over_at_ = TimePoint::max();  // whoever dials
+  TimePoint over_at_ = TimePoint::max();  // then it ends in any case
   Status loss_;
 };
 

@@ -13,7 +13,7 @@ constexpr Nanos kIdleLookEvery = 1s; // ... and else, for keepalive
 
 }  // namespace
 
-Lifeline::Lifeline(wire::SimNetwork& net, SessionEnd& end, Nanos peer_timeout) : net_(net), end_(end), peer_timeout_(peer_timeout) {
+Lifeline::Lifeline(wire::SimNetwork& net, SessionEnd& end, Nanos peer_timeout) : net_(net), end_(end), peer_timeout_(peer_timeout), hope_(peer_timeout) {
   look_in(kLookEvery);
 }
 
@@ -51,7 +51,7 @@ bool Lifeline::look_for_signs(TimePoint t) {
   if (end_.over()) return true;
   const engine::SilenceVerdict verdict = engine::judge_silence(t, signs, peer_timeout_);
   for (const int i : verdict.given_up) {
-    hopeful_until_ = t + peer_timeout_;
+    hope_.raise(t);
     end_.give_up(open[std::size_t(i)].id, Status(Code::remote, Scope::lane, "no answer to what was sent"));
   }
   for (const int i : verdict.asked) end_.session().ask_for_sign(open[std::size_t(i)].id);
@@ -65,25 +65,21 @@ bool Lifeline::look_for_signs(TimePoint t) {
 void Lifeline::on_lane_lost(const Status& why) {
   if (end_.over()) return;
   const bool goodbye = end_.leaving() || end_.session().peer_said_goodbye();
-  const TimePoint t = now();
   if (end_.session().live_lanes() == 0) {
-    const bool awaited = joins_ > 0 || (!goodbye && t < hopeful_until_);
-    if (!awaited) return on_over(Status(Code::remote, Scope::session, "the last lane was lost: " + why.message()));
-    last_loss_ = why;
-    awaited_until_ = t + peer_timeout_;
+    const Status loss(Code::remote, Scope::session, "the last lane was lost: " + why.message());
+    if (!hope_.last_lane_lost(now(), false, goodbye, loss)) return on_over(loss);
   }
   if (!goodbye) on_lane_wanted();
 }
 
 void Lifeline::join_ended() {
-  if (--joins_ > 0 || end_.over() || end_.session().live_lanes() > 0 || now() < hopeful_until_ || last_loss_.ok()) return;
-  on_over(last_loss_);
+  hope_.join_ended();
+  if (!end_.over()) end_if_hopeless(now());
 }
 
 void Lifeline::end_if_hopeless(TimePoint t) {
-  if (end_.session().live_lanes() > 0 || last_loss_.ok()) return;
-  if (t < awaited_until_ && (joins_ > 0 || t < hopeful_until_)) return;
-  on_over(last_loss_);
+  if (end_.session().live_lanes() > 0) return;
+  if (const Status why = hope_.over(t); !why.ok()) on_over(why);
 }
 
 }  // namespace railweave::sim

@@ -1,9 +1,10 @@
 // What the engine decides about the lanes of one end of a session, and when it gives the session up: LiveSession's part in
-// docs/reliability.md, with the shipped rules for silence (engine/lane_signs).
+// docs/reliability.md, with the shipped rules for silence and for hope (engine/lane_signs, engine/lane_hope).
 #pragma once
 
 #include <functional>
 
+#include "engine/lane_hope.h"
 #include "tests/sim/session_end.h"
 
 namespace railweave::sim {
@@ -23,7 +24,7 @@ class Lifeline {
   void on_lane_lost(const Status& why);
   bool peer_is_silent() const { return peer_is_silent_; }
   // While lanes are dialled losing the others ends nothing.
-  void join_began() { ++joins_; }
+  void join_began() { hope_.join_began(); }
   void join_ended();
 
  private:
@@ -36,10 +37,8 @@ class Lifeline {
   wire::SimNetwork& net_;
   SessionEnd& end_;
   const Nanos peer_timeout_;
-  Status last_loss_;
-  int joins_ = 0;
+  engine::LaneHope hope_;
   bool peer_is_silent_ = false;
-  TimePoint hopeful_until_{}, awaited_until_{};
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

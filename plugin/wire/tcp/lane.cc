@@ -18,24 +18,12 @@ namespace {
 
 constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
-// What is unacknowledged for so much longer than the kernel waits before it sends again, goes nowhere; TCP alone would try
-// for a quarter of an hour. A stopped peer's kernel still answers. (TCP_USER_TIMEOUT would not do: it also ends a connection
-// whose peer answers, but takes nothing for a while.)
-constexpr double kSilenceRtos = 1.25;
-constexpr Nanos kProbeAnswersEvery = std::chrono::milliseconds(500);  // at most: Linux's net.ipv4.tcp_invalid_ratelimit
-constexpr Nanos kClocks = std::chrono::milliseconds(50);  // the kernel's tells milliseconds, by ticks of up to ten
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
 
 bool ask_tcp_info(int fd, tcp_info& info) {
   socklen_t size = sizeof info;
   info = {};
   return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
-}
-
-// Of the probes of a shut window, sent ever less often, a peer's kernel ignores those that come too soon after one it answered.
-bool only_a_hasty_probe(const tcp_info& info) {
-  if (info.tcpi_unacked > 0 || info.tcpi_probes != 1 || info.tcpi_backoff == 0) return false;
-  return std::chrono::microseconds(info.tcpi_rto) * (1 << std::min(info.tcpi_backoff - 1, 16)) < kProbeAnswersEvery;
 }
 
 std::uint64_t ask_queue(int fd, unsigned long request) {
@@ -86,25 +74,7 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
 
 Hearing TcpLane::hearing() {
   tcp_info info;
-  if (!ask_tcp_info(descriptor(), info)) return {};
-  const TimePoint t = now();
-  const TimePoint answered_at = t - std::chrono::milliseconds(info.tcpi_last_ack_recv);
-  Hearing h;
-  h.heard_at = std::max<TimePoint>(answered_at, t - std::chrono::milliseconds(info.tcpi_last_data_recv));
-  h.owes = info.tcpi_unacked > 0 || (info.tcpi_probes > 0 && !only_a_hasty_probe(info));
-  if (!h.owes || !waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
-    waiting_since_ = h.owes ? std::optional(t) : std::nullopt;
-    waiting_at_ = info.tcpi_bytes_acked;
-    silent_since_.reset();
-    return h;
-  }
-  // Any answer counts, if only that the window is shut.
-  const TimePoint since = std::max(*waiting_since_, answered_at);
-  const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
-  if (silent_since_ && since > *silent_since_ + kClocks) silent_since_.reset();
-  if (!silent_since_ && double((t - since).count()) >= kSilenceRtos * double(resend_after.count())) silent_since_ = since;
-  h.silent_since = silent_since_;
-  return h;
+  return ask_tcp_info(descriptor(), info) ? hearing_.look(now(), info) : Hearing{};
 }
 
 LaneHealth TcpLane::health() {

@@ -11,13 +11,13 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "base/fd.h"
 #include "railweave/units.h"
 #include "wire/tcp/frame_reader.h"
 #include "wire/tcp/frame_writer.h"
+#include "wire/tcp/lane_hearing.h"
 #include "wire/tcp/lane_socket.h"
 #include "wire/wire.h"
 
@@ -62,9 +62,7 @@ class TcpLane final : public Lane {
   std::uint64_t acknowledged_ = 0;  // never goes back
   Nanos min_rtt_{0};
   TimePoint min_rtt_at_{};  // when it was asked for last
-  std::optional<TimePoint> waiting_since_;   // an acknowledgement is due, and none has come since ...
-  std::uint64_t waiting_at_ = 0;             // ... that of this byte
-  std::optional<TimePoint> silent_since_;
+  LaneHearing hearing_;
 };
 
 }  // namespace railweave::wire

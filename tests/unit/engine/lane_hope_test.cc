@@ -14,7 +14,9 @@ Status some_loss() { return Status(Code::remote, Scope::session, "connection to 
 
 class Hope : public testing::Test {
  protected:
-  bool lost(TimePoint at, bool by_kernel = false, bool leaving = false) { return hope_.last_lane_lost(at, by_kernel, leaving, some_loss()); }
+  bool lost(TimePoint at, bool unanswered = false, bool leaving = false) {
+    return hope_.last_lane_lost(at, unanswered, leaving, some_loss());
+  }
   bool waits(TimePoint at) const { return hope_.over(at).ok(); }
 
   LaneHope hope_{kPeerTimeout};

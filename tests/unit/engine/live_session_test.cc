@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/log.h"
 #include "engine/request.h"
@@ -17,6 +19,7 @@
 namespace railweave::engine {
 namespace {
 
+using namespace std::chrono_literals;
 using protocol::FrameHeader;
 using protocol::FrameType;
 
@@ -26,6 +29,7 @@ struct Paper {
   Status ending;                          // once all was read
   bool stuck = false;                     // the kernel takes no more
   bool alters_headers = false;
+  std::optional<TimePoint> silent_since;  // its kernel owes an answer
   std::vector<FrameHeader> sent;          // wholly written
   std::uint32_t sequence = 0;
 
@@ -86,6 +90,10 @@ class PaperLane final : public wire::Lane {
   void withdraw_payload(std::span<const std::byte>) override {}
   void withdraw_target(std::span<const std::byte>) override {}
   wire::LaneHealth health() override { return {}; }
+  wire::Hearing hearing() override {
+    if (!paper_.silent_since) return {};
+    return {.heard_at = *paper_.silent_since, .silent_since = paper_.silent_since, .owes = true};
+  }
   LaneStats stats() const override { return stats_; }
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
   Status finish_writing() override { return {}; }
@@ -105,7 +113,9 @@ void remember(LogLevel level, LogTopic, const char*, int, std::string_view text)
 
 class Paperwork : public testing::Test, public SessionOwner {
  protected:
-  Paperwork() {
+  explicit Paperwork(Nanos stall_timeout = Config().stall_timeout) {
+    config_.stall_timeout = stall_timeout;
+    session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
     warnings.clear();
     before_ = set_log_sink(remember);
   }
@@ -147,10 +157,19 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::vector<std::byte> place_ = std::vector<std::byte>(65536);
   SlotBudget budget_{2};
   std::shared_ptr<ListenQueue> queue_ = std::make_shared<ListenQueue>(7, ~std::uint64_t{0}, budget_);
-  std::shared_ptr<LiveSession> session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
+  std::shared_ptr<LiveSession> session_;
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
   int lanes_wanted_ = 0;
+};
+
+class ImpatientPaperwork : public Paperwork {
+ protected:
+  ImpatientPaperwork() : Paperwork(3s) {}
+
+  void look_for(Nanos time) {
+    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) session_->look_for_signs(true);
+  }
 };
 
 const FrameHeader kSegment{.type = FrameType::segment, .stream = 0, .length = 100, .message = 0, .a = 0, .b = 100};
@@ -204,6 +223,24 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
     const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe; };
     EXPECT_EQ(std::ranges::count_if(paper_[lane].sent, asks), 1) << lane;
   }
+}
+
+// Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before does.
+TEST_F(ImpatientPaperwork, time_in_which_the_peers_kernel_is_silent_does_not_make_it_a_stopped_one) {
+  add_lanes(1);
+  open_stream();
+  ASSERT_NE(post(100), nullptr);
+  drive();
+  look_for(1s);
+  paper_[0].silent_since = now();
+  look_for(3500ms);
+  EXPECT_FALSE(session_->over());
+  EXPECT_EQ(std::ranges::count_if(warnings, [](const std::string& w) { return w.starts_with("no answer from paper"); }), 1);
+  paper_[0].silent_since.reset();
+  const TimePoint back_at = now();
+  while (!session_->over() && now() < back_at + 10s) look_for(10ms);
+  ASSERT_TRUE(session_->over());
+  EXPECT_LT(now() - back_at, 2900ms) << "it counted from the beginning";
 }
 
 TEST_F(Paperwork, a_frame_that_contradicts_gives_up_its_lane_and_a_second_one_the_session) {

@@ -83,7 +83,7 @@ TEST_F(Pulse, while_its_kernel_is_silent_nothing_counts__and_what_did_counts_on)
   EXPECT_EQ(look_for(60s, false, true, false), "");
   EXPECT_EQ(look_for(1100ms, false), "s");
   EXPECT_EQ(look_for(60s, false, true, false), "");
-  EXPECT_EQ(look_for(20s, false).front(), 'g');
+  EXPECT_EQ(look_for(15s, false).front(), 'g');
 }
 
 TEST_F(Pulse, without_a_timeout_never) {
