@@ -28,7 +28,7 @@ Result<Links> Links::open(Plugin& plugin, Rendezvous& rendezvous, int outgoing, 
   }
   links.sends_.resize(std::size_t(outgoing));
   links.receives_.resize(std::size_t(incoming));
-  RW_TRY(links.connect_all(std::move(theirs)));
+  RW_TRY(links.connect_all(std::move(theirs), rendezvous));
   links.close_listeners();
   RW_TRY(rendezvous.barrier());
   return links;
@@ -46,7 +46,7 @@ Result<std::string> Links::listen_all(int incoming) {
 }
 
 // `handles` stays in place across retries: plugins keep the state of a connect in it.
-Status Links::connect_all(std::string handles) {
+Status Links::connect_all(std::string handles, Rendezvous& rendezvous) {
   Net& net = plugin_->net();
   const TimePoint give_up = now() + kPatience;
   while (!all_there(sends_) || !all_there(receives_)) {
@@ -60,6 +60,7 @@ Status Links::connect_all(std::string handles) {
       if (receives_[i] != nullptr) continue;
       RW_TRY(status_of_call(net.accept(listeners_[i], &receives_[i]), "accept"));
     }
+    RW_TRY(rendezvous.look());  // its connect may have failed
     idle(0);
     if (now() > give_up) return Status(Code::timed_out, Scope::engine, "connect and accept did not end within 30 s");
   }

@@ -13,7 +13,7 @@ namespace railweave::perf::net_perf {
 class Links {
  public:
   // `outgoing` comms from this rank, `incoming` to it (the other rank's outgoing). Both ranks call it at the same time.
-  // Errors: what the plugin said, or timed_out after 60 s.
+  // Errors: what the plugin said; remote, when the other rank has gone; timed_out after 30 s.
   static Result<Links> open(Plugin& plugin, Rendezvous& rendezvous, int outgoing, int incoming);
   Links(Links&&) = default;
   Links& operator=(Links&&) = delete;
@@ -25,7 +25,7 @@ class Links {
  private:
   explicit Links(Plugin& plugin) : plugin_(&plugin) {}
   Result<std::string> listen_all(int incoming);
-  Status connect_all(std::string handles);
+  Status connect_all(std::string handles, Rendezvous& rendezvous);
   void close_listeners();
 
   Plugin* plugin_;

@@ -159,7 +159,7 @@ constexpr Setting kSettings[] = {
      .default_meaning = "chosen by NCCL_SOCKET_IFNAME",
      .help =
          "The interfaces to use as rails, in this order, by exact name. Overrides `NCCL_SOCKET_IFNAME`; a name that "
-         "does not exist or cannot be used is an error.",
+         "does not exist is an error. One that cannot be used now (down, without an address) joins when it can; none that can is an error.",
      .form = "a comma-separated list of distinct interface names, each of 1 to 15 characters",
      .parse_text = parse_rails,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
@@ -212,14 +212,16 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_ALGO",
      .kind = ValueKind::text,
      .default_meaning = "by what was measured",
-     .help = "Algorithms of collective operations, e.g. `ring`, or `all_reduce=direct,broadcast=chain`. Rank 0's counts.",
+     .help = "Algorithms of collective operations, e.g. `ring`, or `all_reduce=direct,broadcast=chain`. Rank 0's counts. "
+             "Checked by whoever runs them: the torch backend and the perf programs, not the NCCL plugin.",
      .form = "names of algorithms without spaces, at most 200 characters",
      .parse_text = parse_algorithms,
      .text_of = [](const Config& c) { return c.algorithms; }},
     {.name = "RAILWEAVE_SCHEDULE",
      .default_meaning = "",
      .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them (`window:2`), or "
-             "as many as have so many bytes (`window:64M`); `auto` tries and keeps what is shortest. Of a group rank 0's counts.",
+             "as many as have so many bytes (`window:64M`); `auto` tries and keeps what is shortest. Of a group rank 0's counts. "
+             "Checked as `RAILWEAVE_ALGO` is.",
      .form = "off, auto, window:N or window:BYTES",
      .parse_text = parse_schedule,
      .text_of = [](const Config& c) { return c.schedule; }},

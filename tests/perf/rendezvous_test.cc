@@ -57,6 +57,15 @@ TEST_F(RendezvousTest, a_rank_that_left_is_an_error_after_what_it_said) {
   EXPECT_EQ(zero_->try_receive().status().code(), Code::remote);
 }
 
+TEST_F(RendezvousTest, a_look_tells_that_the_other_has_gone__and_takes_no_message) {
+  EXPECT_TRUE(zero_->look().ok());
+  EXPECT_TRUE(one_->send("last word").ok());
+  EXPECT_TRUE(zero_->look().ok());
+  one_.reset();
+  EXPECT_EQ(zero_->look().code(), Code::remote);
+  EXPECT_EQ(zero_->receive().value(), "last word");
+}
+
 TEST_F(RendezvousTest, silence_has_an_end) {
   EXPECT_EQ(zero_->receive(std::chrono::milliseconds(50)).status().code(), Code::timed_out);
 }
