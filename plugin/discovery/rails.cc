@@ -109,7 +109,7 @@ Survey survey_rails(const Config& config, const HostView& host) {
   for (const std::size_t i : selection.taken) result.found.taken.push_back(to_rail(all[i]));
   result.status = wrong_names;
   if (result.status.ok() && result.found.taken.empty()) result.status = nothing_usable(config, result.found);
-  say(config, result);
+  if (wrong_names.ok()) say(config, result);  // else there is one reason for all, and it is the status
   return result;
 }
 
