@@ -31,7 +31,6 @@ class Identity(EngineTest):
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertRegex(outcome.stdout, r"PASSED  \] [1-9]\d* tests")
 
-
     def test_who_has_another_key_is_refused_aloud__and_nobody_waits(self) -> None:
         keys = 'key=/tmp/$RWLAB-$RANK.key; trap "rm -f $key" EXIT; umask 077; echo "sixteen bytes of rank $RANK" > $key; export RAILWEAVE_KEY_FILE=$key'
         outcome = net_perf(_TWO, setup=keys)
