@@ -22,6 +22,7 @@ namespace railweave::protocol {
 
 inline constexpr std::size_t kFrameHeaderBytes = 64;
 inline constexpr std::uint32_t kSegmentBytesMax = 256 * 1024;
+inline constexpr std::uint32_t kLineBytes = 128;  // segments split no line of NCCL's LL128
 inline constexpr std::uint32_t kControlPayloadBytesMax = 1024;
 inline constexpr int kRailsMax = 64;  // of one side: a mask has a bit for each
 inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;

@@ -123,6 +123,10 @@ bool RateEstimator::sample(Rate seen, Nanos over) {
   return true;
 }
 
+void RateEstimator::no_faster(Rate most, Nanos over) {
+  if (known_ && most < rate_) move(most, weight_of(over, kMemoryDown));
+}
+
 void RateEstimator::age(TimePoint now, bool grow) {
   if (busy_ || !known_) return;
   const auto steps = (now - idle_since_) / kIdleStep;

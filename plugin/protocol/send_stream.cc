@@ -8,8 +8,6 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::uint32_t kLineBytes = 128;
-
 Status contradiction(const char* frame, StreamId id, const std::string& what) {
   return Status(Code::remote, Scope::lane, std::string(frame) + " for stream " + std::to_string(id) + ": " + what);
 }

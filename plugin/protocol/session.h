@@ -14,6 +14,7 @@
 
 #include "protocol/completion.h"
 #include "protocol/credit_pool.h"
+#include "protocol/drain_time.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
 #include "protocol/lane_ledger.h"
@@ -166,6 +167,7 @@ class Session {
     TimePoint reported_at{};
     RateEstimator estimator;
     LaneProbe probe;
+    DrainTime drain;
     LaneLedger ledger;
     FrameHeader incoming;                    // whose payload is arriving
     RecvStream* landing = nullptr;           // the stream it is for

@@ -10,7 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
-constexpr std::uint32_t kLineBytes = 128;                // LL128 lines are never split
 constexpr Nanos kSegmentTime = 500us;
 constexpr Nanos kShortSegmentTime = 200us;               // of a lane that holds less (docs/decisions/0018)
 constexpr Nanos kShareTime = 25us;                       // less of a lane is not worth the system call

@@ -295,6 +295,20 @@ TEST(RateEstimator, observe__a_first_sample_far_too_slow_is_got_over_though_each
   EXPECT_LT(lane.estimator.rate().megabits(), 1100);
 }
 
+TEST(RateEstimator, no_faster__lowers_by_how_long_it_was_seen_and_never_raises) {
+  Carrier lane;
+  lane.estimator.no_faster(Rate::from_megabits(1), 1s);
+  EXPECT_FALSE(lane.estimator.known());
+  lane.busy(kGigabit, 100ms);
+  const Rate before = lane.estimator.rate();
+  lane.estimator.no_faster(Rate::from_megabits(2000), 1s);
+  EXPECT_EQ(lane.estimator.rate(), before);
+  lane.estimator.no_faster(Rate::from_megabits(100), 1ms);
+  EXPECT_GT(lane.estimator.rate().megabits(), 800);
+  lane.estimator.no_faster(Rate::from_megabits(100), 100ms);
+  EXPECT_NEAR(lane.estimator.rate().megabits(), 100, 1);
+}
+
 TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);

@@ -494,5 +494,26 @@ TEST_F(Injected, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
   EXPECT_TRUE(session_.on_consumed(0).ok());
 }
 
+// One sender of many into a rail: a round trip is the queue that all of them make, and each sees what it holds go through in one
+// bunch. A burst at the start made the lane look fast, and no sample will tell.
+TEST(LaneRate, report__a_lane_whose_window_goes_through_at_once_is_no_faster_than_that_window_allows) {
+  using namespace std::chrono_literals;
+  Pair pair;
+  pair.add_lanes(1);
+  TimePoint now{1s};
+  std::uint64_t acknowledged = 0;
+  const auto report = [&](std::uint64_t outstanding) { pair.a().report(0, now, {outstanding, acknowledged, 50us}); };
+  report(64 * KiB);
+  now += 50us;
+  acknowledged += 64 * KiB;
+  report(0);
+  ASSERT_GT(pair.a().rate_of(0).megabits(), 5'000);
+  for (int bunch = 0; bunch < 20; ++bunch) {
+    for (int look = 0; look < 16; ++look, now += 500us) report(64 * KiB);
+    acknowledged += 64 * KiB;
+  }
+  EXPECT_LT(pair.a().rate_of(0).megabits(), 120) << "64 KiB each 8 ms";
+}
+
 }  // namespace
 }  // namespace railweave::protocol
