@@ -124,7 +124,9 @@ bool RateEstimator::sample(Rate seen, Nanos over) {
 }
 
 void RateEstimator::no_faster(Rate most, Nanos over) {
-  if (known_ && most < rate_) move(most, weight_of(over, kMemoryDown));
+  if (!known_ || most >= rate_) return;
+  if (sampled_ == 0ns) before_silence_ = std::max(before_silence_, rate_);
+  move(most, weight_of(over, kMemoryDown));
 }
 
 void RateEstimator::age(TimePoint now, bool grow) {

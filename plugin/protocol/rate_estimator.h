@@ -2,8 +2,8 @@
 // Acknowledgements come in bunches, behind what the peer sends on the lane, and the one of a last small piece may wait for
 // a timer. So a sample begins and ends at an acknowledgement (as BBR's do: draft-cardwell-iccrg-bbr-congestion-control,
 // 4.1.1), and a lane with less outstanding than kBusyBytes teaches nothing. A short burst may raise the estimate, up to what
-// samples showed, but never lower it; what was carried in a longer time may raise it further. Silence lowers it and says
-// nothing of what the lane can carry. Time comes in as an argument.
+// samples showed, but never lower it; what was carried in a longer time may raise it further. Silence, and what a full lane
+// held for long (held_time.h), lower it and set no limit. Time comes in as an argument.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class RateEstimator {
 
   // What slowed an idle lane may be over: its estimate grows, up to the fastest that samples showed, if `grow`.
   void age(TimePoint now, bool grow);
-  // The lane was seen to carry no more than `most`, `over` so long.
+  // The lane was seen to carry no more than `most`, so long `over`: of this time, like silence.
   void no_faster(Rate most, Nanos over);
   // The lane carries so much, however that was found. Bursts still prove nothing beyond what samples showed.
   void bound(Rate least, Rate most) { rate_ = std::clamp(rate_, least, most); }
@@ -48,7 +48,7 @@ class RateEstimator {
   std::uint64_t handed_ = 0;               // ever
   Rate rate_;
   Rate fastest_;                           // that the estimate ever was by samples: aging and bursts stop there
-  Rate before_silence_;                    // the same, before the first sample, when silence lowered it
+  Rate before_silence_;                    // the same, before the first sample, when something lowered it
   Nanos sampled_{};                        // time that all samples lasted
   // The running sample.
   TimePoint since_{};

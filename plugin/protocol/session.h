@@ -14,9 +14,9 @@
 
 #include "protocol/completion.h"
 #include "protocol/credit_pool.h"
-#include "protocol/drain_time.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
+#include "protocol/held_time.h"
 #include "protocol/lane_ledger.h"
 #include "protocol/lane_probe.h"
 #include "protocol/rail_news.h"
@@ -167,7 +167,7 @@ class Session {
     TimePoint reported_at{};
     RateEstimator estimator;
     LaneProbe probe;
-    DrainTime drain;
+    HeldTime held;
     LaneLedger ledger;
     FrameHeader incoming;                    // whose payload is arriving
     RecvStream* landing = nullptr;           // the stream it is for

@@ -64,11 +64,13 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   if (lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->probe.used();
   if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes))
     lane->estimator.bound(seen->least, seen->most);
-  if (const auto seen = lane->drain.observe(now, report.acknowledged_bytes, report.outstanding_bytes, report.min_rtt))
+  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0};
+  const bool full = !worth_refilling(lane->view);
+  if (const auto seen = lane->held.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
     lane->estimator.no_faster(seen->most, seen->over);
   lane->estimator.age(now, !lane->probe.passed_over());  // idle because others are chosen: a probe will tell
   lane->reported_at = now;
-  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0};
+  lane->view.rate = lane->estimator.rate();
 }
 
 void Session::set_blocked(LaneId id, bool blocked) {

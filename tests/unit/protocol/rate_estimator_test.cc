@@ -309,6 +309,19 @@ TEST(RateEstimator, no_faster__lowers_by_how_long_it_was_seen_and_never_raises) 
   EXPECT_NEAR(lane.estimator.rate().megabits(), 100, 1);
 }
 
+TEST(RateEstimator, no_faster__an_idle_lane_grows_back_to_what_bursts_alone_had_said) {
+  Carrier lane;
+  lane.estimator.observe(lane.now, 0, 64 * KiB);
+  lane.now += 50us;
+  lane.acknowledged = 64 * KiB;
+  lane.estimator.observe(lane.now, 64 * KiB, 0);
+  const Rate before = lane.estimator.rate();
+  lane.estimator.no_faster(Rate::from_megabits(10), 1s);
+  EXPECT_LT(lane.estimator.rate().megabits(), 11);
+  lane.idle(5s);
+  EXPECT_EQ(lane.estimator.rate(), before);
+}
+
 TEST(RateEstimator, age__an_idle_lane_earns_another_try) {
   Carrier lane;
   lane.busy(kGigabit, 100ms);

@@ -1,0 +1,30 @@
+// A lane can be no faster than what it held allows: so many bytes, so long until they were acknowledged. That bounds an estimate
+// where no sample can, because all that the lane holds goes through in one bunch per round trip, as where many senders share a
+// rail and a round trip is the queue they make (docs/decisions/0019). Time comes in as an argument.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "railweave/units.h"
+
+namespace railweave::protocol {
+
+class HeldTime {
+ public:
+  struct Bound {
+    Rate most;   // the lane carries
+    Nanos over;  // so long it was seen to carry no more
+  };
+
+  // `acknowledged_bytes` ever, `outstanding_bytes` now; `full`: the lane may not hold more; `min_rtt`: 0 if not known. A bound
+  // when what a full lane held is through, but for its last quarter, and took longer than its way and its acknowledgement's.
+  std::optional<Bound> observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes, bool full, Nanos min_rtt);
+
+ private:
+  std::uint64_t bytes_ = 0;         // held when it began; 0: nothing is timed
+  std::uint64_t acknowledged_ = 0;  // ever, when enough of them is through
+  TimePoint since_{}, until_{};     // at both looks it was not
+};
+
+}  // namespace railweave::protocol
