@@ -6,7 +6,7 @@ import signal
 import subprocess
 import threading
 
-from .processes import ROOT, run_lines, stand_back, tail
+from .processes import ROOT, STAND_BACK, run_lines, tail
 from .progress import Progress
 
 BUILD_LIMIT_S = 2400  # of a machine that others use, too
@@ -52,7 +52,7 @@ class Ahead:
     def step(self, command, log):
         if self.ended.is_set() or not command:
             return False
-        self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True, preexec_fn=stand_back)
+        self.process = subprocess.Popen([*STAND_BACK, *command], cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
         return self.process.wait() == 0
 
 

@@ -10,11 +10,14 @@ import textwrap
 import time
 from pathlib import Path
 
+from .beside import Beside
 from .builds import Ahead, build
 from .count import Count
 from .ctest import forgotten, notes_of, run_suite, skip_reasons
 from .processes import ROOT
 from .suites import SUITES
+
+ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 
 def arguments(argv):
@@ -36,9 +39,15 @@ def record(path, lines, total):
     path.write_text("\n".join([where, *lines, *total.failures, str(total)]) + "\n")
 
 
+def end(number, _):
+    for ending in ENDINGS:  # timeout(1) says it twice
+        signal.signal(ending, signal.SIG_IGN)
+    sys.exit(f"tests/run: ended by {signal.Signals(number).name}; logs in build/test-logs")
+
+
 def main(argv):
-    for ending in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(ending, lambda number, _: sys.exit(f"tests/run: ended by {signal.Signals(number).name}; logs in build/test-logs"))
+    for ending in ENDINGS:
+        signal.signal(ending, end)
     args = arguments(argv)
     if args.list:
         for suite in SUITES:
@@ -70,32 +79,56 @@ def main(argv):
 def run_all(chosen, presets, logs, total, lines, built):
     """Builds and runs, and adds to `total`, `lines` and `built` as it goes."""
     patterns_of = lambda preset: [p for s in chosen if s.preset == preset for p in s.targets]
+    names = {suite.name for suite in chosen}
     for suite in chosen:
-        if suite.preset not in built:
-            start = time.monotonic()
-            which = f"{presets.index(suite.preset) + 1} of {len(presets)}"
-            built[suite.preset] = build(suite.preset, which, patterns_of(suite.preset), logs)
-            print(f"built {suite.preset:16} {time.monotonic() - start:6.0f} s", flush=True)
-        start, count, problem = time.monotonic(), Count(), built[suite.preset]
-        if problem:
-            print(problem)
-            count.fail(f"{suite.name}: {problem.splitlines()[0]}")
-        elif suite.labels:
-            with Ahead([p for p in presets if p not in built], patterns_of, logs) if suite.waits else contextlib.nullcontext():
-                count = run_suite(suite, logs)
-        else:
-            count.passed += 1
-        line = f"{suite.name:22} {time.monotonic() - start:6.0f} s  {count}"
-        print(line, flush=True)
-        for reason, times in skip_reasons(suite.preset).items() if count.skipped else ():
-            print(f"    {times} skipped: {reason}", flush=True)
-        lines.append(f"{line}   ({suite.why})")
-        for note in sorted(notes_of(suite, logs).glob("*")):
-            said = textwrap.indent(note.read_text().strip(), "    ")
-            print(said, flush=True)
-            lines.append(said)
-        for name in ("passed", "failed", "skipped", "failures"):
-            setattr(total, name, getattr(total, name) + getattr(count, name))
+        if suite.beside in names:
+            continue
+        along = [other for other in chosen if other.beside == suite.name]
+        for preset in dict.fromkeys(one.preset for one in (suite, *along)):
+            if preset not in built:
+                start = time.monotonic()
+                which = f"{presets.index(preset) + 1} of {len(presets)}"
+                built[preset] = build(preset, which, patterns_of(preset), logs)
+                print(f"built {preset:16} {time.monotonic() - start:6.0f} s", flush=True)
+
+        results = []
+
+        def run_along(interrupted, along=along, results=results):
+            for other in along:
+                result = run_one(other, built[other.preset], logs, True)
+                if interrupted.is_set():
+                    return
+                results.append(tell(result))
+
+        ahead = Ahead([p for p in presets if p not in built], patterns_of, logs) if suite.waits else contextlib.nullcontext()
+        try:
+            with Beside(run_along) if along else contextlib.nullcontext(), ahead:
+                results.append(tell(run_one(suite, built[suite.preset], logs)))
+        finally:
+            for count, said in results:
+                total.add(count)
+                lines += said
+
+
+def run_one(suite, problem, logs, behind=False):
+    """`problem`: why its build failed, or None. Returns its Count, and what it has to say for the record."""
+    start, count = time.monotonic(), Count()
+    if problem:
+        print(problem)
+        count.fail(f"{suite.name}: {problem.splitlines()[0]}")
+    elif suite.labels:
+        count = run_suite(suite, logs, behind)
+    else:
+        count.passed += 1
+    said = [f"{suite.name:22} {time.monotonic() - start:6.0f} s  {count}   ({suite.why})"]
+    said += [f"    {times} skipped: {reason}" for reason, times in (skip_reasons(suite.preset).items() if count.skipped else ())]
+    said += [textwrap.indent(note.read_text().strip(), "    ") for note in sorted(notes_of(suite, logs).glob("*"))]
+    return count, said
+
+
+def tell(result):
+    print("\n".join(result[1]), flush=True)
+    return result
 
 
 def report(total, suites, began):

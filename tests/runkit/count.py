@@ -23,5 +23,9 @@ class Count:
         if WHY.search(line) and self.failures[-1].count("\n") < WHY_LINES_MAX:
             self.failures[-1] += f"\n    {line.strip()[:200]}"
 
+    def add(self, other):
+        for name in ("passed", "failed", "skipped", "failures"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"

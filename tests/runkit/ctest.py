@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 
 from .count import Count
-from .processes import ROOT, run_lines, tail
+from .processes import ROOT, STAND_BACK, run_lines, tail
 from .progress import Progress
 from .suites import SUITES
 
@@ -24,7 +24,7 @@ KILLED = "Subprocess killed"
 SKIP_REASON = re.compile(r": Skipped\n(.+)|^skipped: (.+)", re.M)  # GoogleTest's way, and our Python tests'
 
 
-def run_suite(suite, logs):
+def run_suite(suite, logs, behind=False):
     count, progress, log = Count(), Progress(), logs / f"{suite.name}.log"
     notes = notes_of(suite, logs)
     shutil.rmtree(notes, ignore_errors=True)
@@ -58,10 +58,12 @@ def run_suite(suite, logs):
             failing = True
         progress.show(f"{suite.name}: {seen} of {expected}, {test}")
 
-    command = ["ctest", "--test-dir", str(ROOT / "build" / suite.preset), "-L", suite.labels, "-j", str(suite.jobs),
+    command = ["ctest", "--test-dir", str(ROOT / "build" / suite.preset / suite.folder), "-L", suite.labels, "-j", str(suite.jobs),
                "--timeout", str(suite.limit_s), "--output-on-failure", *(["-E", suite.leave] if suite.leave else [])]
     if suite.preset == "tsan":
         command = no_randomization() + command
+    if behind:
+        command = STAND_BACK + command
     status = run_lines(command, suite.limit_s, log, on_line, {**os.environ, **ENVIRONMENT, "TESTS_NOTES": str(notes)})
     progress.clear()
     if status is None:

@@ -9,6 +9,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+LEADERS = set()  # of the sessions that run_lines() runs
+# Before a command: everybody else's work goes before its. A session of its own would else have its share of the processors.
+STAND_BACK = ["sh", "-c", '{ echo 19 > /proc/self/autogroup; } 2>/dev/null; exec chrt --idle 0 "$@"', "sh"]
 
 
 def end_session(leader):
@@ -34,10 +37,17 @@ def sessions():
             yield int(entry.name), int(session)
 
 
+def end_all():
+    """Kills all that run_lines() runs now, in any thread."""
+    for leader in list(LEADERS):
+        end_session(leader)
+
+
 def run_lines(command, limit_s, log, on_line, env=None):
     """Runs `command`, hands each output line to on_line and the log. Returns the exit status, None when over time."""
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                text=True, errors="replace", start_new_session=True)
+    LEADERS.add(process.pid)
     over = threading.Event()
 
     def stop():
@@ -57,15 +67,11 @@ def run_lines(command, limit_s, log, on_line, env=None):
         raise
     finally:
         timer.cancel()
+        process.stdout.close()
+        LEADERS.discard(process.pid)
     return None if over.is_set() else status
 
 
 def tail(log, lines):
     return "".join(open(log, errors="replace").readlines()[-lines:])
 
-
-def stand_back():
-    """Everybody else's work goes before this process's and its children's."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    with contextlib.suppress(OSError):
-        Path("/proc/self/autogroup").write_text("19")  # a session of its own would have half of the processors

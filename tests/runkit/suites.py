@@ -16,6 +16,8 @@ class Suite:
     optional: bool = False  # may have no tests
     on_request: bool = False  # only when it is named
     waits: bool = False  # at times, and measures nothing: the next build begins beside it
+    folder: str = ""  # of the build, with these tests only: two ctests at once must not share one
+    beside: str = ""  # where that suite runs too, it goes along with it, standing back
 
 OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version speaks for all
 # A child of a process with threads: tsan bears no new threads there, and asan's allocator (gcc 12) may be locked for ever.
@@ -50,8 +52,9 @@ SUITES = [
     Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 540, "data races", [*SANITIZED, "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}", 2),
     # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
-    Suite("worlds", "release", "^worlds$", 5400, "simulated hosts: a day of 64, and ten minutes of new seeds", ["sim_tests"], jobs=2, on_request=True, waits=True),
-    Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True),
+    Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
+    Suite("worlds", "release", "^worlds$", 1500, "ten minutes of new seeds, twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
+    Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True, beside="day"),
     # Every version of the net, and the lab, where `make test` runs a part.
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
           f"{FORKED}|{UNSANITARY}", 2, on_request=True),
