@@ -15,14 +15,14 @@ constexpr Nanos kLateMax = 2ms;  // acknowledgements wait behind what the peer s
 
 std::optional<HeldTime::Bound> HeldTime::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes, bool full,
                                                  Nanos min_rtt) {
-  if (bytes_ > 0 && acknowledged_bytes < acknowledged_) {
+  if (bytes_ > 0 && acknowledged_bytes < acknowledged_enough_) {
     until_ = now;
     return {};
   }
   const std::uint64_t held = bytes_;
   const Nanos over = until_ - since_, queued = over - min_rtt - kLateMax;
   bytes_ = full && outstanding_bytes >= kHeldBytesMin && min_rtt > 0ns ? outstanding_bytes : 0;
-  acknowledged_ = acknowledged_bytes + bytes_ - bytes_ / 4;  // the acknowledgement of the last may wait for a timer
+  acknowledged_enough_ = acknowledged_bytes + bytes_ - bytes_ / 4;  // the acknowledgement of the last may wait for a timer
   since_ = until_ = now;
   if (held == 0 || queued <= 0ns) return {};
   return Bound{Rate::of(double(held), queued), over};

@@ -17,14 +17,14 @@ class HeldTime {
     Nanos over;  // so long it was seen to carry no more
   };
 
-  // `acknowledged_bytes` ever, `outstanding_bytes` now; `full`: the lane may not hold more; `min_rtt`: 0 if not known. A bound
-  // when what a full lane held is through, but for its last quarter, and took longer than its way and its acknowledgement's.
+  // `acknowledged_bytes` ever, `outstanding_bytes` now; `full`: the lane may not hold much more; `min_rtt`: 0 if not known. A bound when
+  // what a full lane held is through, but for its last quarter, and took longer than `min_rtt` and the 2 ms that acknowledgements may be late.
   std::optional<Bound> observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes, bool full, Nanos min_rtt);
 
  private:
-  std::uint64_t bytes_ = 0;         // held when it began; 0: nothing is timed
-  std::uint64_t acknowledged_ = 0;  // ever, when enough of them is through
-  TimePoint since_{}, until_{};     // at both looks it was not
+  std::uint64_t bytes_ = 0;                // outstanding at `since_`; 0: nothing is timed
+  std::uint64_t acknowledged_enough_ = 0;  // ever; then all but the last quarter is through
+  TimePoint since_{}, until_{};            // first and last look at which it was not
 };
 
 }  // namespace railweave::protocol

@@ -28,7 +28,7 @@ class RateEstimator {
 
   // What slowed an idle lane may be over: its estimate grows, up to the fastest that samples showed, if `grow`.
   void age(TimePoint now, bool grow);
-  // The lane was seen to carry no more than `most`, so long `over`: of this time, like silence.
+  // The lane was seen to carry no more than `most`, `over` so long: lowers the estimate as silence of that length would.
   void no_faster(Rate most, Nanos over);
   // The lane carries so much, however that was found. Bursts still prove nothing beyond what samples showed.
   void bound(Rate least, Rate most) { rate_ = std::clamp(rate_, least, most); }

@@ -10,7 +10,7 @@ class Beside:
     runs by run_lines() is ended, and `interrupted`, an event, is set."""
 
     def __init__(self, run):
-        self.thread = threading.Thread(target=self.go, args=(run,))
+        self.thread = threading.Thread(target=self.go, args=(run,), daemon=True)
         self.interrupted, self.error = threading.Event(), None
 
     def go(self, run):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from functools import partial
 from pathlib import Path
 
 from .beside import Beside
@@ -83,31 +84,35 @@ def run_all(chosen, presets, logs, total, lines, built):
     for suite in chosen:
         if suite.beside in names:
             continue
-        along = [other for other in chosen if other.beside == suite.name]
+        along, results = [other for other in chosen if other.beside == suite.name], []
         for preset in dict.fromkeys(one.preset for one in (suite, *along)):
             if preset not in built:
-                start = time.monotonic()
-                which = f"{presets.index(preset) + 1} of {len(presets)}"
-                built[preset] = build(preset, which, patterns_of(preset), logs)
-                print(f"built {preset:16} {time.monotonic() - start:6.0f} s", flush=True)
-
-        results = []
-
-        def run_along(interrupted, along=along, results=results):
-            for other in along:
-                result = run_one(other, built[other.preset], logs, True)
-                if interrupted.is_set():
-                    return
-                results.append(tell(result))
-
+                built[preset] = build_now(preset, presets, patterns_of, logs)
         ahead = Ahead([p for p in presets if p not in built], patterns_of, logs) if suite.waits else contextlib.nullcontext()
         try:
-            with Beside(run_along) if along else contextlib.nullcontext(), ahead:
+            with Beside(partial(run_each, along, built, logs, results)), ahead:
                 results.append(tell(run_one(suite, built[suite.preset], logs)))
         finally:
             for count, said in results:
                 total.add(count)
                 lines += said
+
+
+def build_now(preset, presets, patterns_of, logs):
+    """Returns the problem, or None."""
+    start = time.monotonic()
+    problem = build(preset, f"{presets.index(preset) + 1} of {len(presets)}", patterns_of(preset), logs)
+    print(f"built {preset:16} {time.monotonic() - start:6.0f} s", flush=True)
+    return problem
+
+
+def run_each(suites, built, logs, results, interrupted):
+    """One after the other, standing back."""
+    for suite in suites:
+        result = run_one(suite, built[suite.preset], logs, behind=True)
+        if interrupted.is_set():
+            return
+        results.append(tell(result))
 
 
 def run_one(suite, problem, logs, behind=False):
@@ -121,7 +126,7 @@ def run_one(suite, problem, logs, behind=False):
     else:
         count.passed += 1
     said = [f"{suite.name:22} {time.monotonic() - start:6.0f} s  {count}   ({suite.why})"]
-    said += [f"    {times} skipped: {reason}" for reason, times in (skip_reasons(suite.preset).items() if count.skipped else ())]
+    said += [f"    {times} skipped: {reason}" for reason, times in (skip_reasons(suite).items() if count.skipped else ())]
     said += [textwrap.indent(note.read_text().strip(), "    ") for note in sorted(notes_of(suite, logs).glob("*"))]
     return count, said
 

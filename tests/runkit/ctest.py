@@ -101,9 +101,9 @@ def forgotten(preset):
             yield test["name"]
 
 
-def skip_reasons(preset):
+def skip_reasons(suite):
     """What the tests of ctest's last run said that did not apply: Counter of reasons."""
-    log = ROOT / "build" / preset / "Testing" / "Temporary" / "LastTest.log"
+    log = ROOT / "build" / suite.preset / suite.folder / "Testing" / "Temporary" / "LastTest.log"
     reasons = Counter()
     for test in re.split(r"^\d+/\d+ Testing: ", log.read_text(errors="replace") if log.exists() else "", flags=re.M)[1:]:
         if said := SKIP_REASON.search(test):

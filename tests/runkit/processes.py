@@ -74,4 +74,3 @@ def run_lines(command, limit_s, log, on_line, env=None):
 
 def tail(log, lines):
     return "".join(open(log, errors="replace").readlines()[-lines:])
-

@@ -16,7 +16,7 @@ class Suite:
     optional: bool = False  # may have no tests
     on_request: bool = False  # only when it is named
     waits: bool = False  # at times, and measures nothing: the next build begins beside it
-    folder: str = ""  # of the build, with these tests only: two ctests at once must not share one
+    folder: str = ""  # of the build, where ctest runs and keeps its log: two at once need two
     beside: str = ""  # where that suite runs too, it goes along with it, standing back
 
 OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version speaks for all
@@ -53,7 +53,7 @@ SUITES = [
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}", 2),
     # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
-    Suite("worlds", "release", "^worlds$", 1500, "ten minutes of new seeds, twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
+    Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
     Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True, beside="day"),
     # Every version of the net, and the lab, where `make test` runs a part.
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,

@@ -494,28 +494,43 @@ TEST_F(Injected, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
   EXPECT_TRUE(session_.on_consumed(0).ok());
 }
 
-// One sender of many into a rail: a round trip is the queue that all of them make, and each sees what it holds go through in one
-// bunch. A burst at the start made the lane look fast, and no sample will tell.
-TEST(LaneRate, report__a_full_lane_whose_window_goes_through_at_once_comes_down_to_what_any_lane_has) {
-  using namespace std::chrono_literals;
-  Pair pair;
-  pair.add_lanes(1);
-  TimePoint now{1s};
-  std::uint64_t acknowledged = 0;
-  const auto report = [&](std::uint64_t outstanding) { pair.a().report(0, now, {outstanding, acknowledged, 50us}); };
-  const auto most = [&] { return outstanding_bytes_max({true, pair.a().rate_of(0), 50us, 0}); };
-  report(64 * KiB);
-  now += 500us;
-  acknowledged += 64 * KiB;
-  report(0);
-  const std::uint64_t at_first = most();
-  EXPECT_GT(at_first, 150 * KiB);
-  for (int bunch = 0; bunch < 20; ++bunch) {
-    const std::uint64_t window = most();
-    for (int look = 0; look < 16; ++look, now += 500us) report(window);
-    acknowledged += window;
+// A lane that a burst at its start made look fast.
+class LaneRate : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    pair_.add_lanes(1);
+    report(64 * KiB);
+    now_ += std::chrono::microseconds(500);
+    acknowledged_ += 64 * KiB;
+    report(0);
+    ASSERT_GT(most(), 150 * KiB);
   }
+  void report(std::uint64_t outstanding) { pair_.a().report(0, now_, {outstanding, acknowledged_, kRtt}); }
+  std::uint64_t most() { return outstanding_bytes_max({.rate_known = true, .rate = pair_.a().rate_of(0), .min_rtt = kRtt}); }
+  // It has so much, and all of it is through at once after 8 ms.
+  void bunch(std::uint64_t bytes) {
+    for (int look = 0; look < 16; ++look, now_ += std::chrono::microseconds(500)) report(bytes);
+    acknowledged_ += bytes;
+  }
+
+  static constexpr Nanos kRtt = std::chrono::microseconds(50);
+  Pair pair_;
+  TimePoint now_{std::chrono::seconds(1)};
+  std::uint64_t acknowledged_ = 0;
+};
+
+// One sender of many into a rail: a round trip is the queue that all of them make. No sample tells.
+TEST_F(LaneRate, report__a_full_lane_whose_window_goes_through_at_once_comes_down_to_what_any_lane_has) {
+  for (int i = 0; i < 20; ++i) bunch(most());
+  report(0);
   EXPECT_LT(most(), 3 * kSegmentBytesMin);
+}
+
+TEST_F(LaneRate, report__a_lane_that_could_hold_more_keeps_its_rate_while_its_peer_stands_still) {
+  const std::uint64_t before = most();
+  for (int i = 0; i < 20; ++i) bunch(before / 2);
+  report(0);
+  EXPECT_GE(most(), before);
 }
 
 }  // namespace
