@@ -118,6 +118,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--max-bytes", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--collective", action="append")
     args = parser.parse_args()
     try:
         import torch
@@ -132,7 +133,8 @@ def main():
     torch.cuda.set_device(0)
     dist.init_process_group("nccl", init_method="file://" + os.environ["MEETING"], rank=rank, world_size=world)
     rows = []
-    for kind in (AllReduce, AllGather, ReduceScatter, SendRecv):
+    kinds = [kind for kind in (AllReduce, AllGather, ReduceScatter, SendRecv) if kind.name in (args.collective or [kind.name])]
+    for kind in kinds:
         for size in sizes(args.max_bytes):
             median_us = measure(torch, dist, kind(torch, dist, rank, world, size // 4), args.seconds)
             rows.append({"op": kind.name, "bytes": size, "median_us": median_us, "gb_per_s": size / median_us / 1e3})

@@ -1,0 +1,136 @@
+"""One rank of tests/gpu/nccl/losses, on a host of perf/lab: all_reduces in a row, and on rank 0 the loss while they go on."""
+
+import argparse
+import datetime
+import json
+import os
+import random
+import sys
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parents[2] / "perf")]
+
+from faultkit import losses, peer_losses  # noqa: E402
+from labkit import state  # noqa: E402
+from labkit.iproute import CommandError  # noqa: E402
+from two_hosts import environment  # noqa: E402
+
+SKIP = 77
+ELEMENTS = 1 << 20  # int32
+BEFORE_S, AFTER_S = 2.0, 4.0  # of all_reduces before the loss, and after it was undone
+GIVE_UP_S = 20.0  # torch's own timeout: longer than what any promise says
+RAIL = 1
+
+
+class Loss:
+    """What happens on rank 0, from a thread of its own: Python lets go of its lock while torch waits."""
+
+    def __init__(self, kind, peer_pid):
+        self.kind, self.peer_pid = kind, peer_pid
+        self.plan = state.load(os.environ["RWLAB"])
+        self.at = self.undone = self.failed = None
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        try:
+            self._happen()
+        except (CommandError, OSError) as error:
+            self.failed = str(error)
+
+    def _happen(self):
+        time.sleep(BEFORE_S)
+        chance = random.Random(1)
+        self.at = time.monotonic()
+        if self.kind in losses.kLosses:
+            loss = losses.kLosses[self.kind]
+            loss.happen(self.plan, RAIL, chance)
+            time.sleep(loss.outage_s)
+            if loss.returns:
+                losses.undo(self.plan, RAIL)
+        else:
+            peer_losses.happen(peer_losses.kLosses[self.kind], self.plan, [0, 1], self.peer_pid)
+        self.undone = time.monotonic()
+
+    def is_over(self):
+        return self.failed is not None or self.undone is not None and time.monotonic() > self.undone + AFTER_S
+
+
+def all_reduces(torch, dist, rank, over):
+    """Until rank 0 says that it is over, or an error. Returns (when each ended, how many were wrong, the error or None)."""
+    expected = torch.arange(ELEMENTS, dtype=torch.int32, device="cuda") % 1000
+    ended, wrong = [], 0
+    try:
+        while True:
+            data = torch.cat([expected + rank, torch.tensor([over()], dtype=torch.int32, device="cuda")])
+            dist.all_reduce(data, async_op=True).wait()
+            same = torch.equal(data[:-1], 2 * expected + 1)
+            ended.append(time.monotonic())
+            wrong += not same
+            if data[-1].item():
+                return ended, wrong, None
+    except RuntimeError as error:  # torch.distributed.DistError is one
+        return ended, wrong, error
+
+
+def told(folder, rank):
+    """The other rank's pid: the hosts are one machine."""
+    (folder / f"new.{rank}").write_text(str(os.getpid()))
+    (folder / f"new.{rank}").rename(folder / f"pid.{rank}")
+    while not (folder / f"pid.{1 - rank}").exists():
+        time.sleep(0.01)
+    return int((folder / f"pid.{1 - rank}").read_text())
+
+
+def pause_s(ended, at):
+    """The longest time in which none ended, of those that had its end after the loss."""
+    return max((later - earlier for earlier, later in zip(ended, ended[1:]) if later > at), default=0.0)
+
+
+def seen(loss, ended, wrong, error, over):
+    """Of rank 0, for JSON."""
+    text = " ".join(str(error).split()) if error else None
+    if text and "collective operation timeout" in text:
+        text = f"torch's own timeout: {text}"
+    return {"peer_pid": loss.peer_pid, "before": sum(end < loss.at for end in ended), "after": sum(end >= loss.at for end in ended),
+            "wrong": wrong, "pause_s": pause_s(ended, loss.at), "error": text, "error_s": over - loss.at if error else None}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--net", required=True, choices=["railweave", "socket"])
+    parser.add_argument("--loss", required=True)
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--json", type=Path, required=True)
+    args = parser.parse_args()
+    rank = int(os.environ["RANK"])
+    # torch then waits on the host and asks NCCL for errors meanwhile.
+    os.environ.update(environment(args.net, args.plugin, rank, args.folder, TORCH_NCCL_BLOCKING_WAIT="1"))
+    import torch
+    import torch.distributed as dist
+
+    if not torch.cuda.is_available() or not dist.is_nccl_available():
+        return SKIP
+    torch.cuda.set_device(0)
+    dist.init_process_group("nccl", init_method="file://" + os.environ["MEETING"], rank=rank, world_size=2,
+                            timeout=datetime.timedelta(seconds=GIVE_UP_S))
+    peer_pid = told(args.folder, rank)
+    dist.all_reduce(torch.ones(1, device="cuda"))  # connects
+    torch.cuda.synchronize()
+    loss = Loss(args.loss, peer_pid)
+    if rank == 0:
+        loss.thread.start()
+    ended, wrong, error = all_reduces(torch, dist, rank, lambda: rank == 0 and loss.is_over())
+    over = time.monotonic()
+    if rank == 0:
+        answer = {"broken": f"the loss could not be made: {loss.failed}"} if loss.failed else seen(loss, ended, wrong, error, over)
+        args.json.write_text(json.dumps({"nccl": ".".join(map(str, torch.cuda.nccl.version())),
+                                         "gpu": torch.cuda.get_device_name(0), **answer}))
+    os._exit(0)  # what is left of NCCL may wait for the peer
+
+
+if __name__ == "__main__":
+    sys.exit(main())
