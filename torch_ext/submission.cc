@@ -32,7 +32,7 @@ bool is_apart(const at::Tensor& tensor) {
   });
 }
 
-// Start, unmeasured: no GPU was had. Of the larger side of an operation.
+// Start, unmeasured on a GPU. Of the larger side of an operation.
 constexpr std::int64_t kChunkBytes = 8 << 20;
 
 }  // namespace

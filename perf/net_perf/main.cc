@@ -41,12 +41,16 @@ Status judge(const json& result) {
 
 Status run_load(const RankRun& run, json& document) {
   RW_ASSIGN_OR_RETURN(json result, run.options.file.empty() ? measure_throughput(run) : transfer_file(run));
-  const json& verify = result["verify"];
+  const json& verify = result["verify"];  // null without --verify
   document["summary"] = {{"goodput_gbps", result["goodput_gbps"]},
                          {"machine_s_per_gb", result["cpu"]["machine_s_per_gb"]},
                          {"verify_errors", verify.is_object() ? verify["errors"] : json(0)}};
   if (run.rank() == 0) {
     print_throughput(result);
+    if (verify.is_object()) {
+      say("  compared {} messages, {} of them wrong\n", verify["messages_checked"].get<std::uint64_t>(),
+          verify["errors"].get<std::uint64_t>());
+    }
     if (result.contains("file")) print_file(result["file"]);
   }
   const Status verdict = judge(result);

@@ -361,8 +361,9 @@ std::unique_ptr<wire::Lane> HostEngine::make_lane(const LiveSession& session, Ne
     return std::make_unique<wire::ShmLane>(std::move(lane.fd), std::move(lane.object), lane.end);
   }
   const Rail& rail = rails_now_[std::size_t(lane.local_rail)];
-  RW_INFO(net, "lane {} to {}: {} {} → {}", lane.id, session.peer(), rail.name,
-          wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())));
+  RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), rail.name,
+          wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())),
+          lane.tls ? ", TLS 1.3" : "");
   return std::make_unique<wire::TcpLane>(
       std::move(lane.fd), rail.name,
       wire::TcpLaneOptions{config_.zerocopy_threshold_bytes, rail.speed_known ? rail.speed : Rate{}}, std::move(lane.tls));

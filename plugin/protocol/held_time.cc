@@ -7,14 +7,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A lane has two segments whatever it is believed to carry: to believe less of it would change nothing.
+// A lane has two segments, and their headers, whatever it is believed to carry: to believe less of it would change nothing.
 constexpr std::uint64_t kHeldBytesMin = 3 * kSegmentBytesMin;
 constexpr Nanos kLateMax = 2ms;  // acknowledgements wait behind what the peer sends (docs/decisions/0008)
 
 }  // namespace
 
-std::optional<HeldTime::Bound> HeldTime::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes, bool full,
-                                                 Nanos min_rtt) {
+std::optional<HeldTime::Bound> HeldTime::observe(TimePoint now, std::uint64_t acknowledged_bytes,
+                                                 std::uint64_t outstanding_bytes, bool full, Nanos min_rtt) {
   if (bytes_ > 0 && acknowledged_bytes < acknowledged_enough_) {
     until_ = now;
     return {};

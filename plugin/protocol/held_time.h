@@ -17,9 +17,12 @@ class HeldTime {
     Nanos over;  // so long it was seen to carry no more
   };
 
-  // `acknowledged_bytes` ever, `outstanding_bytes` now; `full`: the lane may not hold much more; `min_rtt`: 0 if not known. A bound when
-  // what a full lane held is through, but for its last quarter, and took longer than `min_rtt` and the 2 ms that acknowledgements may be late.
-  std::optional<Bound> observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes, bool full, Nanos min_rtt);
+  // A look: `acknowledged_bytes` ever, `outstanding_bytes` now; `full`: the lane may not hold much more; `min_rtt`: 0 if not
+  // known. Neither `now` nor `acknowledged_bytes` goes back. What a lane holds is timed from a look at which it is full, holds at
+  // least three least segments and `min_rtt` is known, until all but the last quarter is through. A bound if that took longer than
+  // `min_rtt` and the 2 ms that acknowledgements may be late.
+  std::optional<Bound> observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes, bool full,
+                               Nanos min_rtt);
 
  private:
   std::uint64_t bytes_ = 0;                // outstanding at `since_`; 0: nothing is timed

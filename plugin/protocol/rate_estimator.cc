@@ -101,7 +101,7 @@ void RateEstimator::burst(Rate seen, Nanos over) {
 // The peer stands still, or its kernel, or nobody looked for long: true of this moment, and no measure of the lane.
 void RateEstimator::silence(Rate seen, Nanos over) {
   if (carried_all(seen)) return;
-  before_silence_ = std::max(before_silence_, known_ ? rate_ : kUnheard);
+  before_lowered_ = std::max(before_lowered_, known_ ? rate_ : kUnheard);
   known_ = true;
   move(seen, weight_of(over, kMemoryDown));
 }
@@ -125,7 +125,7 @@ bool RateEstimator::sample(Rate seen, Nanos over) {
 
 void RateEstimator::no_faster(Rate most, Nanos over) {
   if (!known_ || most >= rate_) return;
-  if (sampled_ == 0ns) before_silence_ = std::max(before_silence_, rate_);
+  if (sampled_ == 0ns) before_lowered_ = std::max(before_lowered_, rate_);
   move(most, weight_of(over, kMemoryDown));
 }
 
@@ -136,7 +136,7 @@ void RateEstimator::age(TimePoint now, bool grow) {
   idle_since_ += steps * kIdleStep;
   if (!grow) return;
   // Bursts alone set no limit: what they said may be far too much already.
-  const Rate most = sampled_ > 0ns ? fastest_ : before_silence_;
+  const Rate most = sampled_ > 0ns ? fastest_ : before_lowered_;
   const double grown = rate_.bytes_per_s * std::pow(kIdleGrowth, double(steps));
   rate_.bytes_per_s = std::max(rate_.bytes_per_s, std::min(grown, most.bytes_per_s));
 }

@@ -48,7 +48,7 @@ class RateEstimator {
   std::uint64_t handed_ = 0;               // ever
   Rate rate_;
   Rate fastest_;                           // that the estimate ever was by samples: aging and bursts stop there
-  Rate before_silence_;                    // the same, before the first sample, when something lowered it
+  Rate before_lowered_;                    // the same, before the first sample, when something lowered it
   Nanos sampled_{};                        // time that all samples lasted
   // The running sample.
   TimePoint since_{};

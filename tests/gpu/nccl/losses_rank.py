@@ -15,10 +15,8 @@ sys.path[:0] = [str(HERE), str(HERE.parents[2] / "perf")]
 
 from faultkit import losses, peer_losses  # noqa: E402
 from labkit import state  # noqa: E402
-from labkit.iproute import CommandError  # noqa: E402
 from two_hosts import environment  # noqa: E402
 
-SKIP = 77
 ELEMENTS = 1 << 20  # int32
 BEFORE_S, AFTER_S = 2.0, 4.0  # of all_reduces before the loss, and after it was undone
 GIVE_UP_S = 20.0  # torch's own timeout: longer than what any promise says
@@ -37,8 +35,8 @@ class Loss:
     def _run(self):
         try:
             self._happen()
-        except (CommandError, OSError) as error:
-            self.failed = str(error)
+        except Exception as error:  # whatever it was, the ranks must come to an end
+            self.failed = f"{type(error).__name__}: {error}"
 
     def _happen(self):
         time.sleep(BEFORE_S)
@@ -60,10 +58,11 @@ class Loss:
 
 def all_reduces(torch, dist, rank, over):
     """Until rank 0 says that it is over, or an error. Returns (when each ended, how many were wrong, the error or None)."""
-    expected = torch.arange(ELEMENTS, dtype=torch.int32, device="cuda") % 1000
+    positions = torch.arange(ELEMENTS, dtype=torch.int32, device="cuda") % 1000
     ended, wrong = [], 0
     try:
         while True:
+            expected = positions + len(ended)  # what an earlier one left behind is wrong
             data = torch.cat([expected + rank, torch.tensor([over()], dtype=torch.int32, device="cuda")])
             dist.all_reduce(data, async_op=True).wait()
             same = torch.equal(data[:-1], 2 * expected + 1)
@@ -75,13 +74,17 @@ def all_reduces(torch, dist, rank, over):
         return ended, wrong, error
 
 
-def told(folder, rank):
-    """The other rank's pid: the hosts are one machine."""
-    (folder / f"new.{rank}").write_text(str(os.getpid()))
-    (folder / f"new.{rank}").rename(folder / f"pid.{rank}")
-    while not (folder / f"pid.{1 - rank}").exists():
+def exchanged(folder, rank, what, number, patience_s):
+    """The other rank's number, or None if it does not come: files in a folder, the hosts are one machine."""
+    mine, theirs, give_up = folder / f"{what}.{rank}", folder / f"{what}.{1 - rank}", time.monotonic() + patience_s
+    new = mine.with_name(mine.name + ".new")
+    new.write_text(str(number))
+    new.rename(mine)
+    while not theirs.exists():
+        if time.monotonic() > give_up:
+            return None
         time.sleep(0.01)
-    return int((folder / f"pid.{1 - rank}").read_text())
+    return int(theirs.read_text())
 
 
 def pause_s(ended, at):
@@ -89,13 +92,15 @@ def pause_s(ended, at):
     return max((later - earlier for earlier, later in zip(ended, ended[1:]) if later > at), default=0.0)
 
 
-def seen(loss, ended, wrong, error, over):
+def seen(loss, ended, error, over):
     """Of rank 0, for JSON."""
     text = " ".join(str(error).split()) if error else None
+    if loss.failed or loss.at is None:
+        return {"broken": f"the loss could not be made: {loss.failed}" if loss.failed else f"an error before the loss: {text}"}
     if text and "collective operation timeout" in text:
         text = f"torch's own timeout: {text}"
     return {"peer_pid": loss.peer_pid, "before": sum(end < loss.at for end in ended), "after": sum(end >= loss.at for end in ended),
-            "wrong": wrong, "pause_s": pause_s(ended, loss.at), "error": text, "error_s": over - loss.at if error else None}
+            "pause_s": pause_s(ended, loss.at), "error": text, "error_s": over - loss.at if error else None}
 
 
 def main():
@@ -112,12 +117,10 @@ def main():
     import torch
     import torch.distributed as dist
 
-    if not torch.cuda.is_available() or not dist.is_nccl_available():
-        return SKIP
     torch.cuda.set_device(0)
     dist.init_process_group("nccl", init_method="file://" + os.environ["MEETING"], rank=rank, world_size=2,
                             timeout=datetime.timedelta(seconds=GIVE_UP_S))
-    peer_pid = told(args.folder, rank)
+    peer_pid = exchanged(args.folder, rank, "pid", os.getpid(), GIVE_UP_S)
     dist.all_reduce(torch.ones(1, device="cuda"))  # connects
     torch.cuda.synchronize()
     loss = Loss(args.loss, peer_pid)
@@ -125,10 +128,9 @@ def main():
         loss.thread.start()
     ended, wrong, error = all_reduces(torch, dist, rank, lambda: rank == 0 and loss.is_over())
     over = time.monotonic()
+    peers_wrong = exchanged(args.folder, rank, "wrong", wrong, 1.0 if error else GIVE_UP_S)
     if rank == 0:
-        answer = {"broken": f"the loss could not be made: {loss.failed}"} if loss.failed else seen(loss, ended, wrong, error, over)
-        args.json.write_text(json.dumps({"nccl": ".".join(map(str, torch.cuda.nccl.version())),
-                                         "gpu": torch.cuda.get_device_name(0), **answer}))
+        args.json.write_text(json.dumps({"wrong": [wrong, peers_wrong], **seen(loss, ended, error, over)}))
     os._exit(0)  # what is left of NCCL may wait for the peer
 
 

@@ -1,6 +1,12 @@
 """What makes NCCL take two ranks on one GPU for two hosts, so that everything between them goes through a net plugin."""
 
+import datetime
+import json
 import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
 
 NETS = {"railweave": "Railweave", "socket": "Socket"}
 
@@ -10,10 +16,12 @@ def environment(net, plugin, rank, folder, **own):
     return {
         **os.environ,
         "RANK": str(rank), "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "0", "MEETING": str(folder / f"meeting-{net}"),
-        "NCCL_HOSTID": f"railweave-test-{rank}",
+        "NCCL_HOSTID": f"railweave-test-{rank}", "NCCL_MULTI_RANK_GPU_ENABLE": "1",  # two hosts; both may have the one GPU
         "NCCL_NET": NETS[net], "NCCL_NET_PLUGIN": str(plugin) if net == "railweave" else "none",
-        "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0",
-        "NCCL_RAS_ENABLE": "0", "NCCL_CUMEM_ENABLE": "0", "NCCL_MAX_CTAS": "2", "NCCL_MULTI_RANK_GPU_ENABLE": "1",
+        # No other way between them, and nothing that asks for the GPU to be the rank's own.
+        "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0", "NCCL_CUMEM_ENABLE": "0",
+        "NCCL_RAS_ENABLE": "0",  # its connections are none of the net's
+        "NCCL_MAX_CTAS": "2",  # kernels of both ranks have room; it is also the number of channels, so of windows in flight
         "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV", "NCCL_DEBUG_FILE": str(folder / f"{net}-{rank}.nccl.log"),
         **own,
     }
@@ -28,3 +36,31 @@ def over_loopback(net, plugin, rank, folder, lanes):
 def nccl_said(net, folder):
     """Everything that both ranks' NCCL logged."""
     return "".join(path.read_text(errors="replace") for path in sorted(folder.glob(f"{net}-*.nccl.log")))
+
+
+_FOUND = """
+import json, torch
+there = torch.cuda.is_available() and torch.distributed.is_nccl_available()
+print(json.dumps({"torch": torch.__version__, "cuda": torch.version.cuda,
+                  "gpu": torch.cuda.get_device_name(0) if there else None,
+                  "nccl": ".".join(map(str, torch.cuda.nccl.version())) if there else None}))
+"""
+
+
+def found():
+    """What this Python's torch sees ("gpu": None without one), the date and the commit (`-dirty`: the tree differed).
+
+    Asked of another process: ranks cannot be forked from one that has looked at the GPU.
+    """
+    done = subprocess.run([sys.executable, "-c", _FOUND], capture_output=True, text=True, check=False)
+    seen = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"torch": None, "gpu": None}
+    commit = subprocess.run(["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
+                            capture_output=True, text=True, check=False).stdout.strip()
+    return {**seen, "python": platform.python_version(), "date": datetime.date.today().isoformat(), "railweave": commit}
+
+
+def no_gpu(seen):
+    """Why found() will not do, or None."""
+    if seen["torch"] is None:
+        return f"skipped: {sys.executable} has no torch"
+    return None if seen["gpu"] else f"skipped: no GPU, or no NCCL, that {sys.executable}'s torch ({seen['torch']}) sees"
