@@ -111,7 +111,7 @@ void Doors::accept_all(Door& door) {
     warned_exhausted_ = false;
     // With several rails in one subnet the kernel's routes would send all answers out by one of them.
     wire::bind_to_interface(accepted->fd.get(), rails_[door.rail].name, accepted->remote);
-    on_connection_(std::move(accepted->fd), door.rail);
+    on_connection_(std::move(*accepted), door.rail);
   }
 }
 

@@ -18,7 +18,7 @@ namespace railweave::engine {
 class Doors {
  public:
   // `fd` is connected and non-blocking; it came in by local rail `rail`.
-  using OnConnection = std::function<void(OwnedFd fd, int rail)>;
+  using OnConnection = std::function<void(wire::Accepted accepted, int rail)>;
 
   explicit Doors(Reactor& reactor) : reactor_(reactor) {}
   ~Doors();

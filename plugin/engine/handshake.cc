@@ -61,9 +61,9 @@ std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpe
   return h;
 }
 
-std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done) {
-  const std::string from = wire::to_string(wire::remote_address(fd.get()));
-  std::unique_ptr<Handshake> h(new Handshake(reactor, "connection from " + from, Role::acceptor, {key}, std::move(done)));
+std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key,
+                                            TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, std::move(what), Role::acceptor, {key}, std::move(done)));
   h->fd_ = std::move(fd);
   h->start(deadline, EPOLLIN);
   return h;
@@ -80,8 +80,9 @@ std::unique_ptr<Handshake> Handshake::dial_local(Reactor& reactor, OwnedFd conne
   return h;
 }
 
-std::unique_ptr<Handshake> Handshake::await_local(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done) {
-  std::unique_ptr<Handshake> h(new Handshake(reactor, "local connection", Role::acceptor, {key}, std::move(done)));
+std::unique_ptr<Handshake> Handshake::await_local(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key,
+                                                  TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor, std::move(what), Role::acceptor, {key}, std::move(done)));
   h->local_ = true;
   h->fd_ = std::move(fd);
   h->start(deadline, EPOLLIN);

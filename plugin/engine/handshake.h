@@ -43,13 +43,16 @@ class Handshake final : public Pollable {
   // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret.
   static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
                                          TimePoint deadline, Done done);
-  // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()).
-  static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done);
+  // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()). `what`: the
+  // connection, as errors are to call it.
+  static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key, TimePoint deadline,
+                                          Done done);
 
   // The same on a local connection: `attached` goes with the hello, and what came with the other's is in the outcome.
   static std::unique_ptr<Handshake> dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
                                                const Credentials& own, TimePoint deadline, Done done);
-  static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, const SharedKey* key, TimePoint deadline, Done done);
+  static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key,
+                                                TimePoint deadline, Done done);
 
   ~Handshake();
 

@@ -63,7 +63,7 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
 
 Status HostEngine::read_key() {
   if (config_.encrypt && config_.key_file.empty())
-    return Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ENCRYPT=1 without RAILWEAVE_KEY_FILE, expected a key to encrypt by");
+    return Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
   if (!config_.key_file.empty()) {
     RW_ASSIGN_OR_RETURN(key_, SharedKey::read(config_.key_file));
     self_.key = &*key_;
@@ -88,7 +88,7 @@ Status HostEngine::start() {
 
 void HostEngine::serve() {
   until_memory([this] {  // or nobody would ever be let in
-    doors_.serve([this](OwnedFd fd, int rail) { on_connection(std::move(fd), rail); });
+    doors_.serve([this](wire::Accepted accepted, int rail) { on_connection(std::move(accepted), rail); });
     local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
   });
   link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this] { look_for_rails(); });

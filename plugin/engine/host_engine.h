@@ -71,11 +71,11 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   PeerKey key_for_dial(const InstanceId& peer, int traffic_class) const;
 
   // host_engine_accept.cc: the acceptor's side of handshakes. Reactor's thread.
-  void on_connection(OwnedFd fd, int rail);
+  void on_connection(wire::Accepted accepted, int rail);
   void on_hello(int rail, Handshake::Outcome outcome);
   void on_local_connection(OwnedFd fd);
   void on_local_hello(Handshake::Outcome outcome);
-  void await_hello(OwnedFd fd, decltype(&Handshake::await) await, Handshake::Done then);
+  void await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then);
   Hello answer(const Hello& hello, Hello::Kind kind, int rail) const;
   void note_shown_out(const std::string& why, bool set_up_wrongly);
   bool refused_for_encryption(const Handshake::Outcome& caller);

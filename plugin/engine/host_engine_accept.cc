@@ -21,21 +21,23 @@ constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in 
 
 }  // namespace
 
-void HostEngine::on_connection(OwnedFd fd, int rail) {
-  (void)wire::set_options(fd.get(), {config_.congestion_control, -1, config_.peer_timeout});
-  await_hello(std::move(fd), &Handshake::await, [this, rail](Handshake::Outcome outcome) { on_hello(rail, std::move(outcome)); });
+void HostEngine::on_connection(wire::Accepted accepted, int rail) {
+  (void)wire::set_options(accepted.fd.get(), {config_.congestion_control, -1, config_.peer_timeout});
+  // The socket does not know its peer any more once that has reset it.
+  await_hello(std::move(accepted.fd), "connection from " + wire::to_string(accepted.remote), &Handshake::await,
+              [this, rail](Handshake::Outcome outcome) { on_hello(rail, std::move(outcome)); });
 }
 
 void HostEngine::on_local_connection(OwnedFd fd) {
-  await_hello(std::move(fd), &Handshake::await_local, [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
+  await_hello(std::move(fd), "local connection", &Handshake::await_local, [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
 }
 
-void HostEngine::await_hello(OwnedFd fd, decltype(&Handshake::await) await, Handshake::Done then) {
+void HostEngine::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then) {
   if (leaving_) return;  // closes it
   // A peer speaks at once; who came first and is still silent is the likeliest stranger.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   const std::uint64_t number = next_incoming_++;
-  incoming_.emplace(number, await(reactor_, std::move(fd), self_.key, now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
+  incoming_.emplace(number, await(reactor_, std::move(fd), std::move(what), self_.key, now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
     const auto node = incoming_.extract(number);  // lives until we return
     then(std::move(outcome));
   }));

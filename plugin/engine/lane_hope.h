@@ -15,7 +15,7 @@ class LaneHope {
   // A lane is being dialled; and is not any more, whatever came of it.
   void join_began() { ++joins_; }
   void join_ended() { --joins_; }
-  // We gave up a lane, and the peer may give up, or have given up, the others for as good a reason: a new one may come.
+  // We or the peer gave up a lane, and the others may be given up, or reset, for as good a reason: a new one may come.
   void raise(TimePoint now) { until_ = now + peer_timeout_; }
   // All lanes are silent since then; and are not any more. Before its timeout no kernel's verdict on them counts.
   void peer_silent(TimePoint since) { patient_until_ = since + peer_timeout_; }

@@ -210,6 +210,10 @@ void LiveSession::handle_event(const protocol::Event& event) {
         const auto claim = lanes_[i]->claimed();
         if (lanes_[i]->id() != event.lane || !lanes_[i]->open()) continue;  // another's place since, or over
         if (event.too_slow) remember_slow(lanes_[i]->rails());
+        {
+          const std::lock_guard lock(mutex_);
+          hope_.raise(now());
+        }
         lane_over(*lanes_[i], Status(Code::remote, Scope::lane, event.too_slow ? "too slow, says the peer" : "the peer gave it up"), false);
       }
   }

@@ -41,7 +41,7 @@ std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t
   if (!whole && outstanding_bytes > 0) return {};
   running_ = false;
   left_ = 0;
-  const Nanos rest = std::max(kRest, kRestTimes * took_at_least);
+  const Nanos rest = std::clamp<Nanos>(kRestTimes * took_at_least, kRest, kRestMax);
   next_ = now + rest;
   if (!whole) return {};
   Bounds bounds{Rate::of(double(kCountedBytes), took_at_most), Rate::of(double(kBytes), std::max(took_at_least, Nanos{1us}))};

@@ -101,7 +101,7 @@ TEST(Encryption, WithoutAKeyNoEngineStarts) {
   const auto engine = Engine::start(config);
   ASSERT_FALSE(engine.ok());
   EXPECT_EQ(engine.status().code(), Code::invalid_config);
-  EXPECT_EQ(engine.status().message(), "RAILWEAVE_ENCRYPT=1 without RAILWEAVE_KEY_FILE, expected a key to encrypt by");
+  EXPECT_EQ(engine.status().message(), "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
 }
 
 // Any 16 bytes of it, at places a quarter of a kilobyte apart.

@@ -66,6 +66,17 @@ class LostRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
 
 
+    def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
+        """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
+        faults = "$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 --nic 2 --reset"
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--shape", "switch"], "--bytes", "150M", deadline_s=60,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2",  # the program's own talk goes by eth0
+                           beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {faults}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
+
+
 class Outage(EngineTest):
     """All rails are cut for less than the peer timeout: nothing but time is lost."""
 
