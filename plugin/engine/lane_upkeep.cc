@@ -110,7 +110,9 @@ void LaneUpkeep::look_at_losses(TimePoint t) {
     const int before = std::exchange(pair.up, int(std::ranges::count(up, pair.rails)));
     if (pair.up >= before || pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
     if (t - pair.up_since >= kSteady) pair.rest = Nanos{0};
-    if (std::ranges::find(slow, pair.rails) != slow.end()) pair.rest = std::max(pair.rest, kRestSlow / 2);  // is doubled
+    const bool just_back = pair.rest > Nanos{0} && t - pair.up_since < kSettled;
+    if (std::ranges::find(slow, pair.rails) != slow.end())
+      pair.rest = std::max(pair.rest, (just_back ? kRestSlowBack : kRestSlow) / 2);  // is doubled
     let_rest(pair, t, kRestMostFlapping);
   }
 }

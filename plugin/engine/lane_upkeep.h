@@ -44,6 +44,8 @@ class LaneUpkeep {
   static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again, or never carried
   static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // who rests longer after it carried is named in the log
   static constexpr Nanos kRestSlow = std::chrono::seconds(5);           // start, of those that were too slow
+  static constexpr Nanos kRestSlowBack = std::chrono::seconds(1);       // the same, of those that had come back since less than
+  static constexpr Nanos kSettled = std::chrono::seconds(3);            // this: TCP may take the outage for a round trip
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
   static constexpr std::size_t kAttemptsInSilence = 16;                 // at once

@@ -143,6 +143,20 @@ class ReturningRail(EngineTest):
     def test_silent_with_its_carrier_up(self) -> None:
         self.check("--cut", "--up", 0)
 
+    def test_what_its_new_lane_sends_first_is_lost(self) -> None:
+        """TCP takes the time that the rail was away for a round trip, and would send again after seconds: the lane is recalled, and the
+        next one carries within five seconds of the rail's return."""
+        outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, beside="""
+            [ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_bytes) -gt 3000000 ]; do sleep 0.02; done
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 3
+                              tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000  # drops all that is larger
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --up; sleep 1.2; tc qdisc del dev eth1 root
+                              echo returned $(cat /sys/class/net/eth1/statistics/tx_bytes)) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        returned = int(outcome.values(0, "returned")[0][0])
+        self.assertGreater(outcome.carried(0)["eth1"][0] - returned, 5_000_000, str(outcome))
+
 
     def test_reset(self) -> None:
         """Its own pair is dialled before the pairs that stand in for it, which lead nowhere here, have said so."""
