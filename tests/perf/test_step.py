@@ -85,6 +85,15 @@ class StepTest(unittest.TestCase):
         self.assertAlmostEqual(2.0, same["low"])
         self.assertAlmostEqual(2.0, same["high"])
         self.assertEqual({"median": 3.0, "low": None, "high": None}, paired_ratio([3.0], [1.0]))
+        self.assertEqual({"median": 1.0, "low": None, "high": None}, paired_ratio([-1.0, 1.0, 2.0], [1.0] * 3))
+
+    def test_the_interval_of_many_pairs_is_the_medians(self) -> None:
+        # As tables of the sign test have it: of 15 the fourth from either end, of 20 the sixth.
+        for count, rank in ((6, 1), (15, 4), (20, 6)):
+            found = paired_ratio([float(number) for number in range(count, 0, -1)], [1.0] * count)
+            self.assertEqual((rank, count + 1 - rank), (found["low"], found["high"]))
+        wild = paired_ratio([1.0] * 18 + [0.1, 30.0], [1.0] * 20)
+        self.assertEqual((1.0, 1.0), (wild["low"], wild["high"]))
 
 
 if __name__ == "__main__":
