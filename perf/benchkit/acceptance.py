@@ -25,7 +25,7 @@ class Case:
     name: str  # 2x2/host
     what: str
     lab: list[str]  # options of `perf/lab run`
-    sides: dict[str, dict]  # name to {"argv", "environment", "before", "after"}; run in this order, in alternation
+    sides: dict[str, dict]  # name to {"argv", "environment", "key", "ranks", "before", "after"}; run in this order, in alternation
     values: dict[str, dict]  # name to {"side", "path" | "by_size" | "rate_after_event_s"}, {"side", "over", "path"}
     checks: list[Check]
     runs: int

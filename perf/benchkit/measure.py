@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,14 +42,18 @@ class Outcome:
     counted: dict[str, list[int]] = field(default_factory=dict)  # side to the runs that `values` are of
 
 
-def steps(case: Case, programs: Path, runs: dict[str, range]) -> list[dict]:
+def _environment(side: dict, key: Path) -> dict[str, str]:
+    return side.get("environment", {}) | ({"RAILWEAVE_KEY_FILE": str(key)} if side.get("key") else {})
+
+
+def steps(case: Case, programs: Path, runs: dict[str, range], key: Path) -> list[dict]:
     """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both. `runs`: side to the numbers of
-    the runs to be made."""
+    the runs to be made. `key`: the file for sides that have a key."""
     made = []
     for turn in range(max(map(len, runs.values()))):
         for side in (side for side in case.sides if turn < len(runs[side])):
             spec = case.sides[side]
-            made.append({"name": f"{side}-{runs[side][turn]}", "argv": command(spec["argv"], programs, spec.get("environment", {})),
+            made.append({"name": f"{side}-{runs[side][turn]}", "argv": command(spec["argv"], programs, _environment(spec, key)),
                          "before": spec.get("before", []), "after": spec.get("after", []), "timeout_s": case.timeout_s,
                          "ranks": spec.get("ranks", 0)})
     return made
@@ -113,9 +118,12 @@ def calmest(stolen: list[float], runs: int) -> list[int]:
 def _in_labs(case: Case, programs: Path, runs: int, folder: Path, stolen: _Stolen) -> tuple[int, str]:
     """Runs until `runs` of each side were calm, or _MOST_RUNS times as many were made. Returns a failed lab's status and what
     was said, or 0. Raises NoNamespaces."""
+    key = folder / "key"
+    key.touch(mode=0o600)
+    key.write_text(secrets.token_hex())
     while any((due := stolen.missing(runs)).values()):
         host.wait_until_calm(_PATIENCE_S)
-        made = steps(case, programs, due)
+        made = steps(case, programs, due, key)
         plan = folder / "steps.json"
         plan.write_text(json.dumps({"steps": made}))
         status, said = in_lab([*case.lab, "--timeout", str(30 + len(made) * case.timeout_s)], plan, stolen.begin)

@@ -1,6 +1,7 @@
 """One of two rails is lost in mid-transfer, at an instant drawn from a seed, again and again: how soon the other one carries
-all that raw TCP carries there, and how soon the lost one is in use when it is back. net_perf sends from rank 0 to rank 1 and
-compares every byte. One rank, found by RANK and what perf/lab sets; the lab needs a switch (--shape switch).
+all that raw TCP carries there, how soon the lost one is in use when it is back, and whether anything pauses for that. net_perf
+sends from rank 0 to rank 1 and compares every byte. One rank, found by RANK and what perf/lab sets; the lab needs a switch
+(--shape switch).
 
 The second rail is the one that is lost: ranks meet over the first.
 """
@@ -115,10 +116,13 @@ def _trial(ranks: Ranks, args: argparse.Namespace, chance: random.Random) -> dic
     took_s = time.monotonic() - lost_s
     if loss.returns:
         _sleep_until(lost_s + loss.outage_s)
+    undone_s = time.monotonic()
+    if loss.returns:
         losses.undo(plan, 1)
     back_s = time.monotonic()
     document, said = ranks.end(running)
-    return {"after_s": after_s, "lost_s": lost_s, "took_s": took_s, "back_s": back_s, "document": document, "said": said}
+    return {"after_s": after_s, "lost_s": lost_s, "took_s": took_s, "undone_s": undone_s, "back_s": back_s,
+            "document": document, "said": said}
 
 
 def _load(loss: losses.Loss) -> list[str]:
@@ -130,26 +134,36 @@ def _load(loss: losses.Loss) -> list[str]:
 def _judged(trial: dict, raw_gbps: float, loss: losses.Loss) -> dict:
     found = {"after_s": trial["after_s"], "injecting_s": trial["took_s"], "raw_gbps": raw_gbps, "warned": [line for line in trial["said"].splitlines() if "WARN" in line]}
     if trial["document"] is None:
-        return {**found, "failed": True, "recovered_s": None, "returned_s": None, "wrong": 0}
+        unknown = dict.fromkeys(("recovered_s", "returned_s", "least_before_return", "least_after_return"))
+        return {**found, "failed": True, "wrong": 0, **unknown}
     result = trial["document"]["results"][0]
     bins, rail = recovery.bins(result), os.environ["RWLAB_NICS"].split(",")[1]
     # Connections that were reset are made again at once: both rails carry, and that is more than one does.
     until_s = trial["back_s"] if loss.returns else float("inf")
-    return {**found, "failed": False, "wrong": result["verify"]["errors"],
-            "recovered_s": recovery.recovered_s(bins, trial["lost_s"], until_s, raw_gbps),
-            "returned_s": recovery.returned_s(bins, rail, trial["back_s"], raw_gbps)}
+    recovered_s = recovery.recovered_s(bins, trial["lost_s"], until_s, raw_gbps)
+    alone_s = None if recovered_s is None else trial["lost_s"] + recovered_s
+    return {**found, "failed": False, "wrong": result["verify"]["errors"], "recovered_s": recovered_s,
+            "returned_s": recovery.returned_s(bins, rail, trial["back_s"], raw_gbps),
+            # On one rail undisturbed: what of the next is noise.
+            "least_before_return": None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"], raw_gbps),
+            "least_after_return": recovery.least_share(bins, trial["undone_s"], float("inf"), raw_gbps)}
 
 
 def _summary(trials: list[dict]) -> dict:
-    """What did not come within its time counts as ten seconds."""
+    """What did not come within its time counts as ten seconds; who failed carried nothing."""
     recovered = sorted(_NEVER_S if trial["recovered_s"] is None else trial["recovered_s"] for trial in trials)
     returned = [_NEVER_S if trial["returned_s"] is None else trial["returned_s"] for trial in trials]
+    least = sorted((trial["least_after_return"] or 0.0 for trial in trials), reverse=True)
+    p99 = -(-99 * len(trials) // 100) - 1  # of those, the best first
     return {
         "trials": len(trials),
         "median_s": median(recovered),
-        "p99_s": recovered[-(-99 * len(recovered) // 100) - 1],
+        "p99_s": recovered[p99],
         "never": sum(trial["recovered_s"] is None for trial in trials),
         "back_in_use_s": max(returned),
+        "least_after_return": least[-1],
+        "least_after_return_p99": least[p99],
+        "least_after_return_median": median(least),
         "errors": sum(trial["failed"] for trial in trials),
         "wrong_bytes": sum(trial["wrong"] for trial in trials),
     }
@@ -169,8 +183,8 @@ def main() -> int:
             if first:
                 chance = random.Random(f"{args.seed} {args.kind} {number}")
                 judged.append({"number": number, **_judged(_trial(ranks, args, chance), raw_gbps, loss)})
-                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use {judged[-1]['returned_s']}",
-                      file=sys.stderr, flush=True)
+                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use {judged[-1]['returned_s']}, "
+                      f"least after that {judged[-1]['least_after_return']}", file=sys.stderr, flush=True)
             else:
                 ranks.end(ranks.begin("net_perf", *_load(loss)))
     if first:

@@ -290,7 +290,8 @@ void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
 
 std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                                      std::vector<std::shared_ptr<PendingStream>> waiters) {
-  auto session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial, lane.session_secret);
+  const bool by_rails = !lane.object;
+  auto session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial, lane.session_secret, by_rails);
   std::shared_ptr<LiveSession> old;
   {
     const std::lock_guard lock(table_mutex_);
@@ -302,7 +303,6 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   });
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
-  const bool by_rails = !lane.object;
   if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session));
   for (const int down : rails_down_) session->tell_link(down, false);
   const std::string rail = by_rails ? rails_now_[std::size_t(lane.local_rail)].name : "shm";

@@ -183,7 +183,11 @@ void HostEngine::accept_join(Handshake::Outcome caller, int rail) {
   if (!session) return refuse(caller, Hello::Refusal::unknown_session, "no such session");
   if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *session->secret()).ok())
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
-  if (session->had_lane(hello.lane)) return refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
+  if (session->had_lane(hello.lane)) {
+    refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
+    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock();
+    return;
+  }
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
   if (char end; ::recv(caller.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
   NewLane lane{OwnedFd(), hello.lane, rail, std::min<int>(hello.local_rail, 63)};

@@ -23,19 +23,36 @@ void Knock::on_peer_rail(int rail, PeerRail is) {
   peer_rails_[std::size_t(rail)] = std::move(is);
 }
 
+// Another pair might lead to another host that has the same address: its word is no verdict.
+std::vector<RailPair> Knock::carried() const {
+  std::vector<RailPair> carried;
+  for (int i = 0; i < session_->lane_count(); ++i) {
+    const RailPair& rails = session_->lane(i).rails();
+    if (std::ranges::find(carried, rails) == carried.end()) carried.push_back(rails);
+  }
+  return carried;
+}
+
+bool Knock::has_carried(const RailPair& rails) const {
+  const std::vector<RailPair> pairs = carried();
+  return std::ranges::find(pairs, rails) != pairs.end();
+}
+
 void Knock::look() {
-  if (timer_ || session_->over() || session_->is_leaving() || !session_->is_without_lanes()) return;
+  if (timer_ || session_->over() || session_->is_leaving()) return;
   try {
-    std::vector<RailPair> carried;  // another pair might lead to another host that has the same address
-    for (int i = 0; i < session_->lane_count(); ++i) {
-      const RailPair& rails = session_->lane(i).rails();
-      if (std::ranges::find(carried, rails) == carried.end()) carried.push_back(rails);
+    const bool without_lanes = session_->is_without_lanes();
+    if (!without_lanes && !session_->peer_is_silent()) {
+      pause_ = kSoon;
+      return;
     }
-    for (const RailPair& rails : carried) ask(rails);
-    timer_ = reactor_.at(now() + kEvery, [this] {
+    for (const RailPair& rails : without_lanes ? carried() : candidate_pairs(*self_.rails, peer_rails_))
+      if (session_->has_link(rails.local)) ask(rails);
+    timer_ = reactor_.at(now() + pause_, [this] {
       timer_ = 0;
       look();
     });
+    pause_ = std::min(2 * pause_, kEvery);
   } catch (const std::bad_alloc&) {  // nobody would ask again
     session_->fail(out_of_memory());
   }
@@ -51,15 +68,15 @@ void Knock::ask(const RailPair& rails) {
   place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_),
                           join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails), {self_.key, session_->secret()},
                           now() + kPatience,
-                          [this, asked](Handshake::Outcome outcome) { on_answer(*asked, outcome); });
+                          [this, asked, rails](Handshake::Outcome outcome) { on_answer(*asked, rails, outcome); });
   *asked = place.get();
 }
 
-void Knock::on_answer(const Handshake* asked, const Handshake::Outcome& outcome) {
+void Knock::on_answer(const Handshake* asked, const RailPair& rails, const Handshake::Outcome& outcome) {
   const auto self = std::ranges::find(asked_, asked, [](const auto& a) { return a.get(); });
   const std::unique_ptr<Handshake> over = std::move(*self);  // lives until we return
   asked_.erase(self);
-  if (!session_->is_without_lanes()) return;
+  if (!session_->is_without_lanes() || !has_carried(rails)) return;
   using Refusal = Hello::Refusal;
   const Refusal refusal = outcome.status.ok() ? outcome.hello.refusal : Refusal::none;
   if (refusal == Refusal::stranger || refusal == Refusal::unknown_session) {

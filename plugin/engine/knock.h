@@ -1,8 +1,10 @@
-// Whether a peer whose lanes are all gone is still there: asked by the side that does not dial, which would otherwise wait for
-// a lane that nobody is left to dial (docs/reliability.md, "Who sees to it that there are lanes").
+// What the side that does not dial can do for its lanes (docs/reliability.md, "Who sees to it that there are lanes"). Where all are
+// gone it asks whether the peer is still there: nobody else might be left to dial one. Where none is heard it makes the peer look,
+// who may owe nothing, and then has not noticed.
 //
-// It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate. A kernel that
-// refuses the connection, or an instance that does not know the session, ends it.
+// It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate (and
+// LaneUpkeep::on_knock()). A kernel that refuses the connection, or an instance that does not know the session, ends one
+// without lanes.
 //
 // On the reactor's thread only. Destroying it gives up what is being asked.
 #pragma once
@@ -24,15 +26,19 @@ class Knock {
   ~Knock();
 
   void on_peer_rail(int rail, PeerRail is);
-  // Where the session is without lanes: asks by each pair of rails that carried one, and again until there is an answer.
+  // Where the session is without lanes: asks by each pair of rails that carried one; where none is heard, by any. And again until
+  // that is over.
   void look();
 
  private:
   static constexpr Nanos kPatience = std::chrono::seconds(3);
-  static constexpr Nanos kEvery = std::chrono::seconds(1);
+  static constexpr Nanos kSoon = std::chrono::milliseconds(100);  // a dying process may reset what asks, too
+  static constexpr Nanos kEvery = std::chrono::seconds(1);        // the pause doubles up to that
 
+  std::vector<RailPair> carried() const;
+  bool has_carried(const RailPair& rails) const;
   void ask(const RailPair& rails);
-  void on_answer(const Handshake* asked, const Handshake::Outcome& outcome);
+  void on_answer(const Handshake* asked, const RailPair& rails, const Handshake::Outcome& outcome);
 
   Reactor& reactor_;
   const Identity& self_;
@@ -41,6 +47,7 @@ class Knock {
   const std::shared_ptr<LiveSession> session_;
   std::vector<PeerRail> peer_rails_;
   std::vector<std::unique_ptr<Handshake>> asked_;  // under way
+  Nanos pause_ = kSoon;
   Reactor::TimerId timer_ = 0;
 };
 

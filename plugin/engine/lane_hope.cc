@@ -2,6 +2,12 @@
 
 namespace railweave::engine {
 
+void LaneHope::lane_reset(TimePoint now, std::uint64_t frames) {
+  if (now >= reset_at_ + peer_timeout_ || frames - frames_at_reset_ > kLittle) raise(now);
+  reset_at_ = now;
+  frames_at_reset_ = frames;
+}
+
 bool LaneHope::last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss) {
   // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
   const bool too_soon = unanswered && now < patient_until_;

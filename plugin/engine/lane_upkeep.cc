@@ -54,6 +54,11 @@ void LaneUpkeep::wake_pairs(const Which& which) {
   look();
 }
 
+void LaneUpkeep::on_knock() {
+  knocked_ = !session_->is_without_lanes();
+  look();
+}
+
 void LaneUpkeep::on_link_up(int rail) {
   wake_pairs([&](const RailPair& rails) { return rails.local == rail; });
 }
@@ -76,7 +81,7 @@ void LaneUpkeep::look() {
     const TimePoint t = now();
     look_at_losses(t);
     if (session_->is_without_lanes()) hurry();
-    session_->peer_is_silent() ? dial_any(t) : dial_plan(t);
+    std::exchange(knocked_, false) || session_->peer_is_silent() ? dial_any(t) : dial_plan(t);
     look_when_rested(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
     session_->fail(out_of_memory());
@@ -105,15 +110,18 @@ void LaneUpkeep::dial_any(TimePoint t) {
 // A pair rests when it has fewer lanes than before: the longer, the sooner after it came up they went.
 void LaneUpkeep::look_at_losses(TimePoint t) {
   const std::vector<RailPair> up = session_->rails_of_lanes(), slow = session_->take_slow_pairs();
+  slow_.insert(slow_.end(), slow.begin(), slow.end());
   for (const auto& known : pairs_) {
     Pair& pair = *known;
     const int before = std::exchange(pair.up, int(std::ranges::count(up, pair.rails)));
-    if (pair.up >= before || pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
+    if (pair.up >= before) continue;
+    const bool too_slow = std::erase(slow_, pair.rails) > 0;
+    if (pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
     if (t - pair.up_since >= kSteady) pair.rest = Nanos{0};
-    const bool just_back = pair.rest > Nanos{0} && t - pair.up_since < kSettled;
-    if (std::ranges::find(slow, pair.rails) != slow.end())
-      pair.rest = std::max(pair.rest, (just_back ? kRestSlowBack : kRestSlow) / 2);  // is doubled
+    const bool just_back = pair.rest > Nanos{0} && t - pair.up_since < kJustBack;
+    if (too_slow) pair.rest = std::max(pair.rest, (just_back ? kRestSlowBack : kRestSlow) / 2);  // is doubled
     let_rest(pair, t, kRestMostFlapping);
+    pair.rest_at_loss = pair.rest;
   }
 }
 
@@ -186,6 +194,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   pair.tried_at = t;
   if (welcome) {
     pair.up_since = t;
+    pair.rest = pair.rest_at_loss;
     ++pair.up;  // so that the next look sees if it is gone by then
     lane.fd = std::move(outcome.fd);
     joined_(*session_, std::move(lane));

@@ -31,6 +31,8 @@ class LaneUpkeep {
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
   // pair may be the one that works, and the lanes there are count for nothing.
   void look();
+  // The peer hears nothing of us, or has lost its lanes. Those there are may be dead, though we, who owe nothing, did not notice.
+  void on_knock();
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
   // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
@@ -44,8 +46,8 @@ class LaneUpkeep {
   static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again, or never carried
   static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // who rests longer after it carried is named in the log
   static constexpr Nanos kRestSlow = std::chrono::seconds(5);           // start, of those that were too slow
-  static constexpr Nanos kRestSlowBack = std::chrono::seconds(1);       // the same, of those that had come back since less than
-  static constexpr Nanos kSettled = std::chrono::seconds(3);            // this: TCP may take the outage for a round trip
+  static constexpr Nanos kRestSlowBack = std::chrono::seconds(1);       // start, of those that were too slow just after they came back
+  static constexpr Nanos kJustBack = std::chrono::seconds(3);           // so long: TCP may take the outage for a round trip
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
   static constexpr std::size_t kAttemptsInSilence = 16;                 // at once
@@ -57,7 +59,8 @@ class LaneUpkeep {
     bool named = false;            // the log has said that it rests
     TimePoint tried_at{};          // when the last one began or ended
     TimePoint up_since{};          // the last of them
-    Nanos rest{0};                 // the next one's; 0: kRestLeast
+    Nanos rest{0};                 // the last one's, which the next doubles; 0: kRestLeast is next
+    Nanos rest_at_loss{0};         // what it was when the last lane went: dials that failed since are no flapping
     TimePoint rests_until{};
   };
   // While it lives, losing the session's other lanes ends nothing.
@@ -105,6 +108,8 @@ class LaneUpkeep {
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
   std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
   std::vector<protocol::LaneId> unheard_of_;         // ... and these were not: the peer never saw them
+  std::vector<RailPair> slow_;                       // lost a lane for that, or are about to
+  bool knocked_ = false;                             // since the last look
   Reactor::TimerId timer_ = 0;
 };
 

@@ -13,10 +13,12 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 
 }  // namespace
 
-LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret)
+LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret,
+                         bool by_rails)
     : peer_(std::move(peer)), serial_(serial), secret_(std::move(secret)), owner_(owner),
       protocol_({.eager_limit_bytes = config.eager_limit_bytes}), hope_(config.peer_timeout),
-      peer_timeout_(config.peer_timeout), stall_timeout_(config.stall_timeout), pulse_(config.stall_timeout), sends_checked_(config.checksum), encrypts_(config.encrypt) {
+      peer_timeout_(config.peer_timeout), stall_timeout_(config.stall_timeout), pulse_(config.stall_timeout), by_rails_(by_rails),
+      sends_checked_(config.checksum), encrypts_(config.encrypt) {
   events_.reserve(64);
 }
 

@@ -77,8 +77,10 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
  public:
   static constexpr int kLanesMax = 64;
 
-  // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key.
-  LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret = {});
+  // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
+  // lanes are connections, and others may take their places; else its one lane is all there will be.
+  LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret = {},
+              bool by_rails = true);
 
   const std::string& peer() const { return peer_; }
   std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
@@ -133,7 +135,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // One of our rails has no link, or has one again. On the same thread.
   void tell_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
-  // Pairs of rails that lost a lane for being too slow, since the last call.
+  // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.
   std::vector<RailPair> take_slow_pairs();
   // Of lanes, since the last call.
   std::vector<LaneLoss> take_losses();
@@ -232,6 +234,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   TimePoint signs_looked_at_{};
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
+  const bool by_rails_;
   const bool sends_checked_;                // RAILWEAVE_CHECKSUM is on here
   const bool encrypts_;                     // RAILWEAVE_ENCRYPT is
   std::atomic<bool> peer_checks_{false};    // it is there

@@ -113,14 +113,15 @@ bool LiveSession::second_malformed() {
   return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
 }
 
-// Of a lane that ends. Where payload has CRCs an end may give up its last lane for wrong bytes, and the other sees a reset as of
-// one who died: it is asked whether it did. One that brings nothing but wrong bytes does not give hope for ever.
+// Of a lane that ends. A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: it is asked. One that
+// brings nothing but wrong bytes does not give hope for ever.
 void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
-  if (pass.malformed || !is_checked()) return;
+  if (pass.malformed || !by_rails_) return;
   if (pass.damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
   if (pass.damaged && !heard_intact_.exchange(false, std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
-  hope_.raise(now());
+  if (is_checked()) hope_.raise(now());
+  else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.consumed_frames());
 }
 
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.

@@ -63,6 +63,14 @@ class TwoRails : public testing::Test {
     for (const int fd : connections())
       if (!others_.contains(fd) && family_of(fd) == family) shutdown(fd, SHUT_RDWR);
   }
+  // Who dials from now on is refused, as where a process has died.
+  static void close_doors() {
+    for (int fd = 0; fd < 1024; ++fd) {
+      int listens = 0;
+      socklen_t size = sizeof listens;
+      if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 && family_of(fd) != AF_UNIX) shutdown(fd, SHUT_RD);
+    }
+  }
   bool whole() {
     return eventually([&] { return lanes_of(*a_) == 4 && lanes_of(*b_) == 4; });
   }
@@ -113,12 +121,15 @@ TEST_F(TwoRails, OfASessionThatIsLostOneLineIsEnough) {
   std::vector<std::byte> place(100);
   Request* const receive = post_recv(*ends_.recv, place);
   const LogCapture log;
+  close_doors();
   break_rail(AF_INET);
   break_rail(AF_INET6);
   EXPECT_FALSE(finish(*ends_.recv, receive).ok());
   std::this_thread::sleep_for(kTellsLast);
-  ASSERT_EQ(log.warnings().size(), 1u) << log.all();
-  EXPECT_NE(log.warnings()[0].find("connection to "), std::string::npos) << log.all();
+  Lines told = log.warnings();
+  std::erase_if(told, [](const std::string& line) { return line.starts_with("cannot accept connections"); });  // the closed doors'
+  ASSERT_EQ(told.size(), 1u) << log.all();
+  EXPECT_TRUE(told[0].starts_with("connection to ")) << log.all();
 }
 
 }  // namespace

@@ -162,6 +162,66 @@ TEST_F(RogueBounds, HonestPeersMayConnectByTheHundred) {
   for (std::size_t i = 0; i < sends.size(); ++i) EXPECT_TRUE(finish(*sends[i], requests[i]).ok());
 }
 
+// Who asks for a place where none is left is told so; when others were accepted there is one again.
+TEST_F(RogueBounds, SoManyStreamsWaitAtAListenerAndNoMore) {
+  constexpr std::size_t kPlaces = 1024;
+  std::vector<std::unique_ptr<Connector>> connectors;
+  for (std::size_t i = 0; i < kPlaces + 1; ++i) {
+    auto connector = a_->connect(0, handle_);
+    ASSERT_TRUE(connector.ok());
+    connectors.push_back(std::move(*connector));
+  }
+  std::vector<std::unique_ptr<SendStream>> sends;
+  std::vector<Status> refused;
+  for (auto& connector : connectors) {
+    ASSERT_TRUE(eventually([&] {
+      auto polled = connector->poll();
+      if (!polled.ok()) refused.push_back(polled.status());
+      const bool ended = !polled.ok() || *polled;
+      if (polled.ok() && *polled) sends.push_back(std::move(*polled));
+      return ended;
+    }));
+  }
+  EXPECT_EQ(sends.size(), kPlaces);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].scope(), Scope::stream);
+  EXPECT_NE(refused[0].message().find("its backlog is full"), std::string::npos) << refused[0].message();
+  ASSERT_TRUE(eventually([&] {
+    auto accepted = listener_->accept();
+    return accepted.ok() && *accepted;
+  }));
+  auto another = a_->connect(0, handle_);
+  ASSERT_TRUE(another.ok());
+  EXPECT_TRUE(eventually([&] {
+    auto polled = (*another)->poll();
+    return polled.ok() && *polled;
+  }));
+}
+
+TEST_F(RogueBounds, LanesBeyondSixtyFourAreShownOut) {
+  static std::uint16_t lane;
+  lane = 0;
+  const auto same_peer = [](engine::Hello& hello) {
+    hello.from = {7};
+    hello.lane = lane++;
+    if (hello.lane > 0) hello.kind = engine::Hello::Kind::join;
+  };
+  std::vector<std::unique_ptr<Rogue>> lanes;
+  const auto open = [&] {
+    const auto stats = b_->stats().sessions;
+    const auto its = std::ranges::find(stats, "rogue pid 1", &SessionStats::peer);
+    return its == stats.end() ? 0 : std::ranges::count(its->lanes, false, &LaneStats::closed);
+  };
+  for (int i = 0; i < 64; ++i) {
+    lanes.push_back(std::make_unique<Rogue>(handle_, same_peer));
+    ASSERT_TRUE(lanes.back()->welcome()) << i;
+    ASSERT_TRUE(eventually([&] { return open() == i + 1; })) << open();
+  }
+  Rogue more(handle_, same_peer);
+  EXPECT_TRUE(more.shown_out(5s));
+  EXPECT_EQ(open(), 64);
+}
+
 // A stranger learns from a refusal no more than he said himself.
 TEST_F(RogueBounds, ARefusalDoesNotNameTheInstance) {
   Rogue rogue(handle_, [](engine::Hello& hello) { hello.to = {}; });

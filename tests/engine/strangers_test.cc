@@ -142,6 +142,7 @@ TEST_F(Strangers, WhoFillTheRoomDoNotKeepPeersOut) {
     ASSERT_TRUE(crowd.back());
   }
   transfers_go_on();
+  EXPECT_LE(open_descriptors(), before + int(crowd.size()) + 1024 + 50) << "more than may shake hands at once";
   const TimePoint begin = now();
   const auto fresh = start_engine();
   ASSERT_TRUE(fresh);

@@ -98,15 +98,15 @@ class Values(unittest.TestCase):
 
 
 class Acceptance(unittest.TestCase):
-    # As the issue has them: (id, greatest of >= bounds or least of <=). A bound here is never loosened.
+    # As the issue has them: (id, greatest of >= bounds or least of <=); where it has no number, as docs/bench.md says why. A bound here is never loosened.
     kBounds = {"A1": {">= 0.97", ">= 0.95"}, "A2": {">= 0.95", ">= 0.90"}, "A3": {">= 0.95"}, "A4": {">= 0.95"},
                "A5": {"<= 1.15"}, "A6": {"<= 1.25", "<= 1.5"}, "A7": {"<= 0"}, "A8": {"== 0", "<= 64"},
                "B1": {">= 0.95", ">= 0.85", ">= 0.90"}, "B2": {">= 1.9", ">= 3"}, "B3": {">= 2", ">= 1"}, "B4": {"<= 1.10", "<= 1"},
                "C3": {">= 1.9", ">= 3", ">= 0.97", "<= 1"}, "O1": {"<= 1.08", ">= 1.9", "== 0"}, "O2": {">= 0.90", ">= 1.6", "== 0"},
                "O3": {"<= 1.05", "== 0"}, "O4": {"<= 0.5", "<= 1.02"},
-               "O5": {"<= 1.01", "<= 1.03", "== 0", "<= 2", "== 1"}, "O6": {"<= 1.10", "== 0", ">= 0.90"}, "R1": {"<= 0.5", "<= 1.5", "<= 3", "<= 5", "== 0"},
+               "O5": {"<= 1.01", "<= 1.03", "== 0", "<= 2", "== 1"}, "O6": {"<= 1.10", "== 0", ">= 0.90"}, "R1": {"<= 0.5", "<= 1.5", "<= 3", "<= 5", ">= 0.9", ">= 0.5", "== 0"},
                "R2": {"<= 2", "<= 3", "<= 5", "<= 8", ">= 0", "== 0"},
-               "R4": {">= 0.97", "<= 1.03"}, "R7": {">= 0.95"}}
+               "R4": {">= 0.97", "<= 1.03", "== 0"}, "R7": {">= 0.95"}}
 
     def test_file_is_valid_and_complete(self) -> None:
         cases = acceptance.load()
@@ -162,8 +162,14 @@ class Acceptance(unittest.TestCase):
 
     def test_sides_alternate(self) -> None:
         case = acceptance.choose(acceptance.load(), ["A1/2x2/host"])[0]
-        names = [step["name"] for step in measure.steps(case, Path("bin"), {"ours": range(2), "raw": range(3, 6)})]
+        names = [step["name"] for step in measure.steps(case, Path("bin"), {"ours": range(2), "raw": range(3, 6)}, Path("key"))]
         self.assertEqual(names, ["ours-0", "raw-3", "ours-1", "raw-4", "raw-5"])
+
+    def test_a_side_with_a_key_has_the_case_s_own_and_the_others_have_none(self) -> None:
+        case = acceptance.choose(acceptance.load(), ["R4/encryption"])[0]
+        encrypted, clear = measure.steps(case, Path("bin"), {"encrypted": range(1), "clear": range(1)}, Path("/a/key"))
+        self.assertEqual(encrypted["argv"][:3], ["env", "RAILWEAVE_ENCRYPT=1", "RAILWEAVE_KEY_FILE=/a/key"])
+        self.assertEqual(clear["argv"], encrypted["argv"][3:])
 
 
 class ResultsTold(unittest.TestCase):
@@ -206,6 +212,7 @@ class Host(unittest.TestCase):
     def test_disturbed_runs_are_repeated_within_bounds(self) -> None:
         for disturbed, total in ((set(), 2), ({0}, 3), ({0, 1, 2}, 5), (set(range(9)), 6)):
             def lab(options: list[str], plan: Path, show: object) -> tuple[int, str]:
+                self.assertEqual((plan.parent / "key").stat().st_mode & 0o777, 0o600)
                 for step in json.loads(plan.read_text())["steps"]:
                     side, _, number = step["name"].rpartition("-")
                     self.assertEqual(int(number), len(stolen.by_side[side]))

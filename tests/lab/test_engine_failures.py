@@ -5,7 +5,7 @@ import re
 import unittest
 
 import engine_lab
-from engine_lab import EngineTest, Outcome, net_perf
+from engine_lab import EngineTest, in_lab, kBin, net_perf, Outcome
 
 _TWO = ["--nics", "2", "--rate", "200mbit"]
 # Long after the plugin's bound of about a second: the machine may be busy.
@@ -74,6 +74,11 @@ class LostRail(EngineTest):
                                 "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
+    def test_all_are_reset_again_and_again(self) -> None:
+        """As by a firewall that forgets its connections: the peer is asked whether it died, and did not."""
+        outcome = self.survived("for i in 1 2 3; do ss -K -t state established '( src 10.77.1.2 or src 10.77.2.2 )'; sleep 0.7; done")
+        self.assertEqual(6, len(re.findall(r"10\.77\.[12]\.2%eth[12]:\d+ +10\.77", str(outcome))), f"as ss lists what it ends: {outcome}")
+
 
 class Outage(EngineTest):
     """All rails are cut for less than the peer timeout: nothing but time is lost."""
@@ -88,6 +93,17 @@ class Outage(EngineTest):
         for host in (0, 1):
             self.assertTrue(any("answers again" in said for said in outcome.warnings(host)), str(outcome))
             self.assertLessEqual(len(outcome.warnings(host)), 4, f"as many lanes as before: {outcome}")
+
+
+    def test_an_abort_meanwhile_waits_for_nobody(self) -> None:
+        """deregMr, close and finalize in mid-transfer, at both ends, with the links up or down."""
+        for how in ("--cut", "--down"):
+            with self.subTest(how=how):
+                each = "; ".join(f"$RWLAB_PROGRAM set --host 1 --nic {nic} {how}" for nic in (0, 1))
+                outcome = in_lab(_TWO, [str(kBin / "nccl_tests"), "--job", "--outage"],
+                                 beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {each}) &")
+                self.assertEqual(0, outcome.status, str(outcome))
+                self.assertEqual(2, outcome.stdout.count("aborted after"), str(outcome))
 
 
 class RailLog(EngineTest):
@@ -144,9 +160,9 @@ class ReturningRail(EngineTest):
     def test_what_its_new_lane_sends_first_is_lost(self) -> None:
         """TCP takes the time that the rail was away for a round trip, and would send again after seconds: the lane is recalled, and the
         next one carries within five seconds of the rail's return."""
-        outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, beside="""
+        outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
             [ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_bytes) -gt 3000000 ]; do sleep 0.02; done
-                              $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 3
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 1.7  # its SYN-ACK goes again at 2.2
                               tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000  # drops all that is larger
                               $RWLAB_PROGRAM set --host 1 --nic 1 --up; sleep 1.2; tc qdisc del dev eth1 root
                               echo returned $(cat /sys/class/net/eth1/statistics/tx_bytes)) &""")
@@ -154,7 +170,7 @@ class ReturningRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         returned = int(outcome.values(0, "returned")[0][0])
         self.assertGreater(outcome.carried(0)["eth1"][0] - returned, 5_000_000, str(outcome))
-
+        self.assertRegex(str(outcome), r"lane \d+ to host1 .* lost: eth1: too slow", "nothing was lost in the way that this is about")
 
     def test_reset(self) -> None:
         """Its own pair is dialled before the pairs that stand in for it, which lead nowhere here, have said so."""

@@ -40,6 +40,16 @@ class Identity(EngineTest):
             self.assertIn("the peer has another key than ours (RAILWEAVE_KEY_FILE)", "".join(outcome.warnings(host)), str(outcome))
         self.assertIn("the other rank has gone", "".join(outcome.said(1)), str(outcome))
 
+    def test_who_has_no_key_says_once_that_anyone_may_connect(self) -> None:
+        key = """(umask 077; echo "a key that both ranks have" > /tmp/$RWLAB-$RANK.key)
+                 trap "rm -f /tmp/$RWLAB-$RANK.key" EXIT; export RAILWEAVE_KEY_FILE=/tmp/$RWLAB-$RANK.key"""
+        for times, setup in ((1, ""), (0, key)):
+            with self.subTest(times=times):
+                outcome = self.assert_works(net_perf(_TWO, "--both", setup=f"export NCCL_DEBUG=INFO; {setup}"))
+                for host in (0, 1):
+                    said = [line for line in outcome.said(host) if "anyone on the network may connect" in line]
+                    self.assertEqual(times, len(said), str(outcome))
+
 
 class Sharing(EngineTest):
     def test_both_dial_at_once_and_share_one_session(self) -> None:

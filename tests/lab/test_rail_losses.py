@@ -60,6 +60,20 @@ class Recovery(unittest.TestCase):
         self.assertAlmostEqual(0.1, recovery.returned_s(bins, "eth1", 100.1, 1.0))
         self.assertIsNone(recovery.returned_s(bins[:4], "eth1", 100.1, 1.0))
 
+    def test_a_pause_is_seen_wherever_it_is(self) -> None:
+        for paused in ([6, 0, 6, 12, 12], [6, 12, 12, 6, 0], [0, 6, 12, 12, 12]):
+            self.assertAlmostEqual(6 / 12.5, recovery.least_share(recovery.bins(_result(paused, [0] * 5)), 100.01, 200, 1.0))
+
+    def test_what_the_next_bin_has_instead_is_no_pause(self) -> None:
+        bins = recovery.bins(_result([6, 5, 7, 6, 12], [0] * 5))
+        self.assertAlmostEqual(11 / 12.5, recovery.least_share(bins, 100.0, 200, 1.0))
+
+    def test_the_bin_of_the_instant_counts_and_none_before_or_behind(self) -> None:
+        bins = recovery.bins(_result([0, 0, 6, 6, 6, 0, 0], [0] * 7))
+        self.assertAlmostEqual(12 / 12.5, recovery.least_share(bins, 100.12, 100.26, 1.0))
+        self.assertAlmostEqual(6 / 12.5, recovery.least_share(bins, 100.09, 100.26, 1.0))
+        self.assertIsNone(recovery.least_share(bins, 100.31, 200, 1.0))
+
 
 if __name__ == "__main__":
     engine_lab.main()

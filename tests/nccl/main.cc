@@ -58,19 +58,20 @@ int run(int argc, char** argv) {
       "Without --job: GoogleTest; all --gtest_* options apply. Without NCCL_SOCKET_IFNAME the tests run over lo.");
   std::string role, argument;
   int channel = -1;
-  bool job = false;
+  bool job = false, outage = false;
   the_options.plugin = default_plugin();
   app.add_option("--plugin", the_options.plugin, "library under test")->capture_default_str();
   app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test");
   app.add_flag("--job", job,
                "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as perf/lab sets them)");
+  app.add_flag("--outage", outage, "with --job: play until nothing comes any more, then abort");
   app.add_option("--role", role, "used by the tests: what to play as their second process");
   app.add_option("--argument", argument, "used by the tests");
   app.add_option("--channel", channel, "used by the tests: descriptor of the way back");
   CLI11_PARSE(app, argc, argv);
   default_environment();
   testing::UnitTest::GetInstance()->listeners().Append(new TellsWarnings);
-  if (job) return run_job();
+  if (job) return outage ? run_job_into_an_outage() : run_job();
   return role.empty() ? RUN_ALL_TESTS() : play(role, channel, argument);
 }
 

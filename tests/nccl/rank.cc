@@ -1,6 +1,7 @@
 #include "tests/nccl/rank.h"
 
 #include <array>
+#include <chrono>
 #include <cstring>
 
 #include "tests/nccl/failure.h"
@@ -114,6 +115,27 @@ void Rank::close() {
     end(receives_, [&](void* comm) { return net_.close_recv(comm); });
   });
   expect_success(net_.finalize(context_), "finalize");
+}
+
+void abort_promptly(Rank& rank) {
+  using std::chrono::milliseconds, std::chrono::steady_clock;
+  constexpr milliseconds kTakingBackMost{1500}, kClosingMost{3000};  // an engine that leaves waits a second; the machine is shared
+  const auto begin = steady_clock::now();
+  const auto take_back = [](SlottedFlow& flow) {
+    if (flow.outstanding() == 0) throw Failure("nothing is outstanding: " + flow.state());
+    flow.deregister_memory();
+    flow.memory().forbid();  // whoever still reads or writes there, thread or kernel, is found out
+  };
+  for (auto& flow : rank.sends()) take_back(*flow);
+  for (auto& flow : rank.receives()) take_back(*flow);
+  const auto taken_back = steady_clock::now();
+  rank.close();
+  const auto within = [](const char* what, auto took, milliseconds most) {
+    const auto took_ms = std::chrono::duration_cast<milliseconds>(took).count();
+    if (took > most) throw Failure(std::string(what) + " took " + std::to_string(took_ms) + " ms");
+  };
+  within("deregMr", taken_back - begin, kTakingBackMost);
+  within("close", steady_clock::now() - taken_back, kClosingMost);
 }
 
 void run_rank(Net& net, const Scenario& scenario, int number, Channel& to_peer) {

@@ -124,6 +124,32 @@ TEST_P(Teardown, APeerThatIsKilledFailsEveryRequestSoon) {
   EXPECT_FALSE(captured_warnings().empty());
 }
 
+// In the middle both ways: what it sends is landing, and what we send it has let in, more than the sockets hold.
+TEST_P(Teardown, AStoppedPeerHoldsUpNoAbort) {
+  const Library library(options().plugin);
+  const auto net = library.net(GetParam());
+  Scenario scenario = two_comms();
+  scenario.both_ways = true;
+  scenario.slot_bytes = 8 * MiB;
+  Peer peer("post_and_wait", scenario.text());
+  Rank rank(*net, scenario, 0);
+  rank.connect(peer.channel());
+  peer.channel().receive();  // it has posted everything
+  spin_until("under way", 10s, [&] {
+    for (auto& flow : rank.receives()) flow->advance();
+    return rank.receives()[0]->done() > 0;
+  });
+  kill(peer.pid(), SIGSTOP);
+  const auto until = std::chrono::steady_clock::now() + 200ms;
+  spin_until("stuck", 10s, [&] {
+    for (auto& flow : rank.receives()) flow->advance();
+    for (auto& flow : rank.sends()) flow->advance();
+    return std::chrono::steady_clock::now() > until;
+  });
+  abort_promptly(rank);
+  expect_no_fault();
+}
+
 INSTANTIATE_TEST_SUITE_P(, Teardown, testing::Values(6, 9, 11, 12), version_name);
 
 }  // namespace

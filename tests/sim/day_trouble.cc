@@ -17,7 +17,8 @@ constexpr std::ptrdiff_t kHostsDownMost = 8;
 
 const char* name_of(Fault fault) {
   static constexpr const char* kNames[kFaults] = {
-      "rail cut", "rail silent outwards", "rail silent inwards", "rail silent", "rail without link", "rail slow", "lane given up", "end asleep",
+      "rail cut", "rail silent outwards", "rail silent inwards", "rail silent", "rail without link", "rail slow", "lane given up",
+      "all lanes reset", "end asleep",
       "sender closes", "receiver closes", "sender withdraws", "receiver withdraws", "stream refused", "receive too short",
       "host crashes", "host loses power", "host leaves"};
   return kNames[std::size_t(fault)];
@@ -46,6 +47,7 @@ bool DayWorld::trouble(Fault fault) {
     case Fault::rail_without_link: return trouble_of_rail(RailTrouble::no_link);
     case Fault::rail_slow: return trouble_of_rail(RailTrouble::slow);
     case Fault::lane_given_up: return net_.now() >= rails_rest_until_ && give_up_a_lane();
+    case Fault::all_lanes_reset: return net_.now() >= rails_rest_until_ && reset_all_lanes();
     case Fault::end_asleep: {
       Couple& c = any_couple();
       if (c.dead) return false;

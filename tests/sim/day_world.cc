@@ -60,8 +60,7 @@ std::string DayWorld::run_day(const std::function<void()>& every_second) {
   return verdict();
 }
 
-// The other rail is left alone from now on, once all are well. Sessions get a lane over the pair of both, which the plan need not
-// have where others cover all rails: an end whose lanes are all reset at once takes its peer for dead, though a rail is left.
+// The other rail is left alone from now on, once all are well.
 void DayWorld::spare(int rail) {
   say("calm: rail " + std::to_string(rail) + " is spared from now on");
   rails_rest_until_ = net_.now() + kCalm;
@@ -69,11 +68,6 @@ void DayWorld::spare(int rail) {
     spared_rail_ = rail;
     for (Host& host : hosts_)
       for (std::size_t i = 0; i < host.rails.size(); ++i) host.rails[i].spared = int(i) == rail;
-    for (Couple& c : couples_) {
-      const auto open = c.a->open_lanes();
-      const bool there = std::ranges::any_of(open, [rail](const auto& lane) { return lane.local_rail == rail && lane.remote_rail == rail; });
-      if (!c.dead && !there) c.dialler->dial(rail, rail);
-    }
   });
   std::vector<std::string> sessions;
   for (const Couple& c : couples_) sessions.push_back(c.a->name());

@@ -14,11 +14,11 @@
 namespace railweave::sim {
 
 enum class Fault {
-  rail_cut, rail_silent_outwards, rail_silent_inwards, rail_silent, rail_without_link, rail_slow, lane_given_up, end_asleep,
+  rail_cut, rail_silent_outwards, rail_silent_inwards, rail_silent, rail_without_link, rail_slow, lane_given_up, all_lanes_reset, end_asleep,
   sender_closes, receiver_closes, sender_withdraws, receiver_withdraws, stream_refused, receive_too_short,
   host_crashes, host_loses_power, host_leaves,
 };
-inline constexpr std::size_t kFaults = 17;
+inline constexpr std::size_t kFaults = 18;
 const char* name_of(Fault fault);
 
 class DayWorld final : public World {

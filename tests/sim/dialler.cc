@@ -43,13 +43,14 @@ void Dialler::look() {
   if (stopped_ || near_.over()) return;
   const TimePoint t = now();
   look_at_losses(t);
-  if (life_.peer_is_silent()) {
+  if (near_.session().live_lanes() == 0) hurry();
+  if (std::exchange(knocked_, false) || life_.peer_is_silent()) {
     for (Pair& pair : pairs_)
       if (attempts_.size() < kAttemptsInSilence && has_link(pair.rails.local) && dialled(pair) == 0 && t - pair.tried_at >= kRestInSilence) join(pair);
   } else {
     std::vector<engine::RailPair> chosen, candidates;
     for (const Pair& pair : pairs_) {
-      if (pair.up > 0 || dialled(pair) > 0) chosen.push_back(pair.rails);
+      if (pair.up > 0) chosen.push_back(pair.rails);
       if (pair.rests_until <= t && has_link(pair.rails.local)) candidates.push_back(pair.rails);
     }
     const auto plan = engine::choose_pairs(candidates, chosen, int(near_.host().rails.size()), int(far_.host().rails.size()));
@@ -69,6 +70,11 @@ void Dialler::look() {
   });
 }
 
+void Dialler::on_knock() {
+  knocked_ = near_.session().live_lanes() > 0;
+  look();
+}
+
 void Dialler::on_link_up(int rail) {
   for (Pair& pair : pairs_)
     if (pair.rails.local == rail) pair.rests_until = {};
@@ -83,7 +89,13 @@ void Dialler::look_at_losses(TimePoint t) {
     if (up >= before || pair.rests_until > t) continue;
     if (t - pair.up_since >= kSteady) pair.rest = 0ns;
     let_rest(pair, t, kRestMostFlapping);
+    pair.rest_at_loss = pair.rest;
   }
+}
+
+void Dialler::hurry() {
+  for (Pair& pair : pairs_)
+    if (pair.ever_up) pair.rests_until = std::min(pair.rests_until, std::max(pair.tried_at, pair.up_since) + kRestInSilence);
 }
 
 int Dialler::dialled(const Pair& pair) const {
@@ -136,6 +148,7 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
   if (!near_.over() && answer == Answer::welcome) {
     pair.up_since = t;
     pair.ever_up = true;
+    pair.rest = pair.rest_at_loss;
     ++pair.up;
     near_.add_lane(lane, pair.rails.local, pair.rails.remote, std::move(attempt->near));
   } else if (!near_.over() && !near_.leaving() &&

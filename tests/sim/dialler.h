@@ -1,6 +1,5 @@
 // The side of a session that dials its lanes, and dials again those that are lost: in virtual time what engine/lane_upkeep does,
-// over pairs of rails as engine/lane_plan chooses them. Simpler in some: a pair that is being dialled covers its rails already, and
-// nobody hurries when no lane is left.
+// over pairs of rails as engine/lane_plan chooses them.
 #pragma once
 
 #include <functional>
@@ -23,6 +22,8 @@ class Dialler {
   // The lane that made the session: at both ends at once.
   void begin(int rail);
   void look();
+  // The far end hears nothing, or is without lanes.
+  void on_knock();
   // Of the near host: pairs of that rail rest no longer.
   void on_link_up(int rail);
   // The near end leaves or is over: nothing is dialled any more, and what was is closed.
@@ -39,7 +40,7 @@ class Dialler {
     int up = 0;
     bool ever_up = false;
     TimePoint tried_at{}, up_since{}, rests_until{};
-    Nanos rest{0};
+    Nanos rest{0}, rest_at_loss{0};
   };
   struct Attempt {
     Pair* pair;
@@ -50,6 +51,7 @@ class Dialler {
   enum class Answer { welcome, unknown_session, nobody, silence };
 
   void look_at_losses(TimePoint t);
+  void hurry();
   void join(Pair& pair);
   void arrive(protocol::LaneId lane, engine::RailPair rails);
   void answered(protocol::LaneId lane, Answer answer);
@@ -67,7 +69,7 @@ class Dialler {
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::map<protocol::LaneId, std::unique_ptr<wire::SimLane>> arriving_;  // the far ends of attempts
   protocol::LaneId next_lane_ = 0;
-  bool look_comes_ = false, stopped_ = false;
+  bool look_comes_ = false, stopped_ = false, knocked_ = false;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -21,6 +21,9 @@ class Lifeline {
   // The end is to be failed: the world may object.
   std::function<void(const Status& why)> on_over;
 
+  // The peer gave one up; the other side's kernel or the network ended one. Before on_lane_lost().
+  void on_condemned() { hope_.raise(now()); }
+  void on_lane_reset() { hope_.lane_reset(now(), end_.session().consumed_frames()); }
   void on_lane_lost(const Status& why);
   bool peer_is_silent() const { return peer_is_silent_; }
   // While lanes are dialled losing the others ends nothing.

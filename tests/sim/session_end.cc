@@ -124,6 +124,16 @@ void SessionEnd::give_up(LaneId id, const Status& why) {
   touch();
 }
 
+void SessionEnd::lane_reset(Port& port, const Status& why) {
+  on_lane_reset();
+  give_up(port.id, why);
+}
+
+void SessionEnd::reset_lanes() {
+  for (const auto& [id, port] : ports_)
+    if (port->lane) lane_reset(*port, Status(Code::remote, Scope::lane, "reset between the hosts"));
+}
+
 bool SessionEnd::has_lane(LaneId id) const {
   const auto it = ports_.find(id);
   return it != ports_.end() && it->second->lane;
@@ -255,14 +265,14 @@ void SessionEnd::pump() {
 bool SessionEnd::pump(Port& port, bool& blocked, bool& more) {
   Result<wire::Moved> in = port.lane->read(port, budget());
   if (!in.ok()) {
-    give_up(port.id, in.status());
+    lane_reset(port, in.status());
     return true;
   }
   more |= !in->blocked;
   port.flush = in->bytes == 0;
   Result<wire::Moved> out = port.lane->write(port);
   if (!out.ok()) {
-    give_up(port.id, out.status());
+    lane_reset(port, out.status());
     return true;
   }
   bytes_moved_ += in->bytes;
@@ -276,8 +286,8 @@ void SessionEnd::drain() {
   for (const protocol::Completion& c : completions) on_completion(c);
   const auto events = std::exchange(session_.events(), {});
   for (const protocol::Event& e : events) {
-    if (e.kind == protocol::Event::Kind::lane_condemned) give_up(e.lane);
     on_event(e);
+    if (e.kind == protocol::Event::Kind::lane_condemned) give_up(e.lane);
   }
 }
 

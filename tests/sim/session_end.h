@@ -34,6 +34,7 @@ class SessionEnd {
   std::function<void(const protocol::Event&)> on_event;
   std::function<void()> on_gap;  // between a header and its payload others may post
   std::function<void(const std::string&)> on_trace;             // frames, for people
+  std::function<void()> on_lane_reset;                          // before on_lane_lost, where it was no decision of this end
   std::function<void(const Status& why)> on_lane_lost;          // the session knows
   std::function<void()> on_acks_waived;
   // Frames, as they pass.
@@ -51,6 +52,8 @@ class SessionEnd {
   void add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::SimLane> lane);
   // Closes the lane and tells the session; no effect when it is gone already.
   void give_up(protocol::LaneId id, const Status& why = Status(Code::remote, Scope::lane, "given up"));
+  // As if something between the hosts had ended all its connections.
+  void reset_lanes();
   bool has_lane(protocol::LaneId id) const;
   struct OpenLane {
     protocol::LaneId id;
@@ -88,6 +91,7 @@ class SessionEnd {
 
  private:
   struct Port;
+  void lane_reset(Port& port, const Status& why);
 
   void pump_in(Nanos delay);
   void pump();

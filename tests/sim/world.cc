@@ -120,6 +120,7 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.b = make_end(c, b, "b" + number, c.eager_limits_bytes[1]);
   c.life_a = std::make_unique<Lifeline>(net_, *c.a, peer_timeout_);
   c.life_b = std::make_unique<Lifeline>(net_, *c.b, peer_timeout_);
+  c.knock = std::make_unique<Knock>(net_, *c.b, *c.life_b, *c.a);
   c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.life_a, *c.b, c.lanes_per_pair);
   c.told_by_a = std::make_unique<RailTalk>(*c.a, *c.b, [this](const std::string& what) { fail(what); });
   c.told_by_b = std::make_unique<RailTalk>(*c.b, *c.a, [this](const std::string& what) { fail(what); });
@@ -131,10 +132,13 @@ void World::join(Couple& c, Host& a, Host& b) {
   };
   c.a->on_lane_lost = on_lane_lost(*c.a, *c.life_a);
   c.b->on_lane_lost = on_lane_lost(*c.b, *c.life_b);
+  c.a->on_lane_reset = [&c] { c.life_a->on_lane_reset(); };
+  c.b->on_lane_reset = [&c] { c.life_b->on_lane_reset(); };
   c.life_a->on_lane_wanted = [&c] { c.dialler->look(); };
-  c.life_b->on_lane_wanted = [] {};  // the acceptor dials nothing
+  c.life_b->on_lane_wanted = [&c] { c.knock->look(); };
+  c.knock->on_heard = [&c] { c.dialler->on_knock(); };
   c.life_a->on_over = c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
-  c.life_b->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
+  c.life_b->on_over = c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
   c.dialler->begin(spared_rail_);
 }
 
@@ -174,7 +178,9 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
       for (Flow* flow : c.flows)
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
-    case Event::Kind::lane_condemned: return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
+    case Event::Kind::lane_condemned:
+      (&end == c.a.get() ? *c.life_a : *c.life_b).on_condemned();
+      return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
   }

@@ -13,6 +13,7 @@
 #include "tests/sim/dialler.h"
 #include "tests/sim/flow.h"
 #include "tests/sim/host.h"
+#include "tests/sim/knock.h"
 #include "tests/sim/lifeline.h"
 #include "tests/sim/memory_watch.h"
 #include "tests/sim/rail_talk.h"
@@ -39,6 +40,7 @@ class World {
     std::unique_ptr<SessionEnd> a, b;
     std::unique_ptr<Lifeline> life_a, life_b;
     std::unique_ptr<Dialler> dialler;
+    std::unique_ptr<Knock> knock;
     std::unique_ptr<RailTalk> told_by_a, told_by_b;
     std::vector<Flow*> flows;
     // Drawn once: what a session needs is as much whenever the couple has a new one.
@@ -82,6 +84,7 @@ class World {
   // False where the rail is in that trouble already.
   bool trouble_rail(Host& host, HostRail& rail, RailTrouble trouble);
   bool give_up_a_lane();
+  bool reset_all_lanes();
   void end_host(Host& host, Host::Fate fate);
   void heal();
   void later(std::function<void()> what);  // trouble ends, or another end of it follows

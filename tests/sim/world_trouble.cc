@@ -51,6 +51,7 @@ void World::trouble_rails() {
   Host& host = hosts_[below(hosts_.size())];
   HostRail& rail = host.rails[below(host.rails.size())];
   if (chance(0.15)) return void(give_up_a_lane());
+  if (chance(0.05)) return void(reset_all_lanes());
   if (rail.spared || host.fate == Host::Fate::lost_power) return;
   trouble_rail(host, rail, RailTrouble(below(kRailTroubles)));
 }
@@ -119,6 +120,16 @@ bool World::give_up_a_lane() {
   if (weather_.spared && lane.local_rail == spared_rail_ && lane.remote_rail == spared_rail_) return false;
   say(end.name() + ": gives up lane " + std::to_string(lane.id));
   end.give_up(lane.id);
+  return true;
+}
+
+// Of a session, at both ends: by a firewall that forgets, for example. While a rail is left it goes on.
+bool World::reset_all_lanes() {
+  Couple& c = any_couple();
+  if (c.dead || !c.a->host().lives() || !c.b->host().lives()) return false;
+  say(c.a->name() + " and " + c.b->name() + ": all lanes are reset");
+  c.a->reset_lanes();
+  c.b->reset_lanes();
   return true;
 }
 

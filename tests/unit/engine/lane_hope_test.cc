@@ -38,6 +38,37 @@ TEST_F(Hope, given_up_long_ago_is_no_reason) {
   EXPECT_FALSE(lost(kThen + 10s));
 }
 
+TEST_F(Hope, a_reset_is_asked_about) {
+  hope_.lane_reset(kThen, 0);
+  ASSERT_TRUE(lost(kThen));
+  EXPECT_TRUE(waits(kThen + 9999ms));
+  EXPECT_FALSE(waits(kThen + 10s));
+}
+
+TEST_F(Hope, a_path_that_resets_all_it_takes_gives_none_after_the_peer_timeout) {
+  bool awaited = true;
+  TimePoint t = kThen;
+  for (std::uint64_t frames = 1000; awaited && t < kThen + 1min; t += 1s, frames += 3) {
+    hope_.lane_reset(t, frames);
+    awaited = lost(t) && waits(t);
+  }
+  EXPECT_EQ(t, kThen + 11s);
+}
+
+TEST_F(Hope, resets_between_which_much_came_are_each_asked_about) {
+  for (int i = 0; i < 60; ++i) {
+    hope_.lane_reset(kThen + i * 1s, std::uint64_t(i) * 100);
+    ASSERT_TRUE(lost(kThen + i * 1s)) << i;
+  }
+}
+
+TEST_F(Hope, resets_far_apart_are_each_asked_about) {
+  for (int i = 0; i < 3; ++i) {
+    hope_.lane_reset(kThen + i * 10s, 7);
+    ASSERT_TRUE(lost(kThen + i * 10s)) << i;
+  }
+}
+
 TEST_F(Hope, a_lane_that_is_dialled_is_waited_for__until_none_is) {
   hope_.join_began();
   hope_.join_began();

@@ -266,6 +266,26 @@ TEST_F(Paperwork, lanes_that_merely_end_do_not_end_the_session) {
   EXPECT_TRUE(warnings.empty());
 }
 
+// One that both ends are through with makes room.
+TEST_F(Paperwork, a_session_has_so_many_lanes_at_once_and_no_more) {
+  const auto add = [&](int i) {
+    return session_->add_lane(protocol::LaneId(i), {0, 0}, std::make_unique<PaperLane>(paper_[std::min(i, 2)], "eth0"));
+  };
+  for (int i = 0; i < LiveSession::kLanesMax; ++i) ASSERT_TRUE(add(i)) << i;
+  EXPECT_FALSE(add(LiveSession::kLanesMax));
+  EXPECT_EQ(session_->open_lanes(), 64);
+  paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive(3);
+  EXPECT_FALSE(add(LiveSession::kLanesMax)) << "its fence is not here";
+  paper_[0].says({.type = FrameType::fence, .aux = 1, .a = 0});
+  drive(3);
+  paper_[0].says({.type = FrameType::keep, .consumed = std::uint32_t(paper_[0].sent.size())});
+  drive(3);
+  EXPECT_TRUE(add(LiveSession::kLanesMax));
+  EXPECT_EQ(session_->open_lanes(), 64);
+  EXPECT_FALSE(session_->over());
+}
+
 TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
   add_lanes(3);
   open_stream();

@@ -464,6 +464,17 @@ TEST_F(Injected, on_open__impossible_classes_and_ids) {
   EXPECT_EQ(session_.recv_streams(), 0u);
 }
 
+TEST_F(Injected, on_open__of_more_streams_than_a_session_has) {
+  for (StreamId id = 0; id < kStreamsMax; ++id) {
+    ASSERT_TRUE(inject(header(FrameType::open, id)).ok()) << id;
+    session_.accept_stream(id, ~0ull, false);
+  }
+  const Status more = inject(header(FrameType::open, kStreamsMax));
+  EXPECT_EQ(more.scope(), Scope::session);
+  EXPECT_NE(more.message().find("more than 65536 streams"), std::string::npos) << more.message();
+  EXPECT_EQ(session_.recv_streams(), kStreamsMax);
+}
+
 TEST_F(Injected, on_open__repeated) {
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
