@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .formula import evaluate, holds
+from .values import OF_PAIRS
 
 kFile = Path(__file__).resolve().parent.parent / "acceptance.json"
 
@@ -72,7 +73,7 @@ def _validate(case: Case) -> None:
                 raise ValueError(f"{case.full_name}: value '{name}' is of '{side}', which is no side")
         if "over" in value and "by_size" in value:
             raise ValueError(f"{case.full_name}: value '{name}': a figure of each size has no pairs")
-    pairs = [f"{name}_{end}" for name, value in case.values.items() if "over" in value for end in ("low", "high")]
+    pairs = [f"{name}_{end}" for name, value in case.values.items() if "over" in value for end in OF_PAIRS]
     sized = {name for name, value in case.values.items() if "by_size" in value}
     for check in case.checks:
         usable = [name for name in case.values if check.sizes or name not in sized] + pairs + (["size"] if check.sizes else [])

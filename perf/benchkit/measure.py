@@ -20,7 +20,7 @@ from . import host
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
 from .programs import command, missing
-from .values import NoValue, Sized, median, of_pairs, take, without_series
+from .values import OF_PAIRS, NoValue, Sized, median, of_pairs, take, without_series
 
 kRoot = Path(__file__).resolve().parents[2]
 _MOST_RUNS = 3  # times those asked for
@@ -35,7 +35,7 @@ class Outcome:
     case: Case
     verdict: str
     reason: str = ""
-    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size; of pairs also "low", "high"
+    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size; of pairs also OF_PAIRS
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
     stolen: dict[str, list[float]] = field(default_factory=dict)  # side to what the host took of the cores, run by run
@@ -159,7 +159,7 @@ def _value(spec: dict, raw: dict[str, list], counted: dict[str, list[int]]) -> d
 
 def _judge(outcome: Outcome) -> None:
     figures = {name: value["median"] for name, value in outcome.values.items()}
-    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in ("low", "high") if end in value}
+    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in OF_PAIRS if end in value}
     outcome.checks = [_check(check, figures) for check in outcome.case.checks]
     failed = [check for check in outcome.checks if not check["ok"]]
     outcome.verdict = "FAIL" if failed else "PASS"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from stepkit.paired import paired_ratio
+from stepkit.paired import paired_ratio, strays
 
 Sized = dict[str, float]  # a figure of each size in bytes
 
@@ -67,13 +67,17 @@ def take(data: dict, spec: dict) -> float | Sized:
     return at_path(data, spec["path"]) * scale
 
 
+OF_PAIRS = ("low", "high", "down", "up")  # that a formula may name: NAME_low, ...
+
+
 def of_pairs(upper: list[float], lower: list[float]) -> dict[str, Any]:
-    """What was measured by turns, as ratios: the samples, their median, and "low" and "high" of the 95 % interval. Raises NoValue where
-    there is no interval."""
+    """What was measured by turns, as ratios: the samples, their median, "low" and "high" of its 95 % interval, and strays(). Raises
+    NoValue where there is no interval."""
     ratio = paired_ratio(upper, lower)
     if ratio["low"] is None:
         raise NoValue(f"of {len(upper)} pairs there is no interval")
-    return {**ratio, "samples": [a / b for a, b in zip(upper, lower, strict=True)]}
+    samples = [a / b for a, b in zip(upper, lower, strict=True)]
+    return {**ratio, **strays(samples), "samples": samples}
 
 
 def median(samples: list[float] | list[Sized]) -> float | Sized:

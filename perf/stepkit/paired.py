@@ -5,7 +5,8 @@ import math
 from statistics import mean, median, stdev
 
 # Student's t, two-sided 95 %, by degrees of freedom.
-_T95 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571}
+_T95 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776}
+_FAR = 1.25  # what a ratio is at least, or its inverse, that strays
 
 
 def paired_ratio(upper: list[float], lower: list[float]) -> dict[str, float | None]:
@@ -22,6 +23,18 @@ def paired_ratio(upper: list[float], lower: list[float]) -> dict[str, float | No
     return {"median": median(ratios), "low": low, "high": high}
 
 
+def strays(ratios: list[float]) -> dict[str, float]:
+    """What the median does not see: whether some of the pairs, less than half, are far off to one side. Of those that differ by a
+    quarter and more, "down" is the chance that so many lie below 1, or more, if they lay on either side as likely (the sign test); "up", above.
+    """
+    below, above = sum(ratio * _FAR <= 1 for ratio in ratios), sum(ratio >= _FAR for ratio in ratios)
+    return {"down": _at_least(below, below + above), "up": _at_least(above, below + above)}
+
+
+def _at_least(heads: int, tosses: int) -> float:
+    return sum(math.comb(tosses, n) for n in range(heads, tosses + 1)) / 2**tosses
+
+
 def _of_median(ratios: list[float]) -> tuple[float, float] | None:
     """`ratios` ascend. The `rank`th from either end, so chosen that the true median lies beyond it there with a chance of at most 2.5 %."""
     count, rank, chance = len(ratios), 0, 0.0
@@ -31,7 +44,7 @@ def _of_median(ratios: list[float]) -> tuple[float, float] | None:
 
 
 def _of_mean(ratios: list[float]) -> tuple[float, float] | None:
-    if not 2 <= len(ratios) <= 1 + max(_T95) or min(ratios) <= 0:
+    if len(ratios) < 2 or min(ratios) <= 0:
         return None
     logs = [math.log(ratio) for ratio in ratios]
     half = _T95[len(logs) - 1] * stdev(logs) / math.sqrt(len(logs))

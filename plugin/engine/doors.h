@@ -17,7 +17,7 @@ namespace railweave::engine {
 
 class Doors {
  public:
-  // `fd` is connected and non-blocking; it came in by local rail `rail`.
+  // `accepted` is connected and non-blocking; it came in by local rail `rail`.
   using OnConnection = std::function<void(wire::Accepted accepted, int rail)>;
 
   explicit Doors(Reactor& reactor) : reactor_(reactor) {}

@@ -69,7 +69,7 @@ class LaneDriver final : private wire::LaneHandler {
   bool open() const { return lane_ != nullptr; }
   void close() noexcept;
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
-  void withdraw_payload(std::span<const std::byte> range) { if (lane_) lane_->withdraw_payload(range); }
+  bool withdraw_payload(std::span<const std::byte> range) { return !lane_ || lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
   LaneStats stats();          // once closed: what they were

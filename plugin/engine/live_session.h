@@ -193,7 +193,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
   std::optional<LaneSign> sign_of(LaneDriver& lane);
-  enum class Why { unanswered, too_slow };
+  enum class Why { unanswered, too_slow, lent };  // lent: the kernel reads memory that was given back
   void give_up(LaneDriver& lane, Why why);
   void recall_slow_lanes(TimePoint t, const std::vector<std::optional<LaneSign>>& signs);
   void remember_slow(const RailPair& rails);

@@ -97,13 +97,17 @@ void LiveSession::close_lanes() {
 void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
   bool withdrawn = true;
   for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    try {
-      sends ? lanes_[i]->withdraw_payload(range) : lanes_[i]->withdraw_target(stream, range);
-    } catch (const std::bad_alloc&) {  // a closed lane touches nothing
-      lanes_[i]->close();
-      withdrawn = false;
+    bool let_go = true;
+    {
+      const auto claim = lanes_[i]->claimed();
+      try {
+        sends ? void(let_go = lanes_[i]->withdraw_payload(range)) : lanes_[i]->withdraw_target(stream, range);
+      } catch (const std::bad_alloc&) {  // a closed lane touches nothing
+        lanes_[i]->close();
+        withdrawn = false;
+      }
     }
+    if (!let_go) give_up(*lanes_[i], Why::lent);
   }
   if (!withdrawn) fail(out_of_memory());
 }
@@ -291,7 +295,8 @@ void LiveSession::give_up(LaneDriver& lane, Why why) {
     hope_.raise(now());
   }
   if (why == Why::too_slow) remember_slow(lane.rails());
-  const std::string told = why == Why::too_slow                ? ": too slow, the others carry what it holds"
+  const std::string told = why == Why::too_slow ? ": too slow, the others carry what it holds"
+                           : why == Why::lent   ? ": its memory was given back while the kernel still read it (zero-copy)"
                            : has_link(lane.rails().local) ? ": no answer to what was sent"
                                                           : ": link down";
   lane_over(lane, Status(Code::remote, Scope::lane, lane.stats().rail + told, ETIMEDOUT), false, why == Why::too_slow);

@@ -50,7 +50,7 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
   write_until_stuck(near);
   ASSERT_LT(near.handed, kFrames);
   // What was taken arrives as it was, though its memory is gone; the rest is never asked for.
-  pair.near->withdraw_payload(pages.all());
+  if (!pair.near->withdraw_payload(pages.all())) GTEST_SKIP() << "the kernel holds it: this lane is to be closed";
   pages.take_away();
   near.frames_per_ask = 0;
   turn_until([&] { return far.arrived == near.taken && near.freed == near.taken; });
@@ -63,7 +63,7 @@ TEST_P(LaneMemory, withdraw_of_a_send_that_is_half_read) {
   send(near, far, 5000);
   for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
   read_into_payload();
-  pair.near->withdraw_payload(pages.all());
+  if (!pair.near->withdraw_payload(pages.all())) GTEST_SKIP() << "the kernel holds it: this lane is to be closed";
   pages.take_away();
   finish();
   EXPECT_EQ(far.arrived, 2u);
@@ -73,7 +73,7 @@ TEST_P(LaneMemory, withdraw_of_other_memory_changes_nothing) {
   Pages other(4096);
   for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);
   write_until_stuck(near);
-  pair.near->withdraw_payload(other.all());
+  EXPECT_TRUE(pair.near->withdraw_payload(other.all()));
   pair.far->withdraw_target(other.all());
   finish();
 }

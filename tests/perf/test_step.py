@@ -10,7 +10,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
 
 from stepkit.at_least import at_least  # noqa: E402
-from stepkit.paired import paired_ratio  # noqa: E402
+from stepkit.paired import paired_ratio, strays  # noqa: E402
 from stepkit.pieces import Call, Recorded, as_overlapped, bytes_each_way, trace_of  # noqa: E402
 
 
@@ -92,6 +92,9 @@ class StepTest(unittest.TestCase):
         for count, rank in ((6, 1), (15, 4), (20, 6)):
             found = paired_ratio([float(number) for number in range(count, 0, -1)], [1.0] * count)
             self.assertEqual((rank, count + 1 - rank), (found["low"], found["high"]))
+        self.assertEqual({"down": 1.0, "up": 1.0}, strays([0.9, 1.0, 1.2]))
+        self.assertEqual({"down": 0.5**9, "up": 1.0}, strays([1.0] * 20 + [0.5] * 9))
+        self.assertEqual({"down": 0.875, "up": 0.5}, strays([0.8, 1.25, 3.0]))
         wild = paired_ratio([1.0] * 18 + [0.1, 30.0], [1.0] * 20)
         self.assertEqual((1.0, 1.0), (wild["low"], wild["high"]))
 

@@ -188,7 +188,7 @@ void SessionEnd::die(bool with_host) {
 
 void SessionEnd::withdraw(std::span<const std::byte> range) {
   for (const auto& [id, port] : ports_) {
-    if (port->lane) port->lane->withdraw_payload(range), port->lane->withdraw_target(range);
+    if (port->lane) (void)port->lane->withdraw_payload(range), port->lane->withdraw_target(range);
     if (!port->place.empty() && port->place.data() < range.data() + range.size() &&
         range.data() < port->place.data() + port->place.size())
       port->place = {};

@@ -33,7 +33,10 @@ class ShmLane final : public Lane {
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
   bool at_frame_boundary() const override { return writer_.idle(); }
-  void withdraw_payload(std::span<const std::byte> range) override { writer_.withdraw(range); }
+  bool withdraw_payload(std::span<const std::byte> range) override {
+    writer_.withdraw(range);
+    return true;
+  }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   LaneHealth health() override;
   bool vouches_for_bytes() const override { return true; }

@@ -52,7 +52,10 @@ Result<Moved> SimLane::write(LaneHandler& handler) {
 
 bool SimLane::at_frame_boundary() const { return connection_->end(end_).sending.at_frame_boundary(); }
 
-void SimLane::withdraw_payload(std::span<const std::byte> range) { connection_->end(end_).sending.withdraw(range); }
+bool SimLane::withdraw_payload(std::span<const std::byte> range) {
+  connection_->end(end_).sending.withdraw(range);
+  return true;
+}
 
 void SimLane::withdraw_target(std::span<const std::byte> range) { connection_->end(end_).receiving.withdraw(range); }
 

@@ -31,7 +31,7 @@ class SimLane final : public Lane {
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
   bool at_frame_boundary() const override;
-  void withdraw_payload(std::span<const std::byte> range) override;
+  bool withdraw_payload(std::span<const std::byte> range) override;
   void withdraw_target(std::span<const std::byte> range) override;
   LaneHealth health() override;
   // Every call may send a probe to the peer's kernel: of a shut window, and of an idle lane once a second.

@@ -96,7 +96,10 @@ ssize_t FrameWriter::send(std::span<iovec, 2 * kBatch> iov, Gathered& gathered) 
       if (gathered.zerocopy && n > 0) {
         Slot& slot = slots_[at(written_)];
         const std::uint32_t number = zerocopy_->sent();
-        if (slot.sends++ == 0) slot.first_send = number;
+        if (slot.sends++ == 0) {
+          slot.first_send = number;
+          slot.lent = frames_[at(written_)].payload;
+        }
         ++slot.sends_owed;
         ++notices_owed_;
       }
@@ -156,8 +159,12 @@ void FrameWriter::reap(LaneHandler& handler) {
   release(handler);
 }
 
-// Bytes that went with zero-copy are beyond recall: the kernel holds their pages (so nothing faults) until released().
-void FrameWriter::withdraw(std::span<const std::byte> range) {
+bool FrameWriter::withdraw(std::span<const std::byte> range) {
+  bool let_go = true;
+  for (std::uint64_t i = released_; notices_owed_ > 0 && i < taken_; ++i) {
+    const Slot& slot = slots_[at(i)];
+    if (slot.sends_owed > 0 && overlap(slot.lent, range)) let_go = false;
+  }
   for (std::uint64_t i = written_; i < taken_; ++i) {
     auto& payload = frames_[at(i)].payload;
     if (!overlap(payload, range)) continue;
@@ -166,6 +173,7 @@ void FrameWriter::withdraw(std::span<const std::byte> range) {
     payload = {kept.get(), payload.size()};
     slots_[at(i)].kept = std::move(kept);
   }
+  return let_go;
 }
 
 std::size_t FrameWriter::waiting_bytes() const {

@@ -29,7 +29,7 @@ class FrameWriter {
   Result<Moved> write(LaneHandler& handler);
   // Hears the kernel's notices, if any are owed, and releases frames.
   void reap(LaneHandler& handler);
-  void withdraw(std::span<const std::byte> range);
+  bool withdraw(std::span<const std::byte> range);  // see Lane::withdraw_payload
   Status finish_writing();
 
   bool idle() const { return written_ == taken_; }                 // nothing taken waits to be written
@@ -46,6 +46,7 @@ class FrameWriter {
 
   struct Slot {
     std::unique_ptr<std::byte[]> kept;        // payload that was withdrawn
+    std::span<const std::byte> lent;          // what its zero-copy sends are of
     std::uint32_t first_send = 0;             // number of its first zero-copy send
     std::uint32_t sends = 0, sends_owed = 0;  // how many there were; how many the kernel still refers to
   };

@@ -39,7 +39,7 @@ class TcpLane final : public Lane {
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
   bool at_frame_boundary() const override { return writer_.idle() && socket_.settled(); }
-  void withdraw_payload(std::span<const std::byte> range) override { writer_.withdraw(range); }
+  bool withdraw_payload(std::span<const std::byte> range) override { return writer_.withdraw(range); }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
   LaneHealth health() override;

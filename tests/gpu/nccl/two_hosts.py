@@ -38,6 +38,14 @@ def nccl_said(net, folder):
     return "".join(path.read_text(errors="replace") for path in sorted(folder.glob(f"{net}-*.nccl.log")))
 
 
+def uses(name, said):
+    return f"Using network {name}" in said
+
+
+def plugin_warnings(said):
+    return [line for line in said.splitlines() if "NET/Railweave" in line and " WARN " in line]
+
+
 _FOUND = """
 import json, torch
 there = torch.cuda.is_available() and torch.distributed.is_nccl_available()

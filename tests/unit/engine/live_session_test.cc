@@ -87,7 +87,7 @@ class PaperLane final : public wire::Lane {
     return moved;
   }
   bool at_frame_boundary() const override { return taken_ == 0; }
-  void withdraw_payload(std::span<const std::byte>) override {}
+  bool withdraw_payload(std::span<const std::byte>) override { return true; }
   void withdraw_target(std::span<const std::byte>) override {}
   wire::LaneHealth health() override { return {}; }
   wire::Hearing hearing() override {

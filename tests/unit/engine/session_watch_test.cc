@@ -36,7 +36,7 @@ class QuietLane final : public wire::Lane {
     return wire::Moved{n * wire::kHeaderBytes, true};
   }
   bool at_frame_boundary() const override { return true; }
-  void withdraw_payload(std::span<const std::byte>) override {}
+  bool withdraw_payload(std::span<const std::byte>) override { return true; }
   void withdraw_target(std::span<const std::byte>) override {}
   wire::LaneHealth health() override { return {.outstanding_bytes = line_.outstanding_bytes}; }
   wire::Hearing hearing() override { return ++line_.looks, wire::Hearing{}; }

@@ -18,6 +18,8 @@ class CountingHandler final : public LaneHandler {
   std::uint64_t arrived_payload = 0;
   std::optional<Target> answer;  // to every header, instead of memory of its own
 
+  std::span<std::byte> memory() { return memory_; }  // that frames are sent from
+
   std::size_t next_frames(std::span<OutFrame> frames) override {
     std::size_t n = 0;
     for (; n < frames.size() && !to_send.empty(); ++n, to_send.pop_front()) {

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -202,6 +203,26 @@ TEST_F(ZeroCopyLane, frames_are_released_by_notice_and_in_order) {
     ASSERT_TRUE(near->write(out).ok());
   }
   EXPECT_EQ(out.freed, 300u);
+}
+
+TEST_F(ZeroCopyLane, memory_that_the_kernel_holds_is_given_back_by_closing) {
+  out.to_send.assign(8, 4 * MiB);
+  ASSERT_TRUE(near->write(out).ok());
+  while (near->write(out).value().bytes > 0) {
+  }
+  ASSERT_LT(out.sent, 8u) << "all of it went into buffers";
+  std::vector<std::byte> other(4096);
+  EXPECT_TRUE(near->withdraw_payload(other));
+  ASSERT_FALSE(near->withdraw_payload(out.memory()));
+  near.reset();
+  std::ranges::fill(out.memory(), std::byte{0xee});  // as if it were another's by now
+  std::vector<std::byte> place(4 * MiB);
+  in.answer = Target{place, false};
+  for (;;) {
+    if (!readable(far->descriptor(), 5000)) FAIL() << "neither bytes nor an end";
+    if (!far->read(in, 1 * MiB).ok()) break;
+  }
+  EXPECT_EQ(std::ranges::find(place, std::byte{0xee}), place.end());
 }
 
 }  // namespace
