@@ -2,10 +2,10 @@
 
 namespace railweave::engine {
 
-void LaneHope::lane_reset(TimePoint now, std::uint64_t frames) {
-  if (now >= reset_at_ + peer_timeout_ || frames - frames_at_reset_ > kLittle) raise(now);
-  reset_at_ = now;
-  frames_at_reset_ = frames;
+void LaneHope::lane_reset(TimePoint now, std::uint64_t segments) {
+  if (segments == segments_then_ && now < back_at_ + kLived) return;
+  segments_then_ = segments;
+  raise(now);
 }
 
 bool LaneHope::last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss) {

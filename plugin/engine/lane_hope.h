@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "railweave/status.h"
 #include "railweave/units.h"
@@ -19,10 +20,12 @@ class LaneHope {
   void join_ended() { --joins_; }
   // We or the peer gave up a lane, and the others may be given up, or reset, for as good a reason: a new one may come.
   void raise(TimePoint now) { until_ = now + peer_timeout_; }
+  // There is a lane, and was none.
+  void lane_back(TimePoint now) { back_at_ = now; }
   // The peer's kernel or the network ended a lane: its process may be dead, which whoever asks learns at once (LaneUpkeep, Knock).
-  // `frames`: that have come from the peer, ever. Ends in quick succession between which little came give no new hope: such a path
-  // takes connections and keeps none.
-  void lane_reset(TimePoint now, std::uint64_t frames);
+  // `segments`: that were exchanged, ever. None since such an end gave hope, and lanes again for less than kLived: no new hope, that path takes
+  // connections and keeps none.
+  void lane_reset(TimePoint now, std::uint64_t segments);
   // All lanes are silent since then; and are not any more. Before its timeout no kernel's verdict on them counts.
   void peer_silent(TimePoint since) { patient_until_ = since + peer_timeout_; }
   void peer_heard() { patient_until_ = TimePoint::min(); }
@@ -35,14 +38,14 @@ class LaneHope {
   Status over(TimePoint now) const;
 
  private:
-  static constexpr std::uint64_t kLittle = 16;  // a new lane's first frames are no more: fences, what is told of rails
+  static constexpr Nanos kLived = std::chrono::seconds(1);
   const Nanos peer_timeout_;
   int joins_ = 0;
   TimePoint until_ = TimePoint::min();
   TimePoint patient_until_ = TimePoint::min();
   TimePoint over_at_ = TimePoint::max();  // then it ends in any case
-  TimePoint reset_at_ = TimePoint::min();  // the last time,
-  std::uint64_t frames_at_reset_ = 0;      // and what had come by then
+  TimePoint back_at_ = TimePoint::min();
+  std::optional<std::uint64_t> segments_then_;  // when a reset gave hope
   Status loss_;
 };
 

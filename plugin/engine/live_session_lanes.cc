@@ -37,6 +37,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
   if (place == places) lane_count_.store(places + 1, std::memory_order_release);
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here
     const std::lock_guard lock(mutex_);
+    if (protocol_.live_lanes() == 0) hope_.lane_back(now());
     protocol_.add_lane(id, rails.local, rails.remote);
   } catch (const std::bad_alloc&) {
     driver.close();
@@ -124,8 +125,8 @@ void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
   if (pass.damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
   if (pass.damaged && !heard_intact_.exchange(false, std::memory_order_relaxed)) return;
   const std::lock_guard lock(mutex_);
-  if (is_checked()) hope_.raise(now());
-  else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.consumed_frames());
+  if (pass.damaged) hope_.raise(now());
+  else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.exchanged_segments());
 }
 
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.

@@ -104,6 +104,8 @@ class Session {
   void ask_for_answer(LaneId lane);
   // Ever, on all lanes: grows while the peer's session lives and is asked.
   std::uint64_t consumed_frames() const { return consumed_frames_; }
+  // Likewise, both ways: that came, and ours that the peer has.
+  std::uint64_t exchanged_segments() const { return exchanged_segments_; }
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
@@ -234,7 +236,7 @@ class Session {
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<bool> forgotten_;              // by id: lanes that were, whose FENCEs may come once more
   int signs_asked_ = 0;                      // of lanes
-  std::uint64_t consumed_frames_ = 0;
+  std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
   bool session_control_ = false;             // a FENCE, RAILS or GOODBYE waits
   RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;

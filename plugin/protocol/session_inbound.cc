@@ -65,6 +65,7 @@ Status Session::on_consumed(LaneId id) {
   const FrameHeader h = lane.incoming;
   if (h.type != FrameType::segment)
     return on_control(lane, h, {reinterpret_cast<const char*>(lane.control_payload.data()), h.length});
+  ++exchanged_segments_;
   RecvStream* s = std::exchange(lane.landing, nullptr);
   if (s == nullptr) return {};
   --s->landing;

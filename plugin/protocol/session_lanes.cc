@@ -150,6 +150,7 @@ void Session::unname(const FrameHeader& frame) {
 void Session::forget_finished(Lane& lane) {
   while (const FrameHeader* next = lane.ledger.forget_next()) {
     const FrameHeader frame = *next;
+    exchanged_segments_ += frame.type == FrameType::segment;
     if (frame.type == FrameType::fence)
       if (Lane* of = find(LaneId(frame.aux))) of->fence_taken = true;
     unname(frame);

@@ -92,7 +92,7 @@ class Lane {
   // False while a frame that was taken waits to be written: a control frame would go behind it.
   virtual bool at_frame_boundary() const = 0;
   // Does not read `range` after return: what is unsent of payload there is copied into memory of the lane. False: the kernel holds
-  // pages of it (zero-copy) and reads them until the lane is closed, which the caller must do before they are used for anything else.
+  // pages of it (zero-copy) and reads them until the lane is destroyed, which the caller must do before they are used for anything else.
   [[nodiscard]] virtual bool withdraw_payload(std::span<const std::byte> range) = 0;
   // Does not write to `range` after return: the rest of a target there is thrown away as it arrives.
   virtual void withdraw_target(std::span<const std::byte> range) = 0;

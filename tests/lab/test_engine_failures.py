@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import time
 import unittest
 
 import engine_lab
@@ -74,10 +75,27 @@ class LostRail(EngineTest):
                                 "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
+    def all_reset(self, times: int, every_s: float, *net_perf_args: str, rate: str = "200mbit") -> None:
+        """As by a firewall that forgets its connections, over more than the peer timeout: the peer is asked whether it died, and did not."""
+        outcome = net_perf(["--nics", "3", "--rate", rate], *net_perf_args, deadline_s=60,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=2", beside=f"""
+            [ $RANK = 0 ] || (until [ $(ss -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )' | wc -l) -ge 2 ]; do sleep 0.05; done
+                              for i in $(seq {times}); do
+                                  sleep {every_s}; ss -K -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )'
+                              done) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        killed = len(re.findall(r"10\.77\.[12]\.2%eth[12]:\d+ +10\.77", str(outcome)))
+        self.assertGreaterEqual(killed, 2 * (times - 1), f"as ss lists what it ends: {outcome}")
+
     def test_all_are_reset_again_and_again(self) -> None:
-        """As by a firewall that forgets its connections: the peer is asked whether it died, and did not."""
-        outcome = self.survived("for i in 1 2 3; do ss -K -t state established '( src 10.77.1.2 or src 10.77.2.2 )'; sleep 0.7; done")
-        self.assertEqual(6, len(re.findall(r"10\.77\.[12]\.2%eth[12]:\d+ +10\.77", str(outcome))), f"as ss lists what it ends: {outcome}")
+        self.all_reset(5, 0.7, "--duration", "5")
+
+    def test_all_are_reset_again_and_again_and_little_gets_through(self) -> None:
+        self.all_reset(5, 0.7, "--duration", "5", rate="20mbit")
+
+    def test_all_of_an_idle_session_are_reset(self) -> None:
+        self.all_reset(4, 1.3, "--bytes", "16M", "--begin-at", str(time.monotonic() + 9))
 
 
 class Outage(EngineTest):

@@ -209,10 +209,18 @@ void Flow::complete(Request& r, const protocol::Completion& c) {
   if (!c.status.ok()) return check_error(r, c.status);
   r.send ? check_sent(r, c) : check_received(r, c);
   if (r.buffer.empty()) return;
+  check_deregistration(r);
   // A request that ended well needs no withdrawal: its memory is the caller's.
   memory_.take_back(std::move(r.buffer));
   r.buffer = {};
   while (all.kept.size() > kRemembered && all.kept.front()->ended && all.kept.front()->buffer.empty()) all.kept.pop_front();
+}
+
+// A caller may deregister memory whose requests ended, though what was sent from it is not acknowledged yet.
+void Flow::check_deregistration(const Request& r) {
+  if (r.send ? out_closed_ : in_closed_) return;
+  if (r.send ? from_.session().withdraw(*out_, r.buffer) : to_.session().withdraw(*in_, r.buffer))
+    wrong(std::string(r.send ? "send " : "receive ") + std::to_string(r.index) + " ended, and its memory could not be deregistered");
 }
 
 void Flow::check_sent(const Request& r, const protocol::Completion& c) {

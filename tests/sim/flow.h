@@ -101,6 +101,7 @@ class Flow {
   void check_sent(const Request& request, const protocol::Completion& completion);
   void check_received(const Request& request, const protocol::Completion& completion);
   void check_error(const Request& request, const Status& status);
+  void check_deregistration(const Request& request);
   void check_hurry();
   void take_back(SessionEnd& end, Request& request);
   void take_back_all(SessionEnd& end, Requests& requests);

@@ -23,8 +23,9 @@ class Lifeline {
 
   // The peer gave one up; the other side's kernel or the network ended one. Before on_lane_lost().
   void on_condemned() { hope_.raise(now()); }
-  void on_lane_reset() { hope_.lane_reset(now(), end_.session().consumed_frames()); }
+  void on_lane_reset() { hope_.lane_reset(now(), end_.session().exchanged_segments()); }
   void on_lane_lost(const Status& why);
+  void on_lane_back() { hope_.lane_back(now()); }
   bool peer_is_silent() const { return peer_is_silent_; }
   // While lanes are dialled losing the others ends nothing.
   void join_began() { hope_.join_began(); }

@@ -1,7 +1,10 @@
 #include "tests/sim/session_end.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+
+#include "wire/overlap.h"
 
 namespace railweave::sim {
 namespace {
@@ -34,6 +37,7 @@ struct SessionEnd::Port final : wire::LaneHandler {
     if (judged && n > 0) end.turns_.after(next[0].header);
     for (std::size_t i = 0; i < n; ++i) {
       taken.push_back(next[i].header);
+      if (end.zero_copy_) lent.push_back({next[i].header, next[i].payload, digest(next[i].payload)});
       end.segments_taken_ += next[i].header.type == protocol::FrameType::segment;
       end.on_frame(Passing::taken, next[i].header);
       protocol::encode(next[i].header, frames[i].header);
@@ -48,7 +52,29 @@ struct SessionEnd::Port final : wire::LaneHandler {
     for (std::size_t i = 0; i < n; ++i, taken.pop_front()) end.on_frame(Passing::written, taken.front());
     end.session_.on_written(id, n);
   }
-  void released(std::size_t n) override { end.session_.on_released(id, n); }
+  void released(std::size_t n) override {
+    if (!end.zero_copy_) return end.session_.on_released(id, n);
+    const wire::LaneHealth h = lane->health();
+    for (; n > 0; --n) lent[written_of_lent++].acknowledged_at = h.acknowledged_bytes + h.outstanding_bytes;
+  }
+
+  // The kernel says of what it sent from the caller's memory that it lets go: oldest first, not before the peer's has it.
+  bool lets_go() const {
+    return lane && written_of_lent > 0 && lent.front().acknowledged_at <= lane->health().acknowledged_bytes;
+  }
+  void let_go() {
+    for (; lets_go(); --written_of_lent, lent.pop_front()) {
+      check(lent.front());
+      end.session_.on_released(id, 1);
+    }
+  }
+  // The lane is about to be closed: until now the kernel might have sent any of it again.
+  void close() {
+    for (const Lent& l : lent) check(l);
+    lent.clear();
+    written_of_lent = 0;
+    lane.reset();
+  }
 
   Result<wire::Target> header(std::span<const std::byte, wire::kHeaderBytes> bytes) override {
     Result<std::span<std::byte>> where = end.session_.on_header(id, bytes);
@@ -86,11 +112,32 @@ struct SessionEnd::Port final : wire::LaneHandler {
     return why;
   }
 
+  struct Lent {                             // payload that a lane refers to, and what it was when it was taken
+    protocol::FrameHeader header;
+    std::span<const std::byte> payload;
+    std::uint64_t was = 0;
+    std::uint64_t acknowledged_at = 0;      // when the peer's kernel has so many bytes it has all of it
+  };
+  static std::uint64_t digest(std::span<const std::byte> bytes) {
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+  // Of a stream that failed, what the receiver has is done at once (SendStream::fail): nobody needs these bytes again, and they may
+  // be gone.
+  void check(const Lent& l) {
+    if (l.header.type != protocol::FrameType::segment) return;
+    const auto streams = end.sending_streams();
+    const auto its = std::ranges::find(streams, l.header.stream, [](const protocol::SendStream* s) { return s->id(); });
+    if (its != streams.end() && !(*its)->failed() && digest(l.payload) != l.was)
+      end.fail_(describe("sends from memory that was given back or written:", l.header));
+  }
+
   SessionEnd& end;
   const LaneId id;
   const int local_rail, remote_rail;
   std::unique_ptr<wire::SimLane> lane;
   std::deque<protocol::FrameHeader> taken;  // not written
+  std::deque<Lent> lent;                    // zero-copy: not let go of, the first so many of them written
+  std::size_t written_of_lent = 0;
   std::uint64_t frames_taken = 0, peer_consumed = 0;
   std::span<std::byte> place;
   bool flush = false, blocked = false;
@@ -99,15 +146,17 @@ struct SessionEnd::Port final : wire::LaneHandler {
 SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host, const protocol::SessionOptions& options,
                        std::uint64_t seed, Fail fail)
     : net_(net), memory_(memory), name_(std::move(name)), host_(host), options_(options), fail_(std::move(fail)), random_(seed), session_(options),
-      turns_([this](const std::string& what) { fail_(name_ + ": " + what); }), one_at_a_time_(random_() % 2 == 0), pace_(kPaceLeast) {}
+      turns_([this](const std::string& what) { fail_(name_ + ": " + what); }), one_at_a_time_(random_() % 2 == 0), zero_copy_(seed % 4 == 0),
+      pace_(kPaceLeast) {}
 
 SessionEnd::~SessionEnd() { *alive_ = false; }
 
 void SessionEnd::add_lane(LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::SimLane> lane) {
   if (over_ || dead_) return;
-  lane->on_ready = [this, &its = *lane](wire::Lane&) {
-    if (its.has_news() || leaving_ || has_something_to_say()) touch();
+  lane->on_ready = [this, id, &its = *lane](wire::Lane&) {
+    if (its.has_news() || leaving_ || has_something_to_say() || ports_.at(id)->lets_go()) touch();
   };
+  if (session_.live_lanes() == 0) on_lane_back();
   session_.add_lane(id, local_rail, remote_rail);
   ports_[id] = std::make_unique<Port>(*this, id, local_rail, remote_rail, std::move(lane));
   drain();  // the peer may have given it up already
@@ -117,7 +166,7 @@ void SessionEnd::add_lane(LaneId id, int local_rail, int remote_rail, std::uniqu
 void SessionEnd::give_up(LaneId id, const Status& why) {
   Port& port = *ports_.at(id);
   if (!port.lane) return;
-  port.lane.reset();
+  port.close();
   session_.lose_lane(id);
   if (!session_.error().ok()) return fail_(name_ + ": " + session_.error().message());  // a FENCE that cannot be
   on_lane_lost(why);
@@ -153,7 +202,7 @@ void SessionEnd::fail(const Status& why) {
   over_ = true;
   for (const auto& [id, port] : ports_) {
     if (!port->lane) continue;
-    port->lane.reset();
+    port->close();
     session_.lose_lane(id);
   }
   session_.fail(why);
@@ -189,6 +238,8 @@ void SessionEnd::die(bool with_host) {
 void SessionEnd::withdraw(std::span<const std::byte> range) {
   for (const auto& [id, port] : ports_) {
     if (port->lane) (void)port->lane->withdraw_payload(range), port->lane->withdraw_target(range);
+    for (Port::Lent& l : port->lent)
+      if (wire::overlap(l.payload, range)) l = {l.header, {}, Port::digest({}), l.acknowledged_at};  // copied, or its lane closed
     if (!port->place.empty() && port->place.data() < range.data() + range.size() &&
         range.data() < port->place.data() + port->place.size())
       port->place = {};
@@ -263,6 +314,7 @@ void SessionEnd::pump() {
 }
 
 bool SessionEnd::pump(Port& port, bool& blocked, bool& more) {
+  port.let_go();
   Result<wire::Moved> in = port.lane->read(port, budget());
   if (!in.ok()) {
     lane_reset(port, in.status());

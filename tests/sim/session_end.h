@@ -34,6 +34,7 @@ class SessionEnd {
   std::function<void(const protocol::Event&)> on_event;
   std::function<void()> on_gap;  // between a header and its payload others may post
   std::function<void(const std::string&)> on_trace;             // frames, for people
+  std::function<void()> on_lane_back;                           // the first, of a session that had none
   std::function<void()> on_lane_reset;                          // before on_lane_lost, where it was no decision of this end
   std::function<void(const Status& why)> on_lane_lost;          // the session knows
   std::function<void()> on_acks_waived;
@@ -111,6 +112,7 @@ class SessionEnd {
   protocol::Session session_;
   TurnRules turns_;
   const bool one_at_a_time_;  // asks for frames so, and looks whose turn it is
+  const bool zero_copy_;      // its lanes refer to what they send until the peer's kernel has it
   std::map<protocol::LaneId, std::unique_ptr<Port>> ports_;
   TimePoint next_pump_ = TimePoint::max(), asleep_until_{};
   Nanos pace_{};

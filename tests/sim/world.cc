@@ -132,6 +132,8 @@ void World::join(Couple& c, Host& a, Host& b) {
   };
   c.a->on_lane_lost = on_lane_lost(*c.a, *c.life_a);
   c.b->on_lane_lost = on_lane_lost(*c.b, *c.life_b);
+  c.a->on_lane_back = [&c] { c.life_a->on_lane_back(); };
+  c.b->on_lane_back = [&c] { c.life_b->on_lane_back(); };
   c.a->on_lane_reset = [&c] { c.life_a->on_lane_reset(); };
   c.b->on_lane_reset = [&c] { c.life_b->on_lane_reset(); };
   c.life_a->on_lane_wanted = [&c] { c.dialler->look(); };
@@ -307,11 +309,26 @@ bool World::all_forgotten() const {
   });
 }
 
+// Who sends a last message and closes when that is done counts on its arrival, whichever lanes are lost by then.
+void World::say_last_words() {
+  for (const auto& flow : flows_) {
+    if (flows_.size() >= 30 || flow->over() || !chance(0.5)) continue;
+    if (flow->post_send()) flow->post_receive();
+    run_for(up_to(300us));
+    flow->close_sender();
+    if (!weather_.lanes_die || !chance(0.5)) continue;
+    run_for(up_to(300us));
+    give_up_a_lane();
+  }
+  run_until([this] { return settled(); }, "the last messages of streams");
+}
+
 void World::end_all() {
   if (chance(0.1)) {
     end_host(hosts_[below(hosts_.size())], chance(0.5) ? Host::Fate::crashed : Host::Fate::leaves);
     run_until([this] { return settled(); }, "requests of a peer that is gone");
   }
+  say_last_words();
   for (const auto& flow : flows_) {
     chance(0.5) ? flow->close_sender() : flow->close_receiver();
     if (flows_.size() < 30) run_for(up_to(1ms));

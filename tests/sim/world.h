@@ -92,6 +92,7 @@ class World {
   // --- the end
   void settle();
   bool settled();
+  void say_last_words();
   void end_all();
   bool all_forgotten() const;
   std::string verdict();

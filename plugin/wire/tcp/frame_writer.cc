@@ -7,7 +7,9 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "wire/overlap.h"
 
@@ -145,6 +147,11 @@ void FrameWriter::release(LaneHandler& handler) {
 
 void FrameWriter::reap(LaneHandler& handler) {
   if (notices_owed_ == 0) return;
+  hear_notices();
+  release(handler);
+}
+
+void FrameWriter::hear_notices() {
   ZeroCopyNotice notice;
   while (notices_owed_ > 0 && zerocopy_->next_notice(socket_.fd.get(), notice)) {
     for (std::uint64_t i = released_; i < taken_; ++i) {
@@ -156,7 +163,11 @@ void FrameWriter::reap(LaneHandler& handler) {
       }
     }
   }
-  release(handler);
+}
+
+// Not by poll(): it answers for the reset at once.
+void FrameWriter::wait_for_notices(Nanos most) {
+  for (const TimePoint end = now() + most; hear_notices(), notices_owed_ > 0 && now() < end;) std::this_thread::sleep_for(kNoticeLook);
 }
 
 bool FrameWriter::withdraw(std::span<const std::byte> range) {

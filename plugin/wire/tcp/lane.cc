@@ -16,6 +16,7 @@
 namespace railweave::wire {
 namespace {
 
+constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // a queue of that length, and no link
 constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
@@ -48,10 +49,13 @@ TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options
 }
 
 TcpLane::~TcpLane() {
-  // The kernel would go on sending from memory that is about to be reused: a reset makes it let go.
+  // The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be sent, but not of
+  // packets in its queues, which leave before the reset does.
   if (!writer_.notices_owed()) return;
   const linger at_once{1, 0};
   (void)::setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+  if (::connect(descriptor(), &nobody, sizeof nobody) == 0) writer_.wait_for_notices(kLetGoMost);
 }
 
 Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {

@@ -45,27 +45,36 @@ TEST_F(Hope, a_reset_is_asked_about) {
   EXPECT_FALSE(waits(kThen + 10s));
 }
 
+TEST_F(Hope, of_a_session_that_has_just_begun_too) {
+  hope_.lane_back(kThen);
+  hope_.lane_reset(kThen + 1ms, 0);
+  EXPECT_TRUE(lost(kThen + 1ms));
+}
+
 TEST_F(Hope, a_path_that_resets_all_it_takes_gives_none_after_the_peer_timeout) {
   bool awaited = true;
   TimePoint t = kThen;
-  for (std::uint64_t frames = 1000; awaited && t < kThen + 1min; t += 1s, frames += 3) {
-    hope_.lane_reset(t, frames);
+  for (; awaited && t < kThen + 1min; t += 1s) {
+    hope_.lane_reset(t, 1000);
     awaited = lost(t) && waits(t);
+    hope_.lane_back(t + 100ms);
   }
   EXPECT_EQ(t, kThen + 11s);
 }
 
-TEST_F(Hope, resets_between_which_much_came_are_each_asked_about) {
+TEST_F(Hope, resets_between_which_a_segment_gets_through_are_each_asked_about) {
   for (int i = 0; i < 60; ++i) {
-    hope_.lane_reset(kThen + i * 1s, std::uint64_t(i) * 100);
+    hope_.lane_reset(kThen + i * 1s, 1000 + std::uint64_t(i));
     ASSERT_TRUE(lost(kThen + i * 1s)) << i;
+    hope_.lane_back(kThen + i * 1s + 100ms);
   }
 }
 
-TEST_F(Hope, resets_far_apart_are_each_asked_about) {
-  for (int i = 0; i < 3; ++i) {
-    hope_.lane_reset(kThen + i * 10s, 7);
-    ASSERT_TRUE(lost(kThen + i * 10s)) << i;
+TEST_F(Hope, resets_of_an_idle_session_whose_lanes_lived_for_a_second_are_each_asked_about) {
+  for (int i = 0; i < 60; ++i) {
+    hope_.lane_reset(kThen + i * 2s, 1000);
+    ASSERT_TRUE(lost(kThen + i * 2s)) << i;
+    hope_.lane_back(kThen + i * 2s + 1s);
   }
 }
 
