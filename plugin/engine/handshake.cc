@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/local_socket.h"
 #include "base/random.h"
@@ -51,6 +52,8 @@ std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpe
   h->remote_ = spec.remote;
   h->connecting_ = true;
   h->own_hello_ = hello;
+  h->dialled_at_ = now();
+  if (hello.kind == Hello::Kind::join) h->again_ = spec;
   Result<OwnedFd> fd = wire::dial(spec);
   if (!fd.ok()) {
     h->fail_soon(fd.status());
@@ -136,11 +139,22 @@ Status Handshake::begin() {
   return role_ == Role::dialler && challenge_->over() ? queue_hello() : Status();
 }
 
+Status Handshake::dial_again() {
+  RW_ASSIGN_OR_RETURN(OwnedFd fresh, wire::dial(*again_));
+  again_.reset();
+  reactor_.remove(fd_.get(), *this);
+  release_descriptor(fd_.get());
+  fd_ = std::move(fresh);
+  guard_descriptor(fd_.get());
+  return reactor_.add(fd_.get(), *this, EPOLLOUT);
+}
+
 Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
   if (connecting_) {
     RW_ASSIGN_OR_RETURN(const bool up, wire::connected(fd_.get(), remote_));
     wanted = EPOLLOUT;
     if (!up) return {};
+    if (again_ && now() - dialled_at_ >= kSynAgain) return dial_again();
     connecting_ = false;
   }
   while (!complete) {

@@ -40,7 +40,9 @@ class Handshake final : public Pollable {
   };
   using Done = std::function<void(Outcome)>;
 
-  // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret.
+  // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret. Such a lane's connection is
+  // dialled once more where it took as long as TCP waits before it sends its SYN again: it would take that wait for a round trip,
+  // and a loss at its start would cost it seconds.
   static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
                                          TimePoint deadline, Done done);
   // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()). `what`: the
@@ -57,9 +59,12 @@ class Handshake final : public Pollable {
   ~Handshake();
 
  private:
+  static constexpr Nanos kSynAgain = std::chrono::milliseconds(900);  // a second, RFC 6298, less what timers are early
+
   Handshake(Reactor& reactor, std::string what, Role role, const Credentials& own, Done done);
   void start(TimePoint deadline, std::uint32_t events);
   Status begin();
+  Status dial_again();
   void fail_soon(Status why);
   void on_ready(std::uint32_t events) override;
   Status advance(std::uint32_t& wanted, bool& complete);
@@ -81,6 +86,8 @@ class Handshake final : public Pollable {
   const Credentials own_;
   std::optional<Challenge> challenge_;
   wire::SocketAddress remote_;
+  std::optional<wire::DialSpec> again_;  // to be dialled by once more, where that may be
+  TimePoint dialled_at_{};
   bool connecting_ = false;
   bool spoke_ = false;
   bool local_ = false;
