@@ -1,9 +1,8 @@
 // A lane that looks slow is passed over while others take what waits sooner, so it cannot show that it has become faster.
 // A probe gives it a little all the same, and measures. How often is bounded by what probes take: whoever waits for one loses a
 // fortieth of the time. Only of a lane of less than 4 Mb/s it is more, a tenth at 1 Mb/s, or it would not be asked for more than
-// five seconds (while something waits). A shaper's bucket can make any lane look fast for a probe: each may
-// change the estimate only so far, and after each that raised it a lane waits longer for its next. Time comes in as an
-// argument.
+// five seconds (while something waits). A shaper's bucket can make any lane look fast for a probe: each may change the estimate
+// only so far, and after each that raised it a lane waits longer for its next. Time comes in as an argument.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,8 @@ struct Moved {
 
 class Lane {
  public:
-  virtual ~Lane() = default;  // closes at once; the peer sees the end of the lane
+  // Closes at once; the peer sees the end of the lane. Where the kernel holds pages (zero-copy) it waits for them, 0.1 s at most.
+  virtual ~Lane() = default;
 
   virtual Placement placement() const = 0;
   // Moves at most about `budget_bytes`; what is read into a watched target

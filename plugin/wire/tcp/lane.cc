@@ -16,7 +16,7 @@
 namespace railweave::wire {
 namespace {
 
-constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // a queue of that length, and no link
+constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // queues below TCP are shorter, unless they stand still
 constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
