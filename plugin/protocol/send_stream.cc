@@ -91,7 +91,8 @@ Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
   m.granted = true;
   m.capacity = header.a;
   m.leave = std::max(m.leave, header.b);
-  if (header.message < posted_ && !fits_grant(header.message, out)) return {};
+  // After CLOSE all is done here, and the peer could not be told of a failure any more: its receive will see the message's size.
+  if (header.message < posted_ && state_ != State::closing && !fits_grant(header.message, out)) return {};
   refresh();
   return {};
 }
