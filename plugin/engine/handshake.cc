@@ -53,7 +53,10 @@ std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpe
   h->connecting_ = true;
   h->own_hello_ = hello;
   h->dialled_at_ = now();
-  if (hello.kind == Hello::Kind::join) h->again_ = spec;
+  if (hello.kind == Hello::Kind::join) {
+    h->again_ = spec;
+    h->patience_ = deadline - h->dialled_at_;
+  }
   Result<OwnedFd> fd = wire::dial(spec);
   if (!fd.ok()) {
     h->fail_soon(fd.status());
@@ -94,12 +97,17 @@ std::unique_ptr<Handshake> Handshake::await_local(Reactor& reactor, OwnedFd fd, 
 
 void Handshake::start(TimePoint deadline, std::uint32_t events) {
   guard_descriptor(fd_.get());
+  end_at(deadline);
+  if (Status s = begin(); !s.ok()) return fail_soon(s);
+  if (Status s = reactor_.add(fd_.get(), *this, events); !s.ok()) fail_soon(s);
+}
+
+void Handshake::end_at(TimePoint deadline) {
+  if (timer_) reactor_.cancel(timer_);
   timer_ = reactor_.at(deadline, [this] {
     timer_ = 0;
     finish(!parting_.ok() ? parting_ : Status(Code::timed_out, Scope::lane, what_ + ": no handshake within its deadline"));
   });
-  if (Status s = begin(); !s.ok()) return fail_soon(s);
-  if (Status s = reactor_.add(fd_.get(), *this, events); !s.ok()) fail_soon(s);
 }
 
 // Callbacks never come from inside dial() and await().
@@ -154,6 +162,7 @@ Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
     RW_ASSIGN_OR_RETURN(const bool up, wire::connected(fd_.get(), remote_));
     wanted = EPOLLOUT;
     if (!up) return {};
+    if (patience_ > Nanos{0}) end_at(now() + patience_);
     if (again_ && now() - dialled_at_ >= kSynAgain) return dial_again();
     connecting_ = false;
   }

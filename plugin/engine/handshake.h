@@ -42,7 +42,8 @@ class Handshake final : public Pollable {
 
   // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret. Such a lane's connection is
   // dialled once more where it took as long as TCP waits before it sends its SYN again: it would take that wait for a round trip,
-  // and a loss at its start would cost it seconds.
+  // and a loss at its start would cost it seconds. Its deadline begins anew with every connection that stands: where the round trip
+  // is that long, what is said takes as many more.
   static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
                                          TimePoint deadline, Done done);
   // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()). `what`: the
@@ -63,6 +64,7 @@ class Handshake final : public Pollable {
 
   Handshake(Reactor& reactor, std::string what, Role role, const Credentials& own, Done done);
   void start(TimePoint deadline, std::uint32_t events);
+  void end_at(TimePoint deadline);
   Status begin();
   Status dial_again();
   void fail_soon(Status why);
@@ -88,6 +90,7 @@ class Handshake final : public Pollable {
   wire::SocketAddress remote_;
   std::optional<wire::DialSpec> again_;  // to be dialled by once more, where that may be
   TimePoint dialled_at_{};
+  Nanos patience_{0};                // a joining lane's
   bool connecting_ = false;
   bool spoke_ = false;
   bool local_ = false;

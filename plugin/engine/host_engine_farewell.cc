@@ -27,7 +27,7 @@ class Farewell {
     for (int turn = 0; turn < kTurnsMax && session_->drive(kBudgetBytes, true).moved; ++turn) {
     }
     if (session_->over()) return true;
-    if (half_closed_ || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
+    if (half_closed_ || session_->has_work() || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
     half_closed_ = true;
     for (int i = 0; i < session_->lane_count(); ++i) {
       const auto claim = session_->lane(i).claimed();

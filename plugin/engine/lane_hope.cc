@@ -10,9 +10,10 @@ void LaneHope::lane_reset(TimePoint now, std::uint64_t segments) {
 
 bool LaneHope::last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss) {
   // The kernel may lose patience sooner than we: it counts what its own queues dropped, too.
-  const bool too_soon = unanswered && now < patient_until_;
+  const bool too_soon = unanswered && !leaving && now < patient_until_;
   if (joins_ == 0 && (leaving || (!too_soon && now >= until_))) return false;
   loss_ = loss;
+  if (leaving) until_ = now;
   if (too_soon) until_ = patient_until_;
   over_at_ = too_soon ? patient_until_ : now + peer_timeout_;
   return true;

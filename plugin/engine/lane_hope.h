@@ -31,7 +31,7 @@ class LaneHope {
   void peer_heard() { patient_until_ = TimePoint::min(); }
 
   // No lane is left, which would end requests with `loss`. `unanswered`: it went because no answer came (our kernel's verdict, or
-  // ours); `leaving`: a goodbye was said.
+  // ours); `leaving`: a goodbye was said, no lane is dialled any more, but one that is on its way may bring last words.
   // True: another one is waited for.
   bool last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss);
   // REQUIRES: no lane is there. The loss, once nothing is waited for; ok while something is, and when there never was a lane.

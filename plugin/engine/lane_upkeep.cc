@@ -93,7 +93,7 @@ void LaneUpkeep::dial_plan(TimePoint t) {
   for (const RailPair& rails : plan(t)) {
     Pair& pair = *find(rails);
     const int wanted = pair.failed ? 1 : wanted_lanes(rails);
-    for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair);
+    for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair, LiveSession::kLanesMax);
   }
 }
 
@@ -104,7 +104,7 @@ void LaneUpkeep::dial_any(TimePoint t) {
     if (session_->has_link(pair->rails.local) && dialled(*pair) == 0 && t - pair->tried_at >= kRestInSilence) pairs.push_back(pair.get());
   std::ranges::stable_sort(pairs, {}, &Pair::tried_at);
   for (Pair* pair : pairs)
-    if (attempts_.size() < kAttemptsInSilence) join(*pair);
+    if (attempts_.size() < kAttemptsInSilence) join(*pair, LiveSession::kPlacesMax);
 }
 
 // A pair rests when it has fewer lanes than before: the longer, the sooner after it came up they went.
@@ -153,8 +153,8 @@ int LaneUpkeep::dialled(const Pair& pair) const {
   return int(std::ranges::count(attempts_, &pair, [](const auto& attempt) { return attempt->pair; }));
 }
 
-void LaneUpkeep::join(Pair& pair) {
-  if (session_->open_lanes() + int(attempts_.size()) >= LiveSession::kLanesMax) return;
+void LaneUpkeep::join(Pair& pair, int lanes_most) {
+  if (session_->open_lanes() + int(attempts_.size()) >= lanes_most) return;
   if (unheard_of_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
     if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
       RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", session_->peer());
@@ -205,7 +205,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
     return session_->lose("it says: " + why);
   // Its listeners live as long as its engine. A pair that never carried may lead to another host that has the same address.
-  if (pair.up_since != TimePoint{} && session_->is_without_lanes()) {
+  if (pair.up_since != TimePoint{} && session_->is_without_lanes() && !session_->is_leaving()) {
     if (outcome.status.system_errno() == ECONNREFUSED) return session_->lose(why, ECONNREFUSED);
     if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why);
   }

@@ -50,7 +50,7 @@ class LaneUpkeep {
   static constexpr Nanos kJustBack = std::chrono::seconds(3);           // so long: TCP may take the outage for a round trip
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
-  static constexpr std::size_t kAttemptsInSilence = 16;                 // at once
+  static constexpr std::size_t kAttemptsInSilence = LiveSession::kPlacesMax - LiveSession::kLanesMax;  // at once
 
   struct Pair {
     RailPair rails;
@@ -90,7 +90,7 @@ class LaneUpkeep {
   void dial_plan(TimePoint t);
   void dial_any(TimePoint t);
   std::vector<RailPair> plan(TimePoint t) const;
-  void join(Pair& pair);
+  void join(Pair& pair, int lanes_most);
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   void let_rest(Pair& pair, TimePoint t, Nanos most);
   void look_when_rested(TimePoint t);

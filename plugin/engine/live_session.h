@@ -6,6 +6,7 @@
 // Life: shared by its streams and the engine's table. After fail() every request has ended and lanes close.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -75,7 +76,8 @@ class SessionOwner {
 
 class LiveSession : public std::enable_shared_from_this<LiveSession> {
  public:
-  static constexpr int kLanesMax = 64;
+  static constexpr int kLanesMax = 64;     // as planned
+  static constexpr int kPlacesMax = 80;    // with those that are tried while these are silent
 
   // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
   // lanes are connections, and others may take their places; else its one lane is all there will be.
@@ -93,7 +95,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
   // --- lanes. Those that add, list and judge them: one thread at a time (the reactor's).
-  // Takes a place that nothing is left of, or a new one. False: no room for another.
+  // Takes the place of one that is closed, or a new one. False: no room for another.
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
   // There is one of that number, or was.
   bool had_lane(protocol::LaneId id);
@@ -243,7 +245,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<bool> may_write_{false};
 
   ReadySet ready_;                          // inboxes with posts
-  std::array<std::unique_ptr<LaneDriver>, kLanesMax> lanes_;
+  std::array<std::unique_ptr<LaneDriver>, kPlacesMax> lanes_;
   std::atomic<int> lane_count_{0};
 
   std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
@@ -273,9 +275,14 @@ void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> ra
 template <class ProtocolStream>
 void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges) {
   const protocol::StreamId id = stream.id();  // close() may forget it
+  std::shared_ptr<PendingStream> abandoned;   // outlives the lock
   bool closed = false;
   until_memory([&] {
     const std::lock_guard lock(mutex_);
+    if constexpr (kSends<ProtocolStream>) {
+      const auto opening = std::ranges::find(openings_, id, [](const auto& o) { return o.first; });
+      if (opening != openings_.end()) abandoned = std::move(opening->second), openings_.erase(opening);
+    }
     std::erase(inboxes_, &inbox);
     take_posts();
     if (!closed) protocol_.close(stream);

@@ -23,16 +23,17 @@ std::string seconds_told(Nanos time) { return std::to_string(std::chrono::durati
 bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
   const int places = lane_count();
   int place = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    protocol_.forget_lanes();
-    while (place < places && protocol_.knows_lane(lanes_[place]->id())) ++place;
-    if (place == kLanesMax) return false;
-    if (place < places) remember(lanes_[place]->stats());
-  }
+  while (place < places && lanes_[place]->descriptor() >= 0) ++place;
+  if (place == kPlacesMax) return false;
   if (place == places) lanes_[place] = std::make_unique<LaneDriver>(*this);
   LaneDriver& driver = *lanes_[place];
   const auto claim = driver.claimed();
+  {
+    const std::lock_guard lock(mutex_);
+    protocol_.forget_lanes();
+    if (protocol_.known_lanes() >= protocol::kLanesKnownMax) return false;
+    if (place < places) remember(driver.stats());
+  }
   driver.start(id, rails, std::move(lane));
   if (place == places) lane_count_.store(places + 1, std::memory_order_release);
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here

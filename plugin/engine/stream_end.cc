@@ -60,7 +60,11 @@ template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   const Status status = std::exchange(request.status, Status());
   const Progress progress{true, request.bytes, request.tag};
-  if (!status.ok() && request.size > 0 && doubtful_.size() < kRequestsPerStream) doubtful_.push_back({request.data, request.size});
+  if (!status.ok() && request.size > 0) {
+    const Range range{request.data, request.size};
+    if (doubtful_.size() < kRequestsPerStream) doubtful_.push_back(range);
+    else session_->withdraw(stream_, range);
+  }
   request.state.store(Request::State::free, std::memory_order_relaxed);
   requests_.give_back(&request);
   if (!status.ok()) return status;

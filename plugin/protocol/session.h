@@ -30,6 +30,10 @@ namespace railweave::protocol {
 
 using LaneId = std::uint16_t;
 
+// Lanes of a session at once: live, and lost while the two ends are not done with them. Each has a ledger, 64 KiB. So many again may
+// be known by the peer's FENCEs alone.
+inline constexpr std::size_t kLanesKnownMax = 256;
+
 struct SessionOptions {
   std::size_t eager_limit_bytes = 64 * KiB;
   std::uint64_t incast_cap_bytes = 64 * MiB;
@@ -135,7 +139,8 @@ class Session {
 
   // --- ending
   void say_goodbye();
-  bool goodbye_written() const { return goodbye_written_; }
+  // And no lane is lost whose FENCE may yet say that the GOODBYE, or what went before it, has to go again.
+  bool goodbye_written() const;
   bool peer_said_goodbye() const { return peer_goodbye_; }
   // Ends every request with `why`; the first error sticks. May be repeated when it ran out of memory.
   void fail(const Status& why);

@@ -9,7 +9,6 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
-constexpr int kStillbornMax = 64;  // lanes of a session that one end had and the other did not
 
 }  // namespace
 
@@ -52,6 +51,10 @@ void Session::forget_lanes() {
     forgotten_[lane->id] = true;
     return true;
   });
+}
+
+bool Session::goodbye_written() const {
+  return goodbye_written_ && std::ranges::none_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::lost; });
 }
 
 int Session::live_lanes() const {
@@ -200,7 +203,7 @@ Status Session::on_fence(const FrameHeader& header) {
 // peer send again what it wrote.
 Status Session::on_fence_of_unknown(const FrameHeader& header) {
   forget_lanes();
-  if (header.a != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= kStillbornMax)
+  if (header.a != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= std::ptrdiff_t(kLanesKnownMax))
     return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(header.a) + " frames for lane " +
                                                  std::to_string(header.aux) + ", which never was");
   auto lane = std::make_unique<Lane>();
@@ -226,7 +229,10 @@ void Session::repeat(const LaneLedger::Lost& which) {
   switch (lost.type) {
     case FrameType::keep: return;
     case FrameType::fence: return;  // went again when the lane was lost
-    case FrameType::goodbye: goodbye_pending_ = session_control_ = true; return;
+    case FrameType::goodbye:
+      goodbye_pending_ = session_control_ = true;
+      goodbye_written_ = false;
+      return;
     default: break;
   }
   if (lost.type == FrameType::rails) {

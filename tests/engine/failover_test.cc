@@ -101,5 +101,26 @@ TEST(Failover, EncryptedTheyComeBackToo) {
 }
 TEST(Failover, LanesThatAreResetEndNoRequestAndComeBack) { break_lanes(reset); }
 
+// Then no place is free and no lane is left to bring a fence.
+TEST(Failover, AFullSessionMayLoseEveryLaneAtOnce) {
+  constexpr std::size_t kAll = 64;
+  const std::set<int> others = connections();
+  Config config = loopback();
+  config.lanes_per_rail = kAll;
+  config.family = AddressFamily::v4;
+  const auto a = start_engine(config), b = start_engine(config);
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  for (int time = 0; time < 3; ++time) {
+    ASSERT_TRUE(eventually([&] { return lanes_of(*a) >= kAll && lanes_of(*b) >= kAll; })) << lanes_of(*a) << ", " << lanes_of(*b);
+    ASSERT_TRUE(transfer(ends, 4 << 20, 9));
+    std::set<int> lanes = connections();
+    for (const int fd : others) lanes.erase(fd);
+    for (const int fd : lanes) reset(fd);
+    ASSERT_TRUE(transfer(ends, 1 << 20, 3));
+  }
+}
+
 }  // namespace
 }  // namespace railweave::engine_test

@@ -198,7 +198,7 @@ TEST_F(RogueBounds, SoManyStreamsWaitAtAListenerAndNoMore) {
   }));
 }
 
-TEST_F(RogueBounds, LanesBeyondSixtyFourAreShownOut) {
+TEST_F(RogueBounds, LanesBeyondTheirPlacesAreShownOut) {
   static std::uint16_t lane;
   lane = 0;
   const auto same_peer = [](engine::Hello& hello) {
@@ -212,14 +212,14 @@ TEST_F(RogueBounds, LanesBeyondSixtyFourAreShownOut) {
     const auto its = std::ranges::find(stats, "rogue pid 1", &SessionStats::peer);
     return its == stats.end() ? 0 : std::ranges::count(its->lanes, false, &LaneStats::closed);
   };
-  for (int i = 0; i < 64; ++i) {
+  for (int i = 0; i < 80; ++i) {
     lanes.push_back(std::make_unique<Rogue>(handle_, same_peer));
     ASSERT_TRUE(lanes.back()->welcome()) << i;
     ASSERT_TRUE(eventually([&] { return open() == i + 1; })) << open();
   }
   Rogue more(handle_, same_peer);
   EXPECT_TRUE(more.shown_out(5s));
-  EXPECT_EQ(open(), 64);
+  EXPECT_EQ(open(), 80);
 }
 
 // A stranger learns from a refusal no more than he said himself.

@@ -9,6 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kJoinTime = 3s, kRestLeast = 100ms, kRestMostRefused = 2s, kRestMostFlapping = 30s, kSteady = 10s, kRestInSilence = 1s;
 constexpr std::size_t kAttemptsInSilence = 16;
+constexpr std::size_t kPlacesMax = 80;
 constexpr protocol::LaneId kLanesMost = 65'000;
 
 }  // namespace
@@ -132,9 +133,9 @@ void Dialler::arrive(protocol::LaneId lane, engine::RailPair rails) {
   arriving_[lane]->send_word([this, alive = alive_, lane, answer] {
     if (!*alive) return;
     answered(lane, answer);
-    arriving_.erase(lane);  // refused
+    arriving_.erase(lane);  // refused, or without a place
   });
-  if (answer == Answer::welcome) far_.add_lane(lane, rails.remote, rails.local, std::move(arriving_[lane]));
+  if (answer == Answer::welcome && far_.open_lanes().size() < kPlacesMax) far_.add_lane(lane, rails.remote, rails.local, std::move(arriving_[lane]));
 }
 
 void Dialler::answered(protocol::LaneId lane, Answer answer) {

@@ -220,7 +220,7 @@ void SessionEnd::leave() {
 }
 
 void SessionEnd::go_on_leaving() {
-  if (half_closed_ || !session_.goodbye_written()) return;
+  if (half_closed_ || has_something_to_say() || !session_.goodbye_written()) return;
   for (const OpenLane& open : open_lanes())
     if (open.lane->health().outstanding_bytes > 0) return;
   half_closed_ = true;

@@ -100,6 +100,9 @@ TEST_F(Hope, where_somebody_leaves_only_a_lane_that_is_dialled_counts) {
   EXPECT_FALSE(lost(kThen, false, true));
   hope_.join_began();
   EXPECT_TRUE(lost(kThen, false, true));
+  EXPECT_TRUE(waits(kThen + 1s));
+  hope_.join_ended();
+  EXPECT_FALSE(waits(kThen + 1s)) << "nobody dials any more";
 }
 
 TEST_F(Hope, a_kernel_that_loses_patience_with_a_silent_peer_does_so_too_soon) {

@@ -384,6 +384,23 @@ TEST_F(SessionPair, fail__a_small_message_that_is_here_can_still_be_received) {
   EXPECT_EQ(pair_.done(End::b).back().status.message(), "gone");
 }
 
+// Its lane is lost: until the peer's fence is here nobody knows whether it came.
+TEST_F(SessionPair, say_goodbye__lost_with_its_lane_is_not_written) {
+  pair_.add_lanes(2);
+  pair_.a().say_goodbye();
+  const LaneId by = pair_.send(End::a, 0) > 0 ? 0 : 1;
+  if (by == 1) pair_.send(End::a, 1);
+  ASSERT_TRUE(pair_.a().goodbye_written());
+  pair_.lose_both(by);
+  EXPECT_FALSE(pair_.a().goodbye_written());
+  pair_.send(End::b, LaneId(1 - by));
+  pair_.receive(End::a, LaneId(1 - by));
+  EXPECT_FALSE(pair_.a().goodbye_written()) << "fenced, and to go again";
+  pair_.run();
+  EXPECT_TRUE(pair_.a().goodbye_written());
+  EXPECT_TRUE(pair_.b().peer_said_goodbye());
+}
+
 TEST_F(SessionPair, say_goodbye__the_peer_hears_of_it) {
   pair_.add_lanes(1);
   pair_.a().say_goodbye();
