@@ -69,5 +69,29 @@ TEST_F(SendingEagerly, post__of_an_urgent_stream_fills_all_slots_without_a_grant
   EXPECT_TRUE(send().flags & kFlagEager);
 }
 
+// The request is done and the peer had CLOSE: only the receiver can still say that its receive is too small.
+TEST_F(SendingEagerly, on_grant__smaller_than_the_message_after_close__the_message_still_goes_again) {
+  open(Class::normal);
+  post(100);
+  const FrameHeader lost = send();
+  stream->close(done);
+  FrameHeader h;
+  std::span<const std::byte> payload;
+  ASSERT_TRUE(stream->next_control(h, payload));
+  EXPECT_EQ(h.type, FrameType::close);
+  h = {};
+  h.type = FrameType::grant;
+  h.a = h.b = 99;
+  ASSERT_TRUE(stream->on_grant(h, done).ok());
+  stream->requeue(lost, true);
+  ASSERT_TRUE(stream->has_segment());
+  EXPECT_EQ(send().b, 100u);
+  EXPECT_FALSE(stream->gone());
+  stream->on_peer_close(Status(Code::truncated, Scope::stream, "too long"), done);
+  EXPECT_TRUE(stream->gone());
+  ASSERT_EQ(done.size(), 1u);
+  EXPECT_TRUE(done[0].status.ok());
+}
+
 }  // namespace
 }  // namespace railweave::protocol

@@ -241,23 +241,6 @@ TEST_F(Sending, on_grant__smaller_than_the_message_fails_the_stream_and_tells_th
   EXPECT_EQ(done_[2].status.code(), Code::truncated);
 }
 
-// The request is done and the peer had CLOSE: only the receiver can still say that its receive is too small.
-TEST_F(Sending, on_grant__smaller_than_the_message_after_close__the_message_still_goes_again) {
-  post(100);
-  const SendStream::Segment lost = send();
-  stream_.close(done_);
-  EXPECT_EQ(control(), std::vector{FrameType::close});
-  ASSERT_TRUE(stream_.on_grant(grant(0, 99, 99), done_).ok());
-  stream_.requeue(lost.header, true);
-  ASSERT_TRUE(stream_.has_segment());
-  EXPECT_EQ(send().header.b, 100u);
-  EXPECT_FALSE(stream_.gone());
-  stream_.on_peer_close(Status(Code::truncated, Scope::stream, "too long"), done_);
-  EXPECT_TRUE(stream_.gone());
-  ASSERT_EQ(done_.size(), 1u);
-  EXPECT_TRUE(done_[0].status.ok());
-}
-
 TEST_F(Sending, post__larger_than_the_waiting_grant) {
   ASSERT_TRUE(stream_.on_grant(grant(0, 4999, 4999), done_).ok());
   post(5000);
