@@ -48,6 +48,15 @@ class SpscRing {
     return true;
   }
 
+  // Consumer. Whether `f` holds for one that it could pop.
+  template <class F>
+  bool any_of(F f) const {
+    const std::size_t tail = tail_.load(std::memory_order_acquire);
+    for (std::size_t i = head_.load(std::memory_order_relaxed); i != tail; ++i)
+      if (f(slots_[i & mask_])) return true;
+    return false;
+  }
+
   // Any thread. True for the consumer: nothing that it could pop yet. A producer or consumer at work may make the
   // answer old at once.
   bool empty() const { return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire); }

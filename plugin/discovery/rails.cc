@@ -63,6 +63,20 @@ Rail to_rail(const Interface& interface) {
   return rail;
 }
 
+// A rail whose link is down, or that is unplugged: others are chosen beside it as if it carried.
+void count_as_usable(const Rail& rail, std::vector<Interface>& all) {
+  auto its = std::ranges::find(all, rail.name, [](const Interface& one) { return one.link.name; });
+  if (its == all.end()) {
+    its = all.emplace(all.end());
+    its->link.name = rail.name;
+    its->footing = rail.pci_path.empty() ? Footing::guest : Footing::hardware;
+    its->pci_path = rail.pci_path;
+  }
+  its->link.up = its->link.running = true;
+  if (its->addresses.usable.empty()) its->addresses.usable = rail.addresses;
+  if (!its->speed_known) its->speed = rail.speed, its->speed_known = rail.speed_known;
+}
+
 Status nothing_usable(const Config& config, const Discovered& found) {
   std::string reasons;
   for (std::size_t i = 0; i < found.considered.size(); ++i) {
@@ -113,11 +127,14 @@ Survey survey_rails(const Config& config, const HostView& host) {
   return result;
 }
 
-Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host) {
-  RW_ASSIGN_OR_RETURN(const Look now, look(config, host));
-  if (!now.wrong_names.ok()) return now.wrong_names;
+Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known) {
+  RW_ASSIGN_OR_RETURN(const std::vector<Interface> all, survey(host, config.family));
+  std::vector<Interface> with_known = all;
+  for (const Rail& rail : known) count_as_usable(rail, with_known);
+  RW_ASSIGN_OR_RETURN(const Selection selection, select(config, with_known));
   std::vector<Rail> rails;
-  for (const std::size_t i : now.selection.taken) rails.push_back(to_rail(now.all[i]));
+  for (const std::size_t i : selection.taken)
+    if (i < all.size() && unusable(all[i]).empty()) rails.push_back(to_rail(all[i]));
   return rails;
 }
 

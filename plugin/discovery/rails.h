@@ -38,8 +38,9 @@ struct Survey {
 // Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
 Survey survey_rails(const Config& config, const HostView& host);
 
-// What the rules take now. Waits for nothing and logs nothing. Errors: as a Survey's status, but that none may be usable.
-Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host);
+// What the rules take now, beside rails that are known: a second choice does not become one because the first has no link for a
+// while. Waits for nothing and logs nothing. Errors: as a Survey's status, but that none may be usable.
+Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known);
 
 // The rails, never none, or why there are none.
 Result<Discovered> discover_rails(const Config& config, const HostView& host);

@@ -291,16 +291,16 @@ void HostEngine::on_dial_over(const PeerKey& key, const Status& status) {
 std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                                      std::vector<std::shared_ptr<PendingStream>> waiters) {
   const bool by_rails = !lane.object;
-  auto session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial, lane.session_secret, by_rails);
-  std::shared_ptr<LiveSession> old;
+  std::shared_ptr<LiveSession> session, old;
+  ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
+    for (const auto& waiter : waiters) waiter->fail(out_of_memory());
+    if (session) session->fail(out_of_memory());
+  });
+  session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial, lane.session_secret, by_rails);
   {
     const std::lock_guard lock(table_mutex_);
     old = std::exchange(sessions_[key], session);
   }
-  ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
-    for (const auto& waiter : waiters) waiter->fail(out_of_memory());
-    session->fail(out_of_memory());
-  });
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
   if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session));

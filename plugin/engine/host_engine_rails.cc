@@ -19,7 +19,7 @@ void HostEngine::on_link(int rail, bool up) {
 }
 
 void HostEngine::look_for_rails() {
-  Result<std::vector<Rail>> found = discovery::usable_rails(config_, *discovery::this_host());
+  Result<std::vector<Rail>> found = discovery::usable_rails(config_, *discovery::this_host(), rails_now_);
   if (!found.ok()) {
     RW_INFO(net, "no new rails: {}", found.status().message());
     return;

@@ -26,7 +26,7 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   rails_ = rails;
   lane_ = std::move(lane);
   trace_ = LaneTrace(session_.serial(), id);
-  drains_ = malformed_ = damaged_ = consumed_ = flush_ = false;
+  drains_ = malformed_ = damaged_ = payload_damaged_ = consumed_ = flush_ = false;
   checks_ = session_.sends_checked() && !lane_->vouches_for_bytes();
   check_.forget();
   looked_at_ = {};
@@ -69,6 +69,7 @@ LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
     result.malformed = malformed_;
     damaged_ = damaged_ || in.status().system_errno() == EBADMSG;  // a record that its authentication tag does not fit
     result.damaged = damaged_;
+    result.payload = payload_damaged_;
     return result;
   }
   result.moved = wrote || in->bytes > 0;
@@ -219,7 +220,7 @@ Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> heade
       if (lane_->vouches_for_bytes()) session_.heard_intact();
       break;
     case PayloadCheck::Verdict::intact: session_.heard_intact(); break;
-    case PayloadCheck::Verdict::damaged: damaged_ = true; return judged(damage(header));
+    case PayloadCheck::Verdict::damaged: damaged_ = payload_damaged_ = true; return judged(damage(header));
   }
   const std::lock_guard lock(session_.mutex_);
   Status status = session_.protocol_.on_consumed(id());

@@ -61,6 +61,7 @@ class LaneDriver final : private wire::LaneHandler {
     Status status;            // not ok: the lane is finished; close() it
     bool malformed = false;   // it is: what arrived contradicts the protocol
     bool damaged = false;     // it is: what arrived was altered on its way, and is not counted as consumed
+    bool payload = false;     // that was a payload, for certain
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
@@ -76,6 +77,7 @@ class LaneDriver final : private wire::LaneHandler {
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
   wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: open()
+  wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: open()
   LanePacing pacing(TimePoint t);                         // REQUIRES: open(). All but `believed`
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
@@ -117,6 +119,7 @@ class LaneDriver final : private wire::LaneHandler {
   TimePoint looked_at_{};    // when it was looked at last
   bool malformed_ = false;    // the session refused what arrived
   bool damaged_ = false;      // it was altered on its way
+  bool payload_damaged_ = false;  // and was a payload
   bool checks_ = false;       // what we send here has CRCs of its payload
   PayloadCheck check_;        // of what arrives
   LaneStats last_stats_;      // of the closed lane

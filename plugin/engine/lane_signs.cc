@@ -35,6 +35,8 @@ SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<Lane
   if (last_heard == TimePoint::max()) return verdict;
   const Nanos unheard = now - std::max(last_heard, first_silent);
   verdict.peer_is_silent = verdict.given_up.empty() && unheard >= kSilenceMost;
+  // A stopped peer's window may be shut for a minute between two questions of our kernel's: the next one tells.
+  if (std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane) && lane->hearing.asks_later; })) return verdict;
   // Somebody who only received asks late, and nobody answers since the last keepalive.
   verdict.peer_is_gone = verdict.peer_is_silent && (unheard >= peer_timeout || now - last_heard >= peer_timeout + wire::keepalive_interval(peer_timeout));
   return verdict;

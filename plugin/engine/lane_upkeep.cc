@@ -37,14 +37,29 @@ LaneUpkeep::Pair* LaneUpkeep::find(const RailPair& rails) const {
 
 // Those known before keep what they went through; they stay, too, where there is no way any more: lanes may be left of them.
 void LaneUpkeep::find_pairs() {
-  std::vector<std::unique_ptr<Pair>> before = std::exchange(pairs_, {});
-  for (const RailPair& rails : candidate_pairs(*self_.rails, peer_rails_)) {
-    const auto known = std::ranges::find_if(before, [&](const auto& pair) { return pair && pair->rails == rails; });
-    pairs_.push_back(known != before.end() ? std::move(*known) : std::make_unique<Pair>());
-    pairs_.back()->rails = rails;
+  using Pairs = std::vector<std::unique_ptr<Pair>>;
+  const auto known = [](Pairs& among, const RailPair& rails) {
+    return std::ranges::find_if(among, [&](const auto& pair) { return pair && pair->rails == rails; });
+  };
+  const std::vector<RailPair> candidates = candidate_pairs(*self_.rails, peer_rails_);
+  Pairs fresh, now;
+  for (const RailPair& rails : candidates) {
+    if (known(pairs_, rails) != pairs_.end()) continue;
+    fresh.push_back(std::make_unique<Pair>());
+    fresh.back()->rails = rails;
   }
-  for (auto& pair : before)
-    if (pair) pairs_.push_back(std::move(pair));
+  now.reserve(pairs_.size() + fresh.size());  // the last that may throw: attempts refer to their pairs
+  for (const RailPair& rails : candidates) {
+    const auto before = known(pairs_, rails);
+    now.push_back(std::move(before != pairs_.end() ? *before : *known(fresh, rails)));
+    now.back()->has_way = true;
+  }
+  for (auto& pair : pairs_) {
+    if (!pair) continue;
+    pair->has_way = false;
+    now.push_back(std::move(pair));
+  }
+  pairs_ = std::move(now);
 }
 
 template <class Which>
@@ -138,7 +153,7 @@ std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates;
   for (const auto& pair : pairs_) {
     if (pair->up > 0) chosen.push_back(pair->rails);
-    if (pair->rests_until <= t && session_->has_link(pair->rails.local)) candidates.push_back(pair->rails);
+    if (pair->has_way && pair->rests_until <= t && session_->has_link(pair->rails.local)) candidates.push_back(pair->rails);
   }
   std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));
   std::erase_if(plan, [&](const RailPair& rails) { return std::ranges::find(candidates, rails) == candidates.end(); });

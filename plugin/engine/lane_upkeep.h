@@ -55,6 +55,7 @@ class LaneUpkeep {
   struct Pair {
     RailPair rails;
     int up = 0;                    // its lanes, as of the last look
+    bool has_way = false;          // its rails have addresses that reach each other
     bool failed = false;           // the last try did
     bool named = false;            // the log has said that it rests
     TimePoint tried_at{};          // when the last one began or ended

@@ -48,6 +48,8 @@ class Inbox : public ReadyNode {
  public:
   // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
   virtual bool drain(protocol::Session& session) = 0;
+  // Likewise. One that had to stay is on this memory.
+  virtual bool holds(std::span<const std::byte> range) const = 0;
   // When the oldest unfinished request was posted; the far future when there is none. Any thread.
   virtual TimePoint oldest_post() const = 0;
 
@@ -115,9 +117,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void posted(Inbox& inbox);
   // A fixed quantum of progress on behalf of a caller.
   void progress();
-  // After return no lane touches `range` of this stream any more.
+  // After return no lane touches `range` of this stream any more, nor will.
   template <class ProtocolStream>
-  void withdraw(ProtocolStream& stream, std::span<const std::byte> range);
+  void withdraw(ProtocolStream& stream, const Inbox& inbox, std::span<const std::byte> range);
   // The stream is forgotten, and no lane touches `ranges` (memory of its unfinished requests) any more.
   template <class ProtocolStream>
   void close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges);
@@ -187,6 +189,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
     if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
   }
   void heed(LaneDriver& lane, const LaneDriver::Pass& pass);
+  bool came_through(bool payload);
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
   bool every_lane_is_blocked() const;
   void ask_reactor();
@@ -223,6 +226,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
   std::vector<const Inbox*> inboxes_;       // of streams not closed yet; guarded by mutex_
   std::vector<LaneStats> gone_;             // lanes whose places others have, summed by rail; guarded by mutex_
+  std::optional<std::uint64_t> segments_at_damage_;  // guarded by mutex_: exchanged when wrong bytes that are no payload came last
   TimePoint malformed_at_ = TimePoint::min();  // guarded by mutex_: when the last malformed frame came
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
   bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
@@ -233,6 +237,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<LaneLoss> losses_;            // likewise
   Recall recall_;                           // the reactor's thread's, as is
   PeerPulse pulse_;
+  Question question_;
   TimePoint signs_looked_at_{};
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
@@ -258,13 +263,16 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
 };
 
 template <class ProtocolStream>
-void LiveSession::withdraw(ProtocolStream& stream, std::span<const std::byte> range) {
+void LiveSession::withdraw(ProtocolStream& stream, const Inbox& inbox, std::span<const std::byte> range) {
   bool failed = false;
   until_memory([&] {
     const std::lock_guard lock(mutex_);
     take_posts();
     const bool touched = protocol_.withdraw(stream, range);
+    const bool held = !touched && inbox.holds(range);
+    if (held) protocol_.cancel(stream);
     failed = touched || stream.failed();
+    if (held) take_posts();
     publish();
   });
   if (!failed) return;

@@ -119,12 +119,20 @@ bool LiveSession::second_malformed() {
   return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
 }
 
-// Of a lane that ends. A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: it is asked. One that
-// brings nothing but wrong bytes does not give hope for ever.
+// Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt payload a whole
+// one makes up; what else is spoilt may have been an ack of an end that gets no payload at all, so there a segment either way does.
+bool LiveSession::came_through(bool payload) {
+  if (payload) return heard_intact_.exchange(false, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  const std::uint64_t segments = protocol_.exchanged_segments();
+  return std::exchange(segments_at_damage_, segments) != segments;
+}
+
+// Of a lane that ends. A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: it is asked.
 void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
   if (pass.malformed || !by_rails_) return;
   if (pass.damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
-  if (pass.damaged && !heard_intact_.exchange(false, std::memory_order_relaxed)) return;
+  if (pass.damaged && !came_through(pass.payload)) return;
   const std::lock_guard lock(mutex_);
   if (pass.damaged) hope_.raise(now());
   else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.exchanged_segments());
@@ -243,14 +251,31 @@ std::vector<RailPair> LiveSession::take_slow_pairs() {
 // Its kernel answers. Does it? It is asked by every lane: one may hold what takes too long.
 void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes) {
   const auto works = [](const std::optional<LaneSign>& sign) { return sign && !sign->link_down && !sign->hearing.silent_since; };
+  question_.look(t, [this](const Question::Way& way) -> std::optional<std::uint64_t> {
+    LaneDriver& lane = *lanes_[way.place];
+    const auto claim = lane.claimed();
+    if (!lane.open() || lane.id() != way.lane) return {};
+    return lane.health().acknowledged_bytes;
+  });
+  const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, works) && !question_.travels(t);
   PeerPulse::Verdict verdict;
   {
     const std::lock_guard lock(mutex_);
-    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits(), !peer_is_silent_ && std::ranges::any_of(lanes, works));
+    if (pulse_.hears(protocol_.consumed_frames())) question_.answered();
+    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits(), could_answer);
     if (verdict == PeerPulse::Verdict::ask) {
       for (std::size_t i = 0; i < lanes.size(); ++i)
         if (works(lanes[i])) protocol_.ask_for_answer(lanes_[i]->id());
       publish();
+    }
+  }
+  if (verdict == PeerPulse::Verdict::ask && !question_.is_asked()) {
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (!works(lanes[i])) continue;
+      const auto claim = lanes_[i]->claimed();
+      if (!lanes_[i]->open()) continue;
+      const wire::LaneHealth h = lanes_[i]->health();
+      question_.goes_by({int(i), lanes_[i]->id(), h.acknowledged_bytes + h.outstanding_bytes, h.acknowledged_bytes});
     }
   }
   switch (verdict) {

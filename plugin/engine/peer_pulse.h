@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "railweave/units.h"
 
@@ -23,6 +26,8 @@ class PeerPulse {
   // `consumed`: frames of the peer ever; `waits`: somebody does; `kernel_answers`: on a lane at least. Time in which it does not,
   // or in which nobody looked, does not count: a job that is suspended as a whole wakes up to peers that could not have answered.
   Verdict look(TimePoint now, std::uint64_t consumed, bool waits, bool kernel_answers);
+  // Something came since the last look.
+  bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
 
  private:
   const Nanos stall_timeout_;
@@ -32,5 +37,45 @@ class PeerPulse {
   TimePoint looked_at_ = TimePoint::min();
   bool told_ = false;
 };
+
+// Where a question is that went by several lanes. What was on them before it may take a slow rail minutes: until then the peer cannot
+// have answered. Of one that is stopped the kernel takes what its buffers hold, and no more.
+class Question {
+ public:
+  static constexpr Nanos kMovesMost = std::chrono::seconds(1);
+
+  struct Way {
+    int place;                 // of the lane, and its number
+    std::uint16_t lane;
+    std::uint64_t arrives_at;  // once so many bytes are acknowledged
+    std::uint64_t acknowledged;
+  };
+  // One that is with the peer already, or under way, is not asked again: it is the oldest that counts.
+  bool is_asked() const { return arrived_ || !ways_.empty(); }
+  void goes_by(const Way& way) { ways_.push_back(way); }
+  void answered() { *this = {}; }
+  // `acknowledged(way)`: of the lane; none: it is lost.
+  template <class Acknowledged>
+  void look(TimePoint now, Acknowledged acknowledged);
+  // It moves, and is not there yet.
+  bool travels(TimePoint now) const { return !ways_.empty() && now - moved_at_ < kMovesMost; }
+
+ private:
+  std::vector<Way> ways_;
+  TimePoint moved_at_{};
+  bool arrived_ = false;
+};
+
+template <class Acknowledged>
+void Question::look(TimePoint now, Acknowledged acknowledged) {
+  std::erase_if(ways_, [&](Way& way) {
+    const std::optional<std::uint64_t> there = acknowledged(way);
+    if (!there) return true;
+    arrived_ = arrived_ || *there >= way.arrives_at;
+    if (std::exchange(way.acknowledged, *there) != *there) moved_at_ = now;
+    return false;
+  });
+  if (arrived_) ways_.clear();
+}
 
 }  // namespace railweave::engine

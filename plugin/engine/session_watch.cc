@@ -111,6 +111,7 @@ SessionWatch::Armed SessionWatch::arm() {
     if (const int fd = lane.descriptor(); fd >= 0) {
       int& registered = registered_[i].fd;
       if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
+      if (registered < 0 && armed == Armed::all) armed = Armed::missed;  // for want of memory or of watches: it is polled meanwhile
       const short events = registered == fd ? lane.prepare_to_wait() : short(0);
       if (events != 0) {
         reactor_.arm(fd, *this, std::uint32_t(events));  // POLLIN and POLLOUT are EPOLLIN and EPOLLOUT

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "engine/fork_guard.h"
+#include "wire/overlap.h"
 
 namespace railweave::engine {
 template <class F, class P, class B>
@@ -63,7 +64,7 @@ Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   if (!status.ok() && request.size > 0) {
     const Range range{request.data, request.size};
     if (doubtful_.size() < kRequestsPerStream) doubtful_.push_back(range);
-    else session_->withdraw(stream_, range);
+    else session_->withdraw(stream_, *this, range);
   }
   request.state.store(Request::State::free, std::memory_order_relaxed);
   requests_.give_back(&request);
@@ -73,7 +74,7 @@ Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
 
 template <class F, class P, class B>
 void StreamEnd<F, P, B>::withdraw(const void* data, std::size_t size) {
-  if (!session_->forked()) session_->withdraw(stream_, {static_cast<const std::byte*>(data), size});
+  if (!session_->forked()) session_->withdraw(stream_, *this, {static_cast<const std::byte*>(data), size});
 }
 
 template <class F, class P, class B>
@@ -85,6 +86,12 @@ TimePoint StreamEnd<F, P, B>::oldest_post() const {
     oldest = std::min(oldest, TimePoint(Nanos(r.posted_at_ns.load(std::memory_order_relaxed))));
   }
   return oldest;
+}
+
+template <class F, class P, class B>
+bool StreamEnd<F, P, B>::holds(Range range) const {
+  const auto touches = [&](const Request* r) { return r->size > 0 && wire::overlap(Range{r->data, r->size}, range); };
+  return (held_ != nullptr && touches(held_)) || posts_.any_of(touches);
 }
 
 template <class F, class P, class B>

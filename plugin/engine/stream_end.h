@@ -56,6 +56,7 @@ class StreamEnd : public Face, private Inbox {
   using Range = std::span<const std::byte>;
 
   TimePoint oldest_post() const override;
+  bool holds(Range range) const override;
   bool post_held(protocol::Session& session);
   Result<Progress> finish(Request& request);
 

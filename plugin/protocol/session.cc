@@ -68,17 +68,25 @@ void Session::close(RecvStream& stream) {
 
 bool Session::withdraw(SendStream& stream, std::span<const std::byte> range) {
   if (!stream.touches(range)) return false;
-  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished send was deregistered"), true, completions_);
-  note(stream);
+  cancel(stream);
   return true;
 }
 
 bool Session::withdraw(RecvStream& stream, std::span<const std::byte> range) {
   if (!stream.touches(range)) return false;
+  cancel(stream);
+  return true;
+}
+
+void Session::cancel(SendStream& stream) {
+  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished send was deregistered"), true, completions_);
+  note(stream);
+}
+
+void Session::cancel(RecvStream& stream) {
   stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished receive was deregistered"), true, completions_);
   note(stream);
   note_credit();
-  return true;
 }
 
 // -------------------------------------------------------------------------------------------------------------- lists

@@ -79,6 +79,9 @@ class Session {
   // True (and the stream failed as cancelled) when an unfinished request of it touched `range`.
   bool withdraw(SendStream& stream, std::span<const std::byte> range);
   bool withdraw(RecvStream& stream, std::span<const std::byte> range);
+  // The same where the request is not posted yet.
+  void cancel(SendStream& stream);
+  void cancel(RecvStream& stream);
 
   // --- lanes. A number is used once in a session. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails.
   // A lane that the peer gave up before it was added here is condemned at once. What is over is forgotten here, so that lanes

@@ -52,6 +52,7 @@ struct Hearing {
   TimePoint heard_at = TimePoint::max();    // when anything came last
   std::optional<TimePoint> silent_since;    // since when it owes an answer, if that is for longer than is usual on this lane
   bool owes = false;                        // an answer
+  bool asks_later = false;                  // its window is shut: what we send stays here until the kernel asks again by itself
 };
 
 class LaneHandler {

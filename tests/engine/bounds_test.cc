@@ -1,6 +1,9 @@
 // Memory and descriptors stay bounded, whatever comes and goes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+
 #include "base/clock.h"
 #include "two_engines.h"
 
@@ -117,6 +120,37 @@ TEST(Bounds, UnmatchedMessagesAreBounded) {
     }
     for (; done < sends.size(); ++done) ASSERT_TRUE(finish(*ends.send, sends[done]).ok());
   }
+}
+
+// Deregistered while the session has no room for them yet: they must not go when it has.
+TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverRead) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  const std::vector<std::byte> early(4096, std::byte{'a'});
+  std::vector<std::byte> late(4096, std::byte{'b'});
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(finish(*ends.send, post_send(*ends.send, early)).ok()) << "eager: nobody receives yet";
+  std::vector<Request*> sends;
+  for (;;) {
+    const auto& data = sends.size() < 60 ? early : late;
+    auto request = ends.send->post(data.data(), data.size());
+    ASSERT_TRUE(request.ok());
+    if (!*request) break;
+    sends.push_back(*request);
+  }
+  ASSERT_GT(sends.size(), 60u);
+  ends.send->withdraw(late.data(), late.size());
+  std::ranges::fill(late, std::byte{'X'});
+  EXPECT_EQ(finish(*ends.send, sends.back()).status().code(), Code::cancelled);
+  for (std::size_t i = 0; i < 8 + sends.size(); ++i) {
+    std::vector<std::byte> place(4096);
+    Request* const receive = post_recv(*ends.recv, place);
+    const bool came = receive && finish(*ends.recv, receive).ok();
+    ASSERT_EQ(std::ranges::count(place, std::byte{'X'}), 0);
+    if (!came) return;
+  }
+  ADD_FAILURE() << "a stream whose memory was withdrawn goes on";
 }
 
 }  // namespace

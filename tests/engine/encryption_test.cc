@@ -159,6 +159,8 @@ TEST(Encryption, WhatIsAlteredOnItsWayCostsALaneAndNoByte) {
     for (unsigned seed = 0; seed < 20; ++seed) ASSERT_TRUE(transfer(ends, 100'000, seed)) << seed;
     EXPECT_TRUE(altered);
     EXPECT_EQ(b->stats().sessions.size(), 1u);
+    const EngineStats stats = a->stats();
+    for (const LaneStats& lane : stats.sessions.at(0).lanes) EXPECT_EQ(lane.damaged_frames, 0u) << "nothing that came to it was altered";
     EXPECT_NE(log.all().find("TLS: "), std::string::npos) << log.all();
   }
 }

@@ -52,6 +52,7 @@ Result<Moved> FrameWriter::write(LaneHandler& handler) {
       return moved;
     }
   }
+  if (finishing_ && idle()) RW_TRY(shut());
   return moved;
 }
 

@@ -35,6 +35,7 @@ Hearing LaneHearing::look(TimePoint now, const tcp_info& info) {
   Hearing h;
   h.heard_at = std::max<TimePoint>(answered_at, now - std::chrono::milliseconds(info.tcpi_last_data_recv));
   h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a probe of a shut window wants its answer, too
+  h.asks_later = !h.owes && info.tcpi_backoff > 0;
   if (!h.owes || !waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
     waiting_since_ = h.owes ? std::optional(now) : std::nullopt;
     waiting_at_ = info.tcpi_bytes_acked;

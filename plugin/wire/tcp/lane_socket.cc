@@ -40,7 +40,7 @@ ssize_t LaneSocket::receive(std::span<iovec> pieces) {
 }
 
 Status LaneSocket::failure(const char* call, int err) const {
-  if (err == EBADMSG && tls && tls->failure())
+  if ((err == EBADMSG || err == ECONNRESET) && tls && tls->failure())
     return Status(Code::remote, Scope::lane, fmt::format("rail {}: {} to {}: TLS: {}", rail, local, remote, tls->failure()), err);
   const bool lost = means_lane_lost(err);
   const char* text = ::strerrordesc_np(err);

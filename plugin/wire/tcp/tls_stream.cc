@@ -106,6 +106,7 @@ void TlsStream::note(int outcome) {
   if (outcome == SSL_ERROR_ZERO_RETURN) {
     ended_ = true;
   } else if (!failure_) {
+    is_told_ = ERR_GET_REASON(ERR_peek_error()) > SSL_AD_REASON_OFFSET;  // an alert
     const char* const reason = ERR_reason_error_string(ERR_peek_error());
     failure_ = reason ? reason : "an error without a name";
   }
@@ -253,7 +254,7 @@ ssize_t TlsStream::recv(int fd, std::span<const iovec> pieces, LaneCounters& rec
     errno = before;
   }
   if (got > 0) return ssize_t(got);
-  if (failure_) return errno = EBADMSG, -1;
+  if (failure_) return errno = is_told_ ? ECONNRESET : EBADMSG, -1;
   if (input_error_ != 0) return errno = input_error_, -1;
   if (ended_) return 0;
   return errno = EAGAIN, -1;

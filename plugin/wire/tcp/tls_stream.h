@@ -40,7 +40,8 @@ class TlsStream {
   // has been counted. EAGAIN: something is left, and the next call's `pieces` begin with the bytes that were not counted; or the stream
   // is not open. Fewer than `pieces` have does not mean that the kernel is full.
   ssize_t send(int fd, std::span<const iovec> pieces, Counter& calls);
-  // Fewer bytes than `pieces` have room for: the socket was emptied, and nothing whole is left here. 0: the peer's end. EBADMSG: failed.
+  // Fewer bytes than `pieces` have room for: the socket was emptied, and nothing whole is left here. 0: the peer's end. EBADMSG: failed;
+  // ECONNRESET: the peer says that it failed there.
   // Sends what the handshake owes where no frames wait before it. Never waits.
   ssize_t recv(int fd, std::span<const iovec> pieces, LaneCounters& received, LaneCounters& sent);
   // Goes on with the handshake as far as it depends on us. True: open, and nothing waits but frames and what is behind them.
@@ -87,6 +88,7 @@ class TlsStream {
   TlsKey key_{};               // zeroes once it is open
   ssl_st* ssl_ = nullptr;
   bool open_ = false, ended_ = false;
+  bool is_told_ = false;               // of the failure, by the peer: nothing that came here was wrong
   const char* failure_ = nullptr;
   int input_error_ = 0;        // an errno that recv() met behind bytes it could give out
 

@@ -64,6 +64,31 @@ TEST_F(Waiting, named_links_are_waited_for_too) {
   EXPECT_EQ(milliseconds(100), waited());
 }
 
+// Of a card without a link the kernel tells no speed.
+TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
+  FakeHost host;
+  host.card("eth0", "pci0000:5d/0000:5d:00.0", "10.0.0.1/24", 100'000);
+  host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
+  const Config config;
+  const auto usable = [&](const std::vector<Rail>& known) {
+    std::string names;
+    Result<std::vector<Rail>> rails = usable_rails(config, host, known);
+    EXPECT_TRUE(rails.ok());
+    for (const Rail& rail : *rails) names += " " + rail.name;
+    return names;
+  };
+  const std::vector<Rail> known = *usable_rails(config, host, {});
+  ASSERT_EQ(known.size(), 1u);
+  host.find("eth0").running = false;
+  host.put("class/net/eth0/speed", "-1\n");
+  EXPECT_EQ(usable({}), " mgmt0");
+  EXPECT_EQ(usable(known), "");
+  host.card("eth1", "pci0000:5e/0000:5e:00.0", "10.0.1.1/24", 100'000);
+  EXPECT_EQ(usable(known), " eth1") << "as good, and new";
+  host.find("eth0").running = true;
+  EXPECT_EQ(usable(known), " eth0 eth1");
+}
+
 TEST_F(Waiting, a_tentative_address_is_waited_for) {
   FakeHost host;
   host.link("eth0", "veth");

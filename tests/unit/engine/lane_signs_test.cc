@@ -20,6 +20,7 @@ class Looking : public testing::Test {
     bool owes = true;
     bool open = true;
     bool link_down = false;
+    bool asks_later = false;
     TimePoint heard_at{};
     std::optional<TimePoint> silent_since = std::nullopt;
   };
@@ -38,7 +39,7 @@ class Looking : public testing::Test {
         } else if (!line.silent_since) {
           line.silent_since = now_;
         }
-        signs.push_back(line.open ? std::optional(LaneSign{{line.heard_at, line.silent_since, line.owes}, line.link_down}) : std::nullopt);
+        signs.push_back(line.open ? std::optional(LaneSign{{line.heard_at, line.silent_since, line.owes, line.asks_later}, line.link_down}) : std::nullopt);
       }
       last = judge_silence(now_, signs, kTimeout);
       given_up_.insert(given_up_.end(), last.given_up.begin(), last.given_up.end());
@@ -134,6 +135,19 @@ TEST_F(Looking, a_stopped_peer_is_not_silent__whatever_becomes_of_the_other_lane
 }
 
 // What arrives on it says nothing of what we send there, and nobody else is heard.
+// Stopped for long, its window is shut, and our kernel asks once a minute. Then the other rail dies.
+TEST_F(Looking, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
+  lines_ = {{}, {.answers = false, .owes = false, .asks_later = true, .heard_at = now_}};
+  look_for(1s);
+  lines_[0].answers = false;
+  auto verdict = look_for(30s);
+  EXPECT_TRUE(verdict.peer_is_silent);
+  EXPECT_FALSE(verdict.peer_is_gone);
+  EXPECT_EQ(given_up_, Places{});
+  lines_[1].asks_later = false, lines_[1].owes = true;  // asked, and no answer
+  EXPECT_TRUE(look_for(1s).peer_is_gone);
+}
+
 TEST_F(Looking, the_last_lane_is_not_given_up_because_it_is_heard_itself) {
   lines_ = {{}};
   look_for(1s);

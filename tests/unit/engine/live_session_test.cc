@@ -429,6 +429,39 @@ TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_f
   EXPECT_NE(request->status.message().find("wrong bytes"), std::string::npos) << request->status.message();
 }
 
+// Of an end that only sends. What it gets are acks and grants, never a payload: that its own segments arrive is what says that all is well.
+TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_come_through) {
+  config_.peer_timeout = 300ms;
+  config_.checksum = true;
+  session_->fail(Status(Code::cancelled, Scope::session, "another one"));
+  session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
+  add_lanes(1);
+  const auto pending = std::make_shared<PendingStream>(7, ~std::uint64_t{0}, Class::normal);
+  session_->open(pending);
+  paper_[0].says({.type = FrameType::opened, .flags = protocol::kFlagFromReceiver, .stream = 0, .a = ~std::uint64_t{0}, .b = 65536});
+  drive(3);
+  std::unique_ptr<SendEnd> send = std::move(*pending->take());
+  ASSERT_TRUE(send);
+  for (int i = 0; i < 3; ++i) {
+    SCOPED_TRACE(i);
+    if (i < 2) {
+      ASSERT_TRUE(send->post(place_.data(), 100).ok());
+      drive(3);
+      paper_[i].says({.type = FrameType::keep, .consumed = std::uint32_t(paper_[i].sent.size())});
+      drive(3);
+    }
+    std::this_thread::sleep_for(400ms);
+    paper_[i].alters_headers = true;
+    paper_[i].says({.type = FrameType::keep});
+    drive(3);
+    ASSERT_EQ(session_->over(), i == 2) << "nothing came through by the last lane";
+    if (i == 2) break;
+    ASSERT_TRUE(session_->add_lane(protocol::LaneId(i + 1), {0, 0}, std::make_unique<PaperLane>(paper_[i + 1], "eth0")));
+    drive(3);
+  }
+  send.reset();
+}
+
 TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accepted) {
   add_lanes(1);
   const auto offered = [&](protocol::StreamId stream) {

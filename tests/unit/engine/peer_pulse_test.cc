@@ -91,5 +91,44 @@ TEST_F(Pulse, without_a_timeout_never) {
   for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true, true), PeerPulse::Verdict::gone);
 }
 
+// By two lanes that hold a hundred bytes each.
+class Asked : public testing::Test {
+ protected:
+  Asked() {
+    question_.goes_by({0, 7, 100, 0});
+    question_.goes_by({1, 8, 100, 0});
+  }
+  bool travels_after(Nanos time, std::optional<std::uint64_t> first, std::optional<std::uint64_t> second) {
+    now_ += time;
+    question_.look(now_, [&](const Question::Way& way) { return way.place == 0 ? first : second; });
+    return question_.travels(now_);
+  }
+
+  Question question_;
+  TimePoint now_{1h};
+};
+
+TEST_F(Asked, it_travels_while_one_of_its_lanes_moves) {
+  EXPECT_TRUE(travels_after(900ms, 10, 0));
+  EXPECT_TRUE(travels_after(900ms, 10, 0));
+  EXPECT_TRUE(travels_after(900ms, 10, 50));
+  EXPECT_TRUE(question_.is_asked());
+  EXPECT_FALSE(travels_after(1s, 10, 50)) << "a stopped peer's kernel has taken what it can";
+}
+
+TEST_F(Asked, it_is_there_when_the_first_lane_brought_it) {
+  EXPECT_FALSE(travels_after(10ms, 50, 100));
+  EXPECT_TRUE(question_.is_asked()) << "and not to be asked again";
+  EXPECT_FALSE(travels_after(10ms, 60, 120));
+  question_.answered();
+  EXPECT_FALSE(question_.is_asked());
+}
+
+TEST_F(Asked, one_that_is_lost_with_its_lanes_is_asked_again) {
+  EXPECT_TRUE(travels_after(10ms, {}, 10));
+  EXPECT_FALSE(travels_after(10ms, {}, {}));
+  EXPECT_FALSE(question_.is_asked());
+}
+
 }  // namespace
 }  // namespace railweave::engine

@@ -60,6 +60,16 @@ TEST_F(Heard, of_the_probes_of_a_shut_window_one_that_comes_too_soon_after_anoth
   EXPECT_FALSE(silent_within(1920ms));
 }
 
+TEST_F(Heard, between_two_probes_of_a_shut_window_the_kernel_is_to_ask_again) {
+  EXPECT_FALSE(hearing_.look(now_, info_).asks_later);
+  probe();
+  EXPECT_FALSE(hearing_.look(now_, info_).asks_later) << "it asks";
+  answer();
+  EXPECT_TRUE(hearing_.look(now_, info_).asks_later);
+  info_.tcpi_backoff = 0;  // room again
+  EXPECT_FALSE(hearing_.look(now_, info_).asks_later);
+}
+
 TEST_F(Heard, two_in_a_row_are_not_ignored) {
   probe();
   EXPECT_FALSE(silent_within(10ms));

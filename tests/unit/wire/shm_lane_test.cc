@@ -167,6 +167,27 @@ TEST_F(ShmLaneTest, WhatThePeerCannotReadIsCopiedForIt) {
   ::munmap(pages, kBytes);
 }
 
+TEST_F(ShmLaneTest, WhoHasFinishedStillCopies) {
+  constexpr std::size_t kBytes = 64 * KiB;
+  void* const pages = ::mmap(nullptr, kBytes, PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  ShmPair pair({.one_copy = shm::OneCopy::always});
+  OnePlace sends({static_cast<std::byte*>(pages), kBytes}, 1);
+  ASSERT_TRUE(pair.near->write(sends).ok());
+  ASSERT_TRUE(pair.near->finish_writing().ok());
+  for (int i = 0; i < 3; ++i) {
+    const auto moved = pair.far->read(b, 4 * MiB);
+    ASSERT_TRUE(moved.ok()) << moved.status().message();
+  }
+  EXPECT_EQ(b.arrived, 0u);
+  EXPECT_EQ(pair.far->prepare_to_wait(false), POLLIN);
+  ASSERT_TRUE(pair.near->read(sends, 1 * MiB).ok());
+  ASSERT_TRUE(pair.far->read(b, 4 * MiB).ok());
+  EXPECT_EQ(b.arrived, 1u);
+  EXPECT_FALSE(pair.far->read(b, 4 * MiB).ok());
+  ::munmap(pages, kBytes);
+}
+
 TEST_F(ShmLaneTest, APeerThatWritesNonsenseLosesTheLane) {
   const auto expect_malformed = [&](const std::function<void(ShmPair&)>& lie, bool reading) {
     ShmPair pair({.one_copy = shm::OneCopy::always});

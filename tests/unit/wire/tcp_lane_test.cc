@@ -110,6 +110,21 @@ TEST_F(TcpLaneTest, large_frames_cost_about_one_read_each) {
   EXPECT_LE(far->stats().read_calls, 20u);
 }
 
+TEST_F(TcpLaneTest, the_end_goes_with_the_last_byte) {
+  const int room = 8 * MiB;
+  ASSERT_EQ(::setsockopt(near->descriptor(), SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room), 0);
+  out.to_send.assign(8, 256 * KiB);
+  ASSERT_TRUE(near->write(out).ok());
+  ASSERT_FALSE(near->at_frame_boundary()) << "a write has its measure";
+  ASSERT_TRUE(near->finish_writing().ok());
+  for (int i = 0; i < 5000 && !near->at_frame_boundary(); ++i) {
+    ASSERT_TRUE(far->read(in, 1 * MiB).ok());
+    ASSERT_TRUE(near->write(out).ok());
+  }
+  EXPECT_EQ(read_until(9).code(), Code::remote);
+  EXPECT_EQ(in.arrived, 8u);
+}
+
 TEST_F(TcpLaneTest, a_reset_comes_after_what_the_kernel_held) {
   out.to_send.assign(5, 1000);
   write_all();

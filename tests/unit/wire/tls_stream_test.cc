@@ -201,6 +201,8 @@ TEST_F(TlsStreamTest, an_altered_byte_fails_it_behind_what_was_whole) {
     EXPECT_EQ(server.send(pattern(10)), -1) << "nothing more is said on it";
     EXPECT_EQ(server.recv(heard), -1);
     EXPECT_EQ(errno, EBADMSG);
+    EXPECT_EQ(client.recv(heard), -1);
+    EXPECT_EQ(errno, ECONNRESET) << "nothing that came here was wrong";
   }
 }
 
