@@ -78,6 +78,11 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
   return choice;
 }
 
+AddressChoice chosen_before(const std::vector<Address>& addresses) {
+  const bool link_local = std::ranges::all_of(addresses, [](const Address& address) { return reach(address) == Reach::link_local; });
+  return {.usable = addresses, .link_local_only = !addresses.empty() && link_local};
+}
+
 std::string to_text(const Address& address) {
   char text[INET6_ADDRSTRLEN] = "";
   const int family = address.family == Address::Family::v4 ? AF_INET : AF_INET6;

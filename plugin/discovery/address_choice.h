@@ -25,6 +25,9 @@ struct AddressChoice {
 // - loopback ones only on the loopback interface
 AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family);
 
+// Those of a rail as they were chosen once, whatever its interface has now.
+AddressChoice chosen_before(const std::vector<Address>& addresses);
+
 // "192.0.2.1", "fe80::1".
 std::string to_text(const Address& address);
 

@@ -73,7 +73,8 @@ void count_as_usable(const Rail& rail, std::vector<Interface>& all) {
     its->pci_path = rail.pci_path;
   }
   its->link.up = its->link.running = true;
-  if (its->addresses.usable.empty()) its->addresses.usable = rail.addresses;
+  const AddressChoice& has = its->addresses;  // an IPv6 address takes its time after the link
+  if (has.usable.empty() || has.pending || has.link_local_only) its->addresses = chosen_before(rail.addresses);
   if (!its->speed_known) its->speed = rail.speed, its->speed_known = rail.speed_known;
 }
 

@@ -31,7 +31,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
   {
     const std::lock_guard lock(mutex_);
     protocol_.forget_lanes();
-    if (protocol_.known_lanes() >= protocol::kLanesKnownMax) return false;
+    if (!protocol_.has_room_for_lane()) return false;
     if (place < places) remember(driver.stats());
   }
   driver.start(id, rails, std::move(lane));

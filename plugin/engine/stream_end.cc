@@ -59,13 +59,12 @@ bool StreamEnd<F, P, B>::ended(const Request* request) const {
 
 template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
+  if (!request.status.ok() && request.size > 0) {  // first: it may throw, and is done again then
+    if (doubtful_.size() < kRequestsPerStream) doubtful_.push_back({request.data, request.size});
+    else withdraw(request.data, request.size);
+  }
   const Status status = std::exchange(request.status, Status());
   const Progress progress{true, request.bytes, request.tag};
-  if (!status.ok() && request.size > 0) {
-    const Range range{request.data, request.size};
-    if (doubtful_.size() < kRequestsPerStream) doubtful_.push_back(range);
-    else session_->withdraw(stream_, *this, range);
-  }
   request.state.store(Request::State::free, std::memory_order_relaxed);
   requests_.give_back(&request);
   if (!status.ok()) return status;

@@ -96,6 +96,8 @@ class Session {
   bool knows_lane(LaneId lane) const { return find(lane) != nullptr; }
   bool had_lane(LaneId lane) const { return knows_lane(lane) || was_forgotten(lane); }
   std::size_t known_lanes() const { return lanes_.size(); }
+  // For another one (kLanesKnownMax).
+  bool has_room_for_lane() const;
 
   struct LaneReport {
     std::uint64_t outstanding_bytes = 0;   // in the kernel or on the network, unacknowledged

@@ -53,6 +53,10 @@ void Session::forget_lanes() {
   });
 }
 
+bool Session::has_room_for_lane() const {
+  return std::ranges::count(lanes_, false, &Lane::stillborn) < std::ptrdiff_t(kLanesKnownMax);
+}
+
 bool Session::goodbye_written() const {
   return goodbye_written_ && std::ranges::none_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::lost; });
 }

@@ -50,7 +50,7 @@ Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   }
   if (++idle_reads_ % kIdleReadsPerLook == 0) peer_.look();
   // What it put before it ended is to be read first.
-  if ((peer_.gone() || (reader_.finished() && !reader_.inside_frame())) && !reader_.has_input())
+  if (ended() && !reader_.has_input())
     return failure_ = peer_.closed(reader_.inside_frame());
   return moved;
 }
@@ -63,7 +63,7 @@ Result<Moved> ShmLane::write(LaneHandler& handler) {
 short ShmLane::prepare_to_wait(bool writing) {
   peer_.hear();  // of wake-ups for what was read meanwhile: they would wake at once
   mine_.waits.store(shm::kForInput | (writing ? shm::kForRoom : 0u), std::memory_order_seq_cst);
-  const bool input = failure_.ok() && (reader_.has_input() || (reader_.finished() && !reader_.inside_frame()) || peer_.gone());
+  const bool input = failure_.ok() && (reader_.has_input() || ended());
   if (!input && !writer_.is_asked_to_copy() && !(writing && writer_.could_move())) return POLLIN;
   mine_.waits.store(0, std::memory_order_relaxed);
   return 0;

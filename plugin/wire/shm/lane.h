@@ -48,6 +48,8 @@ class ShmLane final : public Lane {
 
  private:
   void tell_secret(shm::Direction& mine);
+  // Of what the peer says. One that finished may still copy what it offered.
+  bool ended() const { return peer_.gone() || (reader_.finished() && !reader_.inside_frame()); }
 
   std::array<std::uint8_t, shm::kSecretBytes> secret_;  // the peer reads it here, to prove that it can
   shm::SharedObject object_;

@@ -106,7 +106,8 @@ void TlsStream::note(int outcome) {
   if (outcome == SSL_ERROR_ZERO_RETURN) {
     ended_ = true;
   } else if (!failure_) {
-    is_told_ = ERR_GET_REASON(ERR_peek_error()) > SSL_AD_REASON_OFFSET;  // an alert
+    const int why = ERR_GET_REASON(ERR_peek_error());
+    is_told_ = why > SSL_AD_REASON_OFFSET && why <= SSL_AD_REASON_OFFSET + 255;  // an alert, by its number
     const char* const reason = ERR_reason_error_string(ERR_peek_error());
     failure_ = reason ? reason : "an error without a name";
   }

@@ -89,6 +89,37 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
   EXPECT_EQ(usable(known), " eth0 eth1");
 }
 
+// Its link is back, its routable address is not: with link-local ones it would be a second choice itself.
+TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
+  FakeHost host;
+  host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::1/64", 100'000);
+  host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
+  Rail known;
+  known.name = "eth0";
+  known.addresses = {address_of("2001:db8::1/64")};
+  const auto first = [&](const std::vector<Rail>& beside) {
+    Result<std::vector<Rail>> rails = usable_rails(Config(), host, beside);
+    return rails.ok() && rails->size() == 1 ? rails->front().name : "";
+  };
+  EXPECT_EQ(first({}), "mgmt0");
+  EXPECT_EQ(first({known}), "eth0");
+}
+
+// Where all have nothing else, one that is unplugged is no better than those that come.
+TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
+  FakeHost host;
+  host.link("eth1", "veth");
+  host.address("eth1", "fe80::2/64");
+  Rail gone;
+  gone.name = "eth0";
+  gone.addresses = {address_of("fe80::1/64")};
+  Config config;
+  auto found = usable_rails(config, host, {gone});
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().name, "eth1");
+}
+
 TEST_F(Waiting, a_tentative_address_is_waited_for) {
   FakeHost host;
   host.link("eth0", "veth");
