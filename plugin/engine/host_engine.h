@@ -1,7 +1,7 @@
 // The engine of one process (include/railweave/endpoint.h): one identity, one reactor, sessions by peer.
 //
 // Threads: as endpoint.h says. table_mutex_ guards the tables; it comes before a session's mutex and is never held across a
-// system call. Dials, handshakes, doors and watches belong to the reactor's thread.
+// system call that may wait. Dials, handshakes, doors and watches belong to the reactor's thread.
 #pragma once
 
 #include <compare>

@@ -200,6 +200,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::optional<LaneSign> sign_of(LaneDriver& lane);
   enum class Why { unanswered, too_slow, lent };  // lent: the kernel reads memory that was given back
   void give_up(LaneDriver& lane, Why why);
+  void give_up_claimed(LaneDriver& lane, Why why);  // REQUIRES: lane's claim, and it is open
   void recall_slow_lanes(TimePoint t, const std::vector<std::optional<LaneSign>>& signs);
   void remember_slow(const RailPair& rails);
   void look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes);

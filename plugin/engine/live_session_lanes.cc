@@ -100,16 +100,14 @@ void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std
   bool withdrawn = true;
   for (int i = 0; i < lane_count(); ++i) {
     bool let_go = true;
-    {
-      const auto claim = lanes_[i]->claimed();
-      try {
-        sends ? void(let_go = lanes_[i]->withdraw_payload(range)) : lanes_[i]->withdraw_target(stream, range);
-      } catch (const std::bad_alloc&) {  // a closed lane touches nothing
-        lanes_[i]->close();
-        withdrawn = false;
-      }
+    const auto claim = lanes_[i]->claimed();
+    try {
+      sends ? void(let_go = lanes_[i]->withdraw_payload(range)) : lanes_[i]->withdraw_target(stream, range);
+    } catch (const std::bad_alloc&) {  // a closed lane touches nothing
+      lanes_[i]->close();
+      withdrawn = false;
     }
-    if (!let_go) give_up(*lanes_[i], Why::lent);
+    if (!let_go) give_up_claimed(*lanes_[i], Why::lent);
   }
   if (!withdrawn) fail(out_of_memory());
 }
@@ -164,7 +162,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
                         cause.system_errno());
     awaited = !alive && !hopeless && hope_.last_lane_lost(now(), why.system_errno() == ETIMEDOUT, goodbye, loss);
   }
-  if (awaited) wake();  // somebody has to look whether its time is over
+  if (alive || awaited) wake();  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
   if (!goodbye && (alive || awaited)) note_loss(lane, why, malformed);
   if (!goodbye && (alive || awaited)) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
   // A lie is told of even when nobody waits; of a broken session the requests have ended already.
@@ -316,7 +314,10 @@ std::string LiveSession::rails_told() {
 
 void LiveSession::give_up(LaneDriver& lane, Why why) {
   const auto claim = lane.claimed();
-  if (!lane.open()) return;
+  if (lane.open()) give_up_claimed(lane, why);
+}
+
+void LiveSession::give_up_claimed(LaneDriver& lane, Why why) {
   {
     const std::lock_guard lock(mutex_);
     hope_.raise(now());

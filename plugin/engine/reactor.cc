@@ -81,6 +81,7 @@ void Reactor::stop() {
   stopping_ = true;  // not by a task: there may be no memory for one
   wake();
   thread_.join();
+  drop_tasks();
   release_descriptor(epoll_.get());
   release_descriptor(wake_.get());
 }
@@ -169,6 +170,16 @@ void Reactor::run_tasks() {
     tasks.swap(tasks_);
   }
   for (auto& task : tasks) guarded(task);
+}
+
+// Of those that were queued too late. What they hold may refer to us, and queue more.
+void Reactor::drop_tasks() {
+  for (;;) {
+    std::vector<std::function<void()>> late;
+    const std::lock_guard lock(mutex_);
+    if (tasks_.empty()) return;
+    late.swap(tasks_);
+  }
 }
 
 // One that is set again for now waits for the next turn: events and tasks have theirs.

@@ -67,6 +67,7 @@ class Reactor {
   void loop();
   int timeout_ms() const;
   void run_tasks();
+  void drop_tasks();
   void run_timers();
 
   OwnedFd epoll_, wake_;

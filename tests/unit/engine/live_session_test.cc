@@ -153,7 +153,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   void on_session_over(std::shared_ptr<LiveSession>) override {}
   void on_lane_wanted(std::shared_ptr<LiveSession>) override { ++lanes_wanted_; }
   void on_rails_told(std::shared_ptr<LiveSession>) override {}
-  void wake_for(std::shared_ptr<LiveSession>) override {}
+  void wake_for(std::shared_ptr<LiveSession>) override { ++wakes_; }
 
   Config config_;
   Paper paper_[4];
@@ -163,7 +163,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::shared_ptr<LiveSession> session_;
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
-  int lanes_wanted_ = 0;
+  int lanes_wanted_ = 0, wakes_ = 0;
 };
 
 class ImpatientPaperwork : public Paperwork {
@@ -297,6 +297,18 @@ TEST_F(Paperwork, lanes_that_are_lost_again_and_again_without_a_fence_are_bounde
   }
   EXPECT_EQ(added, protocol::kLanesKnownMax);
   EXPECT_FALSE(session_->over());
+}
+
+// Nobody polls, and nothing is owed: the peer would go on using that lane.
+TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
+  add_lanes(2);
+  drive(3);
+  session_->hear_wake();
+  wakes_ = 0;
+  session_->tell_link(1, false);
+  EXPECT_TRUE(session_->lane(1).descriptor() < 0);
+  EXPECT_TRUE(session_->has_work());
+  EXPECT_GT(wakes_, 0);
 }
 
 TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
