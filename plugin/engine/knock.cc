@@ -76,7 +76,7 @@ void Knock::on_answer(const Handshake* asked, const RailPair& rails, const Hands
   const auto self = std::ranges::find(asked_, asked, [](const auto& a) { return a.get(); });
   const std::unique_ptr<Handshake> over = std::move(*self);  // lives until we return
   asked_.erase(self);
-  if (!session_->is_without_lanes() || !has_carried(rails)) return;
+  if ((!session_->is_without_lanes() && !session_->peer_is_silent()) || !has_carried(rails)) return;
   using Refusal = Hello::Refusal;
   const Refusal refusal = outcome.status.ok() ? outcome.hello.refusal : Refusal::none;
   if (refusal == Refusal::stranger || refusal == Refusal::unknown_session) {

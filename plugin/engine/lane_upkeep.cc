@@ -24,6 +24,8 @@ LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId&
   }
   known->up = 1;
   known->up_since = now();
+  known->home = true;
+  choose_home();
 }
 
 LaneUpkeep::~LaneUpkeep() {
@@ -62,6 +64,17 @@ void LaneUpkeep::find_pairs() {
   pairs_ = std::move(now);
 }
 
+// With every rail at work these have lanes. Those that were chosen stay: their lanes are there.
+void LaneUpkeep::choose_home() {
+  std::vector<RailPair> home, candidates;
+  for (const auto& pair : pairs_) {
+    if (pair->has_way) candidates.push_back(pair->rails);
+    if (pair->has_way && pair->home) home.push_back(pair->rails);
+  }
+  home = choose_pairs(candidates, home, int(self_.rails->size()), int(peer_rails_.size()));
+  for (const auto& pair : pairs_) pair->home = std::ranges::find(home, pair->rails) != home.end();
+}
+
 template <class Which>
 void LaneUpkeep::wake_pairs(const Which& which) {
   for (const auto& pair : pairs_)
@@ -80,6 +93,7 @@ void LaneUpkeep::on_link_up(int rail) {
 
 void LaneUpkeep::on_own_rail(int rail) {
   find_pairs();
+  choose_home();
   on_link_up(rail);
 }
 
@@ -87,6 +101,7 @@ void LaneUpkeep::on_peer_rail(int rail, PeerRail is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
   peer_rails_[std::size_t(rail)] = std::move(is);
   find_pairs();
+  choose_home();
   wake_pairs([&](const RailPair& rails) { return rails.remote == rail; });
 }
 
@@ -103,11 +118,15 @@ void LaneUpkeep::look() {
   }
 }
 
-// Of a pair that failed one lane is tried, the others when that is up.
+// Every pair has its first lane before any has another. Of a pair that failed one is tried, the others when that is up.
 void LaneUpkeep::dial_plan(TimePoint t) {
-  for (const RailPair& rails : plan(t)) {
+  const std::vector<RailPair> chosen = plan(t);
+  for (const RailPair& rails : chosen)
+    if (Pair& pair = *find(rails); pair.up + dialled(pair) == 0) join(pair, LiveSession::kPlacesMax);
+  const int share = share_of_lanes();
+  for (const RailPair& rails : chosen) {
     Pair& pair = *find(rails);
-    const int wanted = pair.failed ? 1 : wanted_lanes(rails);
+    const int wanted = pair.failed || !pair.home ? 1 : std::min(wanted_lanes(pair), share);
     for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair, LiveSession::kLanesMax);
   }
 }
@@ -147,12 +166,12 @@ void LaneUpkeep::hurry() {
       pair->rests_until = std::min(pair->rests_until, std::max(pair->tried_at, pair->up_since) + kRestInSilence);
 }
 
-// Of pairs that are up, and those that do not rest. One that is being dialled covers nothing yet: where it stands in for a
-// better one that rested, and leads nowhere, it takes seconds to say so.
+// Of pairs that are up, and those that do not rest. One that stands in for a better one that rests covers nothing: it makes way again.
+// Nor does one that is being dialled: where it leads nowhere, it takes seconds to say so.
 std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates;
   for (const auto& pair : pairs_) {
-    if (pair->up > 0) chosen.push_back(pair->rails);
+    if (pair->up > 0 && pair->home) chosen.push_back(pair->rails);
     if (pair->has_way && pair->rests_until <= t && session_->has_link(pair->rails.local)) candidates.push_back(pair->rails);
   }
   std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));
@@ -160,8 +179,17 @@ std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
   return plan;
 }
 
-int LaneUpkeep::wanted_lanes(const RailPair& rails) const {
-  return lanes_per_pair(*self_.config, (*self_.rails)[std::size_t(rails.local)], peer_rails_[std::size_t(rails.remote)]);
+int LaneUpkeep::wanted_lanes(const Pair& pair) const {
+  return lanes_per_pair(*self_.config, (*self_.rails)[std::size_t(pair.rails.local)], peer_rails_[std::size_t(pair.rails.remote)]);
+}
+
+// The most that each pair may have, so that all that belong together have room, also when some rest.
+int LaneUpkeep::share_of_lanes() const {
+  for (int share = LiveSession::kLanesMax;; --share) {
+    int all = 0;
+    for (const auto& pair : pairs_) all += pair->home && pair->has_way ? std::min(wanted_lanes(*pair), share) : 0;
+    if (all <= LiveSession::kLanesMax || share == 1) return share;
+  }
 }
 
 int LaneUpkeep::dialled(const Pair& pair) const {
@@ -220,7 +248,8 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
     return session_->lose("it says: " + why);
   // Its listeners live as long as its engine. A pair that never carried may lead to another host that has the same address.
-  if (pair.up_since != TimePoint{} && session_->is_without_lanes() && !session_->is_leaving()) {
+  const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
+  if (pair.up_since != TimePoint{} && nobody_heard && !session_->is_leaving()) {
     if (outcome.status.system_errno() == ECONNREFUSED) return session_->lose(why, ECONNREFUSED);
     if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why);
   }
@@ -232,7 +261,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
 
 // Twice as long as the last time, and up to a quarter more by chance: rails of many sessions come back at once.
 void LaneUpkeep::let_rest(Pair& pair, TimePoint t, Nanos most) {
-  pair.rest = std::min(pair.rest == Nanos{0} ? kRestLeast : 2 * pair.rest, std::max(most, pair.rest));
+  pair.rest = std::min(pair.rest == Nanos{0} ? kRestLeast : 2 * pair.rest, most);
   pair.rests_until = t + pair.rest + pair.rest * random_id()[0] / 1024;
   const bool long_rest = pair.rest > kRestUnnamed && pair.up_since != TimePoint{};
   if (!std::exchange(pair.named, long_rest) && long_rest)

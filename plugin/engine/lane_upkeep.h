@@ -56,6 +56,7 @@ class LaneUpkeep {
     RailPair rails;
     int up = 0;                    // its lanes, as of the last look
     bool has_way = false;          // its rails have addresses that reach each other
+    bool home = false;             // in the plan when every rail works; another stands in
     bool failed = false;           // the last try did
     bool named = false;            // the log has said that it rests
     TimePoint tried_at{};          // when the last one began or ended
@@ -84,6 +85,7 @@ class LaneUpkeep {
 
   Pair* find(const RailPair& rails) const;
   void find_pairs();
+  void choose_home();
   template <class Which>
   void wake_pairs(const Which& which);
   void look_at_losses(TimePoint t);
@@ -95,7 +97,8 @@ class LaneUpkeep {
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   void let_rest(Pair& pair, TimePoint t, Nanos most);
   void look_when_rested(TimePoint t);
-  int wanted_lanes(const RailPair& rails) const;
+  int wanted_lanes(const Pair& pair) const;
+  int share_of_lanes() const;
   int dialled(const Pair& pair) const;
 
   Reactor& reactor_;

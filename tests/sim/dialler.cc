@@ -29,7 +29,11 @@ void Dialler::begin(int rail) {
   auto lanes = net_.connect(*near_.host().rails[std::size_t(rail)].link, *far_.host().rails[std::size_t(rail)].link, wire::Placement::ask);
   pair.up = 1;
   pair.up_since = now();
-  pair.ever_up = true;
+  pair.ever_up = pair.home = true;
+  std::vector<engine::RailPair> candidates;
+  for (const Pair& one : pairs_) candidates.push_back(one.rails);
+  const auto home = engine::choose_pairs(candidates, {pair.rails}, int(near_.host().rails.size()), int(far_.host().rails.size()));
+  for (Pair& one : pairs_) one.home = std::ranges::find(home, one.rails) != home.end();
   near_.add_lane(next_lane_, rail, rail, std::move(lanes.first));
   far_.add_lane(next_lane_++, rail, rail, std::move(lanes.second));
   look();
@@ -51,13 +55,13 @@ void Dialler::look() {
   } else {
     std::vector<engine::RailPair> chosen, candidates;
     for (const Pair& pair : pairs_) {
-      if (pair.up > 0) chosen.push_back(pair.rails);
+      if (pair.up > 0 && pair.home) chosen.push_back(pair.rails);
       if (pair.rests_until <= t && has_link(pair.rails.local)) candidates.push_back(pair.rails);
     }
     const auto plan = engine::choose_pairs(candidates, chosen, int(near_.host().rails.size()), int(far_.host().rails.size()));
     for (Pair& pair : pairs_) {
       if (std::ranges::find(plan, pair.rails) == plan.end() || std::ranges::find(candidates, pair.rails) == candidates.end()) continue;
-      for (int missing = (pair.rest > 0ns ? 1 : lanes_per_pair_) - pair.up - dialled(pair); missing > 0; --missing) join(pair);
+      for (int missing = (pair.rest > 0ns || !pair.home ? 1 : lanes_per_pair_) - pair.up - dialled(pair); missing > 0; --missing) join(pair);
     }
   }
   TimePoint first = TimePoint::max();
@@ -153,7 +157,7 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
     ++pair.up;
     near_.add_lane(lane, pair.rails.local, pair.rails.remote, std::move(attempt->near));
   } else if (!near_.over() && !near_.leaving() &&
-             (answer == Answer::unknown_session || (answer == Answer::nobody && near_.session().live_lanes() == 0))) {
+             (answer == Answer::unknown_session || (answer == Answer::nobody && (near_.session().live_lanes() == 0 || life_.peer_is_silent())))) {
     on_over(Status(Code::remote, Scope::session, "the peer's host knows nothing of the session"));
   } else if (pair.rests_until <= t) {
     let_rest(pair, t, pair.ever_up ? kRestMostRefused : kRestMostFlapping);
@@ -163,7 +167,7 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
 }
 
 void Dialler::let_rest(Pair& pair, TimePoint t, Nanos most) {
-  pair.rest = std::min(pair.rest == 0ns ? kRestLeast : 2 * pair.rest, std::max(most, pair.rest));
+  pair.rest = std::min(pair.rest == 0ns ? kRestLeast : 2 * pair.rest, most);
   pair.rests_until = t + pair.rest + pair.rest * Nanos::rep(net_.random_below(256)) / 1024;
 }
 

@@ -36,7 +36,7 @@ void Knock::ask(HostRail& near, HostRail& far) {
     const bool there = far_.host().lives() && !far_.over();
     if (there) on_heard();
     still->far->send_word([this, alive = alive_, there] {
-      if (*alive && !there && wants() && near_.session().live_lanes() == 0)
+      if (*alive && !there && wants())
         on_over(Status(Code::remote, Scope::session, "the peer's host knows nothing of the session"));
     });
   });

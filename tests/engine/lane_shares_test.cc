@@ -1,0 +1,93 @@
+// Many rails and a bounded number of lanes: every pair of rails has its part, also after it was lost.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "engine/host_engine.h"
+#include "sockets.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using Counts = std::map<std::pair<int, int>, int>;  // of open lanes, by the last bytes of their two addresses
+
+// Rails of 127.0.0.`first` and those behind it, as fast as Ethernet gets. All reach each other, as behind one router.
+std::shared_ptr<engine::HostEngine> with_rails(int count, int lanes_each, int first) {
+  Config config = loopback();
+  config.lanes_per_rail = lanes_each;
+  config.shm = false;
+  std::vector<Rail> rails;
+  Device all;
+  for (int i = 0; i < count; ++i) {
+    Rail rail;
+    rail.name = "rail" + std::to_string(i);
+    rail.ifindex = 900 + i;
+    rail.addresses = {Address{.family = Address::Family::v4, .bytes = {127, 0, 0, std::uint8_t(first + i)}, .prefix_bits = 8}};
+    rail.speed = Rate::from_megabits(400'000);
+    rails.push_back(rail);
+    all.rails.push_back(i);
+  }
+  auto engine = std::make_shared<engine::HostEngine>(config, rails, std::vector<Device>{all});
+  const Status started = engine->start();
+  if (started.ok()) return engine;
+  ADD_FAILURE() << started.message();
+  return nullptr;
+}
+
+int last_byte(const std::string& address) { return std::stoi(address.substr(address.rfind('.') + 1)); }
+
+Counts lanes(const Engine& engine) {
+  Counts counts;
+  for (const SessionStats& session : engine.stats().sessions)
+    for (const LaneStats& lane : session.lanes)
+      if (!lane.closed) ++counts[{last_byte(lane.local_address), last_byte(lane.remote_address)}];
+  return counts;
+}
+
+// Connections from 127.0.0.`from`. Past the thread sanitizer, which takes connect() for the birth of the descriptor.
+void reset_rail(int from) {
+  for (const int fd : connections()) {
+    sockaddr_in here{};
+    socklen_t size = sizeof here;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 || int(ntohl(here.sin_addr.s_addr) & 255) != from) continue;
+    sockaddr nobody{};
+    nobody.sa_family = AF_UNSPEC;
+    syscall(SYS_connect, fd, &nobody, sizeof nobody);
+  }
+}
+
+TEST(LaneShares, MoreThanThereIsRoomForAreSharedEvenly) {
+  const auto a = with_rails(5, 16, 10), b = with_rails(5, 16, 110);
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  Counts expected;
+  for (int i = 0; i < 5; ++i) expected[{10 + i, 110 + i}] = 12;
+  EXPECT_TRUE(eventually([&] { return lanes(*a) == expected; }));
+  EXPECT_TRUE(transfer(ends, 4 << 20, 1));
+}
+
+// Others stand in for it at once: they must not take its place for good.
+TEST(LaneShares, ALostPairHasItsLanesAgain) {
+  for (const auto& [rails, each] : {std::pair{2, 1}, std::pair{8, 8}}) {
+    SCOPED_TRACE(rails);
+    const auto a = with_rails(rails, each, 10), b = with_rails(rails, each, 110);
+    ASSERT_TRUE(a && b);
+    Ends ends = join(*a, *b);
+    ASSERT_TRUE(ends);
+    ASSERT_TRUE(eventually([&] { return lanes_of(*a) == std::size_t(rails * each); }));
+    reset_rail(10);
+    EXPECT_TRUE(transfer(ends, 1 << 20, 2));
+    EXPECT_TRUE(eventually([&] { return lanes(*a)[{10, 110}] >= std::max(1, each / 2); }, std::chrono::seconds(5))) << lanes_of(*a);
+    EXPECT_TRUE(transfer(ends, 1 << 20, 3));
+  }
+}
+
+}  // namespace
+}  // namespace railweave::engine_test
