@@ -76,12 +76,14 @@ void Knock::on_answer(const Handshake* asked, const RailPair& rails, const Hands
   const auto self = std::ranges::find(asked_, asked, [](const auto& a) { return a.get(); });
   const std::unique_ptr<Handshake> over = std::move(*self);  // lives until we return
   asked_.erase(self);
-  if ((!session_->is_without_lanes() && !session_->peer_is_silent()) || !has_carried(rails)) return;
+  const std::vector<RailPair> open = session_->rails_of_lanes();
+  if ((!open.empty() && !session_->peer_is_silent()) || !has_carried(rails)) return;
   using Refusal = Hello::Refusal;
   const Refusal refusal = outcome.status.ok() ? outcome.hello.refusal : Refusal::none;
+  const bool beside_own = std::ranges::find(open, rails) != open.end();  // beside its own silent lane it may be a firewall's word
   if (refusal == Refusal::stranger || refusal == Refusal::unknown_session) {
     session_->lose("it says: " + outcome.hello.reason);
-  } else if (outcome.status.system_errno() == ECONNREFUSED) {
+  } else if (outcome.status.system_errno() == ECONNREFUSED && !beside_own) {
     session_->lose(outcome.status.message(), ECONNREFUSED);
   }
 }

@@ -3,8 +3,7 @@
 // who may owe nothing, and then has not noticed.
 //
 // It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate (and
-// LaneUpkeep::on_knock()). A kernel that refuses the connection, or an instance that does not know the session, ends one
-// without lanes.
+// LaneUpkeep::on_knock()). A kernel that refuses the connection, or an instance that does not know the session, ends it.
 //
 // On the reactor's thread only. Destroying it gives up what is being asked.
 #pragma once

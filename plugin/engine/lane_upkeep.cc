@@ -122,11 +122,11 @@ void LaneUpkeep::look() {
 void LaneUpkeep::dial_plan(TimePoint t) {
   const std::vector<RailPair> chosen = plan(t);
   for (const RailPair& rails : chosen)
-    if (Pair& pair = *find(rails); pair.up + dialled(pair) == 0) join(pair, LiveSession::kPlacesMax);
+    if (Pair& pair = *find(rails); pair.up + dialled(pair) == 0) join(pair, pair.home ? LiveSession::kPlacesMax : kLanesMostOfStandIns);
   const int share = share_of_lanes();
   for (const RailPair& rails : chosen) {
     Pair& pair = *find(rails);
-    const int wanted = pair.failed || !pair.home ? 1 : std::min(wanted_lanes(pair), share);
+    const int wanted = pair.failed || stands_beside(pair) ? 1 : std::min(wanted_lanes(pair), share);
     for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair, LiveSession::kLanesMax);
   }
 }
@@ -151,7 +151,7 @@ void LaneUpkeep::look_at_losses(TimePoint t) {
     if (pair.up >= before) continue;
     const bool too_slow = std::erase(slow_, pair.rails) > 0;
     if (pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
-    if (t - pair.up_since >= kSteady) pair.rest = Nanos{0};
+    if (t - pair.up_since >= kSteady) pair.rest = Nanos{0}, pair.named = false;
     const bool just_back = pair.rest > Nanos{0} && t - pair.up_since < kJustBack;
     if (too_slow) pair.rest = std::max(pair.rest, (just_back ? kRestSlowBack : kRestSlow) / 2);  // is doubled
     let_rest(pair, t, kRestMostFlapping);
@@ -166,14 +166,24 @@ void LaneUpkeep::hurry() {
       pair->rests_until = std::min(pair->rests_until, std::max(pair->tried_at, pair->up_since) + kRestInSilence);
 }
 
+// For another one, while one of its rails carries by its own: a path, no more.
+bool LaneUpkeep::stands_beside(const Pair& pair) const {
+  if (pair.home) return false;
+  return std::ranges::any_of(pairs_, [&](const auto& other) {
+    return other->home && other->up > 0 && (other->rails.local == pair.rails.local || other->rails.remote == pair.rails.remote);
+  });
+}
+
 // Of pairs that are up, and those that do not rest. One that stands in for a better one that rests covers nothing: it makes way again.
-// Nor does one that is being dialled: where it leads nowhere, it takes seconds to say so.
+// Nor does one that failed and is being dialled: where it leads nowhere, it takes seconds to say so.
 std::vector<RailPair> LaneUpkeep::plan(TimePoint t) const {
-  std::vector<RailPair> chosen, candidates;
+  std::vector<RailPair> chosen, candidates, others;
   for (const auto& pair : pairs_) {
     if (pair->up > 0 && pair->home) chosen.push_back(pair->rails);
-    if (pair->has_way && pair->rests_until <= t && session_->has_link(pair->rails.local)) candidates.push_back(pair->rails);
+    const bool may = pair->has_way && pair->rests_until <= t && session_->has_link(pair->rails.local);
+    if (may && !(pair->failed && dialled(*pair) > 0)) (pair->home ? candidates : others).push_back(pair->rails);
   }
+  candidates.insert(candidates.end(), others.begin(), others.end());
   std::vector<RailPair> plan = choose_pairs(candidates, chosen, int(self_.rails->size()), int(peer_rails_.size()));
   std::erase_if(plan, [&](const RailPair& rails) { return std::ranges::find(candidates, rails) == candidates.end(); });
   return plan;
@@ -183,11 +193,14 @@ int LaneUpkeep::wanted_lanes(const Pair& pair) const {
   return lanes_per_pair(*self_.config, (*self_.rails)[std::size_t(pair.rails.local)], peer_rails_[std::size_t(pair.rails.remote)]);
 }
 
-// The most that each pair may have, so that all that belong together have room, also when some rest.
+// The most that each pair may have, so that all that belong together have room, also when some rest, beside stand-ins that are there.
 int LaneUpkeep::share_of_lanes() const {
   for (int share = LiveSession::kLanesMax;; --share) {
     int all = 0;
-    for (const auto& pair : pairs_) all += pair->home && pair->has_way ? std::min(wanted_lanes(*pair), share) : 0;
+    for (const auto& pair : pairs_) {
+      if (!pair->home) all += pair->up;
+      else if (pair->has_way) all += std::min(wanted_lanes(*pair), share);
+    }
     if (all <= LiveSession::kLanesMax || share == 1) return share;
   }
 }
@@ -248,7 +261,8 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
     return session_->lose("it says: " + why);
   // Its listeners live as long as its engine. A pair that never carried may lead to another host that has the same address.
-  const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
+  // Beside its own silent lane a refusal may be a firewall's.
+  const bool nobody_heard = session_->is_without_lanes() || (session_->peer_is_silent() && pair.up == 0);
   if (pair.up_since != TimePoint{} && nobody_heard && !session_->is_leaving()) {
     if (outcome.status.system_errno() == ECONNREFUSED) return session_->lose(why, ECONNREFUSED);
     if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why);
@@ -264,7 +278,7 @@ void LaneUpkeep::let_rest(Pair& pair, TimePoint t, Nanos most) {
   pair.rest = std::min(pair.rest == Nanos{0} ? kRestLeast : 2 * pair.rest, most);
   pair.rests_until = t + pair.rest + pair.rest * random_id()[0] / 1024;
   const bool long_rest = pair.rest > kRestUnnamed && pair.up_since != TimePoint{};
-  if (!std::exchange(pair.named, long_rest) && long_rest)
+  if (long_rest && !std::exchange(pair.named, true))
     RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s",
             (*self_.rails)[std::size_t(pair.rails.local)].name, peer_rails_[std::size_t(pair.rails.remote)].name, session_->peer(),
             std::chrono::duration_cast<std::chrono::seconds>(pair.rest).count());

@@ -51,6 +51,7 @@ class LaneUpkeep {
   static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
   static constexpr std::size_t kAttemptsInSilence = LiveSession::kPlacesMax - LiveSession::kLanesMax;  // at once
+  static constexpr int kLanesMostOfStandIns = (LiveSession::kLanesMax + LiveSession::kPlacesMax) / 2;  // others have room, too
 
   struct Pair {
     RailPair rails;
@@ -99,6 +100,7 @@ class LaneUpkeep {
   void look_when_rested(TimePoint t);
   int wanted_lanes(const Pair& pair) const;
   int share_of_lanes() const;
+  bool stands_beside(const Pair& pair) const;
   int dialled(const Pair& pair) const;
 
   Reactor& reactor_;

@@ -79,7 +79,7 @@ class SessionOwner {
 class LiveSession : public std::enable_shared_from_this<LiveSession> {
  public:
   static constexpr int kLanesMax = 64;     // as planned
-  static constexpr int kPlacesMax = 80;    // with those that are tried while these are silent
+  static constexpr int kPlacesMax = 80;    // with those that are tried while these are silent, and first ones of their rails
 
   // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
   // lanes are connections, and others may take their places; else its one lane is all there will be.

@@ -1,5 +1,7 @@
 // Many rails and a bounded number of lanes: every pair of rails has its part, also after it was lost.
+#include <dirent.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -62,6 +64,30 @@ void reset_rail(int from) {
   }
 }
 
+// The door at 127.0.0.`door` hears nobody who comes from 127.0.0.`from`; 0: nobody at all.
+void deafen(int door, int from) {
+  constexpr std::uint32_t kSource = std::uint32_t(SKF_NET_OFF) + 12;
+  sock_filter program[] = {{BPF_LD | BPF_W | BPF_ABS, 0, 0, kSource},
+                           {BPF_JMP | BPF_JEQ | BPF_K, std::uint8_t(from == 0 ? 1 : 0), 1, (127u << 24) + std::uint32_t(from)},
+                           {BPF_RET | BPF_K, 0, 0, 0},
+                           {BPF_RET | BPF_K, 0, 0, ~0u}};
+  if (from == 0) program[0] = program[1] = {BPF_RET | BPF_K, 0, 0, 0};
+  const sock_fprog filter{4, program};
+  int deaf = 0;
+  DIR* dir = opendir("/proc/self/fd");
+  while (const dirent* entry = readdir(dir)) {
+    const int fd = std::atoi(entry->d_name);
+    sockaddr_in here{};
+    int listens = 0;
+    socklen_t size = sizeof here, length = sizeof listens;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 || int(ntohl(here.sin_addr.s_addr) & 255) != door) continue;
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || listens == 0) continue;
+    deaf += setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter) == 0;
+  }
+  closedir(dir);
+  EXPECT_EQ(deaf, 1);
+}
+
 TEST(LaneShares, MoreThanThereIsRoomForAreSharedEvenly) {
   const auto a = with_rails(5, 16, 10), b = with_rails(5, 16, 110);
   ASSERT_TRUE(a && b);
@@ -87,6 +113,21 @@ TEST(LaneShares, ALostPairHasItsLanesAgain) {
     EXPECT_TRUE(eventually([&] { return lanes(*a)[{10, 110}] >= std::max(1, each / 2); }, std::chrono::seconds(5))) << lanes_of(*a);
     EXPECT_TRUE(transfer(ends, 1 << 20, 3));
   }
+}
+
+// One rail is dead at either end: what is left has all the lanes that a pair has, not one.
+TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
+  const auto a = with_rails(2, 4, 10), b = with_rails(2, 4, 110);
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  ASSERT_TRUE(eventually([&] { return lanes_of(*a) == 8; }));
+  deafen(111, 0);
+  deafen(110, 10);
+  reset_rail(10);
+  reset_rail(11);
+  EXPECT_TRUE(eventually([&] { return lanes(*a) == Counts{{{11, 110}, 4}}; })) << lanes_of(*a);
+  EXPECT_TRUE(transfer(ends, 1 << 20, 4));
 }
 
 }  // namespace

@@ -53,15 +53,17 @@ void Dialler::look() {
     for (Pair& pair : pairs_)
       if (attempts_.size() < kAttemptsInSilence && has_link(pair.rails.local) && dialled(pair) == 0 && t - pair.tried_at >= kRestInSilence) join(pair);
   } else {
-    std::vector<engine::RailPair> chosen, candidates;
+    std::vector<engine::RailPair> chosen, candidates, others;
     for (const Pair& pair : pairs_) {
       if (pair.up > 0 && pair.home) chosen.push_back(pair.rails);
-      if (pair.rests_until <= t && has_link(pair.rails.local)) candidates.push_back(pair.rails);
+      const bool may = pair.rests_until <= t && has_link(pair.rails.local) && !(pair.rest > 0ns && dialled(pair) > 0);
+      if (may) (pair.home ? candidates : others).push_back(pair.rails);
     }
+    candidates.insert(candidates.end(), others.begin(), others.end());
     const auto plan = engine::choose_pairs(candidates, chosen, int(near_.host().rails.size()), int(far_.host().rails.size()));
     for (Pair& pair : pairs_) {
       if (std::ranges::find(plan, pair.rails) == plan.end() || std::ranges::find(candidates, pair.rails) == candidates.end()) continue;
-      for (int missing = (pair.rest > 0ns || !pair.home ? 1 : lanes_per_pair_) - pair.up - dialled(pair); missing > 0; --missing) join(pair);
+      for (int missing = (pair.rest > 0ns || stands_beside(pair) ? 1 : lanes_per_pair_) - pair.up - dialled(pair); missing > 0; --missing) join(pair);
     }
   }
   TimePoint first = TimePoint::max();
@@ -72,6 +74,12 @@ void Dialler::look() {
     if (!*alive) return;
     look_comes_ = false;
     look();
+  });
+}
+
+bool Dialler::stands_beside(const Pair& pair) const {
+  return !pair.home && std::ranges::any_of(pairs_, [&](const Pair& other) {
+    return other.home && other.up > 0 && (other.rails.local == pair.rails.local || other.rails.remote == pair.rails.remote);
   });
 }
 
@@ -157,7 +165,7 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
     ++pair.up;
     near_.add_lane(lane, pair.rails.local, pair.rails.remote, std::move(attempt->near));
   } else if (!near_.over() && !near_.leaving() &&
-             (answer == Answer::unknown_session || (answer == Answer::nobody && (near_.session().live_lanes() == 0 || life_.peer_is_silent())))) {
+             (answer == Answer::unknown_session || (answer == Answer::nobody && (near_.session().live_lanes() == 0 || (life_.peer_is_silent() && pair.up == 0))))) {
     on_over(Status(Code::remote, Scope::session, "the peer's host knows nothing of the session"));
   } else if (pair.rests_until <= t) {
     let_rest(pair, t, pair.ever_up ? kRestMostRefused : kRestMostFlapping);

@@ -58,6 +58,7 @@ class Dialler {
   void let_rest(Pair& pair, TimePoint t, Nanos most);
   bool has_link(int rail) const { return !near_.host().rails[std::size_t(rail)].link_down; }
   int dialled(const Pair& pair) const;
+  bool stands_beside(const Pair& pair) const;
   TimePoint now() const { return near_.host().clock.local(net_.now()); }
 
   wire::SimNetwork& net_;

@@ -28,15 +28,17 @@ void Knock::look() {
 }
 
 void Knock::ask(HostRail& near, HostRail& far) {
+  const engine::RailPair pair{int(&near - near_.host().rails.data()), int(&far - far_.host().rails.data())};
   auto lanes = net_.connect(*near.link, *far.link, wire::Placement::ask);
   const auto question = asked_.emplace_back(std::make_shared<Question>(Question{std::move(lanes.first), std::move(lanes.second)}));
-  question->near->send_word([this, alive = alive_, asked = std::weak_ptr(question)] {
+  question->near->send_word([this, alive = alive_, asked = std::weak_ptr(question), pair] {
     const auto still = asked.lock();  // none: it took too long, another is asked
     if (!*alive || !still || far_.host().fate == Host::Fate::lost_power) return;
-    const bool there = far_.host().lives() && !far_.over();
+    const bool refused = !far_.host().lives(), there = !refused && !far_.over();
     if (there) on_heard();
-    still->far->send_word([this, alive = alive_, there] {
-      if (*alive && !there && wants())
+    still->far->send_word([this, alive = alive_, there, refused, pair] {
+      const auto its = [&](const SessionEnd::OpenLane& lane) { return engine::RailPair{lane.local_rail, lane.remote_rail} == pair; };
+      if (*alive && !there && wants() && !(refused && std::ranges::any_of(near_.open_lanes(), its)))
         on_over(Status(Code::remote, Scope::session, "the peer's host knows nothing of the session"));
     });
   });
