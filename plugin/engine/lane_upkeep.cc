@@ -126,8 +126,10 @@ void LaneUpkeep::dial_plan(TimePoint t) {
   const int share = share_of_lanes();
   for (const RailPair& rails : chosen) {
     Pair& pair = *find(rails);
-    const int wanted = pair.failed || stands_beside(pair) ? 1 : std::min(wanted_lanes(pair), share);
-    for (int missing = wanted - pair.up - dialled(pair); missing > 0; --missing) join(pair, LiveSession::kLanesMax);
+    int missing = (stands_beside(pair) ? 1 : std::min(wanted_lanes(pair), share)) - pair.up - dialled(pair);
+    if (pair.failed) missing = std::min(missing, 1 - dialled(pair));
+    // Others may have more than their share: from before this rail was there, or as stand-ins.
+    for (; missing > 0; --missing) join(pair, pair.home ? kLanesMostOfStandIns : LiveSession::kLanesMax);
   }
 }
 
@@ -261,10 +263,10 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
     return session_->lose("it says: " + why);
   // Its listeners live as long as its engine. A pair that never carried may lead to another host that has the same address.
-  // Beside its own silent lane a refusal may be a firewall's.
-  const bool nobody_heard = session_->is_without_lanes() || (session_->peer_is_silent() && pair.up == 0);
+  const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
   if (pair.up_since != TimePoint{} && nobody_heard && !session_->is_leaving()) {
-    if (outcome.status.system_errno() == ECONNREFUSED) return session_->lose(why, ECONNREFUSED);
+    // Beside its own silent lane it may be a firewall's word.
+    if (outcome.status.system_errno() == ECONNREFUSED && (pair.up == 0 || session_->is_without_lanes())) return session_->lose(why, ECONNREFUSED);
     if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why);
   }
   if (!outcome.spoke) unheard_of_.push_back(over->lane);

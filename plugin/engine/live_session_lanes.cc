@@ -206,11 +206,9 @@ void LiveSession::look_for_signs(bool at_once) {
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
   if (verdict.peer_is_gone)
     return lose("no answer on " + rails_told() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
-  if (peer_is_silent_) {
-    until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
-  } else {
-    recall_slow_lanes(t, lanes);
-  }
+  // Also when it is over: what was dialled meanwhile followed no plan.
+  if (peer_is_silent_ || silent_before) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  if (!peer_is_silent_) recall_slow_lanes(t, lanes);
   look_for_pulse(t, lanes);
 }
 

@@ -56,14 +56,16 @@ void Dialler::look() {
     std::vector<engine::RailPair> chosen, candidates, others;
     for (const Pair& pair : pairs_) {
       if (pair.up > 0 && pair.home) chosen.push_back(pair.rails);
-      const bool may = pair.rests_until <= t && has_link(pair.rails.local) && !(pair.rest > 0ns && dialled(pair) > 0);
+      const bool may = pair.rests_until <= t && has_link(pair.rails.local) && !(pair.failed && dialled(pair) > 0);
       if (may) (pair.home ? candidates : others).push_back(pair.rails);
     }
     candidates.insert(candidates.end(), others.begin(), others.end());
     const auto plan = engine::choose_pairs(candidates, chosen, int(near_.host().rails.size()), int(far_.host().rails.size()));
     for (Pair& pair : pairs_) {
       if (std::ranges::find(plan, pair.rails) == plan.end() || std::ranges::find(candidates, pair.rails) == candidates.end()) continue;
-      for (int missing = (pair.rest > 0ns || stands_beside(pair) ? 1 : lanes_per_pair_) - pair.up - dialled(pair); missing > 0; --missing) join(pair);
+      int missing = (stands_beside(pair) ? 1 : lanes_per_pair_) - pair.up - dialled(pair);
+      if (pair.failed) missing = std::min(missing, 1 - dialled(pair));
+      for (; missing > 0; --missing) join(pair);
     }
   }
   TimePoint first = TimePoint::max();
@@ -158,6 +160,7 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
   Pair& pair = *attempt->pair;
   const TimePoint t = now();
   pair.tried_at = t;
+  pair.failed = answer != Answer::welcome;
   if (!near_.over() && answer == Answer::welcome) {
     pair.up_since = t;
     pair.ever_up = true;

@@ -38,7 +38,7 @@ class Dialler {
   struct Pair {
     engine::RailPair rails;
     int up = 0;
-    bool ever_up = false, home = false;
+    bool ever_up = false, home = false, failed = false;
     TimePoint tried_at{}, up_since{}, rests_until{};
     Nanos rest{0}, rest_at_loss{0};
   };

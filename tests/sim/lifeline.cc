@@ -55,10 +55,10 @@ bool Lifeline::look_for_signs(TimePoint t) {
     end_.give_up(open[std::size_t(i)].id, Status(Code::remote, Scope::lane, "no answer to what was sent"));
   }
   for (const int i : verdict.asked) end_.session().ask_for_sign(open[std::size_t(i)].id);
-  peer_is_silent_ = verdict.peer_is_silent;
+  const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
   if (!verdict.asked.empty()) end_.touch();
   if (verdict.peer_is_gone) on_over(Status(Code::remote, Scope::session, "no answer for the peer timeout"));
-  if (!end_.over() && peer_is_silent_) on_lane_wanted();
+  if (!end_.over() && (peer_is_silent_ || silent_before)) on_lane_wanted();
   return owed;
 }
 
