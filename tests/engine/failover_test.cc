@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <algorithm>
@@ -27,13 +25,6 @@ std::pair<std::uint16_t, std::uint16_t> ports(int fd) {
 }
 
 void close_for_both(int fd) { shutdown(fd, SHUT_RDWR); }
-
-// What was under way is lost. Past the thread sanitizer, which takes connect() for the birth of the descriptor.
-void reset(int fd) {
-  sockaddr nobody{};
-  nobody.sa_family = AF_UNSPEC;
-  syscall(SYS_connect, fd, &nobody, sizeof nobody);
-}
 
 constexpr std::size_t kLanes = 4;
 
@@ -99,7 +90,7 @@ TEST(Failover, EncryptedTheyComeBackToo) {
   config.encrypt = true;
   break_lanes(close_for_both, config);
 }
-TEST(Failover, LanesThatAreResetEndNoRequestAndComeBack) { break_lanes(reset); }
+TEST(Failover, LanesThatAreResetEndNoRequestAndComeBack) { break_lanes(reset_connection); }
 
 // Then no place is free and no lane is left to bring a fence.
 TEST(Failover, AFullSessionMayLoseEveryLaneAtOnce) {
@@ -117,7 +108,7 @@ TEST(Failover, AFullSessionMayLoseEveryLaneAtOnce) {
     ASSERT_TRUE(transfer(ends, 4 << 20, 9));
     std::set<int> lanes = connections();
     for (const int fd : others) lanes.erase(fd);
-    for (const int fd : lanes) reset(fd);
+    for (const int fd : lanes) reset_connection(fd);
     ASSERT_TRUE(transfer(ends, 1 << 20, 3));
   }
 }

@@ -4,8 +4,6 @@
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -53,15 +51,13 @@ Counts lanes(const Engine& engine) {
   return counts;
 }
 
-// So many connections from 127.0.0.`from`. Past the thread sanitizer, which takes connect() for the birth of the descriptor.
+// So many connections from 127.0.0.`from`.
 void reset_rail(int from, int most = 1000) {
   for (const int fd : connections()) {
     sockaddr_in here{};
     socklen_t size = sizeof here;
     if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 || int(ntohl(here.sin_addr.s_addr) & 255) != from || most-- <= 0) continue;
-    sockaddr nobody{};
-    nobody.sa_family = AF_UNSPEC;
-    syscall(SYS_connect, fd, &nobody, sizeof nobody);
+    reset_connection(fd);
   }
 }
 

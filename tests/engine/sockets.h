@@ -11,6 +11,8 @@ namespace railweave::engine_test {
 // Descriptors of this process's TCP connections; a lane of two engines here has two.
 std::set<int> connections();
 int family_of(int fd);
+// What was under way is lost, and the peer sees a reset.
+void reset_connection(int fd);
 // Those of its first session that are open.
 std::size_t lanes_of(const Engine& engine);
 
