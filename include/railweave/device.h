@@ -21,6 +21,14 @@ struct Address {
   friend bool operator==(const Address&, const Address&) = default;
 };
 
+// What an interface's traffic runs on, found by following what it is stacked on.
+enum class Footing {
+  hardware,   // a network card, or a VLAN, bond, bridge... over one
+  guest,      // veth, macvlan, ipvlan: how a container meets its host; what lies below is out of sight
+  makeshift,  // tunnels, wireless, USB (on servers the way to the management controller)
+  nothing,    // carries no traffic off this host: dummy, ifb, loopback, a bridge without a port to the outside
+};
+
 // One local network interface that carries traffic.
 struct Rail {
   std::string name;                 // as the kernel calls it, e.g. "eth0"
@@ -33,6 +41,7 @@ struct Rail {
   std::string pci_path;             // realpath of the PCI device (below a VLAN or bond: of its card); empty: none in sight
   std::string physical_function;    // what this rail shares its port with: the PF's PCI path, else pci_path, else name;
                                     // "#port" is appended where one PCI function has several ports
+  Footing footing = Footing::guest;
   bool loopback = false;
 };
 

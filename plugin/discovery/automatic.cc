@@ -117,15 +117,6 @@ void leave_slow(const Interfaces& all, Selection& selection) {
   });
 }
 
-void sort_and_bound(const Interfaces& all, Selection& selection) {
-  std::sort(selection.taken.begin(), selection.taken.end(),
-            [&](std::size_t a, std::size_t b) { return rail_order(all[a], all[b]); });
-  while (selection.taken.size() > kRailsChosenMax) {
-    selection.reasons[selection.taken.back()] = fmt::format("more than {} rails", kRailsChosenMax);
-    selection.taken.pop_back();
-  }
-}
-
 std::string why_taken(const Interface& interface) {
   if (interface.addresses.link_local_only) return "only link-local addresses, but there is nothing better";
   if (interface.footing == Footing::guest) return "virtual interface; no hardware is usable here";
@@ -156,7 +147,7 @@ Selection select_automatic(const NameList* excluded, const Interfaces& all) {
   const int best = selection.taken.empty() ? 100 : class_of(all[selection.taken.front()]);
   keep_port_owners(all, selection);
   leave_slow(all, selection);
-  sort_and_bound(all, selection);
+  std::ranges::sort(selection.taken, [&](std::size_t a, std::size_t b) { return rail_order(all[a], all[b]); });
   for (const std::size_t i : selection.taken) selection.reasons[i] = why_taken(all[i]);
   // Beside usable ones only those count that have an address and would not be second choice.
   for (const std::size_t i : waiting) {

@@ -11,14 +11,6 @@
 
 namespace railweave::discovery {
 
-// What an interface's traffic runs on, found by following what it is stacked on.
-enum class Footing {
-  hardware,   // a network card, or a VLAN, bond, bridge... over one
-  guest,      // veth, macvlan, ipvlan: how a container meets its host; what lies below is out of sight
-  makeshift,  // tunnels, wireless, USB (on servers the way to the management controller)
-  nothing,    // carries no traffic off this host: dummy, ifb, loopback, a bridge without a port to the outside
-};
-
 struct Interface {
   LinkFacts link;
   AddressChoice addresses;

@@ -17,8 +17,6 @@ void take_if_usable(const std::vector<Interface>& all, std::size_t index, const 
   if (std::string reason = unusable(all[index]); !reason.empty()) {
     selection.reasons[index] = fmt::format("{}, but unusable: {}", why, reason);
     note_pending(all[index], selection);
-  } else if (selection.taken.size() == kRailsChosenMax) {
-    selection.reasons[index] = fmt::format("{}, but there are {} rails already", why, kRailsChosenMax);
   } else {
     selection.reasons[index] = why;
     selection.taken.push_back(index);

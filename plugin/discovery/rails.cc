@@ -26,6 +26,9 @@ Result<Look> look(const Config& config, const HostView& host) {
   Result<Selection> selection = select(config, result.all);
   if (selection.ok()) {
     result.selection = std::move(selection.value());
+    std::vector<std::size_t>& taken = result.selection.taken;
+    for (; taken.size() > kRailsAtOnceMax; taken.pop_back())
+      result.selection.reasons[taken.back()] = fmt::format("more than {} rails", kRailsAtOnceMax);
   } else {
     result.wrong_names = selection.status();
     result.selection.reasons.assign(result.all.size(), "not considered: the names asked for are wrong");
@@ -59,6 +62,7 @@ Rail to_rail(const Interface& interface) {
   rail.numa_node = interface.numa_node;
   rail.pci_path = interface.pci_path;
   rail.physical_function = interface.physical_function;
+  rail.footing = interface.footing;
   rail.loopback = interface.link.loopback;
   return rail;
 }
@@ -69,13 +73,20 @@ void count_as_usable(const Rail& rail, std::vector<Interface>& all) {
   if (its == all.end()) {
     its = all.emplace(all.end());
     its->link.name = rail.name;
-    its->footing = rail.pci_path.empty() ? Footing::guest : Footing::hardware;
+    its->footing = rail.footing;
     its->pci_path = rail.pci_path;
   }
   its->link.up = its->link.running = true;
   const AddressChoice& has = its->addresses;  // an IPv6 address takes its time after the link
   if (has.usable.empty() || has.pending || has.link_local_only) its->addresses = chosen_before(rail.addresses);
-  if (!its->speed_known) its->speed = rail.speed, its->speed_known = rail.speed_known;
+  if (its->speed_known) return;
+  its->speed = rail.speed;
+  its->speed_known = rail.speed_known;
+}
+
+// A rail on its way back has link-local addresses before those that peers know, and one family before the other.
+bool has_settled(const AddressChoice& has, const Rail& rail) {
+  return !has.pending && (!has.link_local_only || chosen_before(rail.addresses).link_local_only);
 }
 
 Status nothing_usable(const Config& config, const Discovered& found) {
@@ -130,12 +141,22 @@ Survey survey_rails(const Config& config, const HostView& host) {
 
 Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known) {
   RW_ASSIGN_OR_RETURN(const std::vector<Interface> all, survey(host, config.family));
+  const auto known_as = [&](const Interface& one) { return std::ranges::find(known, one.link.name, &Rail::name); };
+  std::vector<Rail> rails;
+  std::size_t there = 0;
+  for (const Interface& one : all) {
+    const auto rail = known_as(one);
+    if (rail == known.end()) continue;
+    ++there;
+    if (unusable(one).empty() && has_settled(one.addresses, *rail)) rails.push_back(to_rail(one));
+  }
   std::vector<Interface> with_known = all;
   for (const Rail& rail : known) count_as_usable(rail, with_known);
-  RW_ASSIGN_OR_RETURN(const Selection selection, select(config, with_known));
-  std::vector<Rail> rails;
-  for (const std::size_t i : selection.taken)
-    if (i < all.size() && unusable(all[i]).empty()) rails.push_back(to_rail(all[i]));
+  const Result<Selection> selection = select(config, with_known);
+  if (!selection.ok() && rails.empty()) return selection.status();
+  if (!selection.ok()) return rails;
+  for (const std::size_t i : selection.value().taken)
+    if (i < all.size() && known_as(all[i]) == known.end() && there++ < kRailsAtOnceMax) rails.push_back(to_rail(all[i]));
   return rails;
 }
 

@@ -17,6 +17,9 @@ inline constexpr Nanos kWaitForLink = std::chrono::seconds(1);         // while 
 inline constexpr Nanos kWaitForAddress = std::chrono::seconds(3);      // ... and a tentative address could change that
 inline constexpr Nanos kWaitForMore = std::chrono::milliseconds(300);  // while some are usable and others may follow
 
+// Rails at most that are there at once: two virtual functions on each of eight ports.
+inline constexpr std::size_t kRailsAtOnceMax = 16;
+
 struct Considered {
   std::string name;
   bool taken = false;
@@ -38,8 +41,10 @@ struct Survey {
 // Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
 Survey survey_rails(const Config& config, const HostView& host);
 
-// What the rules take now, beside rails that are known: a second choice does not become one because the first has no link for a
-// while. Waits for nothing and logs nothing. Errors: as a Survey's status, but that none may be usable.
+// Those of the rails that are known that are usable as they are now, and what the rules take beside them, as if all known ones
+// carried: a second choice does not become a rail because the first has no link for a while. A known one is left out while an address
+// is in duplicate detection, or only link-local ones are left of routable ones. Waits for nothing and logs nothing. Errors: as a
+// Survey's status, but that none may be usable, and where a known one is, names may be wrong.
 Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known);
 
 // The rails, never none, or why there are none.

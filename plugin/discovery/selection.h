@@ -11,9 +11,6 @@
 
 namespace railweave::discovery {
 
-// At most, when an engine begins: two virtual functions on each of eight ports. Rails that come later may be more.
-inline constexpr std::size_t kRailsChosenMax = 16;
-
 struct Selection {
   std::vector<std::size_t> taken;    // indices of interfaces, in rail order
   std::vector<std::string> reasons;  // of every interface: why taken, or why left

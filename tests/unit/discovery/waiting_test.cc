@@ -99,10 +99,31 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
   known.addresses = {address_of("2001:db8::1/64")};
   const auto first = [&](const std::vector<Rail>& beside) {
     Result<std::vector<Rail>> rails = usable_rails(Config(), host, beside);
-    return rails.ok() && rails->size() == 1 ? rails->front().name : "";
+    return !rails.ok() ? "failed" : rails->empty() ? "none" : rails->front().name + " " + to_text(rails->front().addresses.front());
   };
-  EXPECT_EQ(first({}), "mgmt0");
-  EXPECT_EQ(first({known}), "eth0");
+  EXPECT_EQ(first({}), "mgmt0 192.168.0.1");
+  EXPECT_EQ(first({known}), "none");
+  host.address("eth0", "2001:db8::1/64").tentative = true;
+  EXPECT_EQ(first({known}), "none");
+  host.address("eth0", "2001:db8::2/64");
+  EXPECT_EQ(first({known}), "none") << "the other is not there yet";
+  FakeHost settled;
+  settled.card("eth0", "pci0000:5d/0000:5d:00.0", "2001:db8::2/64", 100'000);
+  Result<std::vector<Rail>> rails = usable_rails(Config(), settled, {known});
+  ASSERT_TRUE(rails.ok() && rails->size() == 1);
+  EXPECT_EQ(to_text(rails->front().addresses.front()), "2001:db8::2");
+}
+
+// Those of a rail that never had better ones are as good as ever.
+TEST_F(Waiting, a_known_link_local_rail_may_have_other_link_local_addresses) {
+  FakeHost host;
+  host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::2/64", 100'000);
+  Rail known;
+  known.name = "eth0";
+  known.addresses = {address_of("fe80::1/64")};
+  Result<std::vector<Rail>> rails = usable_rails(Config(), host, {known});
+  ASSERT_TRUE(rails.ok() && rails->size() == 1);
+  EXPECT_EQ(to_text(rails->front().addresses.front()), "fe80::2");
 }
 
 // Where all have nothing else, one that is unplugged is no better than those that come.
@@ -118,6 +139,55 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ(found->front().name, "eth1");
+}
+
+// Nor is what it ran on: no PCI device is seen below a USB adapter that is unplugged.
+TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
+  FakeHost host;
+  host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
+  Rail gone;
+  gone.name = "bond0";
+  gone.addresses = {address_of("10.0.0.1/24")};
+  gone.speed = Rate::from_megabits(100'000), gone.speed_known = true;
+  gone.footing = Footing::hardware;
+  EXPECT_TRUE(usable_rails(Config(), host, {gone})->empty()) << "of its class, and slow";
+  gone.footing = Footing::makeshift;
+  EXPECT_EQ(usable_rails(Config(), host, {gone})->size(), 1u);
+}
+
+// Peers have to learn its addresses, whatever else there is by now.
+TEST_F(Waiting, a_known_rail_has_its_addresses_though_there_is_better) {
+  FakeHost host;
+  host.link("eth0", "veth");
+  host.address("eth0", "10.0.0.2/24");
+  host.card("eth1", "pci0000:5e/0000:5e:00.0", "10.0.1.1/24", 100'000);
+  Rail known;
+  known.name = "eth0";
+  known.addresses = {address_of("10.0.0.1/24")};
+  auto rails = usable_rails(Config(), host, {known});
+  ASSERT_TRUE(rails.ok() && !rails->empty());
+  EXPECT_EQ(rails->front().name, "eth0");
+  EXPECT_EQ(to_text(rails->front().addresses.front()), "10.0.0.2");
+}
+
+// Rails that are gone take nobody's place; those that are there leave what is left of sixteen.
+TEST_F(Waiting, sixteen_rails_are_there_at_once) {
+  FakeHost host;
+  std::vector<Rail> known;
+  for (int i = 0; i < 16; ++i) {
+    Rail rail;
+    rail.name = "eth" + std::to_string(i);
+    rail.addresses = {address_of("10.0." + std::to_string(i) + ".1/24")};
+    rail.footing = Footing::hardware;
+    known.push_back(rail);
+    if (i > 0) host.card(rail.name, "pci0000:5d/0000:5d:" + std::to_string(10 + i) + ".0", "10.0." + std::to_string(i) + ".1/24", 100'000);
+  }
+  host.card("new0", "pci0000:5e/0000:5e:00.0", "10.1.0.1/24", 100'000);
+  host.card("new1", "pci0000:5e/0000:5e:01.0", "10.1.1.1/24", 100'000);
+  auto rails = usable_rails(Config(), host, known);
+  ASSERT_TRUE(rails.ok());
+  ASSERT_EQ(rails->size(), 16u);
+  EXPECT_EQ(rails->back().name, "new0");
 }
 
 TEST_F(Waiting, a_tentative_address_is_waited_for) {
