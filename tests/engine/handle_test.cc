@@ -84,7 +84,7 @@ TEST_F(BadHandle, OfAnInstanceThatLeftItsPortToAnother) {
   patient.connect_timeout = std::chrono::seconds(5);
   const auto other = start_engine(patient);
   ASSERT_TRUE(other);
-  auto connector = other->connect(0, with(12, 0x5A));
+  auto connector = other->connect(0, with(12, std::uint8_t(std::uint8_t(handle_[12]) ^ 0x5A)));
   ASSERT_TRUE(connector.ok());
   Status status;
   ASSERT_TRUE(eventually([&] {
