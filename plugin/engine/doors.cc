@@ -17,6 +17,8 @@ namespace {
 constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
 constexpr int kAcceptsPerTurn = 64;
 
+bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id; }
+
 }  // namespace
 
 Doors::~Doors() { close(); }
@@ -39,39 +41,64 @@ Result<std::unique_ptr<Doors::Door>> Doors::make_door(int rail, const Address& a
   return door;
 }
 
+bool Doors::is_former(const Door& door) const {
+  return std::ranges::none_of(rails_[std::size_t(door.rail)].addresses, [&](const PeerAddress& told) { return same_host(told.address, door.address); });
+}
+
+// Its own, else what was another rail's.
 Doors::Door* Doors::find(int rail, const Address& address) {
-  for (const auto& door : doors_)
-    if (door->rail == rail && door->address == address) return door.get();
-  return nullptr;
+  Door* former = nullptr;
+  for (const auto& door : doors_) {
+    if (!same_host(door->address, address)) continue;
+    if (door->rail == rail) return door.get();
+    if (is_former(*door)) former = door.get();
+  }
+  return former;
 }
 
 Status Doors::put(int index, const Rail& rail) {
   PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}};
   std::vector<std::unique_ptr<Door>> made;
+  std::vector<std::pair<Door*, Address>> had;
   bool have_v4 = false, have_v6 = false;
   for (const Address& address : rail.addresses) {
     bool& have = address.family == Address::Family::v4 ? have_v4 : have_v6;
     if (std::exchange(have, true)) continue;
-    const Door* door = find(index, address);
-    if (!door) {
+    Door* door = find(index, address);
+    if (door) {
+      had.emplace_back(door, address);
+    } else {
       RW_ASSIGN_OR_RETURN(std::unique_ptr<Door> fresh, make_door(index, address));
       door = made.emplace_back(std::move(fresh)).get();
     }
     told.addresses.push_back({address, door->port});
   }
-  std::erase_if(doors_, [&](const auto& door) {
-    const bool gone = door->rail == index && std::ranges::find(told.addresses, door->address, &PeerAddress::address) == told.addresses.end();
-    if (gone) close(*door);
-    return gone;
-  });
+  doors_.reserve(doors_.size() + made.size());
+  rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
+  for (const auto& [door, address] : had) {
+    door->rail = index;
+    door->address = address;  // its prefix may be another
+    const auto place = std::ranges::find(doors_, door, &std::unique_ptr<Door>::get);
+    std::rotate(place, place + 1, doors_.end());  // those that were told of last are the last
+  }
   for (auto& door : made) {
     guard_descriptor(door->fd.get());
     if (on_connection_) serve(*door);
     doors_.push_back(std::move(door));
   }
-  rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
   rails_[std::size_t(index)] = std::move(told);
+  close_oldest_former(index);
   return {};
+}
+
+void Doors::close_oldest_former(int rail) {
+  const auto is_its = [&](const auto& door) { return door->rail == rail && is_former(*door); };
+  auto surplus = std::ranges::count_if(doors_, is_its) - kFormerMax;
+  std::erase_if(doors_, [&](const auto& door) {
+    const bool goes = is_its(door) && surplus-- > 0;
+    if (goes) close(*door);
+    return goes;
+  });
 }
 
 void Doors::serve(Door& door) {

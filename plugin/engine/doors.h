@@ -1,4 +1,6 @@
-// The engine's listening sockets: one per rail and address family. On the reactor's thread, except open().
+// The engine's listening sockets: one per rail and address family. One whose address its rail has no more stays open, the last four of a
+// rail: who was not told dials there when the address is back, and a refusal would say that this process is dead. On the reactor's
+// thread, except open().
 #pragma once
 
 #include <functional>
@@ -25,8 +27,8 @@ class Doors {
 
   // Errors: exhausted when the port range is used up (the message names it), system.
   Status open(const Config& config, const std::vector<Rail>& rails);
-  // Rail `index` is new (the next one), or has other addresses: those that it has no door for get one, those that are gone lose
-  // theirs. Errors: as open(); then all is as before. Reactor's thread.
+  // Rail `index` is new (the next one), or has other addresses: those that nobody had before get a door. Errors: as open(); then all
+  // is as before. Reactor's thread.
   Status put(int index, const Rail& rail);
   // Starts accepting. Reactor's thread.
   void serve(OnConnection on_connection);
@@ -37,6 +39,8 @@ class Doors {
   const std::vector<PeerRail>& rails() const { return rails_; }
 
  private:
+  static constexpr int kFormerMax = 4;  // of each rail
+
   struct Door final : Pollable {
     Doors* doors = nullptr;
     int rail = 0;
@@ -49,6 +53,8 @@ class Doors {
 
   Result<std::unique_ptr<Door>> make_door(int rail, const Address& address);
   Door* find(int rail, const Address& address);
+  bool is_former(const Door& door) const;
+  void close_oldest_former(int rail);
   void serve(Door& door);
   void close(Door& door);
   void accept_all(Door& door);
@@ -57,7 +63,7 @@ class Doors {
   wire::SocketOptions options_;
   PortRange ports_;
   OnConnection on_connection_;
-  std::vector<std::unique_ptr<Door>> doors_;
+  std::vector<std::unique_ptr<Door>> doors_;  // who was told of last is last
   std::vector<PeerRail> rails_;
   bool warned_exhausted_ = false;
 };

@@ -23,21 +23,6 @@ void Knock::on_peer_rail(int rail, PeerRail is) {
   peer_rails_[std::size_t(rail)] = std::move(is);
 }
 
-// Another pair might lead to another host that has the same address: its word is no verdict.
-std::vector<RailPair> Knock::carried() const {
-  std::vector<RailPair> carried;
-  for (int i = 0; i < session_->lane_count(); ++i) {
-    const RailPair& rails = session_->lane(i).rails();
-    if (std::ranges::find(carried, rails) == carried.end()) carried.push_back(rails);
-  }
-  return carried;
-}
-
-bool Knock::has_carried(const RailPair& rails) const {
-  const std::vector<RailPair> pairs = carried();
-  return std::ranges::find(pairs, rails) != pairs.end();
-}
-
 void Knock::look() {
   if (timer_ || session_->over() || session_->is_leaving()) return;
   try {
@@ -46,8 +31,14 @@ void Knock::look() {
       pause_ = kSoon;
       return;
     }
-    for (const RailPair& rails : without_lanes ? carried() : candidate_pairs(*self_.rails, peer_rails_))
-      if (session_->has_link(rails.local)) ask(rails);
+    const int local_rails = int(self_.rails->size()), remote_rails = int(peer_rails_.size());
+    const std::vector<RailPair> pairs =
+        without_lanes ? session_->pairs_that_carried() : spread_pairs(candidate_pairs(*self_.rails, peer_rails_), local_rails, remote_rails);
+    const Nanos time = pairs.size() > kAskedMax ? RailPairs::kTimeOfMany : RailPairs::kTime;
+    for (std::size_t n = 0; n < pairs.size() && asked_.size() < kAskedMax; ++n) {
+      const RailPair& rails = pairs[turn_++ % pairs.size()];
+      if (session_->has_link(rails.local)) ask(rails, time);
+    }
     timer_ = reactor_.at(now() + pause_, [this] {
       timer_ = 0;
       look();
@@ -58,8 +49,8 @@ void Knock::look() {
   }
 }
 
-void Knock::ask(const RailPair& rails) {
-  if (asked_.size() >= std::size_t(LiveSession::kLanesMax) || std::size_t(rails.remote) >= peer_rails_.size()) return;
+void Knock::ask(const RailPair& rails, Nanos time) {
+  if (std::size_t(rails.remote) >= peer_rails_.size()) return;
   const Rail& rail = (*self_.rails)[std::size_t(rails.local)];
   Route route;
   if (!best_route(rail, peer_rails_[std::size_t(rails.remote)], route)) return;
@@ -67,7 +58,7 @@ void Knock::ask(const RailPair& rails) {
   auto asked = std::make_shared<const Handshake*>(nullptr);
   place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_),
                           join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails), {self_.key, session_->secret()},
-                          now() + kPatience,
+                          now() + time,
                           [this, asked, rails](Handshake::Outcome outcome) { on_answer(*asked, rails, outcome); });
   *asked = place.get();
 }
@@ -77,7 +68,10 @@ void Knock::on_answer(const Handshake* asked, const RailPair& rails, const Hands
   const std::unique_ptr<Handshake> over = std::move(*self);  // lives until we return
   asked_.erase(self);
   const std::vector<RailPair> open = session_->rails_of_lanes();
-  if ((!open.empty() && !session_->peer_is_silent()) || !has_carried(rails)) return;
+  if (session_->is_leaving() || (!open.empty() && !session_->peer_is_silent())) return;
+  // Another pair might lead to another host that has the same address: its word is no verdict.
+  const std::vector<RailPair>& carried = session_->pairs_that_carried();
+  if (std::ranges::find(carried, rails) == carried.end()) return;
   using Refusal = Hello::Refusal;
   const Refusal refusal = outcome.status.ok() ? outcome.hello.refusal : Refusal::none;
   const bool beside_own = std::ranges::find(open, rails) != open.end();  // beside its own silent lane it may be a firewall's word

@@ -3,7 +3,8 @@
 // who may owe nothing, and then has not noticed.
 //
 // It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate (and
-// LaneUpkeep::on_knock()). A kernel that refuses the connection, or an instance that does not know the session, ends it.
+// LaneUpkeep::on_knock()). An instance that does not know the session ends it, and so does a kernel that refuses the connection, if the
+// pair of rails carried before and has no lane that may yet be heard.
 //
 // On the reactor's thread only. Destroying it gives up what is being asked.
 #pragma once
@@ -14,6 +15,7 @@
 #include "engine/dial.h"
 #include "engine/handshake.h"
 #include "engine/live_session.h"
+#include "engine/rail_pairs.h"
 
 namespace railweave::engine {
 
@@ -25,18 +27,16 @@ class Knock {
   ~Knock();
 
   void on_peer_rail(int rail, PeerRail is);
-  // Where the session is without lanes: asks by each pair of rails that carried one; where none is heard, by any. And again until
-  // that is over.
+  // Where the session is without lanes: asks by each pair of rails that carried one; where none is heard, by any, in turn. And again
+  // until that is over.
   void look();
 
  private:
-  static constexpr Nanos kPatience = std::chrono::seconds(3);
+  static constexpr std::size_t kAskedMax = 64;                    // at once
   static constexpr Nanos kSoon = std::chrono::milliseconds(100);  // a dying process may reset what asks, too
   static constexpr Nanos kEvery = std::chrono::seconds(1);        // the pause doubles up to that
 
-  std::vector<RailPair> carried() const;
-  bool has_carried(const RailPair& rails) const;
-  void ask(const RailPair& rails);
+  void ask(const RailPair& rails, Nanos time);
   void on_answer(const Handshake* asked, const RailPair& rails, const Handshake::Outcome& outcome);
 
   Reactor& reactor_;
@@ -46,6 +46,7 @@ class Knock {
   const std::shared_ptr<LiveSession> session_;
   std::vector<PeerRail> peer_rails_;
   std::vector<std::unique_ptr<Handshake>> asked_;  // under way
+  std::size_t turn_ = 0;                           // of the pairs
   Nanos pause_ = kSoon;
   Reactor::TimerId timer_ = 0;
 };

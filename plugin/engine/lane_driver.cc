@@ -26,7 +26,8 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   rails_ = rails;
   lane_ = std::move(lane);
   trace_ = LaneTrace(session_.serial(), id);
-  drains_ = malformed_ = damaged_ = payload_damaged_ = consumed_ = flush_ = false;
+  drains_ = consumed_ = flush_ = false;
+  fault_ = Fault::none;
   checks_ = session_.sends_checked() && !lane_->vouches_for_bytes();
   check_.forget();
   looked_at_ = {};
@@ -66,10 +67,8 @@ LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Result<wire::Moved> in = lane_->read(*this, budget_bytes);
   if (!in.ok()) {
     result.status = in.status();
-    result.malformed = malformed_;
-    damaged_ = damaged_ || in.status().system_errno() == EBADMSG;  // a record that its authentication tag does not fit
-    result.damaged = damaged_;
-    result.payload = payload_damaged_;
+    if (in.status().system_errno() == EBADMSG) fault_ = Fault::damaged;  // a record that its authentication tag does not fit
+    result.fault = fault_;
     return result;
   }
   result.moved = wrote || in->bytes > 0;
@@ -111,7 +110,7 @@ void LaneDriver::close() noexcept {
     last_stats_ = lane_->stats();
   } catch (const std::bad_alloc&) {  // they are for people; closing is not
   }
-  last_stats_.damaged_frames = damaged_;
+  last_stats_.damaged_frames = is_damaged();
   last_stats_.closed = true;
   last_stats_.outstanding_bytes = 0;
   release_descriptor(descriptor_.exchange(-1));
@@ -144,7 +143,7 @@ void LaneDriver::finish_writing() {
 LaneStats LaneDriver::stats() {
   if (!lane_) return last_stats_;
   LaneStats stats = lane_->stats();
-  stats.damaged_frames = damaged_;
+  stats.damaged_frames = is_damaged();
   return stats;
 }
 
@@ -204,7 +203,7 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
   session_.publish();
   lock.unlock();
   if (!where.ok()) {
-    damaged_ = session_.is_checked() && !protocol::arrived_whole(header);
+    if (session_.is_checked() && !protocol::arrived_whole(header)) fault_ = Fault::damaged;
     return judged(where.status());
   }
   const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
@@ -216,11 +215,9 @@ Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> heade
   trace_.arrived();
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   switch (check_.arrived()) {
-    case PayloadCheck::Verdict::none:
-      if (lane_->vouches_for_bytes()) session_.heard_intact();
-      break;
+    case PayloadCheck::Verdict::none: break;
     case PayloadCheck::Verdict::intact: session_.heard_intact(); break;
-    case PayloadCheck::Verdict::damaged: damaged_ = payload_damaged_ = true; return judged(damage(header));
+    case PayloadCheck::Verdict::damaged: fault_ = Fault::damaged_payload; return judged(damage(header));
   }
   const std::lock_guard lock(session_.mutex_);
   Status status = session_.protocol_.on_consumed(id());
@@ -237,7 +234,7 @@ Status LaneDriver::damage(std::span<const std::byte, wire::kHeaderBytes> header)
 
 Status LaneDriver::judged(Status status) {
   const bool frame = status.scope() == Scope::lane || status.scope() == Scope::session;  // the session's bounds, too
-  malformed_ = malformed_ || (status.code() == Code::remote && frame && !damaged_);
+  if (status.code() == Code::remote && frame && fault_ == Fault::none) fault_ = Fault::malformed;
   return status;
 }
 

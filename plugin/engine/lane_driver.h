@@ -54,14 +54,15 @@ class LaneDriver final : private wire::LaneHandler {
     return Claimed(*this);
   }
 
+  // What is wrong with what arrived: it contradicts the protocol, or was altered on its way, and is not counted as consumed.
+  enum class Fault { none, malformed, damaged, damaged_payload };
+
   // --- holder of the claim only
   struct Pass {
     bool moved = false;       // bytes went in or out
     bool blocked = false;     // frames that the lane took are not wholly written yet
     Status status;            // not ok: the lane is finished; close() it
-    bool malformed = false;   // it is: what arrived contradicts the protocol
-    bool damaged = false;     // it is: what arrived was altered on its way, and is not counted as consumed
-    bool payload = false;     // that was a payload, for certain
+    Fault fault = Fault::none;  // why it is
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
@@ -98,6 +99,7 @@ class LaneDriver final : private wire::LaneHandler {
   std::size_t take_frames(std::size_t most);
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
   Status judged(Status status);
+  bool is_damaged() const { return fault_ == Fault::damaged || fault_ == Fault::damaged_payload; }
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
   void written(std::size_t n) override;
@@ -117,9 +119,7 @@ class LaneDriver final : private wire::LaneHandler {
   LanePace pace_;
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
-  bool malformed_ = false;    // the session refused what arrived
-  bool damaged_ = false;      // it was altered on its way
-  bool payload_damaged_ = false;  // and was a payload
+  Fault fault_ = Fault::none;
   bool checks_ = false;       // what we send here has CRCs of its payload
   PayloadCheck check_;        // of what arrives
   LaneStats last_stats_;      // of the closed lane

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace railweave::engine {
 
@@ -51,6 +52,14 @@ std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std:
   std::vector<RailPair> pairs;
   for (const Scored& s : scored) pairs.push_back(s.pair);
   return pairs;
+}
+
+std::vector<RailPair> spread_pairs(std::vector<RailPair> candidates, int local_rails, int remote_rails) {
+  const int n = std::max(local_rails, remote_rails);
+  std::ranges::stable_sort(candidates, {}, [&](const RailPair& pair) {
+    return std::pair((pair.remote - pair.local + n) % n, pair.local);
+  });
+  return candidates;
 }
 
 std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,

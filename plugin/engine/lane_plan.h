@@ -8,6 +8,9 @@
 
 namespace railweave::engine {
 
+inline constexpr int kLanesMax = 64;   // of a session, as planned
+inline constexpr int kPlacesMax = 80;  // with those that need room when others have filled theirs (RailPairs), and that are tried in silence
+
 struct RailPair {
   int local = 0, remote = 0;       // indices into the two lists
   friend bool operator==(const RailPair&, const RailPair&) = default;
@@ -28,6 +31,10 @@ bool best_route(const Rail& local, const PeerRail& remote, Route& route);
 // Every pair that could carry a lane, best first: same subnet, then rails of equal index. Each side's first rails come
 // first, so that the order is the same whoever computes it.
 std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std::vector<PeerRail>& remote);
+
+// The same pairs diagonal by diagonal, on each of which no rail comes twice: where some rails are dead and it is not known which, one
+// that leads somewhere comes soon.
+std::vector<RailPair> spread_pairs(std::vector<RailPair> candidates, int local_rails, int remote_rails);
 
 // Out of `candidates` (those that failed before left out): adds to `chosen` until both sides' rails are covered as far as
 // that is possible. Each rail of the larger side is used once, those of the smaller side evenly.

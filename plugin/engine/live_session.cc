@@ -174,7 +174,7 @@ bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool fl
       moved |= pass.moved || !pass.status.ok();
       if (!pass.status.ok()) {
         heed(lane, pass);
-        lane_over(lane, pass.status, pass.malformed);
+        lane_over(lane, pass.status, pass.fault == LaneDriver::Fault::malformed);
       }
     }
     blocked |= pass.blocked;

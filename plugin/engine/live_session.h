@@ -78,9 +78,6 @@ class SessionOwner {
 
 class LiveSession : public std::enable_shared_from_this<LiveSession> {
  public:
-  static constexpr int kLanesMax = 64;     // as planned
-  static constexpr int kPlacesMax = 80;    // with those that are tried while these are silent, and first ones of their rails
-
   // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
   // lanes are connections, and others may take their places; else its one lane is all there will be.
   LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret = {},
@@ -104,6 +101,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // Of each lane that is not closed.
   std::vector<RailPair> rails_of_lanes() const;
   int open_lanes() const { return int(rails_of_lanes().size()); }
+  // That have, or had one.
+  const std::vector<RailPair>& pairs_that_carried() const { return carried_; }
   // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
   void join_began();
   void join_ended();
@@ -236,7 +235,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   const Nanos stall_timeout_;
   std::vector<RailPair> slow_pairs_;        // guarded by mutex_
   std::vector<LaneLoss> losses_;            // likewise
-  Recall recall_;                           // the reactor's thread's, as is
+  std::vector<RailPair> carried_;           // the reactor's thread's, as is
+  Recall recall_;
   PeerPulse pulse_;
   Question question_;
   TimePoint signs_looked_at_{};

@@ -34,6 +34,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
     if (!protocol_.has_room_for_lane()) return false;
     if (place < places) remember(driver.stats());
   }
+  if (std::ranges::find(carried_, rails) == carried_.end()) carried_.push_back(rails);
   driver.start(id, rails, std::move(lane));
   if (place == places) lane_count_.store(places + 1, std::memory_order_release);
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here
@@ -128,11 +129,13 @@ bool LiveSession::came_through(bool payload) {
 
 // Of a lane that ends. A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: it is asked.
 void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
-  if (pass.malformed || !by_rails_) return;
-  if (pass.damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
-  if (pass.damaged && !came_through(pass.payload)) return;
+  using Fault = LaneDriver::Fault;
+  if (pass.fault == Fault::malformed || !by_rails_) return;
+  const bool damaged = pass.fault != Fault::none;
+  if (damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
+  if (damaged && !came_through(pass.fault == Fault::damaged_payload)) return;
   const std::lock_guard lock(mutex_);
-  if (pass.damaged) hope_.raise(now());
+  if (damaged) hope_.raise(now());
   else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.exchanged_segments());
 }
 

@@ -23,9 +23,10 @@ class PeerPulse {
   explicit PeerPulse(Nanos stall_timeout) : stall_timeout_(stall_timeout) {}
 
   enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: told once each
-  // `consumed`: frames of the peer ever; `waits`: somebody does; `kernel_answers`: on a lane at least. Time in which it does not,
-  // or in which nobody looked, does not count: a job that is suspended as a whole wakes up to peers that could not have answered.
-  Verdict look(TimePoint now, std::uint64_t consumed, bool waits, bool kernel_answers);
+  // `consumed`: frames of the peer ever; `waits`: somebody does; `could_answer`: its kernel does, and the question is not on its way.
+  // Time in which it could not, or in which nobody looked, does not count: a job that is suspended as a whole wakes up to peers that
+  // could not have answered.
+  Verdict look(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
   // Something came since the last look.
   bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
 

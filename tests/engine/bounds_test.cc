@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-
 #include "base/clock.h"
 #include "two_engines.h"
 
@@ -151,6 +150,33 @@ TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverRead) {
     if (!came) return;
   }
   ADD_FAILURE() << "a stream whose memory was withdrawn goes on";
+}
+
+TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverWritten) {
+  const auto a = start_engine(), b = start_engine();
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  const std::vector<std::byte> data(4096, std::byte{'a'});
+  std::vector<std::byte> early(4096), late(4096, std::byte{'b'});
+  std::vector<Request*> receives;
+  for (;;) {
+    std::vector<std::byte>& place = receives.size() < 60 ? early : late;
+    auto receive = ends.recv->post(place.data(), place.size());
+    ASSERT_TRUE(receive.ok());
+    if (!*receive) break;
+    receives.push_back(*receive);
+  }
+  ASSERT_GT(receives.size(), 60u);
+  ends.recv->withdraw(late.data(), late.size());
+  std::ranges::fill(late, std::byte{'X'});
+  EXPECT_EQ(finish(*ends.recv, receives.back()).status().code(), Code::cancelled);
+  for (std::size_t i = 0; i < receives.size(); ++i) {
+    Request* const send = post_send(*ends.send, data);
+    if (!send || !finish(*ends.send, send).ok()) break;
+    ASSERT_LT(i + 1, receives.size()) << "a stream whose memory was withdrawn goes on";
+  }
+  EXPECT_EQ(std::ranges::count(late, std::byte{'X'}), 4096);
 }
 
 }  // namespace

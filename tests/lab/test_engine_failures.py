@@ -69,6 +69,34 @@ class LostRail(EngineTest):
         """No lane is left that works, but the rails that live reach each other."""
         self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut", "--subnets", "shared")
 
+    def test_most_here_and_the_others_there(self) -> None:
+        """Of 144 pairs no one that carried works; those that do are found before the peer counts as gone."""
+        dead = [f"$RWLAB_PROGRAM set --host {host} --nic {nic} --cut &" for host, nics in ((0, range(1, 9)), (1, range(9, 13))) for nic in nics]
+        outcome = net_perf(["--nics", "13", "--rate", "40mbit", "--subnets", "shared"], "--bytes", "300M", deadline_s=90,
+                           setup=f"export RAILWEAVE_PEER_TIMEOUT=5 RAILWEAVE_RAILS={','.join(f'eth{nic}' for nic in range(1, 13))}",
+                           beside=f"[ $RANK = 0 ] || (moved eth1 2000000; {' '.join(dead)} wait) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertTrue(outcome.warnings(0) + outcome.warnings(1), f"nothing was lost: {outcome}")
+
+    def renumbered(self, host: int) -> None:
+        """The other rail is silent meanwhile, so that nobody is told; the old address is back before that rail is."""
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit"], "--bytes", "150M", "--both", deadline_s=60,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2", beside=f"""
+            [ $RANK != {host} ] || (moved eth1 3000000; ip link set eth1 down; sleep 0.5; $RWLAB_PROGRAM set --host {host} --nic 2 --cut
+                                    ip addr flush dev eth1; ip addr add 10.79.1.1/24 dev eth1; ip link set eth1 up; sleep 1.5
+                                    ip addr flush dev eth1; ip addr add 10.77.1.{host + 1}/24 dev eth1; sleep 3
+                                    $RWLAB_PROGRAM set --host {host} --nic 2 --up) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertGreater(outcome.result["seconds"], 4, f"nothing was lost: {outcome}")
+
+    def test_one_has_another_address_for_a_while_where_lanes_are_taken(self) -> None:
+        self.renumbered(1)
+
+    def test_one_has_another_address_for_a_while_where_lanes_are_dialled(self) -> None:
+        self.renumbered(0)
+
     def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
         """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
         outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 --nic 2 --reset",

@@ -1,5 +1,5 @@
-// The side of a session that dials its lanes, and dials again those that are lost: in virtual time what engine/lane_upkeep does,
-// over pairs of rails as engine/lane_plan chooses them.
+// The side of a session that dials its lanes, and dials again those that are lost: in virtual time what engine/lane_upkeep does. Which
+// pairs of rails, and when, is for the shipped rules (engine/rail_pairs). A connection always comes up or is refused, or says nothing.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/lane_plan.h"
+#include "engine/rail_pairs.h"
 #include "tests/sim/lifeline.h"
 
 namespace railweave::sim {
@@ -23,7 +23,7 @@ class Dialler {
   void begin(int rail);
   void look();
   // The far end hears nothing, or is without lanes.
-  void on_knock();
+  void on_knock(engine::RailPair by);
   // Of the near host: pairs of that rail rest no longer.
   void on_link_up(int rail);
   // The near end leaves or is over: nothing is dialled any more, and what was is closed.
@@ -35,38 +35,26 @@ class Dialler {
   std::function<void(const Status& why)> on_over;  // the peer's host says that there is nobody
 
  private:
-  struct Pair {
-    engine::RailPair rails;
-    int up = 0;
-    bool ever_up = false, home = false, failed = false;
-    TimePoint tried_at{}, up_since{}, rests_until{};
-    Nanos rest{0}, rest_at_loss{0};
-  };
   struct Attempt {
-    Pair* pair;
+    engine::RailPairs::Pair* pair;
     protocol::LaneId lane;
     std::unique_ptr<wire::SimLane> near;
     bool awaited;
   };
   enum class Answer { welcome, unknown_session, nobody, silence };
 
-  void look_at_losses(TimePoint t);
-  void hurry();
-  void join(Pair& pair);
+  engine::RailPairs::Hooks hooks();
+  int open_and_under_way() const { return int(near_.open_lanes().size() + attempts_.size()); }
+  void join(engine::RailPairs::Pair& pair, Nanos time);
   void arrive(protocol::LaneId lane, engine::RailPair rails);
   void answered(protocol::LaneId lane, Answer answer);
-  void let_rest(Pair& pair, TimePoint t, Nanos most);
-  bool has_link(int rail) const { return !near_.host().rails[std::size_t(rail)].link_down; }
-  int dialled(const Pair& pair) const;
-  bool stands_beside(const Pair& pair) const;
   TimePoint now() const { return near_.host().clock.local(net_.now()); }
 
   wire::SimNetwork& net_;
   SessionEnd& near_;
   Lifeline& life_;
   SessionEnd& far_;
-  const int lanes_per_pair_;
-  std::vector<Pair> pairs_;
+  engine::RailPairs pairs_;
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::map<protocol::LaneId, std::unique_ptr<wire::SimLane>> arriving_;  // the far ends of attempts
   protocol::LaneId next_lane_ = 0;

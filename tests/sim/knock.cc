@@ -35,7 +35,7 @@ void Knock::ask(HostRail& near, HostRail& far) {
     const auto still = asked.lock();  // none: it took too long, another is asked
     if (!*alive || !still || far_.host().fate == Host::Fate::lost_power) return;
     const bool refused = !far_.host().lives(), there = !refused && !far_.over();
-    if (there) on_heard();
+    if (there) on_heard({pair.remote, pair.local});
     still->far->send_word([this, alive = alive_, there, refused, pair] {
       const auto its = [&](const SessionEnd::OpenLane& lane) { return engine::RailPair{lane.local_rail, lane.remote_rail} == pair; };
       if (*alive && !there && wants() && !(refused && std::ranges::any_of(near_.open_lanes(), its)))

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/lane_plan.h"
 #include "tests/sim/lifeline.h"
 
 namespace railweave::sim {
@@ -18,7 +19,7 @@ class Knock {
   Knock& operator=(const Knock&) = delete;
 
   std::function<void(const Status& why)> on_over;  // there is nobody
-  std::function<void()> on_heard;                  // by the peer, who serves the session
+  std::function<void(engine::RailPair)> on_heard;  // by the peer, who serves the session; its rail first
 
   // Asks by each pair of rails, and again until there are lanes, and one is heard.
   void look();

@@ -138,7 +138,7 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.b->on_lane_reset = [&c] { c.life_b->on_lane_reset(); };
   c.life_a->on_lane_wanted = [&c] { c.dialler->look(); };
   c.life_b->on_lane_wanted = [&c] { c.knock->look(); };
-  c.knock->on_heard = [&c] { c.dialler->on_knock(); };
+  c.knock->on_heard = [&c](engine::RailPair by) { c.dialler->on_knock(by); };
   c.life_a->on_over = c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
   c.life_b->on_over = c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
   c.dialler->begin(spared_rail_);

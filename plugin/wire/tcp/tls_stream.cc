@@ -107,7 +107,7 @@ void TlsStream::note(int outcome) {
     ended_ = true;
   } else if (!failure_) {
     const int why = ERR_GET_REASON(ERR_peek_error());
-    is_told_ = why > SSL_AD_REASON_OFFSET && why <= SSL_AD_REASON_OFFSET + 255;  // an alert, by its number
+    alerted_ = why > SSL_AD_REASON_OFFSET && why <= SSL_AD_REASON_OFFSET + 255;  // an alert, by its number
     const char* const reason = ERR_reason_error_string(ERR_peek_error());
     failure_ = reason ? reason : "an error without a name";
   }
@@ -255,7 +255,7 @@ ssize_t TlsStream::recv(int fd, std::span<const iovec> pieces, LaneCounters& rec
     errno = before;
   }
   if (got > 0) return ssize_t(got);
-  if (failure_) return errno = is_told_ ? ECONNRESET : EBADMSG, -1;
+  if (failure_) return errno = alerted_ ? ECONNRESET : EBADMSG, -1;
   if (input_error_ != 0) return errno = input_error_, -1;
   if (ended_) return 0;
   return errno = EAGAIN, -1;

@@ -88,7 +88,7 @@ class TlsStream {
   TlsKey key_{};               // zeroes once it is open
   ssl_st* ssl_ = nullptr;
   bool open_ = false, ended_ = false;
-  bool is_told_ = false;               // of the failure, by the peer: nothing that came here was wrong
+  bool alerted_ = false;               // the peer told of the failure: nothing that came here was wrong
   const char* failure_ = nullptr;
   int input_error_ = 0;        // an errno that recv() met behind bytes it could give out
 

@@ -149,5 +149,18 @@ TEST(LanePlan, choose_pairs__both_sides_come_to_the_same_count_and_cover_all) {
   }
 }
 
+// -------------------------------------------------------------------------------------------------------------- spread
+
+TEST(LanePlan, spread_pairs__any_few_in_a_row_have_different_rails) {
+  Pairs all;
+  for (int l = 0; l < 4; ++l)
+    for (int r = 0; r < 6; ++r) all.push_back({l, r});
+  const Pairs spread = spread_pairs(all, 4, 6);
+  ASSERT_EQ(spread.size(), all.size());
+  for (const RailPair& pair : all) EXPECT_EQ(std::ranges::count(spread, pair), 1);
+  EXPECT_EQ(Pairs(spread.begin(), spread.begin() + 4), (Pairs{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));
+  EXPECT_EQ(Pairs(spread.begin() + 4, spread.begin() + 8), (Pairs{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+}
+
 }  // namespace
 }  // namespace railweave::engine

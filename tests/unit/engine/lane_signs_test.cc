@@ -134,7 +134,6 @@ TEST_F(Looking, a_stopped_peer_is_not_silent__whatever_becomes_of_the_other_lane
   EXPECT_FALSE(late.peer_is_gone);
 }
 
-// What arrives on it says nothing of what we send there, and nobody else is heard.
 // Stopped for long, its window is shut, and our kernel asks once a minute. Then the other rail dies.
 TEST_F(Looking, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
   lines_ = {{}, {.answers = false, .owes = false, .asks_later = true, .heard_at = now_}};
@@ -148,6 +147,7 @@ TEST_F(Looking, while_a_shut_window_is_to_be_asked_about_no_peer_is_gone) {
   EXPECT_TRUE(look_for(1s).peer_is_gone);
 }
 
+// What arrives on it says nothing of what we send there, and nobody else is heard.
 TEST_F(Looking, the_last_lane_is_not_given_up_because_it_is_heard_itself) {
   lines_ = {{}};
   look_for(1s);

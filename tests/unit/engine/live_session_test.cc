@@ -274,12 +274,12 @@ TEST_F(Paperwork, a_session_has_so_many_lanes_at_once_and_no_more) {
   const auto add = [&](int i) {
     return session_->add_lane(protocol::LaneId(i), {0, 0}, std::make_unique<PaperLane>(paper_[std::min(i, 2)], "eth0"));
   };
-  for (int i = 0; i < LiveSession::kPlacesMax; ++i) ASSERT_TRUE(add(i)) << i;
-  EXPECT_FALSE(add(LiveSession::kPlacesMax));
+  for (int i = 0; i < kPlacesMax; ++i) ASSERT_TRUE(add(i)) << i;
+  EXPECT_FALSE(add(kPlacesMax));
   EXPECT_EQ(session_->open_lanes(), 80);
   paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
   drive(3);
-  EXPECT_TRUE(add(LiveSession::kPlacesMax));
+  EXPECT_TRUE(add(kPlacesMax));
   EXPECT_EQ(session_->open_lanes(), 80);
   EXPECT_FALSE(session_->over());
 }

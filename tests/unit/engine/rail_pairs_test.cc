@@ -1,0 +1,316 @@
+#include "engine/rail_pairs.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr TimePoint kThen{1h};
+
+// Rails that all reach each other, the pairs of equal numbers first.
+class Pairs : public testing::Test {
+ protected:
+  void know(int local_rails, int remote_rails, int lanes_each) {
+    std::vector<RailPairs::Candidate> candidates;
+    for (int apart = 0; apart < std::max(local_rails, remote_rails); ++apart)
+      for (int l = 0; l < local_rails; ++l)
+        for (int r = 0; r < remote_rails; ++r)
+          if (std::abs(l - r) == apart) candidates.push_back({{l, r}, lanes_each});
+    pairs_.know(candidates, local_rails, remote_rails);
+  }
+  void begin() {
+    pairs_.begin({0, 0}, t_);
+    open_ = {{0, 0}};
+  }
+  void try_all(const std::vector<RailPairs::Due>& due, const std::function<bool(const RailPair&)>& comes_up) {
+    for (const auto& one : due) pairs_.try_began(*one.pair, t_);
+    for (const auto& one : due) {
+      pairs_.try_ended(*one.pair, t_);
+      if (comes_up(one.pair->rails)) {
+        pairs_.came_up(*one.pair, t_);
+        open_.push_back(one.pair->rails);
+      } else {
+        pairs_.failed(*one.pair, t_);
+      }
+    }
+  }
+  void lose(const RailPair& rails) {
+    std::erase(open_, rails);
+    look();
+  }
+  void look() { pairs_.see_lanes(open_, {}, t_); }
+  void settle() {
+    for (int i = 0; i < 3; ++i) try_all(pairs_.due(t_), [](const RailPair&) { return true; });
+  }
+  int lanes_of(const RailPair& rails) const { return int(std::ranges::count(open_, rails)); }
+  static std::string told(const std::vector<RailPairs::Due>& due) {
+    std::string text;
+    for (const auto& one : due) text += std::to_string(one.pair->rails.local) + "-" + std::to_string(one.pair->rails.remote) + " ";
+    return text;
+  }
+
+  std::set<int> links_down_;
+  int named_ = 0;
+  const RailPairs::Hooks hooks_{.has_link = [this](int rail) { return !links_down_.contains(rail); },
+                                .chance = [] { return 0; },
+                                .long_rest = [this](const RailPairs::Pair&) { ++named_; }};
+  RailPairs pairs_{hooks_};
+  std::vector<RailPair> open_;
+  int places_ = kPlacesMax;
+  TimePoint t_ = kThen;
+};
+
+// ------------------------------------------------------------------------------------------------------------ the plan
+
+TEST_F(Pairs, first_lanes_come_before_second_ones) {
+  know(3, 3, 2);
+  begin();
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 2-2 0-0 1-1 2-2 ");
+}
+
+TEST_F(Pairs, all_have_their_share_where_not_all_have_room) {
+  know(8, 8, 16);
+  begin();
+  settle();
+  for (int rail = 0; rail < 8; ++rail) EXPECT_EQ(lanes_of({rail, rail}), 8) << rail;
+}
+
+TEST_F(Pairs, of_a_pair_that_failed_one_lane_is_tried) {
+  know(2, 2, 4);
+  begin();
+  try_all(pairs_.due(t_), [](const RailPair& rails) { return rails.local == 0; });
+  EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 ") << "it rests, and others stand in";
+  t_ += 1s;
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
+}
+
+TEST_F(Pairs, a_stand_in_has_one_lane_where_one_of_its_rails_carries) {
+  know(2, 2, 4);
+  begin();
+  settle();
+  lose({1, 1});
+  EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 ") << "while their own pair rests";
+}
+
+TEST_F(Pairs, a_stand_in_for_all_has_all_lanes) {
+  know(2, 2, 3);
+  begin();
+  settle();
+  lose({0, 0});
+  lose({1, 1});
+  EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 0-1 0-1 1-0 1-0 ");
+}
+
+// Rails of different speed at the two ends: those that belong together have fewer lanes than the one that stands in.
+TEST_F(Pairs, a_stand_in_has_as_many_lanes_as_its_rails_want) {
+  pairs_.know({{{0, 0}, 1}, {{1, 1}, 1}, {{0, 1}, 4}, {{1, 0}, 1}}, 2, 2);
+  begin();
+  settle();
+  lose({0, 0});
+  lose({1, 1});
+  EXPECT_EQ(told(pairs_.due(t_)), "0-1 1-0 0-1 0-1 0-1 ");
+}
+
+TEST_F(Pairs, a_home_pair_comes_back_though_others_stand_in) {
+  know(2, 2, 1);
+  begin();
+  settle();
+  lose({1, 1});
+  settle();
+  ASSERT_EQ(lanes_of({0, 1}) + lanes_of({1, 0}), 2);
+  t_ += 1s;
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
+}
+
+TEST_F(Pairs, what_stands_in_has_less_room) {
+  know(2, 2, 2);
+  begin();
+  settle();
+  lose({1, 1});
+  ASSERT_EQ(pairs_.due(t_).size(), 2u);
+  for (const auto& due : pairs_.due(t_)) EXPECT_LT(due.room, kPlacesMax);
+  t_ += 1s;
+  ASSERT_EQ(told(pairs_.due(t_)), "1-1 1-1 ");
+  EXPECT_EQ(pairs_.due(t_)[0].room, kPlacesMax);
+  EXPECT_LT(pairs_.due(t_)[1].room, kPlacesMax);
+}
+
+TEST_F(Pairs, none_is_dialled_whose_rail_has_no_link) {
+  know(2, 2, 1);
+  begin();
+  links_down_ = {1};
+  EXPECT_EQ(told(pairs_.due(t_)), "0-1 ");
+}
+
+// A pair stays where it was, though its rails have no addresses for now: who dials refers to it.
+TEST_F(Pairs, those_that_have_no_way_any_more_are_known_and_not_dialled) {
+  know(2, 2, 1);
+  begin();
+  RailPairs::Pair* const before = pairs_.find({1, 1});
+  pairs_.know({{{0, 0}, 1}}, 2, 2);
+  EXPECT_EQ(pairs_.find({1, 1}), before);
+  EXPECT_EQ(told(pairs_.due(t_)), "");
+  know(2, 2, 1);
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
+}
+
+// --------------------------------------------------------------------------------------------------------------- rests
+
+TEST_F(Pairs, who_is_lost_again_soon_rests_twice_as_long_and_is_named_once) {
+  know(1, 1, 1);
+  begin();
+  for (const Nanos rest : {100ms, 200ms, 400ms, 800ms, 1600ms, 3200ms, 6400ms}) {
+    lose({0, 0});
+    EXPECT_EQ(pairs_.first_rested(t_), t_ + rest);
+    EXPECT_TRUE(pairs_.due(t_).empty());
+    t_ += rest;
+    try_all(pairs_.due(t_), [](const RailPair&) { return true; });
+  }
+  EXPECT_EQ(named_, 1);
+  t_ += 10s;
+  lose({0, 0});
+  EXPECT_EQ(pairs_.first_rested(t_), t_ + 100ms) << "it lived for long";
+}
+
+TEST_F(Pairs, tries_that_failed_are_no_flapping) {
+  know(1, 1, 1);
+  begin();
+  lose({0, 0});
+  for (int i = 0; i < 10; ++i) {
+    t_ = pairs_.first_rested(t_);
+    try_all(pairs_.due(t_), [](const RailPair&) { return false; });
+    EXPECT_LE(pairs_.first_rested(t_) - t_, 2s);
+  }
+  t_ = pairs_.first_rested(t_);
+  try_all(pairs_.due(t_), [](const RailPair&) { return true; });
+  lose({0, 0});
+  EXPECT_EQ(pairs_.first_rested(t_), t_ + 200ms);
+}
+
+TEST_F(Pairs, one_that_was_too_slow_rests_five_seconds) {
+  know(2, 2, 1);
+  begin();
+  settle();
+  std::erase(open_, RailPair{1, 1});
+  pairs_.see_lanes(open_, {{1, 1}}, t_);
+  EXPECT_EQ(pairs_.first_rested(t_), t_ + 5s);
+}
+
+TEST_F(Pairs, with_nothing_left_those_that_carried_are_tried_within_a_second) {
+  know(2, 2, 1);
+  begin();
+  settle();
+  std::erase(open_, RailPair{1, 1});
+  pairs_.see_lanes(open_, {{1, 1}}, t_);
+  pairs_.hurry();
+  EXPECT_EQ(pairs_.first_rested(t_), t_ + 1s);
+}
+
+TEST_F(Pairs, a_link_that_is_up_ends_a_rest) {
+  know(2, 2, 1);
+  begin();
+  settle();
+  lose({1, 1});
+  pairs_.wake([](const RailPair& rails) { return rails.local == 1; });
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
+}
+
+// ------------------------------------------------------------------------------------------------------------- silence
+
+TEST_F(Pairs, in_silence_one_of_every_pair_is_tried) {
+  know(2, 2, 4);
+  begin();
+  settle();
+  t_ += 2s;
+  EXPECT_EQ(told(pairs_.due_in_silence(t_, places_)), "0-0 1-1 0-1 1-0 ");
+  try_all(pairs_.due_in_silence(t_, places_), [](const RailPair&) { return false; });
+  EXPECT_TRUE(pairs_.due_in_silence(t_, places_).empty()) << "once a second";
+}
+
+// Some rails are dead at one side, the others at the other: no pair that carried lives.
+TEST_F(Pairs, in_silence_a_pair_of_rails_that_live_is_found_soon) {
+  for (const int rails : {8, 12, 16}) {
+    for (const int dead : {1, rails / 2, rails - 1}) {
+      pairs_ = RailPairs(hooks_);
+      open_.clear();
+      know(rails, rails, 1);
+      begin();
+      settle();
+      bool found = false;
+      const TimePoint start = t_ += 2s;
+      while (!found && t_ < start + 1min) {
+        const auto due = pairs_.due_in_silence(t_, places_);
+        ASSERT_LE(due.size(), 16u);
+        for (const auto& one : due) found |= one.pair->rails.local >= dead && one.pair->rails.remote < dead;
+        for (const auto& one : due) pairs_.try_began(*one.pair, t_);
+        t_ += due.empty() ? 50ms : due.front().time;
+        for (const auto& one : due) pairs_.try_ended(*one.pair, t_), pairs_.failed(*one.pair, t_);
+      }
+      EXPECT_TRUE(found);
+      EXPECT_LE(t_ - start, 5s) << rails << " rails, of which " << dead << " are dead here and the others there";
+    }
+  }
+}
+
+TEST_F(Pairs, in_silence_those_that_carried_are_tried_again_though_many_wait) {
+  know(16, 16, 1);
+  begin();
+  settle();
+  std::map<int, int> tries;
+  for (t_ += 2s; t_ < kThen + 8s; t_ += 1s) {
+    const auto due = pairs_.due_in_silence(t_, places_);
+    for (const auto& one : due) {
+      EXPECT_EQ(one.time, RailPairs::kTimeOfMany) << "others wait";
+      if (one.pair->rails.local == one.pair->rails.remote) ++tries[one.pair->rails.local];
+    }
+    try_all(due, [](const RailPair&) { return false; });
+  }
+  EXPECT_EQ(tries.size(), 16u);
+  for (const auto& [rail, count] : tries) EXPECT_GE(count, 2) << rail;
+}
+
+// But for the pair of the first lane, no one of these was ever tried.
+TEST_F(Pairs, where_the_peer_knocked_is_tried_soon) {
+  know(16, 16, 1);
+  begin();
+  settle();
+  t_ += 2s;
+  pairs_.on_knock({7, 12});
+  pairs_.on_knock({70, 12});  // nobody knows it
+  EXPECT_TRUE(told(pairs_.due_in_silence(t_, places_)).starts_with("0-0 7-12 "));
+  try_all(pairs_.due_in_silence(t_, places_), [](const RailPair&) { return false; });
+  t_ += 1s;
+  EXPECT_EQ(told(pairs_.due_in_silence(t_, places_)).find("7-12 "), std::string::npos) << "once";
+}
+
+TEST_F(Pairs, in_silence_few_places_are_shared) {
+  know(16, 16, 1);
+  begin();
+  settle();
+  t_ += 2s;
+  places_ = 4;
+  EXPECT_EQ(told(pairs_.due_in_silence(t_, places_)), "0-0 1-1 0-1 1-2 ");
+}
+
+TEST_F(Pairs, in_silence_sixteen_are_under_way_at_most) {
+  know(16, 16, 1);
+  begin();
+  settle();
+  t_ += 2s;
+  const auto due = pairs_.due_in_silence(t_, places_);
+  ASSERT_EQ(due.size(), 16u);
+  for (const auto& one : due) pairs_.try_began(*one.pair, t_);
+  EXPECT_TRUE(pairs_.due_in_silence(t_ + 500ms, places_).empty());
+  pairs_.try_ended(*due.front().pair, t_ + 500ms);
+  EXPECT_EQ(pairs_.due_in_silence(t_ + 500ms, places_).size(), 1u);
+}
+
+}  // namespace
+}  // namespace railweave::engine
