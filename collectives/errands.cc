@@ -7,37 +7,42 @@
 namespace railweave::collectives {
 
 Errands::~Errands() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  added_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  std::unique_lock lock(line_->mutex);
+  line_->stopping = true;
+  line_->changed.notify_all();
+  const bool over = line_->changed.wait_for(lock, kWaitMost, [&] { return line_->over; });
+  lock.unlock();
+  over ? thread_.join() : thread_.detach();
 }
 
-Status Errands::start() { return start_quietly(thread_, "railweave-ask", [this] { loop(); }); }
+Status Errands::start() {
+  return start_quietly(thread_, "railweave-ask", [line = line_] { line->run(); });
+}
 
 void Errands::add(std::function<void()> errand) {
   {
-    const std::lock_guard lock(mutex_);
-    line_.push_back(std::move(errand));
+    const std::lock_guard lock(line_->mutex);
+    line_->errands.push_back(std::move(errand));
   }
-  added_.notify_one();
+  line_->changed.notify_all();
 }
 
-void Errands::loop() {
-  std::unique_lock lock(mutex_);
+void Errands::Line::run() {
+  std::unique_lock lock(mutex);
   for (;;) {
-    added_.wait(lock, [&] { return stopping_ || !line_.empty(); });
-    if (line_.empty()) return;
+    changed.wait(lock, [&] { return stopping || !errands.empty(); });
+    if (errands.empty()) break;
     {
-      const std::function<void()> errand = std::move(line_.front());
-      line_.pop_front();
+      const std::function<void()> errand = std::move(errands.front());
+      errands.pop_front();
       lock.unlock();
       errand();
     }
     lock.lock();
   }
+  over = true;
+  changed.notify_all();
 }
 
 }  // namespace railweave::collectives

@@ -1,33 +1,45 @@
 // What may have to wait for somebody else, a store above all: done one after another on a thread of its own, so that nobody
 // who drives operations or waits for them is held up.
 //
-// Threads: any; nothing is held while an errand runs. Life: the destructor waits until all errands have been done.
+// Threads: any; nothing is held while an errand runs. Life: the destructor waits until all errands have been done, for a while:
+// a store whose host is gone may never answer. Then it leaves the thread behind, which goes on, and ends with the last of them.
+// So an errand owns what it needs.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
 #include "railweave/status.h"
+#include "railweave/units.h"
 
 namespace railweave::collectives {
 
 class Errands {
  public:
+  static constexpr Nanos kWaitMost = std::chrono::seconds(2);
+
   ~Errands();
   // Once. Errors: exhausted (no thread to be had).
   Status start();
   void add(std::function<void()> errand);
 
  private:
-  void loop();
+  // The thread's, too, which may outlive us.
+  struct Line {
+    void run();
 
-  std::mutex mutex_;
-  std::condition_variable added_;
-  std::deque<std::function<void()>> line_;  // guarded by mutex_
-  bool stopping_ = false;                   // guarded by mutex_
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<std::function<void()>> errands;  // guarded by mutex, as are
+    bool stopping = false;
+    bool over = false;                          // all have been done, and no more come
+  };
+
+  const std::shared_ptr<Line> line_ = std::make_shared<Line>();
   std::thread thread_;
 };
 

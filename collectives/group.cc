@@ -75,6 +75,7 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   // Ranks that share their memory share no rails. Rank 0's engine decides: all learn, or none.
   const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
   RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
+  RW_TRY(place.given_up());  // whose listener may be gone
   auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
@@ -105,6 +106,7 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
                   fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
   MeetingPlace place(std::move(store), options);
   auto group = come_together(std::move(engine), place, options);
+  if (!group.ok()) place.see_off();
   place.tidy_up();  // after a failure: whoever tries again must not find our listener that was
   return group;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -14,6 +15,7 @@ namespace railweave::collectives {
 namespace {
 
 constexpr Nanos kRound = std::chrono::milliseconds(250);  // between two looks whether somebody gave up
+constexpr Nanos kSeeOffMost = std::chrono::seconds(2), kSeeOffPause = std::chrono::milliseconds(10);
 
 std::string listed(const std::vector<int>& ranks) {
   constexpr std::size_t kShown = 8;
@@ -116,14 +118,36 @@ Status MeetingPlace::begin() {
 }
 
 Result<std::string> MeetingPlace::agree(const std::string& what, const std::string& value) {
-  if (options_.rank != 0) {
-    auto told = store_->get(key(what), options_.timeout);
-    if (!told.ok()) RW_TRY(verdict());
-    return told;
+  if (options_.rank == 0) {
+    told_.push_back(key(what));
+    RW_TRY(store_->set(told_.back(), value));
+    return value;
   }
-  told_.push_back(key(what));
-  RW_TRY(store_->set(told_.back(), value));
-  return value;
+  const TimePoint give_up = deadline_after(options_.timeout);
+  for (;;) {
+    const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
+    auto told = store_->get(key(what), std::min(left, kRound));
+    if (told.ok()) return told;
+    RW_TRY(given_up());  // with what it had told
+    if (told.status().code() == Code::timed_out && left > kRound) continue;
+    RW_TRY(verdict());
+    if (told.status().code() != Code::timed_out) return told;
+    return Status(Code::timed_out, Scope::engine,
+                  fmt::format("group '{}': rank 0 told nothing of '{}' within {:g} s", options_.name, what,
+                              double(options_.timeout.count()) / 1e9));
+  }
+}
+
+Status MeetingPlace::given_up() const {
+  const std::string said = blamed();
+  return said.empty() ? Status() : Status(Code::remote, Scope::session, fmt::format("group '{}': {}", options_.name, said));
+}
+
+void MeetingPlace::see_off() const {
+  if (options_.rank != 0 || life_.empty()) return;
+  const TimePoint give_up = deadline_after(kSeeOffMost);
+  for (int r = 1; r < options_.size; ++r)
+    while (now() < give_up && store_->get(key(fmt::format("rank/{}", r)), Nanos(0)).ok()) std::this_thread::sleep_for(kSeeOffPause);
 }
 
 void MeetingPlace::tidy_up() {
@@ -133,7 +157,9 @@ void MeetingPlace::tidy_up() {
 
 std::string MeetingPlace::blame(const Status& why) const {
   if (const std::string before = blamed(); !before.empty()) return before;
-  const Status told = store_->tell(key("lost"), life_ + why.message());
+  const std::string own = fmt::format("rank {} ", options_.rank);  // who speaks of itself needs no other name
+  const bool of_itself = why.message().starts_with(own);
+  const Status told = store_->tell(key("lost"), life_ + (of_itself ? "" : own + "reports: ") + why.message());
   if (told.ok()) return why.message();
   if (const std::string before = blamed(); !before.empty()) return before;  // said while the store ended
   // Nobody could tell us why the one that we lost had left: as far as we know, for the loss of who kept the store.
@@ -154,6 +180,7 @@ std::string MeetingPlace::standing_of(int rank) const {
 void MeetingPlace::take_back_standing() const { (void)store_->remove(standing_key(options_.rank)); }
 
 std::string MeetingPlace::blamed() const {
+  if (life_.empty()) return "";  // what is there is of those before us
   auto said = store_->get(key("lost"), Nanos(0));
   return said.ok() && said->starts_with(life_) ? said->substr(life_.size()) : "";
 }

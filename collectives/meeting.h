@@ -20,17 +20,23 @@ class MeetingPlace {
   // Tells ours and waits for all; by rank. Errors: timed_out, naming the ranks that did not come. Who keeps the store
   // tells the others, for it may be gone with the store before their time is up.
   Result<std::vector<std::string>> exchange(const std::string& what, const std::string& own);
-  // One value for all: rank 0's.
+  // One value for all: rank 0's. Errors: timed_out; as given_up().
   Result<std::string> agree(const std::string& key, const std::string& value);
+  // An error if somebody who was through with it before us had to say (blame()) why it failed.
+  Status given_up() const;
   bool keeps_store() const { return store_->kept_here(); }
   // The rank that does, if it is one of ours: when the store is gone it has died.
   void store_kept_by(int rank) { keeper_ = rank; }
   // Draws what tells this group from others of its name, and takes away what they left.
   Status begin();
+  // Of rank 0, after a meeting that failed: the store may go with it, and the others are yet to ask why. Waits until they have taken
+  // back what they told, for a while.
+  void see_off() const;
   // All are through with exchange() and agree(), or we gave up: what we told is taken out of the store. Again is fine.
   void tidy_up();
 
-  // The first of the group to notice a loss tells the others who is to blame; answers what the first said. Any thread.
+  // The first of the group to notice a loss tells the others who is to blame; answers what the first said, and who that was
+  // if it was another rank. Any thread.
   // The key, NAME/lost, outlives the group: nobody can know that all the others have asked. There is one of a name at
   // most, and the next group of that name takes it away. REQUIRES: nobody hears of our end before it is back, so that a
   // loss which is due to ours finds what we said.
@@ -40,7 +46,7 @@ class MeetingPlace {
   void tell_standing(const std::string& what) const;
   std::string standing_of(int rank) const;
   void take_back_standing() const;
-  // What somebody said, or empty. One question to the store, without waiting for somebody to say something. Any thread.
+  // What somebody said, and who, or empty. One question to the store, without waiting for somebody to say something. Any thread.
   std::string blamed() const;
 
  private:

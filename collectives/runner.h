@@ -2,7 +2,7 @@
 //
 // Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network or a store under it.
 // The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group and Work.
-// Errands: on a thread of their own, which lives as long; they may wait, and hold up nothing but each other.
+// Errands: on a thread of their own (see Errands for its end); they may wait, and hold up nothing but each other.
 // Fork: the parent's runner is dead in a child, where shared() makes another.
 #pragma once
 
@@ -76,7 +76,7 @@ class Runner {
     std::atomic<int>& waiters_;
   };
   Waiter count_waiter();
-  // For what may take its time. All are done before the last holder of the runner is gone.
+  // For what may take its time; owns what it needs.
   void send_on_errand(std::function<void()> errand) { errands_.add(std::move(errand)); }
   // True in a child forked since: driving does nothing there, and nothing else may be called.
   bool forked() const { return birthplace_.left(); }

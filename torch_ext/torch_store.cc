@@ -1,5 +1,7 @@
 #include "torch_ext/torch_store.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -13,7 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kFirstPause = 200us, kLongestPause = 20ms;
 
-Status store_failed(const std::string& what, const std::string& key, const char* why) {
+Status store_failed(const std::string& what, const std::string& key, const std::exception& error) {
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);  // whose what() has a stack of calls, too
+  const char* why = of_torch ? of_torch->what_without_backtrace() : error.what();
   return Status(Code::remote, Scope::engine, "the store failed to " + what + " " + key + ": " + why);
 }
 
@@ -26,7 +30,7 @@ class TorchStore final : public collectives::Store {
       store_->set(key, std::vector<std::uint8_t>(value.begin(), value.end()));
       return {};
     } catch (const std::exception& error) {
-      return store_failed("set", key, error.what());
+      return store_failed("set", key, error);
     }
   }
 
@@ -44,7 +48,7 @@ class TorchStore final : public collectives::Store {
       const std::vector<std::uint8_t> value = store_->get(key);
       return std::string(value.begin(), value.end());
     } catch (const std::exception& error) {
-      return store_failed("get", key, error.what());
+      return store_failed("get", key, error);
     }
   }
 

@@ -1,6 +1,7 @@
 """How groups come and go: killed ranks, timeouts, forks, exits without goodbye, many of them."""
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -17,9 +18,11 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+import railweave
 import ranks
 
 _MORE_KIB = 4096  # after 90 groups: allocators keep a little; a tensor of 64 KiB left by each would be more
+_PROMPTLY_S = 20  # two to tell the others and two for what else the store was asked, on a busy machine
 _TORCHRUN = Path(sys.executable).with_name("torchrun")
 
 
@@ -166,6 +169,18 @@ def _mismatched_types(rank: int, size: int, store: str, gathers: bool, types: tu
     return ""
 
 
+def _without_store(rank: int, size: int, store: str) -> str:
+    del size, store
+    kept = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+    client = dist.TCPStore("127.0.0.1", kept.port, is_master=False)
+    del kept
+    try:
+        railweave.ProcessGroupRailweave(client, rank, 2)
+    except dist.DistBackendError as error:
+        return str(error)
+    return ""
+
+
 class LifeTest(unittest.TestCase):
     def test_a_hundred_groups__nothing_grows(self) -> None:
         for rank, answer in enumerate(ranks.outcomes(ranks.start(_hundred_times, 2))):
@@ -230,6 +245,12 @@ class LifeTest(unittest.TestCase):
             self.assertTrue(answer and answer[0], answer)
             self.assertIn("of other elements that go as bytes", answer[1])
 
+    def test_a_store_that_is_gone_is_an_error_of_one_line(self) -> None:
+        said = ranks.outcomes(ranks.start(_without_store, 1))[0]
+        self.assertTrue(said and said[0], said)
+        self.assertIn("the store failed to set", said[1])
+        self.assertNotIn("\n", said[1].strip())
+
     def script(self, folder: str, text: str) -> str:
         path = Path(folder) / "script.py"
         path.write_text(textwrap.dedent(text))
@@ -250,6 +271,54 @@ class LifeTest(unittest.TestCase):
             """))
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertEqual(2, done.stdout.count("sum 2.0"), done.stdout)
+
+    def started(self, folder: str, *args: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen([sys.executable, str(Path(folder) / "script.py"), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_an_exit_does_not_wait_for_a_store_that_does_not_answer(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.script(folder, """
+                import sys, torch, torch.distributed as dist, railweave
+                port, rank, ending = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+                if rank < 0:
+                    store = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+                    print(store.port, flush=True)
+                    sys.exit(sys.stdin.read())
+                store = dist.TCPStore("127.0.0.1", port, is_master=False)
+                dist.init_process_group("railweave", store=dist.PrefixStore(ending, store), rank=rank, world_size=2)
+                dist.all_reduce(torch.ones(3))
+                print("ready", flush=True)
+                if rank == 0:
+                    sys.stdin.read()
+                try:
+                    dist.all_reduce(torch.ones(3))
+                except dist.DistBackendError as error:
+                    if ending == "raise":
+                        raise
+                    print(error, flush=True)
+                    if ending == "abort":
+                        dist.group.WORLD._get_backend(torch.device("cpu")).abort()
+                    dist.destroy_process_group()
+                    sys.exit(1)
+            """)
+            keeper = self.started(folder, "0", "-1", "")
+            port = keeper.stdout.readline().strip()
+            endings = ("raise", "destroy", "abort")
+            pairs = [[self.started(folder, port, str(rank), ending) for rank in range(2)] for ending in endings]
+            for process in itertools.chain(*pairs):
+                self.assertEqual("ready", process.stdout.readline().strip())
+            keeper.send_signal(signal.SIGSTOP)  # like a host that is cut off, it neither answers nor resets
+            for doomed, _ in pairs:
+                doomed.kill()
+            for ending, (_, left) in zip(endings, pairs):
+                with self.subTest(ending):
+                    said, _ = left.communicate(timeout=_PROMPTLY_S)
+                    self.assertIn("rank 0 is lost", said)
+                    self.assertEqual(1, left.returncode, said)
 
     def test_the_elastic_agent_restarts_after_a_killed_rank(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
