@@ -1,12 +1,17 @@
 #include "info/host_report.h"
 
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/config_table.h"
+#include "base/error.h"
+#include "collectives/schedule/algorithm_choice.h"
+#include "collectives/scheduler/window.h"
 #include "discovery/address_choice.h"
 #include "discovery/devices.h"
 #include "discovery/host_view.h"
+#include "engine/host_engine.h"
 #include "info/text_table.h"
 
 namespace railweave::info {
@@ -14,6 +19,20 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using discovery::Considered;
+
+// Not by Engine::start(), which would look for rails, and tell of them, once more.
+Status try_engine(Config config, const std::vector<Rail>& rails, const std::vector<Device>& devices) {
+  config.ports = {};
+  config.stats_dir.clear();  // or it would be one of the processes with an engine
+  return std::make_shared<engine::HostEngine>(config, rails, devices)->start();
+}
+
+Status check(const HostReport& report) {
+  RW_TRY(report.survey.status);
+  RW_TRY(try_engine(report.config, report.survey.found.taken, report.devices));
+  RW_TRY(collectives::check_algorithm_choice(report.config.algorithms));
+  return collectives::parse_policy(report.config.schedule).status();
+}
 
 std::string address_text(const Address& address) {
   return fmt::format("{}/{}", discovery::to_text(address), address.prefix_bits);
@@ -89,9 +108,10 @@ Json configuration_json(const Config& config) {
 }  // namespace
 
 HostReport look_at_host(const Config& config) {
-  HostReport report{config, discovery::survey_rails(config, *discovery::this_host()), {}};
+  HostReport report{config, discovery::survey_rails(config, *discovery::this_host()), {}, {}};
   const std::vector<Rail>& rails = report.survey.found.taken;
   if (!rails.empty()) report.devices = discovery::make_devices(rails, config.devices);
+  report.status = check(report);
   return report;
 }
 
@@ -116,12 +136,11 @@ Json host_json(const HostReport& report) {
                        {"pci_path", device.pci_path},
                        {"guid", fmt::format("{:016x}", device.guid)}});
   }
-  const Status& status = report.survey.status;
   return {{"interfaces", std::move(interfaces)},
           {"rails", std::move(rails)},
           {"devices", std::move(devices)},
           {"configuration", configuration_json(report.config)},
-          {"error", status.ok() ? Json(nullptr) : Json(status.message())}};
+          {"error", report.status.ok() ? Json(nullptr) : Json(report.status.message())}};
 }
 
 }  // namespace railweave::info

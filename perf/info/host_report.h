@@ -1,4 +1,4 @@
-// What discovery makes of this host under the present environment.
+// What discovery makes of this host under the present environment, and whether an engine starts with it.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,9 +15,11 @@ struct HostReport {
   Config config;
   discovery::Survey survey;
   std::vector<Device> devices;  // empty when there are no rails
+  Status status;                // the survey's; else why no engine starts, or why collectives refuse the settings that they alone read
 };
 
-// Blocks while links come up (discovery/rails.h).
+// Blocks while links come up (discovery/rails.h). Starts an engine for a moment: what it refuses, it says itself. RAILWEAVE_PORTS is
+// not tried: the port may be the last that a process of a starting job finds.
 HostReport look_at_host(const Config& config);
 
 std::string host_text(const HostReport& report);

@@ -35,7 +35,7 @@ Status show_host(const Config& config, const Options& options) {
     perf::say("{}\nProcesses with an engine (railweave-info --pid P)\n{}\n", host_text(report),
               engines.empty() ? "  none, or none that this user may ask" : engines);
   }
-  return report.survey.status;
+  return report.status;
 }
 
 Status show_process(const Options& options) {
@@ -65,8 +65,10 @@ int main(int argc, char** argv) {
   info::Options options;
   CLI::App app(
       "Shows which network interfaces Railweave would use on this host and why, the devices made of them and the\n"
-      "configuration in effect; with --pid, what the engine of a running process is doing.\n"
-      "Exit status: 0, 1 when nothing is usable or the process cannot be asked, 2 for a wrong command line.",
+      "configuration in effect; with --pid, what the engine of a running process is doing. Without it an engine is\n"
+      "started for a moment, but at no port of RAILWEAVE_PORTS: a job that starts now may want that.\n"
+      "Exit status: 0; 1 when nothing is usable, no engine starts, a setting is wrong (also RAILWEAVE_ALGO and\n"
+      "RAILWEAVE_SCHEDULE, which the NCCL plugin ignores) or the process cannot be asked; 2 for a wrong command line.",
       "railweave-info");
   CLI::Option* const pid =
       app.add_option("--pid", options.pid, "show rails, lanes and pending requests of this process")

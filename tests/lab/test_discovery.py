@@ -67,6 +67,15 @@ class Discovery(unittest.TestCase):
         self.assertEqual(1, status)
         self.assertRegex(document["error"], '^RAILWEAVE_RAILS: no interface is called "eth7"; there are: .*eth0.*eth1')
 
+    def test_settings_with_which_no_engine_starts_are_no_success(self) -> None:
+        for setting, why in [("RAILWEAVE_KEY_FILE=/nonexistent", "RAILWEAVE_KEY_FILE=/nonexistent: open: "),
+                             ("RAILWEAVE_ENCRYPT=1", "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty"),
+                             ("RAILWEAVE_TCP_CONGESTION=bbrx", "RAILWEAVE_TCP_CONGESTION: congestion control 'bbrx' refused")]:
+            with self.subTest(setting):
+                status, document = _ask(f"{setting} $INFO")
+                self.assertEqual((1, ["eth0", "eth1"]), (status, _names(document)))
+                self.assertTrue(document["error"].startswith(why), document["error"])
+
     def test_without_a_usable_interface_every_one_has_its_reason(self) -> None:
         status, document = _ask("ip link set eth0 down; ip addr flush dev eth1; $INFO")
         self.assertEqual((1, []), (status, _names(document)))

@@ -1,0 +1,82 @@
+// What the host's report says of settings with which no engine starts.
+#include "info/host_report.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+
+#include "railweave/endpoint.h"
+#include "tests/engine/key_file.h"
+#include "wire/tcp/socket.h"
+
+namespace railweave::info {
+namespace {
+
+using engine_test::KeyFile;
+
+Config on_loopback() {
+  Config config;
+  config.rails = {"lo"};
+  config.stats_dir.clear();
+  return config;
+}
+
+nlohmann::ordered_json error_of(const Config& config) { return host_json(look_at_host(config))["error"]; }
+
+TEST(HostReport, says_what_an_engine_would_say) {
+  const KeyFile open_to_all(engine_test::kSomeKey, 0644), short_key("short\n");
+  const std::vector<std::function<void(Config&)>> wrong = {
+      [](Config& c) { c.key_file = "/nonexistent"; },
+      [&](Config& c) { c.key_file = open_to_all.path(); },
+      [&](Config& c) { c.key_file = short_key.path(); },
+      [](Config& c) { c.encrypt = true; },
+      [](Config& c) { c.congestion_control = "bbrx"; },
+      [](Config& c) { c.rails = {"no_such_rail"}; },
+  };
+  for (const auto& spoil : wrong) {
+    Config config = on_loopback();
+    spoil(config);
+    const auto engine = Engine::start(config);
+    ASSERT_FALSE(engine.ok());
+    EXPECT_EQ(engine.status().message(), error_of(config));
+  }
+}
+
+TEST(HostReport, of_settings_that_an_engine_takes_has_no_error_and_no_key) {
+  const KeyFile key;
+  Config config = on_loopback();
+  config.key_file = key.path();
+  config.encrypt = true;
+  config.congestion_control = "cubic";
+  config.algorithms = "all_reduce=ring";
+  config.schedule = "window:64M";
+  const HostReport report = look_at_host(config);
+  EXPECT_TRUE(report.status.ok()) << report.status.message();
+  EXPECT_TRUE(host_json(report)["error"].is_null());
+  EXPECT_EQ(std::string::npos, (host_json(report).dump() + host_text(report)).find("some key"));
+}
+
+TEST(HostReport, names_what_collectives_would_refuse) {
+  Config config = on_loopback();
+  config.algorithms = "rings";
+  EXPECT_EQ(0u, error_of(config).get<std::string>().find("RAILWEAVE_ALGO: found 'rings'"));
+  config.algorithms.clear();
+  config.schedule = "window:0";
+  EXPECT_EQ(0u, error_of(config).get<std::string>().find("RAILWEAVE_SCHEDULE: found 'window:0'"));
+}
+
+TEST(HostReport, leaves_the_jobs_ports_alone) {
+  Config config = on_loopback();
+  const std::vector<Rail> rails = look_at_host(config).survey.found.taken;
+  ASSERT_EQ(1u, rails.size());
+  const auto listening = wire::listen_at(rails[0].addresses.at(0), {}, {});
+  ASSERT_TRUE(listening.ok()) << listening.status().message();
+  const std::uint16_t port = listening.value().address.port();
+  config.ports = {port, port};
+  EXPECT_FALSE(Engine::start(config).ok()) << "another engine has the only port";
+  EXPECT_TRUE(error_of(config).is_null());
+}
+
+}  // namespace
+}  // namespace railweave::info
