@@ -67,15 +67,17 @@ Rail to_rail(const Interface& interface) {
   return rail;
 }
 
-// A rail whose link is down, or that is unplugged: others are chosen beside it as if it carried.
+// A rail whose link is down, or that is unplugged, or what it runs on: others are chosen beside it as if it carried.
 void count_as_usable(const Rail& rail, std::vector<Interface>& all) {
   auto its = std::ranges::find(all, rail.name, [](const Interface& one) { return one.link.name; });
   if (its == all.end()) {
     its = all.emplace(all.end());
     its->link.name = rail.name;
     its->footing = rail.footing;
-    its->pci_path = rail.pci_path;
+    its->physical_function = rail.physical_function;
   }
+  its->footing = std::min(its->footing, rail.footing);
+  if (its->pci_path.empty()) its->pci_path = rail.pci_path;
   its->link.up = its->link.running = true;
   const AddressChoice& has = its->addresses;  // an IPv6 address takes its time after the link
   if (has.usable.empty() || has.pending || has.link_local_only) its->addresses = chosen_before(rail.addresses);

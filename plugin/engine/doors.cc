@@ -17,6 +17,13 @@ namespace {
 constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
 constexpr int kAcceptsPerTurn = 64;
 
+std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
+  std::vector<Address> first;
+  for (const Address& address : addresses)
+    if (std::ranges::find(first, address.family, &Address::family) == first.end()) first.push_back(address);
+  return first;
+}
+
 bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id; }
 
 }  // namespace
@@ -45,25 +52,33 @@ bool Doors::is_former(const Door& door) const {
   return std::ranges::none_of(rails_[std::size_t(door.rail)].addresses, [&](const PeerAddress& told) { return same_host(told.address, door.address); });
 }
 
-// Its own, else what was another rail's.
+// Its own, else what another rail has no more.
 Doors::Door* Doors::find(int rail, const Address& address) {
-  Door* former = nullptr;
+  Door* left = nullptr;
   for (const auto& door : doors_) {
     if (!same_host(door->address, address)) continue;
     if (door->rail == rail) return door.get();
-    if (is_former(*door)) former = door.get();
+    if (door->released || is_former(*door)) left = door.get();
   }
-  return former;
+  return left;
+}
+
+void Doors::release(int index, const std::vector<Address>& all_but) {
+  for (const auto& door : doors_)
+    if (door->rail == index) door->released = std::ranges::none_of(all_but, [&](const Address& has) { return same_host(has, door->address); });
+}
+
+bool Doors::tells(int index, const Rail& rail) const {
+  if (index >= int(rails_.size())) return false;
+  const auto by_family = one_of_each_family(rail.addresses);
+  return std::ranges::equal(rails_[std::size_t(index)].addresses, by_family, {}, &PeerAddress::address);
 }
 
 Status Doors::put(int index, const Rail& rail) {
   PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}};
   std::vector<std::unique_ptr<Door>> made;
   std::vector<std::pair<Door*, Address>> had;
-  bool have_v4 = false, have_v6 = false;
-  for (const Address& address : rail.addresses) {
-    bool& have = address.family == Address::Family::v4 ? have_v4 : have_v6;
-    if (std::exchange(have, true)) continue;
+  for (const Address& address : one_of_each_family(rail.addresses)) {
     Door* door = find(index, address);
     if (door) {
       had.emplace_back(door, address);
@@ -74,9 +89,15 @@ Status Doors::put(int index, const Rail& rail) {
     told.addresses.push_back({address, door->port});
   }
   doors_.reserve(doors_.size() + made.size());
+  robbed_.reserve(robbed_.size() + doors_.size());
   rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
+  for (const auto& door : doors_) {
+    const bool is_told = std::ranges::any_of(told.addresses, [&](const PeerAddress& one) { return same_host(one.address, door->address); });
+    if (is_told && door->released && door->rail != index) rob(*door);
+  }
   for (const auto& [door, address] : had) {
     door->rail = index;
+    door->released = false;
     door->address = address;  // its prefix may be another
     const auto place = std::ranges::find(doors_, door, &std::unique_ptr<Door>::get);
     std::rotate(place, place + 1, doors_.end());  // those that were told of last are the last
@@ -89,6 +110,12 @@ Status Doors::put(int index, const Rail& rail) {
   rails_[std::size_t(index)] = std::move(told);
   close_oldest_former(index);
   return {};
+}
+
+// Peers would take it for two rails.
+void Doors::rob(const Door& door) {
+  const auto told = [&](const PeerAddress& one) { return same_host(one.address, door.address); };
+  if (std::erase_if(rails_[std::size_t(door.rail)].addresses, told) > 0) robbed_.push_back(door.rail);
 }
 
 void Doors::close_oldest_former(int rail) {

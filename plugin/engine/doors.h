@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/fd.h"
@@ -27,9 +28,14 @@ class Doors {
 
   // Errors: exhausted when the port range is used up (the message names it), system.
   Status open(const Config& config, const std::vector<Rail>& rails);
-  // Rail `index` is new (the next one), or has other addresses: those that nobody had before get a door. Errors: as open(); then all
-  // is as before. Reactor's thread.
+  // Of all its addresses rail `index` has just these: the doors of the others are for whoever has them next. Reactor's thread, as are
+  void release(int index, const std::vector<Address>& all_but);
+  // Rail `index` is new (the next one), or has other addresses: those that nobody had before, or still has, get a door. Errors: as
+  // open(); then all is as before.
   Status put(int index, const Rail& rail);
+  bool tells(int index, const Rail& rail) const;
+  // Whose released doors others have got, since the last call.
+  std::vector<int> take_robbed() { return std::exchange(robbed_, {}); }
   // Starts accepting. Reactor's thread.
   void serve(OnConnection on_connection);
   // Stops accepting; nobody connects any more. Reactor's thread.
@@ -46,6 +52,7 @@ class Doors {
     int rail = 0;
     Address address;
     std::uint16_t port = 0;
+    bool released = false;
     OwnedFd fd;
     Reactor::TimerId timer = 0;     // set while descriptors are exhausted
     void on_ready(std::uint32_t) override { doors->accept_all(*this); }
@@ -54,6 +61,7 @@ class Doors {
   Result<std::unique_ptr<Door>> make_door(int rail, const Address& address);
   Door* find(int rail, const Address& address);
   bool is_former(const Door& door) const;
+  void rob(const Door& door);
   void close_oldest_former(int rail);
   void serve(Door& door);
   void close(Door& door);
@@ -65,6 +73,7 @@ class Doors {
   OnConnection on_connection_;
   std::vector<std::unique_ptr<Door>> doors_;  // who was told of last is last
   std::vector<PeerRail> rails_;
+  std::vector<int> robbed_;
   bool warned_exhausted_ = false;
 };
 

@@ -138,6 +138,8 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
     // The device's own rails first: with several devices per host each is reached by its own way.
     for (int rail : devices_[std::size_t(device)].rails)
       for (const PeerAddress& a : announced_[std::size_t(rail)].addresses) content.addresses.push_back(a);
+    if (content.addresses.empty())  // others have them now
+      for (const PeerRail& rail : announced_) content.addresses.insert(content.addresses.end(), rail.addresses.begin(), rail.addresses.end());
   }
   std::stable_partition(content.addresses.begin(), content.addresses.end(), [](const PeerAddress& a) { return a.address.scope_id == 0; });
   handle = encode_handle(content);

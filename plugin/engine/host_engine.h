@@ -103,6 +103,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_link(int rail, bool up);
   void look_for_rails();
   void take_rail(Rail rail);
+  void tell_rail(int index);
   protocol::RailNews::Statement news_of(int rail) const;
   void hear_rails(LiveSession& session);
   std::vector<std::shared_ptr<LiveSession>> sessions() const;

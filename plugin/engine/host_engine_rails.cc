@@ -24,14 +24,21 @@ void HostEngine::look_for_rails() {
     RW_INFO(net, "no new rails: {}", found.status().message());
     return;
   }
+  for (std::size_t i = 0; i < rails_now_.size(); ++i) {
+    const auto its = std::ranges::find(*found, rails_now_[i].name, &Rail::name);
+    doors_.release(int(i), its == found->end() ? std::vector<Address>() : its->addresses);
+  }
   for (Rail& rail : *found) take_rail(std::move(rail));
+  for (const int robbed : doors_.take_robbed()) tell_rail(robbed);
+  const std::lock_guard lock(table_mutex_);
+  announced_ = doors_.rails();  // of all together: in between one may be without what another has not got yet
 }
 
 // One that went away and came back is known by its name.
 void HostEngine::take_rail(Rail rail) {
   const auto known = std::ranges::find(rails_now_, rail.name, &Rail::name);
   const bool is_new = known == rails_now_.end();
-  if (!is_new && known->ifindex == rail.ifindex && known->addresses == rail.addresses) return;
+  if (!is_new && known->ifindex == rail.ifindex && known->addresses == rail.addresses && doors_.tells(int(known - rails_now_.begin()), rail)) return;
   // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
   if (is_new && (config_.devices != DeviceModel::aggregate || rails_now_.size() == protocol::kRailsMax)) return;
   const int index = int(known - rails_now_.begin());
@@ -44,15 +51,15 @@ void HostEngine::take_rail(Rail rail) {
   if (is_new) editions_.push_back(0);
   if (is_new) rails_now_.emplace_back();
   rails_now_[std::size_t(index)] = std::move(rail);
-  ++editions_[std::size_t(index)];
-  {
-    const std::lock_guard lock(table_mutex_);
-    announced_ = doors_.rails();
-  }
   link_watch_.hear({link});
+  tell_rail(index);
+  for (const auto& [session, upkeep] : upkeeps_) upkeep->on_own_rail(index);
+}
+
+void HostEngine::tell_rail(int index) {
+  ++editions_[std::size_t(index)];
   for (const auto& session : sessions())
     if (rail_logs_.contains(session.get())) session->tell_rail(news_of(index));
-  for (const auto& [session, upkeep] : upkeeps_) upkeep->on_own_rail(index);
 }
 
 protocol::RailNews::Statement HostEngine::news_of(int rail) const {

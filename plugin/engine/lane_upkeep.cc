@@ -113,11 +113,13 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const TimePoint t = now();
   pairs_.try_ended(pair, t);
   if (session_->over()) return;
-  NewLane lane{OwnedFd(), over->lane, pair.rails.local, pair.rails.remote};
+  NewLane lane{OwnedFd(), over->lane, pair.rails.local, std::min<int>(outcome.hello.remote_rail, 63)};
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome)
     outcome.status = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
-    pairs_.came_up(pair, t);
+    // An address may have gone to another rail of theirs. Then it is a lane of that one, and none of this pair.
+    if (lane.remote_rail != pair.rails.remote) pairs_.failed(pair, t);
+    if (RailPairs::Pair* const its = pairs_.find({lane.local_rail, lane.remote_rail})) pairs_.came_up(*its, t);
     lane.fd = std::move(outcome.fd);
     joined_(*session_, std::move(lane));
     return look();

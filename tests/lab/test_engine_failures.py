@@ -97,6 +97,17 @@ class LostRail(EngineTest):
     def test_one_has_another_address_for_a_while_where_lanes_are_dialled(self) -> None:
         self.renumbered(0)
 
+    def test_the_address_of_one_moves_to_the_other(self) -> None:
+        """As where a host moves its addresses itself when a card dies: whoever dials there meets the same process by another rail."""
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "300M", deadline_s=60,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=5", beside="""
+            [ $RANK = 0 ] || (moved eth1 3000000; its=$(ip -o -4 addr show dev eth2 | awk '{print $4}'); ip addr flush dev eth1
+                              ip link set eth2 down; ip addr flush dev eth2; ip addr add $its dev eth1
+                              ip -n $RWLAB-host0 neigh flush all) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertTrue(outcome.warnings(1), f"nothing was lost: {outcome}")
+
     def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
         """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
         outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 --nic 2 --reset",

@@ -155,6 +155,22 @@ TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
   EXPECT_EQ(usable_rails(Config(), host, {gone})->size(), 1u);
 }
 
+// A bridge whose card reloads its driver is no lesser bridge.
+TEST_F(Waiting, one_that_lost_what_it_runs_on_counts_as_what_it_was) {
+  FakeHost host;
+  host.link("br0", "bridge");
+  host.address("br0", "10.0.0.1/24");
+  host.link("eth1", "veth");
+  host.address("eth1", "10.0.1.1/24");
+  Rail known;
+  known.name = "br0";
+  known.addresses = {address_of("10.0.0.1/24")};
+  known.footing = Footing::hardware;
+  const auto rails = usable_rails(Config(), host, {known}).value();
+  ASSERT_EQ(rails.size(), 1u);
+  EXPECT_EQ(rails.front().name, "br0");
+}
+
 // Peers have to learn its addresses, whatever else there is by now.
 TEST_F(Waiting, a_known_rail_has_its_addresses_though_there_is_better) {
   FakeHost host;

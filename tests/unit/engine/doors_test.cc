@@ -78,6 +78,42 @@ TEST_F(DoorsTest, an_address_that_goes_to_another_rail_keeps_its_port) {
   EXPECT_EQ(port(0), second);
 }
 
+TEST_F(DoorsTest, rails_that_swap_addresses_swap_doors) {
+  const int first = port(0), second = port(1);
+  doors_.release(0, rail(2).addresses);
+  doors_.release(1, rail(1).addresses);
+  ASSERT_TRUE(doors_.put(0, rail(2)).ok());
+  ASSERT_TRUE(doors_.put(1, rail(1)).ok());
+  EXPECT_EQ(port(0), second);
+  EXPECT_EQ(port(1), first);
+}
+
+TEST_F(DoorsTest, a_rail_without_its_address_tells_of_none_once_another_has_it) {
+  const int second = port(1);
+  doors_.release(0, rail(2).addresses);
+  doors_.release(1, {});
+  EXPECT_TRUE(doors_.tells(1, rail(2))) << "it may be back";
+  ASSERT_TRUE(doors_.put(0, rail(2)).ok());
+  EXPECT_EQ(port(0), second);
+  EXPECT_TRUE(doors_.rails()[1].addresses.empty());
+  EXPECT_EQ(doors_.take_robbed(), std::vector<int>{1});
+  EXPECT_FALSE(doors_.tells(1, rail(2)));
+  doors_.release(0, rail(1).addresses);
+  doors_.release(1, rail(2).addresses);
+  ASSERT_TRUE(doors_.put(0, rail(1)).ok());
+  ASSERT_TRUE(doors_.put(1, rail(2)).ok());
+  EXPECT_EQ(port(1), second);
+}
+
+// For a moment both had it, and so both have a door.
+TEST_F(DoorsTest, of_two_rails_that_had_it_the_one_that_lost_it_tells_it_no_more) {
+  ASSERT_TRUE(doors_.put(1, rail(1)).ok());
+  doors_.release(1, {});
+  ASSERT_TRUE(doors_.put(0, rail(1)).ok());
+  EXPECT_TRUE(doors_.rails()[1].addresses.empty());
+  EXPECT_EQ(doors_.take_robbed(), std::vector<int>{1});
+}
+
 TEST_F(DoorsTest, two_rails_of_one_address_have_a_door_each) {
   ASSERT_TRUE(doors_.put(1, rail(1)).ok());
   EXPECT_NE(port(0), port(1));
