@@ -106,8 +106,7 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
                   fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
   MeetingPlace place(std::move(store), options);
   auto group = come_together(std::move(engine), place, options);
-  if (!group.ok()) place.see_off();
-  place.tidy_up();  // after a failure: whoever tries again must not find our listener that was
+  if (!group.ok()) place.give_up(group.status());  // whoever tries again must not find our listener that was
   return group;
 }
 

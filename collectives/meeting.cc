@@ -80,7 +80,10 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
       if (value.ok()) differs = take(r, *value, values[std::size_t(r)]);
       return value.ok();
     });
-    if (missing.empty() && differs.ok()) return values;
+    if (missing.empty() && differs.ok()) {
+      if (came_.empty()) came_ = {what, values};
+      return values;
+    }
     RW_TRY(verdict());  // who found out first said it
     if (!differs.ok()) condemn(differs);
     RW_TRY(differs);
@@ -129,8 +132,8 @@ Result<std::string> MeetingPlace::agree(const std::string& what, const std::stri
     auto told = store_->get(key(what), std::min(left, kRound));
     if (told.ok()) return told;
     RW_TRY(given_up());  // with what it had told
-    if (told.status().code() == Code::timed_out && left > kRound) continue;
     RW_TRY(verdict());
+    if (told.status().code() == Code::timed_out && left > kRound) continue;
     if (told.status().code() != Code::timed_out) return told;
     return Status(Code::timed_out, Scope::engine,
                   fmt::format("group '{}': rank 0 told nothing of '{}' within {:g} s", options_.name, what,
@@ -143,11 +146,23 @@ Status MeetingPlace::given_up() const {
   return said.empty() ? Status() : Status(Code::remote, Scope::session, fmt::format("group '{}': {}", options_.name, said));
 }
 
+void MeetingPlace::give_up(const Status& why) {
+  if (!life_.empty()) {
+    (void)blame(why);
+    if (options_.rank == 0) see_off();
+  }
+  tidy_up();
+}
+
+// One that tries again tells something else at once: it has left, too.
 void MeetingPlace::see_off() const {
-  if (options_.rank != 0 || life_.empty()) return;
-  const TimePoint give_up = deadline_after(kSeeOffMost);
-  for (int r = 1; r < options_.size; ++r)
-    while (now() < give_up && store_->get(key(fmt::format("rank/{}", r)), Nanos(0)).ok()) std::this_thread::sleep_for(kSeeOffPause);
+  const TimePoint enough = deadline_after(kSeeOffMost);
+  const auto is_here = [&](int r) {
+    auto told = store_->get(key(fmt::format("{}/{}", came_.what, r)), Nanos(0));
+    return told.ok() && told->ends_with(came_.values[std::size_t(r)]);
+  };
+  for (int r = 1; r < int(came_.values.size()); ++r)
+    while (now() < enough && is_here(r)) std::this_thread::sleep_for(kSeeOffPause);
 }
 
 void MeetingPlace::tidy_up() {

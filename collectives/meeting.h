@@ -29,11 +29,11 @@ class MeetingPlace {
   void store_kept_by(int rank) { keeper_ = rank; }
   // Draws what tells this group from others of its name, and takes away what they left.
   Status begin();
-  // Of rank 0, after a meeting that failed: the store may go with it, and the others are yet to ask why. Waits until they have taken
-  // back what they told, for a while.
-  void see_off() const;
-  // All are through with exchange() and agree(), or we gave up: what we told is taken out of the store. Again is fine.
+  // All are through with exchange() and agree(): what we told is taken out of the store. Again is fine.
   void tidy_up();
+  // No group comes of it. Those who have begun, too, are told why, if nobody has said so before. Rank 0, with whom the store may go,
+  // waits until the others have taken back what they told, for a while. Likewise tidy_up().
+  void give_up(const Status& why);
 
   // The first of the group to notice a loss tells the others who is to blame; answers what the first said, and who that was
   // if it was another rank. Any thread.
@@ -62,6 +62,7 @@ class MeetingPlace {
     const std::string key_;
   };
 
+  void see_off() const;
   void condemn(const Status& why);
   Status take(int r, const std::string& told, std::string& value) const;
   Status verdict() const;  // why no group of this name comes about
@@ -72,6 +73,11 @@ class MeetingPlace {
   const Group::Options options_;
   std::shared_ptr<const Seat> seat_;
   std::vector<std::string> told_;
+  struct {
+    std::string what;
+    std::vector<std::string> values;
+    bool empty() const { return values.empty(); }
+  } came_;  // what all told first: of each try something else
   std::string old_verdict_;  // of those who met here before us
   int keeper_ = -1;
   std::string life_;  // drawn by rank 0: a later group of this name is another

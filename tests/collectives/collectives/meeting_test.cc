@@ -21,7 +21,7 @@ class Meeting : public ::testing::Test {
  protected:
   void SetUp() override {
     const auto come = [](MeetingPlace& place) {
-      EXPECT_TRUE(place.exchange("rank", "").ok());
+      EXPECT_TRUE(place.exchange("rank", "the first time").ok());
       EXPECT_TRUE(place.begin().ok());
     };
     std::thread other([&] { come(one_); });
@@ -63,23 +63,37 @@ TEST_F(Meeting, who_waits_for_rank_0__hears_why_it_gave_up) {
 
 TEST_F(Meeting, rank_0_leaves_a_failed_one__when_the_other_has_left) {
   ASSERT_TRUE(zero_.agree("what", "this").ok());
-  zero_.blame(kLoss);
   std::thread slow([&] {
     std::this_thread::sleep_for(100ms);
     EXPECT_TRUE(one_.agree("what", "").ok());
-    EXPECT_FALSE(one_.given_up().ok());
+    EXPECT_EQ(one_.given_up().message(), "group 'meeting': rank 0 reports: rank 1 is lost: no answer");
     one_.tidy_up();
   });
-  zero_.see_off();
-  zero_.tidy_up();
+  zero_.give_up(kLoss);
   slow.join();
+}
+
+TEST_F(Meeting, a_rank_that_tries_again_at_once__has_left) {
+  one_.tidy_up();
+  MeetingPlace again = place(1);
+  std::thread second([&] { EXPECT_TRUE(again.exchange("rank", "the second time").ok()) << "with rank 0's second, or its first"; });
+  std::this_thread::sleep_for(100ms);
+  const TimePoint start = now();
+  zero_.give_up(kLoss);
+  EXPECT_LT(now() - start, 1s);
+  second.join();
 }
 
 TEST_F(Meeting, a_rank_that_never_leaves__holds_up_rank_0_for_a_while) {
   const TimePoint start = now();
-  zero_.see_off();
+  zero_.give_up(kLoss);
   EXPECT_GE(now() - start, 1s);
   EXPECT_LT(now() - start, 10s);
+}
+
+TEST_F(Meeting, why_a_rank_gave_up__is_told_by_any) {
+  one_.give_up(Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ALGO: nonsense"));
+  EXPECT_EQ(zero_.blamed(), "rank 1 reports: RAILWEAVE_ALGO: nonsense");
 }
 
 TEST_F(Meeting, what_was_said_of_an_earlier_one__is_not_heard_by_who_has_not_begun) {
