@@ -64,6 +64,14 @@ TEST_F(Waiting, named_links_are_waited_for_too) {
   EXPECT_EQ(milliseconds(100), waited());
 }
 
+// As the engine knows it from before.
+Rail rail_at(const std::string& name, const std::string& address) {
+  Rail rail;
+  rail.name = name;
+  rail.addresses = {address_of(address)};
+  return rail;
+}
+
 // Of a card without a link the kernel tells no speed.
 TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
   FakeHost host;
@@ -94,9 +102,7 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::1/64", 100'000);
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
-  Rail known;
-  known.name = "eth0";
-  known.addresses = {address_of("2001:db8::1/64")};
+  Rail known = rail_at("eth0", "2001:db8::1/64");
   const auto first = [&](const std::vector<Rail>& beside) {
     Result<std::vector<Rail>> rails = usable_rails(Config(), host, beside);
     return !rails.ok() ? "failed" : rails->empty() ? "none" : rails->front().name + " " + to_text(rails->front().addresses.front());
@@ -118,9 +124,7 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
 TEST_F(Waiting, a_known_link_local_rail_may_have_other_link_local_addresses) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::2/64", 100'000);
-  Rail known;
-  known.name = "eth0";
-  known.addresses = {address_of("fe80::1/64")};
+  Rail known = rail_at("eth0", "fe80::1/64");
   Result<std::vector<Rail>> rails = usable_rails(Config(), host, {known});
   ASSERT_TRUE(rails.ok() && rails->size() == 1);
   EXPECT_EQ(to_text(rails->front().addresses.front()), "fe80::2");
@@ -131,9 +135,7 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
   FakeHost host;
   host.link("eth1", "veth");
   host.address("eth1", "fe80::2/64");
-  Rail gone;
-  gone.name = "eth0";
-  gone.addresses = {address_of("fe80::1/64")};
+  Rail gone = rail_at("eth0", "fe80::1/64");
   Config config;
   auto found = usable_rails(config, host, {gone});
   ASSERT_TRUE(found.ok());
@@ -141,13 +143,11 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
   EXPECT_EQ(found->front().name, "eth1");
 }
 
-// Nor is what it ran on: no PCI device is seen below a USB adapter that is unplugged.
+// The host no longer says what it ran on.
 TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
   FakeHost host;
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
-  Rail gone;
-  gone.name = "bond0";
-  gone.addresses = {address_of("10.0.0.1/24")};
+  Rail gone = rail_at("bond0", "10.0.0.1/24");
   gone.speed = Rate::from_megabits(100'000), gone.speed_known = true;
   gone.footing = Footing::hardware;
   EXPECT_TRUE(usable_rails(Config(), host, {gone})->empty()) << "of its class, and slow";
@@ -162,9 +162,7 @@ TEST_F(Waiting, one_that_lost_what_it_runs_on_counts_as_what_it_was) {
   host.address("br0", "10.0.0.1/24");
   host.link("eth1", "veth");
   host.address("eth1", "10.0.1.1/24");
-  Rail known;
-  known.name = "br0";
-  known.addresses = {address_of("10.0.0.1/24")};
+  Rail known = rail_at("br0", "10.0.0.1/24");
   known.footing = Footing::hardware;
   const auto rails = usable_rails(Config(), host, {known}).value();
   ASSERT_EQ(rails.size(), 1u);
@@ -177,9 +175,7 @@ TEST_F(Waiting, a_known_rail_has_its_addresses_though_there_is_better) {
   host.link("eth0", "veth");
   host.address("eth0", "10.0.0.2/24");
   host.card("eth1", "pci0000:5e/0000:5e:00.0", "10.0.1.1/24", 100'000);
-  Rail known;
-  known.name = "eth0";
-  known.addresses = {address_of("10.0.0.1/24")};
+  Rail known = rail_at("eth0", "10.0.0.1/24");
   auto rails = usable_rails(Config(), host, {known});
   ASSERT_TRUE(rails.ok() && !rails->empty());
   EXPECT_EQ(rails->front().name, "eth0");
@@ -191,9 +187,7 @@ TEST_F(Waiting, sixteen_rails_are_there_at_once) {
   FakeHost host;
   std::vector<Rail> known;
   for (int i = 0; i < 16; ++i) {
-    Rail rail;
-    rail.name = "eth" + std::to_string(i);
-    rail.addresses = {address_of("10.0." + std::to_string(i) + ".1/24")};
+    Rail rail = rail_at("eth" + std::to_string(i), "10.0." + std::to_string(i) + ".1/24");
     rail.footing = Footing::hardware;
     known.push_back(rail);
     if (i > 0) host.card(rail.name, "pci0000:5d/0000:5d:" + std::to_string(10 + i) + ".0", "10.0." + std::to_string(i) + ".1/24", 100'000);
