@@ -56,11 +56,12 @@ Result<Met> meet(MeetingPlace& place, int rank, const Handle& own) {
   return all;
 }
 
-Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, MeetingPlace& place,
-                                             const Group::Options& options) {
+// Where it fails, `listener` and `group` are the caller's to end, once it has told the others why.
+Status come_together(std::shared_ptr<Engine> engine, MeetingPlace& place, const Group::Options& options,
+                     std::unique_ptr<Listener>& listener, std::shared_ptr<EngineGroup>& group) {
   RW_ASSIGN_OR_RETURN(std::shared_ptr<Runner> runner, Runner::shared());
   Handle own;
-  RW_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, engine->listen(0, own));
+  RW_ASSIGN_OR_RETURN(listener, engine->listen(0, own));
   RW_ASSIGN_OR_RETURN(Met all, meet(place, options.rank, own));
   RW_TRY(place.begin());
   // Rank 0's environment and measurements decide for all.
@@ -76,7 +77,7 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
   RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
   RW_TRY(place.given_up());  // whose listener may be gone
-  auto group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
+  group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
   group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.
@@ -93,8 +94,7 @@ Result<std::shared_ptr<Group>> come_together(std::shared_ptr<Engine> engine, Mee
   }
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
   place.tidy_up();
-  RW_TRY(group->barrier({})->wait(options.timeout));  // the next meeting of this name finds nothing of this one
-  return std::shared_ptr<Group>(std::move(group));
+  return group->barrier({})->wait(options.timeout);  // the next meeting of this name finds nothing of this one
 }
 
 }  // namespace
@@ -105,9 +105,12 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
     return Status(Code::invalid_argument, Scope::engine,
                   fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
   MeetingPlace place(std::move(store), options);
-  auto group = come_together(std::move(engine), place, options);
-  if (!group.ok()) place.give_up(group.status());  // whoever tries again must not find our listener that was
-  return group;
+  std::unique_ptr<Listener> listener;
+  std::shared_ptr<EngineGroup> group;
+  const Status met = come_together(std::move(engine), place, options, listener, group);
+  if (met.ok()) return std::shared_ptr<Group>(std::move(group));
+  place.give_up(met);
+  return met;
 }
 
 }  // namespace railweave::collectives

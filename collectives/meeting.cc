@@ -81,7 +81,7 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
       return value.ok();
     });
     if (missing.empty() && differs.ok()) {
-      if (came_.empty()) came_ = {what, values};
+      if (!came_) came_ = std::make_shared<const Told>(Told{what, values});
       return values;
     }
     RW_TRY(verdict());  // who found out first said it
@@ -158,10 +158,10 @@ void MeetingPlace::give_up(const Status& why) {
 void MeetingPlace::see_off() const {
   const TimePoint enough = deadline_after(kSeeOffMost);
   const auto is_here = [&](int r) {
-    auto told = store_->get(key(fmt::format("{}/{}", came_.what, r)), Nanos(0));
-    return told.ok() && told->ends_with(came_.values[std::size_t(r)]);
+    auto told = store_->get(key(fmt::format("{}/{}", came_->what, r)), Nanos(0));
+    return told.ok() && told->ends_with(came_->values[std::size_t(r)]);
   };
-  for (int r = 1; r < int(came_.values.size()); ++r)
+  for (int r = 1; came_ && r < options_.size; ++r)
     while (now() < enough && is_here(r)) std::this_thread::sleep_for(kSeeOffPause);
 }
 

@@ -73,11 +73,11 @@ class MeetingPlace {
   const Group::Options options_;
   std::shared_ptr<const Seat> seat_;
   std::vector<std::string> told_;
-  struct {
+  struct Told {
     std::string what;
     std::vector<std::string> values;
-    bool empty() const { return values.empty(); }
-  } came_;  // what all told first: of each try something else
+  };
+  std::shared_ptr<const Told> came_;  // what all told first: of each try something else
   std::string old_verdict_;  // of those who met here before us
   int keeper_ = -1;
   std::string life_;  // drawn by rank 0: a later group of this name is another

@@ -16,14 +16,15 @@ using collectives::Group;
 using collectives::Hints;
 using collectives::Links;
 
-// Remembers the class of every stream that is connected; refuses the first so many at once.
+// Remembers the class of every stream that is connected; refuses the first so many at once, or connects to where nobody accepts.
 class RememberingEngine final : public Engine {
  public:
-  explicit RememberingEngine(int refused) : refused_(refused) {
+  explicit RememberingEngine(int refused, bool astray = false) : astray_(astray), refused_(refused) {
     Config config;
     config.interfaces = "=lo";
     config.stats_dir.clear();
     engine_ = *Engine::start(config);
+    nobody_ = std::move(*engine_->listen(0, nobodys_));
   }
   const std::vector<Rail>& rails() const override { return engine_->rails(); }
   const std::vector<Device>& devices() const override { return engine_->devices(); }
@@ -33,7 +34,7 @@ class RememberingEngine final : public Engine {
     const std::lock_guard lock(mutex_);
     classes_.push_back(priority);
     if (refused_-- > 0) return Status(Code::exhausted, Scope::engine, "not now");
-    return engine_->connect(device, handle, traffic_class, priority);
+    return engine_->connect(device, astray_ ? nobodys_ : handle, traffic_class, priority);
   }
   EngineStats stats() const override { return engine_->stats(); }
   std::vector<Class> classes() const {
@@ -43,6 +44,9 @@ class RememberingEngine final : public Engine {
 
  private:
   std::shared_ptr<Engine> engine_;
+  Handle nobodys_;
+  std::unique_ptr<Listener> nobody_;
+  const bool astray_;
   mutable std::mutex mutex_;
   std::vector<Class> classes_;             // guarded by mutex_
   int refused_;                            // guarded by mutex_
@@ -79,6 +83,20 @@ TEST(Links, a_long_message__goes_by_its_senders_class) {
   other.join();
   ASSERT_TRUE(group.ok()) << group.status().message();
   EXPECT_EQ(std::ranges::count(sender->classes(), Class::urgent), 1);
+}
+
+// Not that it closed its half of the group, which is what came of it.
+TEST(Links, who_is_never_reached__tells_the_others_so) {
+  Folder folder;
+  std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
+  std::thread other([&] {
+    EXPECT_FALSE(Group::create(std::make_shared<RememberingEngine>(0), store, {"apart", 1, 2, std::chrono::seconds(1)}).ok());
+  });
+  auto group = Group::create(std::make_shared<RememberingEngine>(0, true), store, {"apart", 0, 2, std::chrono::seconds(20)});
+  other.join();
+  ASSERT_FALSE(group.ok());
+  EXPECT_NE(group.status().message().find("rank 1 reports: group 'apart': the ranks found but did not reach each other"), std::string::npos)
+      << group.status().message();
 }
 
 }  // namespace
