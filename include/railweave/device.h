@@ -41,6 +41,7 @@ struct Rail {
   std::string pci_path;             // realpath of the PCI device (below a VLAN or bond: of its card); empty: none in sight
   std::string physical_function;    // what this rail shares its port with: the PF's PCI path, else pci_path, else name;
                                     // "#port" is appended where one PCI function has several ports
+  bool whole_port = false;          // a PCI function itself: VFs and SFs of that physical_function are parts of it
   Footing footing = Footing::guest;
   bool loopback = false;
 };

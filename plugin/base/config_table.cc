@@ -135,7 +135,7 @@ bool parse_optional_completion(std::string_view text, Config& config) {
 
 constexpr Setting kSettings[] = {
     {.name = "NCCL_SOCKET_IFNAME",
-     .default_meaning = "every usable interface",
+     .default_meaning = "those of the best kind that there is: railweave-info says which, and why",
      .help =
          "Which interfaces become rails, as in NCCL: a comma-separated list of name prefixes. `^` in front excludes "
          "what matches, `=` asks for exact names, `^=` excludes exact names.",

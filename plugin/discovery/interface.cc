@@ -185,8 +185,7 @@ int port_owner(const std::vector<Interface>& all, std::size_t part) {
   if (one.sub_function) {
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Interface& other = all[i];
-      const bool whole = !other.sub_function && !other.representor && other.lowers.empty() && !other.pci_path.empty();
-      if (whole && other.physical_function == one.physical_function) return static_cast<int>(i);
+      if (other.is_whole_port() && other.physical_function == one.physical_function) return static_cast<int>(i);
     }
   }
   return one_of(one.link.kind, kStacked) && one.lowers.size() == 1 ? one.lowers.front() : -1;

@@ -26,6 +26,8 @@ struct Interface {
   int numa_node = -1;
   std::string pci_path;           // as Rail's
   std::string physical_function;  // as Rail's; with "#port" where one PCI function has several ports
+
+  bool is_whole_port() const { return !sub_function && !representor && lowers.empty() && !pci_path.empty(); }
 };
 
 // Looks at every interface of the host, in the kernel's order. Errors: Code::system (no netlink).

@@ -62,6 +62,7 @@ Rail to_rail(const Interface& interface) {
   rail.numa_node = interface.numa_node;
   rail.pci_path = interface.pci_path;
   rail.physical_function = interface.physical_function;
+  rail.whole_port = interface.is_whole_port();
   rail.footing = interface.footing;
   rail.loopback = interface.link.loopback;
   return rail;
@@ -77,7 +78,7 @@ void count_as_usable(const Rail& rail, std::vector<Interface>& all) {
     its->physical_function = rail.physical_function;
   }
   its->footing = std::min(its->footing, rail.footing);
-  if (its->pci_path.empty()) its->pci_path = rail.pci_path;
+  if (its->pci_path.empty()) its->pci_path = rail.pci_path, its->sub_function = !rail.whole_port;
   its->link.up = its->link.running = true;
   const AddressChoice& has = its->addresses;  // an IPv6 address takes its time after the link
   if (has.usable.empty() || has.pending || has.link_local_only) its->addresses = chosen_before(rail.addresses);
@@ -116,7 +117,7 @@ void say(const Config& config, const Survey& survey) {
     if (!one.taken && named(one.name))
       RW_WARN(net, "interface {} left: {}", one.name, one.reason);
     else
-      RW_INFO(net, "interface {} {}: {}", one.name, one.taken ? "taken" : "left", one.reason);
+      RW_INFO(init, "interface {} {}: {}", one.name, one.taken ? "taken" : "left", one.reason);
   }
 }
 

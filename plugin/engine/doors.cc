@@ -118,6 +118,21 @@ void Doors::rob(const Door& door) {
   if (std::erase_if(rails_[std::size_t(door.rail)].addresses, told) > 0) robbed_.push_back(door.rail);
 }
 
+bool Doors::is_told_by_another(const Door& door) const {
+  const auto told = [&](const PeerAddress& one) { return same_host(one.address, door.address); };
+  for (std::size_t rail = 0; rail < rails_.size(); ++rail)
+    if (int(rail) != door.rail && std::ranges::any_of(rails_[rail].addresses, told)) return true;
+  return false;
+}
+
+std::vector<int> Doors::take_robbed() {
+  robbed_.reserve(robbed_.size() + doors_.size());
+  for (const auto& door : doors_)  // one that was on both rails for a while: the other has a door of its own
+    if (door->released && is_told_by_another(*door)) rob(*door);
+  for (const int rail : robbed_) close_oldest_former(rail);
+  return std::exchange(robbed_, {});
+}
+
 void Doors::close_oldest_former(int rail) {
   const auto is_its = [&](const auto& door) { return door->rail == rail && is_former(*door); };
   auto surplus = std::ranges::count_if(doors_, is_its) - kFormerMax;

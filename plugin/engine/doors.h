@@ -34,8 +34,8 @@ class Doors {
   // open(); then all is as before.
   Status put(int index, const Rail& rail);
   bool tells(int index, const Rail& rail) const;
-  // Whose released doors others have got, since the last call.
-  std::vector<int> take_robbed() { return std::exchange(robbed_, {}); }
+  // Rails of which others tell an address that was released, since the last call: they tell it no more.
+  std::vector<int> take_robbed();
   // Starts accepting. Reactor's thread.
   void serve(OnConnection on_connection);
   // Stops accepting; nobody connects any more. Reactor's thread.
@@ -62,6 +62,7 @@ class Doors {
   Door* find(int rail, const Address& address);
   bool is_former(const Door& door) const;
   void rob(const Door& door);
+  bool is_told_by_another(const Door& door) const;
   void close_oldest_former(int rail);
   void serve(Door& door);
   void close(Door& door);

@@ -71,7 +71,7 @@ Status HostEngine::read_key() {
   }
   static std::atomic<bool> said{false};  // once for a process is enough
   const bool reachable = std::ranges::any_of(rails_, [](const Rail& rail) { return !rail.loopback; });
-  if (reachable && !said.exchange(true)) RW_INFO(net, "there is no RAILWEAVE_KEY_FILE: anyone on the network may connect");
+  if (reachable && !said.exchange(true)) RW_INFO(init, "there is no RAILWEAVE_KEY_FILE: anyone on the network may connect");
   return {};
 }
 

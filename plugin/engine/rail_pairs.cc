@@ -76,6 +76,7 @@ void RailPairs::see_lanes(const std::vector<RailPair>& open, const std::vector<R
   for (const auto& known : pairs_) {
     Pair& pair = *known;
     const int before = std::exchange(pair.up, int(std::ranges::count(open, pair.rails)));
+    if (pair.up > 0 && !pair.carried()) pair.up_since = t;  // its lanes came before anything was known of it
     if (pair.up >= before) continue;
     const bool too_slow = std::erase(slow_, pair.rails) > 0;
     if (pair.rests_until > t) continue;  // its lanes go one after the other, for one reason

@@ -143,6 +143,21 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
   EXPECT_EQ(found->front().name, "eth1");
 }
 
+// The physical function is out of sight, as in a container: its parts are rails beside each other, and one that is gone is no whole.
+TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
+  const std::string pf = "pci0000:5d/0000:5d:00.0/0000:5e:00.0";
+  FakeHost before, now;
+  before.virtual_function("net1", "pci0000:5d/0000:5d:00.0/0000:5e:00.2", pf, "10.1.0.2/24", 100'000);
+  now.virtual_function("net2", "pci0000:5d/0000:5d:00.0/0000:5e:00.3", pf, "10.1.0.3/24", 100'000);
+  auto known = usable_rails(Config(), before, {}).value();
+  ASSERT_EQ(known.size(), 1u);
+  auto rails = usable_rails(Config(), now, known).value();
+  ASSERT_EQ(rails.size(), 1u);
+  EXPECT_EQ(rails.front().name, "net2");
+  known.front().whole_port = true, known.front().pci_path = known.front().physical_function;
+  EXPECT_TRUE(usable_rails(Config(), now, known)->empty()) << "a part of what comes back";
+}
+
 // The host no longer says what it ran on.
 TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
   FakeHost host;

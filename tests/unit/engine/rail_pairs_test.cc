@@ -161,6 +161,20 @@ TEST_F(Pairs, those_that_have_no_way_any_more_are_known_and_not_dialled) {
   EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
 }
 
+// A lane that an unknown rail of the peer took is there before the peer tells of that rail.
+TEST_F(Pairs, one_whose_lane_came_before_its_rail_was_known_carried) {
+  know(1, 1, 1);
+  begin();
+  open_.push_back({0, 1});
+  look();
+  know(1, 2, 1);
+  EXPECT_FALSE(pairs_.find({0, 1})->carried());
+  look();
+  EXPECT_TRUE(pairs_.find({0, 1})->carried());
+  lose({0, 1});
+  EXPECT_TRUE(pairs_.find({0, 1})->promises());
+}
+
 // --------------------------------------------------------------------------------------------------------------- rests
 
 TEST_F(Pairs, who_is_lost_again_soon_rests_twice_as_long_and_is_named_once) {
