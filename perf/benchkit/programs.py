@@ -64,6 +64,8 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
     name, _, commit = name.partition("@")
     if commit and not _plugin_of(commit).exists():
         return f"the plugin of commit {commit} is not built (tools/build-commit {commit} railweave_net)"
+    if name == "instructions_perf" and not shutil.which("valgrind"):
+        return "valgrind is not there (apt-get install valgrind)"
     if name in _WITH_TORCH and not _has_torch():
         return "torch is not in .venv (tools/setup torch)"
     if name in _WITH_TORCH and name != "gloo_perf" and not any(_package(programs).glob("railweave/_C.*.so")):

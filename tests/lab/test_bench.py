@@ -152,6 +152,10 @@ class Acceptance(unittest.TestCase):
         self.assertEqual(argv[5:], ["--both"])
         self.assertIn("tools/build-commit 5ee1e55 railweave_net", missing("net_perf@5ee1e55", Path("bin")))
 
+    def test_what_counts_instructions_says_that_valgrind_is_not_there(self) -> None:
+        with mock.patch("benchkit.programs.shutil.which", return_value=None):
+            self.assertIn("valgrind", missing("instructions_perf", Path("bin")) or "")
+
     def test_what_is_over_nothing_is_told_when_the_file_is_read(self) -> None:
         value = {"side": "ours", "over": "raw", "path": "x"}
         entry = {"id": "A1", "case": "x", "what": "", "lab": [], "sides": {"ours": {}, "raw": {}}, "values": {"x": value}}
