@@ -217,19 +217,23 @@ class ReturningRail(EngineTest):
     def test_what_its_new_lane_sends_first_is_lost(self) -> None:
         """A connection whose SYN went again would take the time that the rail was away for a round trip, and send again after seconds: it is
         dialled once more. The lane is silent soon, and the next one carries within five seconds of the rail's return. On a busy machine the
-        dial may begin when the rail is back: then it is played again."""
-        outcomes = []
-        while len(outcomes) < 3 and not any("closed by the peer after 0 bytes of its handshake" in str(outcome) for outcome in outcomes):
-            outcomes.append(self.return_and_lose_what_comes_first())
-        self.assertIn("closed by the peer after 0 bytes of its handshake", str(outcomes[-1]), "no connection took a second")
-        self.assertRegex(str(outcomes[-1]), r"lane [2-9] to host1 .* lost: eth1: no answer to what was sent")
+        dial may begin when the rail is back, or its lane come up when nothing is dropped any more: then it is played again."""
+        for _ in range(3):
+            outcome = self.return_and_lose_what_comes_first()
+            slow = "closed by the peer after 0 bytes of its handshake" in str(outcome)
+            waits = outcome.values(0, "unacknowledged") != [["0"]]
+            if slow and waits:
+                break
+        self.assertTrue(slow and waits, f"no connection took a second, or its lane lost nothing: {outcome}")
+        self.assertRegex(str(outcome), r"lane [2-9] to host1 .* lost: eth1: no answer to what was sent")
 
     def return_and_lose_what_comes_first(self) -> Outcome:
         outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
             [ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_bytes) -gt 3000000 ]; do sleep 0.02; done
                               $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 1.7  # its SYN-ACK goes again at 2.2
                               tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000  # drops all that is larger
-                              $RWLAB_PROGRAM set --host 1 --nic 1 --up; sleep 1.2; tc qdisc del dev eth1 root
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --up; sleep 1.2
+                              echo unacknowledged $(ss -Htn state established src 10.77.1.1 | awk '$2 > 0' | wc -l); tc qdisc del dev eth1 root
                               echo returned $(cat /sys/class/net/eth1/statistics/tx_bytes)) &""")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
