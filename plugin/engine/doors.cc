@@ -26,6 +26,10 @@ std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
 
 bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id; }
 
+bool is_told(const Address& address, const PeerRail& rail) {
+  return std::ranges::any_of(rail.addresses, [&](const PeerAddress& told) { return same_host(told.address, address); });
+}
+
 }  // namespace
 
 Doors::~Doors() { close(); }
@@ -89,12 +93,7 @@ Status Doors::put(int index, const Rail& rail) {
     told.addresses.push_back({address, door->port});
   }
   doors_.reserve(doors_.size() + made.size());
-  robbed_.reserve(robbed_.size() + doors_.size());
   rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
-  for (const auto& door : doors_) {
-    const bool is_told = std::ranges::any_of(told.addresses, [&](const PeerAddress& one) { return same_host(one.address, door->address); });
-    if (is_told && door->released && door->rail != index) rob(*door);
-  }
   for (const auto& [door, address] : had) {
     door->rail = index;
     door->released = false;
@@ -112,25 +111,25 @@ Status Doors::put(int index, const Rail& rail) {
   return {};
 }
 
-// Peers would take it for two rails.
-void Doors::rob(const Door& door) {
-  const auto told = [&](const PeerAddress& one) { return same_host(one.address, door.address); };
-  if (std::erase_if(rails_[std::size_t(door.rail)].addresses, told) > 0) robbed_.push_back(door.rail);
-}
-
-bool Doors::is_told_by_another(const Door& door) const {
-  const auto told = [&](const PeerAddress& one) { return same_host(one.address, door.address); };
-  for (std::size_t rail = 0; rail < rails_.size(); ++rail)
-    if (int(rail) != door.rail && std::ranges::any_of(rails_[rail].addresses, told)) return true;
+// Its door went along to another rail, or is released, and the other (which had the address too for a while) has its own.
+bool Doors::is_robbed_of(int index, const Address& address) const {
+  const auto keeps = [&](const auto& door) { return door->rail == index && !door->released && same_host(door->address, address); };
+  if (std::ranges::any_of(doors_, keeps)) return false;
+  for (std::size_t other = 0; other < rails_.size(); ++other)
+    if (int(other) != index && is_told(address, rails_[other])) return true;
   return false;
 }
 
 std::vector<int> Doors::take_robbed() {
-  robbed_.reserve(robbed_.size() + doors_.size());
-  for (const auto& door : doors_)  // one that was on both rails for a while: the other has a door of its own
-    if (door->released && is_told_by_another(*door)) rob(*door);
-  for (const int rail : robbed_) close_oldest_former(rail);
-  return std::exchange(robbed_, {});
+  std::vector<int> robbed;
+  robbed.reserve(rails_.size());
+  for (int index = 0; index < int(rails_.size()); ++index) {
+    const auto is_lost = [&](const PeerAddress& told) { return is_robbed_of(index, told.address); };
+    if (std::erase_if(rails_[std::size_t(index)].addresses, is_lost) == 0) continue;
+    close_oldest_former(index);
+    robbed.push_back(index);
+  }
+  return robbed;
 }
 
 void Doors::close_oldest_former(int rail) {

@@ -34,7 +34,8 @@ class Doors {
   // open(); then all is as before.
   Status put(int index, const Rail& rail);
   bool tells(int index, const Rail& rail) const;
-  // Rails of which others tell an address that was released, since the last call: they tell it no more.
+  // Rails that told of an address which another rail tells of now and they have no more: they tell it no more, for peers would take
+  // it for two rails. After all have been released and put.
   std::vector<int> take_robbed();
   // Starts accepting. Reactor's thread.
   void serve(OnConnection on_connection);
@@ -61,8 +62,7 @@ class Doors {
   Result<std::unique_ptr<Door>> make_door(int rail, const Address& address);
   Door* find(int rail, const Address& address);
   bool is_former(const Door& door) const;
-  void rob(const Door& door);
-  bool is_told_by_another(const Door& door) const;
+  bool is_robbed_of(int index, const Address& address) const;
   void close_oldest_former(int rail);
   void serve(Door& door);
   void close(Door& door);
@@ -74,7 +74,6 @@ class Doors {
   OnConnection on_connection_;
   std::vector<std::unique_ptr<Door>> doors_;  // who was told of last is last
   std::vector<PeerRail> rails_;
-  std::vector<int> robbed_;
   bool warned_exhausted_ = false;
 };
 
