@@ -29,8 +29,10 @@ void RailLog::look() {
   tell_returns(open);
   if (losses_.empty()) {
     lanes_before_ = lost.empty() ? open.size() : std::max(lanes_before_, open.size() + lost.size());
+    lanes_left_ = open.size();
     lost_at_ = now();
   }
+  lanes_left_ = std::min(lanes_left_, open.size());
   for (LaneLoss& loss : lost)
     if (std::ranges::find(losses_, loss.rail, &LaneLoss::rail) == losses_.end()) losses_.push_back(std::move(loss));
   if (!losses_.empty() && !timer_) tell_losses_later();
@@ -62,7 +64,7 @@ void RailLog::tell_losses() {
     told_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
     RW_WARN(net, "rail {} to {}: {}; {} of {} lanes left", rails_[std::size_t(loss.rail)].name, session_->peer(), loss.cause,
-            open.size(), std::max(lanes_before_, open.size()));
+            lanes_left_, std::max(lanes_before_, lanes_left_));
   }
   lanes_before_ = open.size();
 }

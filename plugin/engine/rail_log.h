@@ -38,6 +38,7 @@ class RailLog {
   const std::shared_ptr<LiveSession> session_;
   std::vector<LaneLoss> losses_;        // not told yet; the first of each rail
   std::size_t lanes_before_ = 0;        // the first of them; of lanes that went together some may be told of later
+  std::size_t lanes_left_ = 0;          // the fewest since: others come up in their stead meanwhile
   std::uint64_t told_ = 0;              // bits of rails that were told of and have not come back
   TimePoint lost_at_{};                 // the first of them was
   Reactor::TimerId timer_ = 0;          // set while there are losses
