@@ -69,14 +69,13 @@ Rail to_rail(const Interface& interface) {
 }
 
 // A rail whose link is down, or that is unplugged, or what it runs on: others are chosen beside it as if it carried.
-void count_as_usable(const Rail& rail, std::vector<Interface>& all) {
-  auto its = std::ranges::find(all, rail.name, [](const Interface& one) { return one.link.name; });
-  if (its == all.end()) {
-    its = all.emplace(all.end());
-    its->link.name = rail.name;
+void count_as_usable(const Rail& rail, Interface* its, std::vector<Interface>& all) {
+  if (!its) {
+    its = &all.emplace_back();
     its->footing = rail.footing;
     its->physical_function = rail.physical_function;
   }
+  its->link.name = rail.name;  // by which it may have been asked for
   its->footing = std::min(its->footing, rail.footing);
   if (its->pci_path.empty()) its->pci_path = rail.pci_path, its->sub_function = !rail.whole_port;
   its->link.up = its->link.running = true;
@@ -142,24 +141,37 @@ Survey survey_rails(const Config& config, const HostView& host) {
   return result;
 }
 
+int known_as(const std::string& name, int ifindex, const std::vector<Rail>& known, const std::vector<int>& there) {
+  const auto same = std::ranges::find(known, ifindex, &Rail::ifindex);
+  if (same != known.end()) return int(same - known.begin());
+  const auto named = std::ranges::find_if(
+      known, [&](const Rail& one) { return one.name == name && std::ranges::find(there, one.ifindex) == there.end(); });
+  return named == known.end() ? -1 : int(named - known.begin());
+}
+
 Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known) {
   RW_ASSIGN_OR_RETURN(const std::vector<Interface> all, survey(host, config.family));
-  const auto known_as = [&](const Interface& one) { return std::ranges::find(known, one.link.name, &Rail::name); };
+  std::vector<int> indices;
+  for (const Interface& one : all) indices.push_back(one.link.ifindex);
   std::vector<Rail> rails;
+  std::vector<int> rail_of;  // by interface
   std::size_t there = 0;
   for (const Interface& one : all) {
-    const auto rail = known_as(one);
-    if (rail == known.end()) continue;
+    const int rail = rail_of.emplace_back(known_as(one.link.name, one.link.ifindex, known, indices));
+    if (rail < 0) continue;
     ++there;
-    if (unusable(one).empty() && has_settled(one.addresses, *rail)) rails.push_back(to_rail(one));
+    if (unusable(one).empty() && has_settled(one.addresses, known[std::size_t(rail)])) rails.push_back(to_rail(one));
   }
   std::vector<Interface> with_known = all;
-  for (const Rail& rail : known) count_as_usable(rail, with_known);
+  for (std::size_t rail = 0; rail < known.size(); ++rail) {
+    const auto its = std::ranges::find(rail_of, int(rail));
+    count_as_usable(known[rail], its == rail_of.end() ? nullptr : &with_known[std::size_t(its - rail_of.begin())], with_known);
+  }
   const Result<Selection> selection = select(config, with_known);
   if (!selection.ok() && rails.empty()) return selection.status();
   if (!selection.ok()) return rails;
   for (const std::size_t i : selection.value().taken)
-    if (i < all.size() && known_as(all[i]) == known.end() && there++ < kRailsAtOnceMax) rails.push_back(to_rail(all[i]));
+    if (i < all.size() && rail_of[i] < 0 && there++ < kRailsAtOnceMax) rails.push_back(to_rail(all[i]));
   return rails;
 }
 

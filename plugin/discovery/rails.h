@@ -41,6 +41,10 @@ struct Survey {
 // Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
 Survey survey_rails(const Config& config, const HostView& host);
 
+// Which of `known` this interface is, or -1: the one of its index, for a name changes in the life of an interface; else the one of its
+// name, whose own interface is none of those `there` (indices): it went away and came back.
+int known_as(const std::string& name, int ifindex, const std::vector<Rail>& known, const std::vector<int>& there);
+
 // Those of the rails that are known that are usable as they are now, and what the rules take beside them, as if all known ones
 // carried: a second choice does not become a rail because the first has no link for a while. A known one is left out while an address
 // is in duplicate detection, or only link-local ones are left of routable ones. Waits for nothing and logs nothing. Errors: as a

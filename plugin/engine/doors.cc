@@ -1,5 +1,6 @@
 #include "engine/doors.h"
 
+#include <fmt/core.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -42,19 +43,23 @@ Status Doors::open(const Config& config, const std::vector<Rail>& rails) {
 }
 
 Result<std::unique_ptr<Doors::Door>> Doors::make_door(int rail, const Address& address) {
-  RW_ASSIGN_OR_RETURN(wire::Listening listening, wire::listen_at(address, ports_, options_));
+  Result<wire::Listening> listening = wire::listen_at(address, ports_, options_);
+  if (listening.status().code() == Code::exhausted)
+    return Status(Code::exhausted, Scope::engine,
+                  fmt::format("{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
+                              listening.status().message()),
+                  listening.status().system_errno());
+  RW_TRY(listening.status());
   auto door = std::make_unique<Door>();
   door->doors = this;
   door->rail = rail;
   door->address = address;
-  door->port = listening.address.port();
-  door->fd = std::move(listening.fd);
+  door->port = listening->address.port();
+  door->fd = std::move(listening->fd);
   return door;
 }
 
-bool Doors::is_former(const Door& door) const {
-  return std::ranges::none_of(rails_[std::size_t(door.rail)].addresses, [&](const PeerAddress& told) { return same_host(told.address, door.address); });
-}
+bool Doors::is_former(const Door& door) const { return !is_told(door.address, rails_[std::size_t(door.rail)]); }
 
 // Its own, else what another rail has no more.
 Doors::Door* Doors::find(int rail, const Address& address) {
@@ -178,7 +183,10 @@ void Doors::accept_all(Door& door) {
     if (!accepted->fd) break;
     warned_exhausted_ = false;
     // With several rails in one subnet the kernel's routes would send all answers out by one of them.
-    wire::bind_to_interface(accepted->fd.get(), rails_[door.rail].name, accepted->remote);
+    if (const Status bound = wire::bind_to_interface(accepted->fd.get(), rails_[door.rail].name, accepted->remote); !bound.ok()) {
+      RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted->remote), bound.message());
+      continue;
+    }
     on_connection_(std::move(*accepted), door.rail);
   }
 }

@@ -102,7 +102,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   // host_engine_rails.cc: links and rails that change. Reactor's thread.
   void on_link(int rail, bool up);
   void look_for_rails();
-  void take_rail(Rail rail);
+  void take_rail(int known, Rail rail);
   void tell_rail(int index);
   protocol::RailNews::Statement news_of(int rail) const;
   void hear_rails(LiveSession& session);
@@ -152,6 +152,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::vector<Newcomer> newcomers_;                                      // likewise
   Reactor::TimerId idle_timer_ = 0;                                      // of show_out_idle_sessions()
   bool warned_idle_ = false;
+  bool said_too_many_ = false;
   TimePoint warned_shown_out_{};
   bool leaving_ = false;
 };

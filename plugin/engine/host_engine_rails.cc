@@ -24,29 +24,38 @@ void HostEngine::look_for_rails() {
     RW_INFO(net, "no new rails: {}", found.status().message());
     return;
   }
-  for (std::size_t i = 0; i < rails_now_.size(); ++i) {
-    const auto its = std::ranges::find(*found, rails_now_[i].name, &Rail::name);
-    doors_.release(int(i), its == found->end() ? std::vector<Address>() : its->addresses);
+  std::vector<int> there, known_as;  // known_as: by rail found
+  for (const Rail& rail : *found) there.push_back(rail.ifindex);
+  for (const Rail& rail : *found) known_as.push_back(discovery::known_as(rail.name, rail.ifindex, rails_now_, there));
+  for (int i = 0; i < int(rails_now_.size()); ++i) {
+    const auto its = std::ranges::find(known_as, i);
+    doors_.release(i, its == known_as.end() ? std::vector<Address>() : (*found)[std::size_t(its - known_as.begin())].addresses);
   }
-  for (Rail& rail : *found) take_rail(std::move(rail));
+  for (std::size_t i = 0; i < found->size(); ++i) take_rail(known_as[i], std::move((*found)[i]));
   for (const int robbed : doors_.take_robbed()) tell_rail(robbed);
   const std::lock_guard lock(table_mutex_);
   announced_ = doors_.rails();  // of all together: in between one may be without what another has not got yet
 }
 
-// One that went away and came back is known by its name.
-void HostEngine::take_rail(Rail rail) {
-  const auto known = std::ranges::find(rails_now_, rail.name, &Rail::name);
-  const bool is_new = known == rails_now_.end();
-  if (!is_new && known->ifindex == rail.ifindex && known->addresses == rail.addresses && doors_.tells(int(known - rails_now_.begin()), rail)) return;
+// `known`: as which of rails_now_, or -1.
+void HostEngine::take_rail(int known, Rail rail) {
+  const bool is_new = known < 0;
+  const int index = is_new ? int(rails_now_.size()) : known;
+  if (!is_new) {
+    const Rail& before = rails_now_[std::size_t(index)];
+    if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses && doors_.tells(index, rail)) return;
+  }
   // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
-  if (is_new && (config_.devices != DeviceModel::aggregate || rails_now_.size() == protocol::kRailsMax)) return;
-  const int index = int(known - rails_now_.begin());
+  if (is_new && config_.devices != DeviceModel::aggregate) return;
+  if (is_new && index == int(protocol::kRailsMax)) {
+    if (!std::exchange(said_too_many_, true)) RW_WARN(net, "interface {} is no rail: there have been {} already", rail.name, index);
+    return;
+  }
   if (const Status s = doors_.put(index, rail); !s.ok()) {
     RW_WARN(net, "rail {} is of no use: {}", rail.name, s.message());
     return;
   }
-  RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has other addresses");
+  RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has another name or other addresses");
   const discovery::LinkState link{rail.ifindex, true};
   if (is_new) editions_.push_back(0);
   if (is_new) rails_now_.emplace_back();

@@ -284,6 +284,43 @@ class NewRail(EngineTest):
             self.assertRegex(again, r"rail eth1 to .*; 1 of 2 lanes left", str(outcome))
 
 
+class OtherInterface(EngineTest):
+    """All NICs are in one subnet, and eth0 is no rail: what is not kept to a rail's interface would leave by it."""
+
+    def by_rails_alone(self, host: int, beside: str, setup: str) -> Outcome:
+        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared"], "--duration", "9", "--both", deadline_s=60,
+                           setup=f"{setup}; export NCCL_DEBUG=INFO",
+                           beside=f"[ $RANK != {host} ] || (moved eth1 3000000; {beside}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        for end in (0, 1):
+            self.assertLess(outcome.carried(end)["eth0"][0], 5_000_000, str(outcome))
+        return outcome
+
+    def renamed(self, host: int) -> None:
+        outcome = self.by_rails_alone(host, """
+            ip link set eth2 down; ip link set eth2 name net9; ip link set net9 up; sleep 3
+            ss -K -Htn state established '( not src 10.77.0.0/24 )' > /dev/null; sleep 2; echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
+            "export RAILWEAVE_RAILS=eth1,eth2")
+        after = int(outcome.values(host, "after")[0][0])
+        self.assertGreater(outcome.carried(host)["net9"][0] - after, 5_000_000, f"it carries, and after a loss of all lanes: {outcome}")
+
+    def test_one_is_renamed_where_lanes_are_dialled(self) -> None:
+        self.renamed(0)
+
+    def test_one_is_renamed_where_lanes_are_taken(self) -> None:
+        self.renamed(1)
+
+    def test_a_virtual_one_goes_and_its_address_comes_under_another_name(self) -> None:
+        make = lambda name: f"ip link add link eth2 name {name} type macvlan mode bridge; ip addr add 10.77.0.99/24 dev {name}; ip link set {name} up"
+        outcome = self.by_rails_alone(1, f"""
+            ip link del vf0; {make('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4; echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
+            f"[ $RANK = 0 ] || {{ ip addr flush dev eth2; {make('vf0')}; }}; "
+            "[ $RANK = 0 ] && export NCCL_SOCKET_IFNAME==eth1,eth2 || export NCCL_SOCKET_IFNAME==eth1,vf0,vf1")
+        after = int(outcome.values(1, "after")[0][0])
+        self.assertGreater(outcome.carried(1)["vf1"][0] - after, 5_000_000, str(outcome))
+
+
 class SlowRail(EngineTest):
     def test_what_a_rail_holds_that_became_very_slow_goes_by_the_other(self) -> None:
         """Without waiting for it: its 64 KiB would take minutes."""

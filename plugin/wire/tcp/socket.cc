@@ -112,17 +112,16 @@ Status set_options(int fd, const SocketOptions& options) {
   return Status();
 }
 
-void bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote) {
-  if (interface.empty() || on_this_host(remote)) return;
-  const int kept = errno;
-  (void)::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.data(), socklen_t(interface.size()));
-  errno = kept;
+Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote) {
+  if (interface.empty() || on_this_host(remote)) return {};
+  if (::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.data(), socklen_t(interface.size())) == 0 || errno != ENODEV) return {};
+  return system_error(Scope::lane, "bind to interface " + interface);
 }
 
 Result<OwnedFd> dial(const DialSpec& spec) {
   RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(spec.remote.family()));
   RW_TRY(set_options(fd.get(), spec.options));
-  bind_to_interface(fd.get(), spec.interface, spec.remote);
+  RW_TRY(bind_to_interface(fd.get(), spec.interface, spec.remote));
   // The port is chosen by connect(), per peer: otherwise local ports run out at scale.
   RW_TRY(set_int(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1, "IP_BIND_ADDRESS_NO_PORT"));
   const SocketAddress source = socket_address(spec.source, 0);

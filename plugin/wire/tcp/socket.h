@@ -31,7 +31,8 @@ Nanos keepalive_interval(Nanos peer_timeout);
 // subnet need it, at both ends (dial() does it; whoever accepts calls this). Does nothing, and that is fine, for an
 // empty name, where the kernel does not permit it, and for a `remote` on this host: between two of its own addresses
 // packets go through `lo`, and pinned they would leave by the interface and be dropped on their return as forged.
-void bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
+// Errors: system (ENODEV) where there is no interface of that name, by now: the socket would go wherever a route leads.
+Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
 
 struct DialSpec {
   Address source;         // the local rail's address

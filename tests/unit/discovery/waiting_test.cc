@@ -151,11 +151,41 @@ TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
   now.virtual_function("net2", "pci0000:5d/0000:5d:00.0/0000:5e:00.3", pf, "10.1.0.3/24", 100'000);
   auto known = usable_rails(Config(), before, {}).value();
   ASSERT_EQ(known.size(), 1u);
+  known.front().ifindex = 9;  // each of these hosts begins with 1
   auto rails = usable_rails(Config(), now, known).value();
   ASSERT_EQ(rails.size(), 1u);
   EXPECT_EQ(rails.front().name, "net2");
   known.front().whole_port = true, known.front().pci_path = known.front().physical_function;
   EXPECT_TRUE(usable_rails(Config(), now, known)->empty()) << "a part of what comes back";
+}
+
+// As when udev names it later, or somebody swaps two names; it is still the one that was asked for.
+TEST_F(Waiting, a_known_rail_of_another_name_is_itself) {
+  FakeHost host;
+  const int first = host.link("eth1", "veth").ifindex, second = host.link("eth0", "veth").ifindex, third = host.link("eth2", "veth").ifindex;
+  host.address("eth1", "10.0.0.1/24");
+  host.address("eth0", "10.0.1.1/24");
+  host.address("eth2", "10.0.2.1/24");
+  std::vector<Rail> known{rail_at("eth0", "10.0.0.1/24"), rail_at("eth1", "10.0.1.1/24"), rail_at("old", "10.0.2.1/24")};
+  known[0].ifindex = first, known[1].ifindex = second, known[2].ifindex = third;
+  Config config;
+  config.rails = {"eth0", "eth1", "old"};
+  auto rails = usable_rails(config, host, known);
+  ASSERT_TRUE(rails.ok()) << rails.status().message();
+  ASSERT_EQ(rails->size(), 3u);
+  for (const Rail& one : *rails) {
+    const int rail = known_as(one.name, one.ifindex, known, {first, second, third});
+    ASSERT_GE(rail, 0);
+    EXPECT_EQ(one.addresses, known[std::size_t(rail)].addresses);
+  }
+}
+
+TEST_F(Waiting, who_takes_the_name_of_another_that_is_there_is_new) {
+  std::vector<Rail> known{rail_at("eth0", "10.0.0.1/24")};
+  known[0].ifindex = 2;
+  EXPECT_EQ(known_as("eth0", 3, known, {2, 3}), -1);
+  EXPECT_EQ(known_as("eth0", 3, known, {3}), 0) << "unplugged, and back";
+  EXPECT_EQ(known_as("eth1", 3, known, {3}), -1);
 }
 
 // The host no longer says what it ran on.

@@ -167,6 +167,14 @@ TEST(TcpSocket, a_dialled_socket_keeps_to_its_rails_interface_unless_the_peer_is
   EXPECT_EQ(interface_of(tcp_pair().first.get()), "");
 }
 
+TEST(TcpSocket, nobody_dials_from_an_interface_that_is_gone) {
+  const SocketAddress away = parse_socket_address("203.0.113.7:9").value();
+  const auto dialled = dial({loopback_address(), "rw-is-gone", away, {}});
+  ASSERT_FALSE(dialled.ok());
+  EXPECT_EQ(dialled.status().system_errno(), ENODEV);
+  EXPECT_NE(dialled.status().message().find("rw-is-gone"), std::string::npos) << dialled.status().message();
+}
+
 TEST(TcpSocket, no_descriptors_is_exhausted_and_the_peer_keeps_waiting) {
   auto listening = listen_at(loopback_address(), PortRange{}, {});
   auto dialled = dial({loopback_address(), "lo", listening->address, {}});
