@@ -26,6 +26,15 @@ std::string listed(const std::vector<int>& ranks) {
 
 constexpr std::size_t kIdChars = 32;
 
+// Of verdicts: 32 characters tell one from those before it, the next what kind of error it is.
+char kind_of(const Status& why) { return why.code() == Code::timed_out ? 't' : why.code() == Code::remote ? 'r' : 'e'; }
+
+Status decode_verdict(const std::string& told) {
+  const char kind = told[kIdChars];
+  const Code code = kind == 't' ? Code::timed_out : kind == 'r' ? Code::remote : Code::exhausted;
+  return Status(code, code == Code::remote ? Scope::session : Scope::engine, told.substr(kIdChars + 1));
+}
+
 std::string drawn_id() {
   std::string drawn;
   for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
@@ -35,7 +44,7 @@ std::string drawn_id() {
 }  // namespace
 
 Status MeetingPlace::arrive() {
-  if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_verdict_ = *before;
+  if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_verdict_ = before->substr(0, kIdChars);
   const std::string seat_key = key(fmt::format("seat/{}", options_.rank));
   const Status seat = store_->claim(seat_key);
   if (seat.ok()) seat_ = std::make_shared<const Seat>(store_, seat_key);
@@ -44,19 +53,16 @@ Status MeetingPlace::arrive() {
       Code::exhausted, Scope::engine,
       fmt::format("group '{}': rank {} is there already, of another job that meets at the same place? ({})",
                   options_.name, options_.rank, seat.message()));
-  condemn(twice);
+  condemn(twice, drawn_id());
   return twice;
 }
 
-void MeetingPlace::condemn(const Status& why) {
-  (void)store_->tell(key("verdict"), drawn_id() + (why.code() == Code::timed_out ? 't' : 'e') + why.message());
-}
+void MeetingPlace::condemn(const Status& why, const std::string& id) { (void)store_->tell(key("verdict"), id + kind_of(why) + why.message()); }
 
 Status MeetingPlace::verdict() const {
   auto told = store_->get(key("verdict"), Nanos(0));
-  if (!told.ok() || *told == old_verdict_ || told->size() <= kIdChars) return {};
-  return Status((*told)[kIdChars] == 't' ? Code::timed_out : Code::exhausted, Scope::engine,
-                told->substr(kIdChars + 1));
+  if (!told.ok() || told->size() <= kIdChars || told->substr(0, kIdChars) == old_verdict_) return {};
+  return decode_verdict(*told);
 }
 
 Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what, const std::string& own) {
@@ -85,15 +91,16 @@ Result<std::vector<std::string>> MeetingPlace::exchange(const std::string& what,
       return values;
     }
     RW_TRY(verdict());  // who found out first said it
-    if (!differs.ok()) condemn(differs);
+    if (!differs.ok()) condemn(differs, drawn_id());
     RW_TRY(differs);
     RW_TRY(failed);
     if (last) break;
   }
+  const std::string lack = came_ ? fmt::format("came, but told nothing of '{}'", what) : "did not come";
   const Status late(Code::timed_out, Scope::engine,
-                    fmt::format("group '{}' of {} ranks: rank {} did not come within {:g} s", options_.name,
-                                options_.size, listed(missing), double(options_.timeout.count()) / 1e9));
-  if (keeps_store()) condemn(late);
+                    fmt::format("group '{}' of {} ranks: rank {} {} within {:g} s", options_.name, options_.size, listed(missing), lack,
+                                double(options_.timeout.count()) / 1e9));
+  if (keeps_store()) condemn(late, drawn_id());
   return late;
 }
 
@@ -149,6 +156,9 @@ Status MeetingPlace::given_up() const {
 void MeetingPlace::give_up(const Status& why) {
   if (!life_.empty()) {
     (void)blame(why);
+    // Others may be in exchange() still, or in begin(), and know no life. Whoever has heard either says the same before it leaves, and
+    // takes it for an old verdict when it meets again.
+    if (const Status said = given_up(); !said.ok() && verdict().ok()) condemn(said, life_);
     if (options_.rank == 0) see_off();
   }
   tidy_up();

@@ -31,7 +31,7 @@ class MeetingPlace {
   Status begin();
   // All are through with exchange() and agree(): what we told is taken out of the store. Again is fine.
   void tidy_up();
-  // No group comes of it. Those who have begun, too, are told why, if nobody has said so before. Rank 0, with whom the store may go,
+  // No group comes of it. If we have begun, the others are told why, if nobody has said so before. Rank 0, with whom the store may go,
   // waits until the others have taken back what they told, for a while. Likewise tidy_up().
   void give_up(const Status& why);
 
@@ -63,7 +63,7 @@ class MeetingPlace {
   };
 
   void see_off() const;
-  void condemn(const Status& why);
+  void condemn(const Status& why, const std::string& id);
   Status take(int r, const std::string& told, std::string& value) const;
   Status verdict() const;  // why no group of this name comes about
   std::string standing_key(int rank) const { return key("at/" + std::to_string(rank)); }
@@ -78,7 +78,7 @@ class MeetingPlace {
     std::vector<std::string> values;
   };
   std::shared_ptr<const Told> came_;  // what all told first: of each try something else
-  std::string old_verdict_;  // of those who met here before us
+  std::string old_verdict_;  // which one, of those who met here before us
   int keeper_ = -1;
   std::string life_;  // drawn by rank 0: a later group of this name is another
 };

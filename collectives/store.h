@@ -41,8 +41,8 @@ class Store {
 // A folder that all ranks see; made if missing, and left to the caller. Claims are locks (flock).
 Result<std::unique_ptr<Store>> file_store(const std::string& folder);
 
-// Rank 0 serves at host:port until its store is destroyed; the others connect, waiting up to `timeout` for it, and ask it
-// something: it has 5 s to answer.
+// Rank 0 serves at host:port until its store is destroyed; the others connect and ask it something, waiting up to `timeout` for it,
+// and 5 s more for the answer.
 // Keys that were told are there for the others for good.
 // port 0 at rank 0: any; `served_port` (may be null) tells which.
 Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t port, bool serve, Nanos timeout,

@@ -34,6 +34,10 @@ class TcpStore final : public Store {
     if (birthplace_.left()) (void)talk_.release();  // fork may have caught any thread at it
   }
 
+  // The first question. Who serves may be stopped for a while, as when a get() waits.
+  Status greet(TimePoint give_up) {
+    return ask({StoreRequest::Kind::remove, 0, "", ""}, std::max<Nanos>(give_up - now(), Nanos(0))).status();
+  }
   Status set(const std::string& key, const std::string& value) override {
     return ask({StoreRequest::Kind::set, 0, key, value}).status();
   }
@@ -230,16 +234,17 @@ Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t 
     port = server->port();
   }
   if (served_port != nullptr) *served_port = port;
+  const TimePoint give_up = deadline_after(timeout);
   auto connected = connect_to(host, port, timeout);
   if (!connected.ok()) {
     const Status& why = connected.status();
     return Status(why.code(), why.scope(), "the store that rank 0 keeps: " + why.message(), why.system_errno());
   }
   OwnedFd fd = std::move(*connected);
-  std::unique_ptr<Store> store = std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server));
-  const Status heard = store->remove("");  // who says nothing makes place for others
+  auto store = std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server));
+  const Status heard = store->greet(give_up);  // who says nothing makes place for others
   if (!heard.ok()) return Status(heard.code(), heard.scope(), "the store that rank 0 keeps: " + heard.message(), heard.system_errno());
-  return store;
+  return std::unique_ptr<Store>(std::move(store));
 }
 
 }  // namespace railweave::collectives

@@ -96,6 +96,49 @@ TEST_F(Meeting, why_a_rank_gave_up__is_told_by_any) {
   EXPECT_EQ(zero_.blamed(), "rank 1 reports: RAILWEAVE_ALGO: nonsense");
 }
 
+// Rank 1 of three has all that rank 2 told, and fails, before rank 2 has seen what rank 1 told.
+TEST_F(Meeting, who_is_behind__hears_why_a_rank_that_had_begun_gave_up) {
+  const auto of_three = [&](int rank) { return MeetingPlace(std::move(*collectives::file_store(folder_.path())), {"three", rank, 3, 20s}); };
+  MeetingPlace first = of_three(0), second = of_three(1), behind = of_three(2);
+  const auto store = std::move(*collectives::file_store(folder_.path()));
+  ASSERT_TRUE(store->set("three/rank/2", "3 there").ok());
+  std::thread other([&] {
+    EXPECT_TRUE(first.exchange("rank", "there").ok());
+    EXPECT_TRUE(first.begin().ok());
+  });
+  ASSERT_TRUE(second.exchange("rank", "there").ok());
+  ASSERT_TRUE(second.begin().ok());
+  other.join();
+  second.give_up(kLoss);
+  const TimePoint start = now();
+  const Status heard = behind.exchange("rank", "there").status();
+  EXPECT_EQ(heard.message(), "group 'three': rank 1 is lost: no answer");
+  EXPECT_EQ(heard.code(), Code::remote);
+  EXPECT_LT(now() - start, 10s);
+}
+
+TEST_F(Meeting, who_tries_again__hears_nothing_of_the_first_try) {
+  one_.give_up(kLoss);
+  zero_.give_up(kLoss);
+  MeetingPlace zero = place(0), one = place(1);
+  std::thread other([&] {
+    EXPECT_TRUE(one.arrive().ok());
+    EXPECT_TRUE(one.exchange("rank", "again").ok());
+  });
+  EXPECT_TRUE(zero.arrive().ok());
+  EXPECT_TRUE(zero.exchange("rank", "again").ok());
+  other.join();
+}
+
+TEST_F(Meeting, a_rank_that_came_and_tells_nothing_more__is_not_said_to_be_missing) {
+  MeetingPlace zero(std::move(*collectives::file_store(folder_.path())), {"short", 0, 2, 300ms});
+  MeetingPlace one(std::move(*collectives::file_store(folder_.path())), {"short", 1, 2, 20s});
+  std::thread other([&] { EXPECT_TRUE(one.exchange("rank", "there").ok()); });
+  ASSERT_TRUE(zero.exchange("rank", "there").ok());
+  other.join();
+  EXPECT_EQ(zero.exchange("host", "0").status().message(), "group 'short' of 2 ranks: rank 1 came, but told nothing of 'host' within 0.3 s");
+}
+
 TEST_F(Meeting, what_was_said_of_an_earlier_one__is_not_heard_by_who_has_not_begun) {
   zero_.blame(kLoss);
   EXPECT_EQ(place(1).blamed(), "");

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -146,6 +147,28 @@ TEST_P(StoreOver, forked_child__ends_and_frees_nothing_of_its_parent) {
   EXPECT_EQ(other->claim("seat").code(), Code::exhausted);
   EXPECT_TRUE(other->set("key", "value").ok());
   EXPECT_TRUE(kept->get("key", 0s).ok());
+}
+
+// As by a debugger.
+TEST(TcpStore, who_comes_while_its_keeper_is_stopped__waits_as_long_as_it_may) {
+  Process keeper([](const Process::Say& say) -> std::string {
+    std::uint16_t port = 0;
+    const auto kept = collectives::tcp_store("127.0.0.1", 0, true, 20s, &port);
+    say(std::to_string(port));
+    say(std::to_string(::getpid()));
+    ::raise(SIGSTOP);
+    ::pause();
+    return "";
+  });
+  const auto port = std::uint16_t(std::stoi(keeper.line()));
+  const pid_t pid = std::stoi(keeper.line());
+  std::thread debugger([&] {
+    std::this_thread::sleep_for(6s);
+    ::kill(pid, SIGCONT);
+  });
+  const auto own = collectives::tcp_store("127.0.0.1", port, false, 20s);
+  debugger.join();
+  EXPECT_TRUE(own.ok()) << own.status().message();
 }
 
 // The first of them make place for who comes to speak.
