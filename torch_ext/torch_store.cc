@@ -13,6 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+const std::vector<std::uint8_t> kNoSuchKey{'r', 'w', ':', 'n', 'o', 'n', 'e'};
+
 constexpr Nanos kFirstPause = 200us, kLongestPause = 20ms;
 
 Status store_failed(const std::string& what, const std::string& key, const std::exception& error) {
@@ -38,15 +40,15 @@ class TorchStore final : public collectives::Store {
     const TimePoint began = now();
     Nanos pause = kFirstPause;
     try {
-      while (!store_->check({key})) {
-        if (now() - began >= timeout) {
-          return Status(Code::timed_out, Scope::engine, "nobody set " + key + " in the store");
+      for (;;) {
+        if (store_->check({key})) {
+          const std::vector<std::uint8_t> value = read_now(key);
+          if (value != kNoSuchKey) return std::string(value.begin(), value.end());
         }
+        if (now() - began >= timeout) return Status(Code::timed_out, Scope::engine, "nobody set " + key + " in the store");
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, kLongestPause);
       }
-      const std::vector<std::uint8_t> value = store_->get(key);
-      return std::string(value.begin(), value.end());
     } catch (const std::exception& error) {
       return store_failed("get", key, error);
     }
@@ -61,6 +63,16 @@ class TorchStore final : public collectives::Store {
   }
 
  private:
+  // kNoSuchKey where it was removed since it was there: get() would wait for another, or find it empty. What compareSet() expects and
+  // does not find it answers, and sets nothing (torch 2.13: TCPStoreBackend, HashStore, FileStore).
+  std::vector<std::uint8_t> read_now(const std::string& key) {
+    try {
+      return store_->compareSet(key, kNoSuchKey, kNoSuchKey);
+    } catch (const std::exception&) {  // not every store can
+      return store_->get(key);
+    }
+  }
+
   const c10::intrusive_ptr<c10d::Store> store_;
 };
 
