@@ -25,7 +25,7 @@ void add_news(Bytes datagram, News& news) {
     std::memcpy(&info, body.data(), sizeof info);
     const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
     // A bridge tells of its ports in the same words, with a family of its own.
-    if (info.ifi_family == AF_UNSPEC) news.links.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted});
+    if (info.ifi_family == AF_UNSPEC) news.links.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted, !there});
     return true;
   });
 }

@@ -15,6 +15,7 @@ namespace railweave::discovery {
 struct LinkState {
   int ifindex = 0;
   bool running = false;  // up, with carrier, and there
+  bool gone = false;     // another may have the index from now on
 };
 
 struct News {

@@ -68,6 +68,17 @@ Rail to_rail(const Interface& interface) {
   return rail;
 }
 
+// Which of `known` it is, or -1.
+int known_as(const Interface& one, const std::vector<Rail>& known, const std::vector<Interface>& all) {
+  const auto same = std::ranges::find(known, one.link.ifindex, &Rail::ifindex);
+  if (same != known.end()) return int(same - known.begin());
+  const auto is_there = [&](const Rail& rail) {
+    return std::ranges::any_of(all, [&](const Interface& other) { return other.link.ifindex == rail.ifindex; });
+  };
+  const auto named = std::ranges::find_if(known, [&](const Rail& rail) { return rail.name == one.link.name && !is_there(rail); });
+  return named == known.end() ? -1 : int(named - known.begin());
+}
+
 // A rail whose link is down, or that is unplugged, or what it runs on: others are chosen beside it as if it carried.
 void count_as_usable(const Rail& rail, Interface* its, std::vector<Interface>& all) {
   if (!its) {
@@ -75,7 +86,8 @@ void count_as_usable(const Rail& rail, Interface* its, std::vector<Interface>& a
     its->footing = rail.footing;
     its->physical_function = rail.physical_function;
   }
-  its->link.name = rail.name;  // by which it may have been asked for
+  const bool free = std::ranges::find(all, rail.name, [](const Interface& one) { return one.link.name; }) == all.end();
+  if (free) its->link.name = rail.name;  // by which it may have been asked for
   its->footing = std::min(its->footing, rail.footing);
   if (its->pci_path.empty()) its->pci_path = rail.pci_path, its->sub_function = !rail.whole_port;
   its->link.up = its->link.running = true;
@@ -141,26 +153,16 @@ Survey survey_rails(const Config& config, const HostView& host) {
   return result;
 }
 
-int known_as(const std::string& name, int ifindex, const std::vector<Rail>& known, const std::vector<int>& there) {
-  const auto same = std::ranges::find(known, ifindex, &Rail::ifindex);
-  if (same != known.end()) return int(same - known.begin());
-  const auto named = std::ranges::find_if(
-      known, [&](const Rail& one) { return one.name == name && std::ranges::find(there, one.ifindex) == there.end(); });
-  return named == known.end() ? -1 : int(named - known.begin());
-}
-
-Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known) {
+Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known) {
   RW_ASSIGN_OR_RETURN(const std::vector<Interface> all, survey(host, config.family));
-  std::vector<int> indices;
-  for (const Interface& one : all) indices.push_back(one.link.ifindex);
-  std::vector<Rail> rails;
+  std::vector<UsableRail> rails;
   std::vector<int> rail_of;  // by interface
   std::size_t there = 0;
   for (const Interface& one : all) {
-    const int rail = rail_of.emplace_back(known_as(one.link.name, one.link.ifindex, known, indices));
+    const int rail = rail_of.emplace_back(known_as(one, known, all));
     if (rail < 0) continue;
     ++there;
-    if (unusable(one).empty() && has_settled(one.addresses, known[std::size_t(rail)])) rails.push_back(to_rail(one));
+    if (unusable(one).empty() && has_settled(one.addresses, known[std::size_t(rail)])) rails.push_back({to_rail(one), rail});
   }
   std::vector<Interface> with_known = all;
   for (std::size_t rail = 0; rail < known.size(); ++rail) {
@@ -171,7 +173,7 @@ Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& hos
   if (!selection.ok() && rails.empty()) return selection.status();
   if (!selection.ok()) return rails;
   for (const std::size_t i : selection.value().taken)
-    if (i < all.size() && rail_of[i] < 0 && there++ < kRailsAtOnceMax) rails.push_back(to_rail(all[i]));
+    if (i < all.size() && rail_of[i] < 0 && there++ < kRailsAtOnceMax) rails.push_back({to_rail(all[i]), -1});
   return rails;
 }
 

@@ -41,15 +41,17 @@ struct Survey {
 // Blocks for at most kWaitForAddress. Logs each choice (info), and a warning for a named interface that is unusable.
 Survey survey_rails(const Config& config, const HostView& host);
 
-// Which of `known` this interface is, or -1: the one of its index, for a name changes in the life of an interface; else the one of its
-// name, whose own interface is none of those `there` (indices): it went away and came back.
-int known_as(const std::string& name, int ifindex, const std::vector<Rail>& known, const std::vector<int>& there);
+struct UsableRail {
+  Rail rail;
+  int known = -1;  // which of those that were known; -1: none
+};
 
-// Those of the rails that are known that are usable as they are now, and what the rules take beside them, as if all known ones
+// Those of the rails that are known (by the index of an interface, for its name may change; by its name where the rail's own interface is
+// gone, as when it was plugged out and in) that are usable as they are now, and what the rules take beside them, as if all known ones
 // carried: a second choice does not become a rail because the first has no link for a while. A known one is left out while an address
 // is in duplicate detection, or only link-local ones are left of routable ones. Waits for nothing and logs nothing. Errors: as a
 // Survey's status, but that none may be usable, and where a known one is, names may be wrong.
-Result<std::vector<Rail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known);
+Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known);
 
 // The rails, never none, or why there are none.
 Result<Discovered> discover_rails(const Config& config, const HostView& host);

@@ -91,7 +91,8 @@ void HostEngine::serve() {
     doors_.serve([this](wire::Accepted accepted, int rail) { on_connection(std::move(accepted), rail); });
     local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
   });
-  link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this] { look_for_rails(); });
+  link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this](int rail) { rails_now_[std::size_t(rail)].ifindex = 0; },
+                   [this] { look_for_rails(); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 

@@ -19,19 +19,16 @@ void HostEngine::on_link(int rail, bool up) {
 }
 
 void HostEngine::look_for_rails() {
-  Result<std::vector<Rail>> found = discovery::usable_rails(config_, *discovery::this_host(), rails_now_);
+  Result<std::vector<discovery::UsableRail>> found = discovery::usable_rails(config_, *discovery::this_host(), rails_now_);
   if (!found.ok()) {
     RW_INFO(net, "no new rails: {}", found.status().message());
     return;
   }
-  std::vector<int> there, known_as;  // known_as: by rail found
-  for (const Rail& rail : *found) there.push_back(rail.ifindex);
-  for (const Rail& rail : *found) known_as.push_back(discovery::known_as(rail.name, rail.ifindex, rails_now_, there));
   for (int i = 0; i < int(rails_now_.size()); ++i) {
-    const auto its = std::ranges::find(known_as, i);
-    doors_.release(i, its == known_as.end() ? std::vector<Address>() : (*found)[std::size_t(its - known_as.begin())].addresses);
+    const auto its = std::ranges::find(*found, i, &discovery::UsableRail::known);
+    doors_.release(i, its == found->end() ? std::vector<Address>() : its->rail.addresses);
   }
-  for (std::size_t i = 0; i < found->size(); ++i) take_rail(known_as[i], std::move((*found)[i]));
+  for (auto& [rail, known] : *found) take_rail(known, std::move(rail));
   for (const int robbed : doors_.take_robbed()) tell_rail(robbed);
   const std::lock_guard lock(table_mutex_);
   announced_ = doors_.rails();  // of all together: in between one may be without what another has not got yet

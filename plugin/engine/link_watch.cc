@@ -13,8 +13,9 @@ namespace railweave::engine {
 
 LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails) {}
 
-void LinkWatch::open(Told told, Changed changed) {
+void LinkWatch::open(Told told, Gone gone, Changed changed) {
   told_ = std::move(told);
+  gone_ = std::move(gone);
   changed_ = std::move(changed);
   Result<discovery::LinkNews> news = discovery::LinkNews::open();
   if (!news.ok()) {
@@ -66,8 +67,11 @@ void LinkWatch::look_for_changes() {
 void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
   links_.resize(rails_.size());
   for (const discovery::LinkState& state : news)
-    for (std::size_t rail = 0; rail < links_.size(); ++rail)
-      if (rails_[rail].ifindex == state.ifindex) links_[rail].up = state.running;
+    for (std::size_t rail = 0; rail < links_.size(); ++rail) {
+      if (rails_[rail].ifindex != state.ifindex) continue;
+      links_[rail].up = state.running;
+      if (state.gone) gone_(int(rail));
+    }
   for (std::size_t rail = 0; rail < links_.size(); ++rail) {
     Link& link = links_[rail];
     if (link.up == link.told && link.timer) reactor_.cancel(std::exchange(link.timer, 0));

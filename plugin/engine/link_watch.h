@@ -1,5 +1,5 @@
 // Says when a rail's link goes down and when it is up again, as the kernel tells it. Changes shorter than kSteady are not told.
-// Says, too, when there may be other interfaces or addresses than before.
+// Says, too, at once when a rail's interface is gone, and when there may be other interfaces or addresses than before.
 //
 // On the reactor's thread only. Where the kernel tells nothing, links count as up: then silence shows what is dead.
 #pragma once
@@ -19,6 +19,7 @@ class LinkWatch final : public Pollable {
   static constexpr Nanos kSteady = std::chrono::milliseconds(20);
   static constexpr Nanos kSettle = std::chrono::milliseconds(300);  // interfaces come in several steps
   using Told = std::function<void(int rail, bool up)>;
+  using Gone = std::function<void(int rail)>;  // the rail is to forget its index
   using Changed = std::function<void()>;
 
   // `rails` outlive it, and may grow.
@@ -26,7 +27,7 @@ class LinkWatch final : public Pollable {
   ~LinkWatch() { close(); }
 
   // A failure is logged and otherwise harmless.
-  void open(Told told, Changed changed);
+  void open(Told told, Gone gone, Changed changed);
   void close();
 
   // For what open() hears, for tests, and for rails that just came.
@@ -46,6 +47,7 @@ class LinkWatch final : public Pollable {
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
   Told told_;
+  Gone gone_;
   Changed changed_;
   Reactor::TimerId change_timer_ = 0;
   std::optional<discovery::LinkNews> news_;

@@ -72,6 +72,14 @@ Rail rail_at(const std::string& name, const std::string& address) {
   return rail;
 }
 
+Result<std::vector<Rail>> rails_beside(const Config& config, const HostView& host, const std::vector<Rail>& known) {
+  auto usable = usable_rails(config, host, known);
+  if (!usable.ok()) return usable.status();
+  std::vector<Rail> rails;
+  for (const UsableRail& one : *usable) rails.push_back(one.rail);
+  return rails;
+}
+
 // Of a card without a link the kernel tells no speed.
 TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
   FakeHost host;
@@ -80,12 +88,12 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
   const Config config;
   const auto usable = [&](const std::vector<Rail>& known) {
     std::string names;
-    Result<std::vector<Rail>> rails = usable_rails(config, host, known);
+    Result<std::vector<Rail>> rails = rails_beside(config, host, known);
     EXPECT_TRUE(rails.ok());
     for (const Rail& rail : *rails) names += " " + rail.name;
     return names;
   };
-  const std::vector<Rail> known = *usable_rails(config, host, {});
+  const std::vector<Rail> known = *rails_beside(config, host, {});
   ASSERT_EQ(known.size(), 1u);
   host.find("eth0").running = false;
   host.put("class/net/eth0/speed", "-1\n");
@@ -104,7 +112,7 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
   Rail known = rail_at("eth0", "2001:db8::1/64");
   const auto first = [&](const std::vector<Rail>& beside) {
-    Result<std::vector<Rail>> rails = usable_rails(Config(), host, beside);
+    Result<std::vector<Rail>> rails = rails_beside(Config(), host, beside);
     return !rails.ok() ? "failed" : rails->empty() ? "none" : rails->front().name + " " + to_text(rails->front().addresses.front());
   };
   EXPECT_EQ(first({}), "mgmt0 192.168.0.1");
@@ -115,7 +123,7 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
   EXPECT_EQ(first({known}), "none") << "the other is not there yet";
   FakeHost settled;
   settled.card("eth0", "pci0000:5d/0000:5d:00.0", "2001:db8::2/64", 100'000);
-  Result<std::vector<Rail>> rails = usable_rails(Config(), settled, {known});
+  Result<std::vector<Rail>> rails = rails_beside(Config(), settled, {known});
   ASSERT_TRUE(rails.ok() && rails->size() == 1);
   EXPECT_EQ(to_text(rails->front().addresses.front()), "2001:db8::2");
 }
@@ -125,7 +133,7 @@ TEST_F(Waiting, a_known_link_local_rail_may_have_other_link_local_addresses) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "fe80::2/64", 100'000);
   Rail known = rail_at("eth0", "fe80::1/64");
-  Result<std::vector<Rail>> rails = usable_rails(Config(), host, {known});
+  Result<std::vector<Rail>> rails = rails_beside(Config(), host, {known});
   ASSERT_TRUE(rails.ok() && rails->size() == 1);
   EXPECT_EQ(to_text(rails->front().addresses.front()), "fe80::2");
 }
@@ -137,7 +145,7 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
   host.address("eth1", "fe80::2/64");
   Rail gone = rail_at("eth0", "fe80::1/64");
   Config config;
-  auto found = usable_rails(config, host, {gone});
+  auto found = rails_beside(config, host, {gone});
   ASSERT_TRUE(found.ok());
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ(found->front().name, "eth1");
@@ -149,14 +157,14 @@ TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
   FakeHost before, now;
   before.virtual_function("net1", "pci0000:5d/0000:5d:00.0/0000:5e:00.2", pf, "10.1.0.2/24", 100'000);
   now.virtual_function("net2", "pci0000:5d/0000:5d:00.0/0000:5e:00.3", pf, "10.1.0.3/24", 100'000);
-  auto known = usable_rails(Config(), before, {}).value();
+  auto known = rails_beside(Config(), before, {}).value();
   ASSERT_EQ(known.size(), 1u);
   known.front().ifindex = 9;  // each of these hosts begins with 1
-  auto rails = usable_rails(Config(), now, known).value();
+  auto rails = rails_beside(Config(), now, known).value();
   ASSERT_EQ(rails.size(), 1u);
   EXPECT_EQ(rails.front().name, "net2");
   known.front().whole_port = true, known.front().pci_path = known.front().physical_function;
-  EXPECT_TRUE(usable_rails(Config(), now, known)->empty()) << "a part of what comes back";
+  EXPECT_TRUE(rails_beside(Config(), now, known)->empty()) << "a part of what comes back";
 }
 
 // As when udev names it later, or somebody swaps two names; it is still the one that was asked for.
@@ -172,20 +180,39 @@ TEST_F(Waiting, a_known_rail_of_another_name_is_itself) {
   config.rails = {"eth0", "eth1", "old"};
   auto rails = usable_rails(config, host, known);
   ASSERT_TRUE(rails.ok()) << rails.status().message();
-  ASSERT_EQ(rails->size(), 3u);
-  for (const Rail& one : *rails) {
-    const int rail = known_as(one.name, one.ifindex, known, {first, second, third});
-    ASSERT_GE(rail, 0);
-    EXPECT_EQ(one.addresses, known[std::size_t(rail)].addresses);
+  ASSERT_EQ(rails.value().size(), 3u);
+  for (const auto& [rail, is] : rails.value()) {
+    ASSERT_GE(is, 0);
+    EXPECT_EQ(rail.addresses, known[std::size_t(is)].addresses);
   }
 }
 
+// The renamed one keeps its rail though it has no link for now, and the other is what the name asks for.
 TEST_F(Waiting, who_takes_the_name_of_another_that_is_there_is_new) {
+  FakeHost host;
+  LinkFacts& renamed = host.link("net9", "veth");
+  renamed.running = false;
   std::vector<Rail> known{rail_at("eth0", "10.0.0.1/24")};
-  known[0].ifindex = 2;
-  EXPECT_EQ(known_as("eth0", 3, known, {2, 3}), -1);
-  EXPECT_EQ(known_as("eth0", 3, known, {3}), 0) << "unplugged, and back";
-  EXPECT_EQ(known_as("eth1", 3, known, {3}), -1);
+  known[0].ifindex = renamed.ifindex;
+  host.address("net9", "10.0.0.1/24");
+  host.link("eth0", "veth");
+  host.address("eth0", "10.0.1.1/24");
+  Config config;
+  config.rails = {"eth0"};
+  auto rails = usable_rails(config, host, known).value();
+  ASSERT_EQ(rails.size(), 1u);
+  EXPECT_EQ(rails.front().rail.name, "eth0");
+  EXPECT_EQ(rails.front().known, -1);
+  host.find("net9").running = true;
+  rails = usable_rails(config, host, known).value();
+  ASSERT_EQ(rails.size(), 2u);
+  EXPECT_EQ(rails.front().known, 0);
+  EXPECT_EQ(rails.front().rail.name, "net9");
+  known[0].ifindex = 0;  // gone, as the kernel said: net9 is another of that index
+  rails = usable_rails(config, host, known).value();
+  ASSERT_EQ(rails.size(), 1u);
+  EXPECT_EQ(rails.front().rail.name, "eth0");
+  EXPECT_EQ(rails.front().known, 0);
 }
 
 // The host no longer says what it ran on.
@@ -195,9 +222,9 @@ TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
   Rail gone = rail_at("bond0", "10.0.0.1/24");
   gone.speed = Rate::from_megabits(100'000), gone.speed_known = true;
   gone.footing = Footing::hardware;
-  EXPECT_TRUE(usable_rails(Config(), host, {gone})->empty()) << "of its class, and slow";
+  EXPECT_TRUE(rails_beside(Config(), host, {gone})->empty()) << "of its class, and slow";
   gone.footing = Footing::makeshift;
-  EXPECT_EQ(usable_rails(Config(), host, {gone})->size(), 1u);
+  EXPECT_EQ(rails_beside(Config(), host, {gone})->size(), 1u);
 }
 
 // A bridge whose card reloads its driver is no lesser bridge.
@@ -209,7 +236,7 @@ TEST_F(Waiting, one_that_lost_what_it_runs_on_counts_as_what_it_was) {
   host.address("eth1", "10.0.1.1/24");
   Rail known = rail_at("br0", "10.0.0.1/24");
   known.footing = Footing::hardware;
-  const auto rails = usable_rails(Config(), host, {known}).value();
+  const auto rails = rails_beside(Config(), host, {known}).value();
   ASSERT_EQ(rails.size(), 1u);
   EXPECT_EQ(rails.front().name, "br0");
 }
@@ -221,7 +248,7 @@ TEST_F(Waiting, a_known_rail_has_its_addresses_though_there_is_better) {
   host.address("eth0", "10.0.0.2/24");
   host.card("eth1", "pci0000:5e/0000:5e:00.0", "10.0.1.1/24", 100'000);
   Rail known = rail_at("eth0", "10.0.0.1/24");
-  auto rails = usable_rails(Config(), host, {known});
+  auto rails = rails_beside(Config(), host, {known});
   ASSERT_TRUE(rails.ok() && !rails->empty());
   EXPECT_EQ(rails->front().name, "eth0");
   EXPECT_EQ(to_text(rails->front().addresses.front()), "10.0.0.2");
@@ -239,7 +266,7 @@ TEST_F(Waiting, sixteen_rails_are_there_at_once) {
   }
   host.card("new0", "pci0000:5e/0000:5e:00.0", "10.1.0.1/24", 100'000);
   host.card("new1", "pci0000:5e/0000:5e:01.0", "10.1.1.1/24", 100'000);
-  auto rails = usable_rails(Config(), host, known);
+  auto rails = rails_beside(Config(), host, known);
   ASSERT_TRUE(rails.ok());
   ASSERT_EQ(rails->size(), 16u);
   EXPECT_EQ(rails->back().name, "new0");

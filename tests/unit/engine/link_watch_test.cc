@@ -26,7 +26,8 @@ class Links : public testing::Test {
     ASSERT_TRUE(reactor_.start().ok());
     on_reactor([this] {
       watch_ = std::make_unique<LinkWatch>(reactor_, rails_);
-      watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); }, [] {});
+      watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); },
+                   [this](int rail) { rails_[std::size_t(rail)].ifindex = 0; }, [] {});
     });
   }
   void TearDown() override {
@@ -53,6 +54,11 @@ class Links : public testing::Test {
   std::unique_ptr<LinkWatch> watch_;
   std::string told_;             // the reactor's thread's
 };
+
+TEST_F(Links, hear__another_link_of_the_index_of_one_that_is_gone_is_none_of_the_rails) {
+  hear({{7, false, true}, {7, true}});
+  EXPECT_EQ(told(), "0-");
+}
 
 TEST_F(Links, hear__tells_of_rails_that_change) {
   hear({{7, true}, {3, false}});
