@@ -64,7 +64,7 @@ void RailLog::tell_losses() {
     told_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
     RW_WARN(net, "rail {} to {}: {}; {} of {} lanes left", rails_[std::size_t(loss.rail)].name, session_->peer(), loss.cause,
-            lanes_left_, std::max(lanes_before_, lanes_left_));
+            lanes_left_, lanes_before_);
   }
   lanes_before_ = open.size();
 }

@@ -287,6 +287,11 @@ class NewRail(EngineTest):
 class OtherInterface(EngineTest):
     """All NICs are in one subnet, and eth0 is no rail: what is not kept to a rail's interface would leave by it."""
 
+    def macvlan(self, name: str, card: str = "eth2", more: str = "") -> str:
+        """Makes one, with the address of all that are made here."""
+        return (f"ip link add link {card} name {name} {more} type macvlan mode bridge; "
+                f"ip addr add 10.77.0.99/24 dev {name}; ip link set {name} up")
+
     def by_rails_alone(self, host: int, beside: str, setup: str) -> Outcome:
         outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared"], "--duration", "9", "--both", deadline_s=60,
                            setup=f"{setup}; export NCCL_DEBUG=INFO",
@@ -313,28 +318,25 @@ class OtherInterface(EngineTest):
 
     def test_another_takes_the_name_of_one_that_is_renamed_and_down(self) -> None:
         """It is a rail, too; and the renamed one carries once its link is up again."""
-        outcome = self.by_rails_alone(1, """
-            ip link set eth2 down; ip link set eth2 name net9
-            ip link add link eth1 name eth2 type macvlan mode bridge; ip addr add 10.77.0.99/24 dev eth2; ip link set eth2 up
+        outcome = self.by_rails_alone(1, f"""
+            ip link set eth2 down; ip link set eth2 name net9; {self.macvlan('eth2', 'eth1')}
             moved eth2 2000000; ip link set net9 up; sleep 2; echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
             "export NCCL_SOCKET_IFNAME==eth1,eth2")
         after = int(outcome.values(1, "after")[0][0])
         self.assertGreater(outcome.carried(1)["net9"][0] - after, 5_000_000, str(outcome))
 
     def test_an_index_that_is_used_again_is_another_interface(self) -> None:
-        make = lambda name, card, more: f"ip link add link {card} name {name} {more} type macvlan mode bridge; ip addr add 10.77.0.99/24 dev {name}; ip link set {name} up"
         outcome = self.by_rails_alone(1, f"""
-            index=$(cat /sys/class/net/vf0/ifindex); ip link del vf0; {make('zz', 'eth0', 'index $index')}; sleep 4; echo after $index""",
-            f"[ $RANK = 0 ] || {{ {make('vf0', 'eth2', '')}; }}; "
+            index=$(cat /sys/class/net/vf0/ifindex); ip link del vf0; {self.macvlan('zz', 'eth0', 'index $index')}; sleep 4; echo after $index""",
+            f"[ $RANK = 0 ] || {{ {self.macvlan('vf0')}; }}; "
             "[ $RANK = 0 ] && export NCCL_SOCKET_IFNAME==eth1,eth2 || export NCCL_SOCKET_IFNAME==eth1,vf0")
         self.assertTrue(outcome.values(1, "after"), str(outcome))
         self.assertLess(outcome.carried(1)["zz"][0], 5_000_000, str(outcome))
 
     def test_a_virtual_one_goes_and_its_address_comes_under_another_name(self) -> None:
-        make = lambda name: f"ip link add link eth2 name {name} type macvlan mode bridge; ip addr add 10.77.0.99/24 dev {name}; ip link set {name} up"
         outcome = self.by_rails_alone(1, f"""
-            ip link del vf0; {make('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4; echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
-            f"[ $RANK = 0 ] || {{ ip addr flush dev eth2; {make('vf0')}; }}; "
+            ip link del vf0; {self.macvlan('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4; echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
+            f"[ $RANK = 0 ] || {{ ip addr flush dev eth2; {self.macvlan('vf0')}; }}; "
             "[ $RANK = 0 ] && export NCCL_SOCKET_IFNAME==eth1,eth2 || export NCCL_SOCKET_IFNAME==eth1,vf0,vf1")
         after = int(outcome.values(1, "after")[0][0])
         self.assertGreater(outcome.carried(1)["vf1"][0] - after, 5_000_000, str(outcome))
