@@ -24,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kHandshakeTime = 5s;      // one attempt
 constexpr Nanos kRoundPause = 250ms;
+constexpr Nanos kYieldPause = 1s;         // for the peer's own dial to make the session
 constexpr int kRoundsMax = 4;             // of refusals; silence is bounded by the deadline
 constexpr std::size_t kAttemptsPerRound = 8;
 constexpr double kBytesPerLane = 25e9 / 8;
@@ -96,15 +97,15 @@ Status check_welcome(const Hello& welcome) {
 
 Dial::Dial(Reactor& reactor, const Identity& self, HandleContent peer, int traffic_class, Callbacks callbacks)
     : reactor_(reactor), self_(self), peer_(std::move(peer)), traffic_class_(traffic_class), callbacks_(std::move(callbacks)),
-      serial_(random_serial()), deadline_(now() + self.config->connect_timeout), local_(self.config->shm.value_or(false)) {}
+      serial_(random_serial()), began_at_(now()), deadline_(began_at_), local_(self.config->shm.value_or(false)) {}
 
 Dial::~Dial() {
   if (timer_) reactor_.cancel(timer_);
 }
 
 void Dial::add_waiter(std::shared_ptr<PendingStream> waiter) {
+  deadline_ = std::max(deadline_.load(), waiter->deadline);
   waiters_.push_back(std::move(waiter));
-  deadline_ = now() + self_.config->connect_timeout;
 }
 
 std::vector<std::shared_ptr<PendingStream>> Dial::take_waiters() {
@@ -191,7 +192,7 @@ void Dial::next_round() {
   for (const PeerAddress& address : peer_.addresses) {
     for (int i = 0; i < int(self_.rails->size()); ++i) {
       Way way{i, {}};
-      if (best_route((*self_.rails)[i], PeerRail{"", 0, {address}}, way.route)) ways.push_back(way);
+      if (best_route((*self_.rails)[i], PeerRail{"", 0, {address}, false}, way.route)) ways.push_back(way);
     }
   }
   std::stable_partition(ways.begin(), ways.end(), [](const Way& w) { return w.route.same_subnet; });
@@ -214,10 +215,12 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
     attempts_.clear();
-    NewLane lane{std::move(outcome.fd), 0, rail, answer.remote_rail, std::move(object)};
-    Status derived = take_session_secret(lane, outcome);
-    if (derived.ok()) derived = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
-    if (!derived.ok()) return finish(derived);
+    NewLane lane{OwnedFd(), 0, rail, answer.remote_rail, std::move(object)};
+    Status agreed = take_session_secret(lane, outcome);
+    if (agreed.ok()) agreed = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
+    if (agreed.ok() && !lane.object) agreed = send_confirm(outcome);
+    if (!agreed.ok()) return finish(agreed);
+    lane.fd = std::move(outcome.fd);
     callbacks_.welcomed(answer, std::move(lane));
     return finish({});
   }
@@ -236,9 +239,10 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   // A key never does, nor does encryption.
   const bool silent = last_failure_.code() == Code::timed_out;
   const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
+  const Nanos pause = yielding_ ? kYieldPause : kRoundPause;
   if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load())
     return finish(no_common_key_.ok() ? last_failure_ : no_common_key_);
-  timer_ = reactor_.at(now() + kRoundPause, [this] {
+  timer_ = reactor_.at(now() + pause, [this] {
     timer_ = 0;
     guarded([this] { next_round(); });
   });

@@ -70,7 +70,7 @@ Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t ses
 class Dial {
  public:
   struct Callbacks {
-    // The first lane is there.
+    // The first lane is there, and confirmed.
     std::function<void(const Hello& welcome, NewLane lane)> welcomed;
     // Nothing more will happen. Not ok: no session came of it. May destroy the dial.
     std::function<void(Status)> over;
@@ -81,7 +81,8 @@ class Dial {
 
   std::uint64_t serial() const { return serial_; }
   const HandleContent& peer() const { return peer_; }
-  // Each has the whole time that a connect has.
+  TimePoint began_at() const { return began_at_; }
+  // Each has its own time.
   void add_waiter(std::shared_ptr<PendingStream> waiter);
   // Those that did not give up meanwhile.
   std::vector<std::shared_ptr<PendingStream>> take_waiters();
@@ -116,6 +117,7 @@ class Dial {
   const int traffic_class_;
   const Callbacks callbacks_;
   const std::uint64_t serial_;
+  const TimePoint began_at_;
   std::atomic<TimePoint> deadline_;                  // of the last waiter
   std::vector<std::shared_ptr<PendingStream>> waiters_;
 

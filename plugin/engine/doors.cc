@@ -84,7 +84,7 @@ bool Doors::tells(int index, const Rail& rail) const {
 }
 
 Status Doors::put(int index, const Rail& rail) {
-  PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}};
+  PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}, false};
   std::vector<std::unique_ptr<Door>> made;
   std::vector<std::pair<Door*, Address>> had;
   for (const Address& address : one_of_each_family(rail.addresses)) {
@@ -182,11 +182,6 @@ void Doors::accept_all(Door& door) {
     }
     if (!accepted->fd) break;
     warned_exhausted_ = false;
-    // With several rails in one subnet the kernel's routes would send all answers out by one of them.
-    if (const Status bound = wire::bind_to_interface(accepted->fd.get(), rails_[door.rail].name, accepted->remote); !bound.ok()) {
-      RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted->remote), bound.message());
-      continue;
-    }
     on_connection_(std::move(*accepted), door.rail);
   }
 }

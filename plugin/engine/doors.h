@@ -20,7 +20,7 @@ namespace railweave::engine {
 
 class Doors {
  public:
-  // `accepted` is connected and non-blocking; it came in by local rail `rail`.
+  // `accepted` is connected and non-blocking, not bound to an interface yet; its peer dialled an address of local rail `rail`.
   using OnConnection = std::function<void(wire::Accepted accepted, int rail)>;
 
   explicit Doors(Reactor& reactor) : reactor_(reactor) {}

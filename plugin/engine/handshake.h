@@ -1,6 +1,8 @@
 // One connection on its way to become a lane: with a key, both ends show that they have it (admission/challenge.h); then it sends
-// one Hello and reads one, within a deadline. On the reactor's thread only. Exactly one callback; destroying a Handshake closes
-// its connection without one.
+// one Hello and reads one, within a deadline. The acceptor does that twice: for the dialler's first Hello, and for its confirm. On the
+// reactor's thread only. Exactly one callback; destroying a Handshake closes its connection without one.
+//
+// A deadline counts only time in which the reactor's thread could run: what it waited for a core comes on top.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +39,7 @@ class Handshake final : public Pollable {
     bool no_common_key = false;    // why there is none, and will not be
     std::optional<ConnectionKey> connection = {};  // there is one with a key
     Seal seal = {};                                // of the peer's Hello; checked but for the session's part
+    std::string what = {};                         // the connection, as errors are to call it
   };
   using Done = std::function<void(Outcome)>;
 
@@ -51,7 +54,10 @@ class Handshake final : public Pollable {
   static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key, TimePoint deadline,
                                           Done done);
 
-  // The same on a local connection: `attached` goes with the hello, and what came with the other's is in the outcome.
+  // Waits for the dialler's confirm on a connection whose Hello was welcomed. The connection goes from `welcomed` into the Handshake.
+  static std::unique_ptr<Handshake> await_confirm(Reactor& reactor, Outcome& welcomed, TimePoint deadline, Done done);
+
+  // dial() and await() on a local connection: `attached` goes with the hello, and what came with the other's is in the outcome.
   static std::unique_ptr<Handshake> dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
                                                const Credentials& own, TimePoint deadline, Done done);
   static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key,
@@ -60,6 +66,7 @@ class Handshake final : public Pollable {
   ~Handshake();
 
  private:
+  static constexpr Nanos kHeldUpLeast = std::chrono::milliseconds(20);  // shorter waits for a core are everyday
   static constexpr Nanos kSynAgain = std::chrono::milliseconds(900);  // a second, RFC 6298, less what timers are early
 
   Handshake(Reactor& reactor, std::string what, Role role, const Credentials& own, Done done);
@@ -77,6 +84,8 @@ class Handshake final : public Pollable {
   Status take_turn();
   Status take_hello();
   Status queue_hello();
+  const ConnectionKey* connection() const { return connection_ ? &*connection_ : challenge_->connection(); }
+  void on_deadline(Nanos held_up_before);
   bool see_out();
   void finish(Status status);
 
@@ -87,6 +96,7 @@ class Handshake final : public Pollable {
   const Role role_;
   const Credentials own_;
   std::optional<Challenge> challenge_;
+  std::optional<ConnectionKey> connection_;  // of a welcomed connection, with a key: its challenge is over
   wire::SocketAddress remote_;
   std::optional<wire::DialSpec> again_;  // to be dialled by once more, where that may be
   TimePoint dialled_at_{};
@@ -108,8 +118,12 @@ class Handshake final : public Pollable {
   Reactor::TimerId timer_ = 0;
 };
 
-// Writes an acceptor's whole Hello to the connection that an Outcome brought; its buffer holds it without waiting. `session`: to
-// be shown, where there is a key; null: none.
+// Writes an acceptor's whole Hello to the connection that an Outcome brought; its buffer holds it without waiting. A welcome is padded
+// to two segments. `session`: to be shown, where there is a key; null: none.
 Status send_hello(const Handshake::Outcome& to, const Hello& hello, const Secret* session = nullptr);
+
+// Writes a dialler's whole confirm, padded to two segments, to the connection whose welcome an Outcome brought. Frames may follow at
+// once. `session`: to be shown by a lane that joins, where there is a key; null: none.
+Status send_confirm(const Handshake::Outcome& welcome, const Secret* session = nullptr);
 
 }  // namespace railweave::engine

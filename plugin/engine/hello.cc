@@ -14,6 +14,7 @@ constexpr std::uint64_t kMagic = 0x3156455741454b4cull;
 constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt;  // crc32c, hints come with later issues
 constexpr std::size_t kRailsMax = protocol::kRailsMax;
 constexpr std::size_t kAddressesMax = 8;
+constexpr std::uint8_t kLinkDown = 1;  // of a rail's flags
 
 struct Fixed {
   std::uint64_t magic;
@@ -26,7 +27,7 @@ struct Fixed {
   std::uint8_t local_rail, remote_rail, traffic_class, refusal;
   std::uint16_t zero;
   std::uint32_t crc;  // of everything, with this field zero
-  std::uint32_t zero2;
+  std::uint32_t padding_bytes;
 };
 static_assert(sizeof(Fixed) == kHelloFixedBytes);
 
@@ -80,6 +81,7 @@ class Reader {
 void write_rail(Writer& w, const PeerRail& rail) {
   w.text(rail.name);
   w.number(rail.speed_mbps);
+  w.number(rail.link_down ? kLinkDown : std::uint8_t{0});
   const std::size_t n = std::min(rail.addresses.size(), kAddressesMax);
   w.number(std::uint8_t(n));
   for (std::size_t i = 0; i < n; ++i) {
@@ -94,6 +96,7 @@ void write_rail(Writer& w, const PeerRail& rail) {
 Status read_rail(Reader& r, PeerRail& rail) {
   rail.name = r.text();
   rail.speed_mbps = r.number<std::uint32_t>();
+  rail.link_down = (r.number<std::uint8_t>() & kLinkDown) != 0;
   const std::size_t n = r.number<std::uint8_t>();
   if (n > kAddressesMax) return bad("a rail with " + std::to_string(n) + " addresses, expected at most 8");
   for (std::size_t i = 0; i < n; ++i) {
@@ -109,6 +112,10 @@ Status read_rail(Reader& r, PeerRail& rail) {
     rail.addresses.push_back(a);
   }
   return {};
+}
+
+bool may_be_padded(std::uint16_t kind) {
+  return kind == std::uint16_t(Hello::Kind::welcome) || kind == std::uint16_t(Hello::Kind::confirm);
 }
 
 std::string version_message(std::uint16_t found) {
@@ -131,6 +138,16 @@ Result<PeerRail> decode_rail(std::span<const std::byte> bytes) {
   return rail;
 }
 
+Hello confirm_of(const Hello& welcome) {
+  Hello confirm = welcome;
+  confirm.kind = Hello::Kind::confirm;
+  confirm.from = welcome.to;
+  confirm.to = welcome.from;
+  confirm.peer.clear();
+  confirm.rails.clear();
+  return confirm;
+}
+
 std::vector<std::byte> encode_hello(const Hello& hello) {
   Fixed f{};
   f.magic = kMagic;
@@ -151,8 +168,9 @@ std::vector<std::byte> encode_hello(const Hello& hello) {
   const std::size_t rails = std::min(hello.rails.size(), kRailsMax);
   body.number(std::uint8_t(rails));
   for (std::size_t i = 0; i < rails; ++i) write_rail(body, hello.rails[i]);
-  f.body_bytes = std::uint32_t(body.bytes.size());
-  std::vector<std::byte> message(sizeof f + body.bytes.size());
+  f.padding_bytes = hello.padding_bytes;
+  f.body_bytes = std::uint32_t(body.bytes.size()) + f.padding_bytes;
+  std::vector<std::byte> message(sizeof f + f.body_bytes);
   std::memcpy(message.data(), &f, sizeof f);
   std::ranges::copy(body.bytes, message.begin() + sizeof f);
   f.crc = crc32c(message);
@@ -166,8 +184,13 @@ Result<std::size_t> hello_bytes(std::span<const std::byte, kHelloFixedBytes> fix
   if (f.magic != kMagic) return bad("these are not Railweave's bytes");
   if (f.version != kHelloVersion) return bad(version_message(f.version));
   if (f.features & ~kKnownFeatures) return bad("unknown feature bits " + std::to_string(f.features & ~kKnownFeatures));
-  if (f.body_bytes > kHelloBodyBytesMax)
-    return bad("a body of " + std::to_string(f.body_bytes) + " bytes, expected at most " + std::to_string(kHelloBodyBytesMax));
+  const std::uint32_t padding_most = may_be_padded(f.kind) ? kHelloPaddingBytesMax : 0;
+  if (f.padding_bytes > std::min(padding_most, f.body_bytes))
+    return bad("padding of " + std::to_string(f.padding_bytes) + " bytes, expected at most " +
+               std::to_string(std::min(padding_most, f.body_bytes)));
+  if (f.body_bytes - f.padding_bytes > kHelloBodyBytesMax)
+    return bad("a body of " + std::to_string(f.body_bytes - f.padding_bytes) + " bytes, expected at most " +
+               std::to_string(kHelloBodyBytesMax));
   return sizeof f + f.body_bytes;
 }
 
@@ -179,7 +202,7 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   f.crc = 0;
   std::memcpy(copy.data(), &f, sizeof f);
   if (crc32c(copy) != found) return bad("the CRC does not match");
-  if (f.kind < 1 || f.kind > 4) return bad("kind " + std::to_string(f.kind) + ", expected 1 to 4");
+  if (f.kind < 1 || f.kind > 5) return bad("kind " + std::to_string(f.kind) + ", expected 1 to 5");
   Hello h;
   h.kind = Hello::Kind(f.kind);
   h.refusal = Hello::Refusal(f.refusal);
@@ -192,7 +215,9 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   h.local_rail = f.local_rail;
   h.remote_rail = f.remote_rail;
   h.traffic_class = f.traffic_class;
-  Reader body(std::span<const std::byte>(copy).subspan(sizeof f));
+  h.padding_bytes = f.padding_bytes;
+  if (f.padding_bytes > copy.size() - sizeof f) return bad("more padding than body");
+  Reader body(std::span<const std::byte>(copy).subspan(sizeof f, copy.size() - sizeof f - f.padding_bytes));
   h.peer = body.text();
   h.reason = body.text();
   const std::size_t rails = body.number<std::uint8_t>();

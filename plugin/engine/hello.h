@@ -1,9 +1,11 @@
 // The handshake's messages: what two instances say on a new connection before it becomes a lane (docs/protocol.md).
 //
 //   dialler → acceptor   first: begin a session, this is its lane 0 │ join: add a lane to a session
-//   acceptor → dialler   welcome: it is a lane now │ refused: why, then the connection is closed
+//   acceptor → dialler   welcome: the lane may stand │ refused: why, then the connection is closed
+//   dialler → acceptor   confirm: the welcome came, the lane stands; frames follow
 //
-// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome) or a reason (refused).
+// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome) or a reason (refused). A welcome and a confirm have
+// padding behind the body, so that each fills two TCP segments: a path that loses large packets fails the handshake.
 // Plain values; any thread.
 #pragma once
 
@@ -21,7 +23,8 @@ namespace railweave::engine {
 
 inline constexpr std::size_t kHelloFixedBytes = 80;
 inline constexpr std::size_t kHelloBodyBytesMax = 16 * 1024;
-inline constexpr std::uint16_t kHelloVersion = 1;
+inline constexpr std::size_t kHelloPaddingBytesMax = 32 * 1024;  // of a welcome or a confirm, besides
+inline constexpr std::uint16_t kHelloVersion = 2;
 inline constexpr std::uint64_t kFeatureEncrypt = 4;  // its sender's TCP lanes are TLS; bits 0 and 1 are reserved
 
 // A rail as the peer needs to know it.
@@ -29,10 +32,11 @@ struct PeerRail {
   std::string name;
   std::uint32_t speed_mbps = 0;
   std::vector<PeerAddress> addresses;  // with the port its owner listens on
+  bool link_down = false;              // its owner's kernel says so
 };
 
 struct Hello {
-  enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4 };
+  enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4, confirm = 5 };
   // Why a first was refused, where the dialler must act on it.
   enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4, encryption = 6 };  // 5 is reserved
 
@@ -49,11 +53,15 @@ struct Hello {
   std::string peer;                // "host pid 123", for messages; at most 255 bytes
   std::vector<PeerRail> rails;     // at most 64
   std::string reason;              // refused
+  std::uint32_t padding_bytes = 0; // welcome, confirm: zeroes at the end; at most kHelloPaddingBytesMax
 };
 
 // One rail as the body has it; what follows it is an error. Errors: Code::remote, saying what is wrong with it.
 std::vector<std::byte> encode_rail(const PeerRail& rail);
 Result<PeerRail> decode_rail(std::span<const std::byte> bytes);
+
+// What the dialler answers to a welcome.
+Hello confirm_of(const Hello& welcome);
 
 std::vector<std::byte> encode_hello(const Hello& hello);
 

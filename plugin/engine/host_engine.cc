@@ -38,6 +38,7 @@ Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
 namespace railweave::engine {
 namespace {
 
+constexpr Nanos kOpenAgainAfter = std::chrono::milliseconds(100);  // the end of a session that was never answered
 constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;  // slots of streams that nobody accepted yet
 
 std::string own_name() {
@@ -52,7 +53,8 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
     : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
       slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
       rails_now_(rails_), editions_(rails_.size()), doors_(reactor_), local_door_(reactor_), stats_door_(reactor_),
-      link_watch_(reactor_, rails_now_) {
+      link_watch_(reactor_, rails_now_),
+      unconfirmed_(reactor_, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {
   (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
   self_.name = own_name();
@@ -178,8 +180,15 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
   Result<HandleContent> peer = decode_handle(handle);
   if (!peer.ok()) return peer.status();
   if (traffic_class < 0) traffic_class = std::max(config_.traffic_class, 0);
-  auto pending = std::make_shared<PendingStream>(peer->listener, rail_mask(device), priority);
-  const PeerKey key = key_for_dial(peer->instance, traffic_class);
+  std::string name = wire::to_string(peer->addresses.front().address);
+  auto pending = std::make_shared<PendingStream>(std::move(*peer), traffic_class, rail_mask(device), priority, now() + config_.connect_timeout);
+  open_in_session(pending);
+  return std::unique_ptr<Connector>(std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), std::move(name)));
+}
+
+// In the session that is there, or is being dialled, or is dialled for it. Any thread.
+void HostEngine::open_in_session(const std::shared_ptr<PendingStream>& pending) {
+  const PeerKey key = key_for_dial(pending->peer.instance, pending->traffic_class);
   std::shared_ptr<LiveSession> session;
   {
     const std::lock_guard lock(table_mutex_);
@@ -187,12 +196,10 @@ Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle&
     if (const auto it = dials_.find(key); !session && it != dials_.end()) {
       it->second->add_waiter(pending);
     } else if (!session) {
-      begin_dial(key, *peer, {pending});
+      begin_dial(key, pending->peer, {pending});
     }
   }
   if (session) session->open(pending);
-  return std::unique_ptr<Connector>(
-      std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), wire::to_string(peer->addresses.front().address)));
 }
 
 EngineStats HostEngine::stats() const {
@@ -216,6 +223,25 @@ std::shared_ptr<ListenQueue> HostEngine::find_listener(std::uint32_t id) {
   const std::lock_guard lock(table_mutex_);
   const auto it = listeners_.find(id);
   return it == listeners_.end() ? nullptr : it->second;
+}
+
+void HostEngine::on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) {
+  pending->leave_session();
+  until_memory([&] { reactor_.run_soon([this, pending, why] { open_again(pending, why); }); });
+}
+
+// Not at once: what ended the session may last.
+void HostEngine::open_again(const std::shared_ptr<PendingStream>& pending, const Status& why) {
+  if (leaving_ || now() + kOpenAgainAfter >= pending->deadline) return pending->fail(leaving_ ? ended_ : why);
+  reactor_.at(now() + kOpenAgainAfter, [this, pending] {
+    if (leaving_) return pending->fail(ended_);
+    if (pending->given_up()) return;
+    try {
+      open_in_session(pending);
+    } catch (const std::bad_alloc&) {
+      pending->fail(out_of_memory());
+    }
+  });
 }
 
 void HostEngine::wake_for(std::shared_ptr<LiveSession> session) {
@@ -378,7 +404,7 @@ SessionWatch* HostEngine::watch_of(const LiveSession& session) {
 }
 
 void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
-  if (!session->over()) session->fail(Status(Code::cancelled, Scope::session, "the session was replaced"));
+  if (!session->over()) session->give_way();
   session->close_lanes();
   {
     const std::lock_guard lock(table_mutex_);

@@ -25,6 +25,7 @@
 #include "engine/session_watch.h"
 #include "engine/stats_door.h"
 #include "engine/stream_setup.h"
+#include "engine/unconfirmed_lanes.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {
@@ -61,6 +62,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_session_over(std::shared_ptr<LiveSession> session) override;
   void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
   void on_rails_told(std::shared_ptr<LiveSession> session) override;
+  void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override;
   void wake_for(std::shared_ptr<LiveSession> session) override;
 
   Status read_key();
@@ -71,8 +73,14 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   PeerKey key_for_dial(const InstanceId& peer, int traffic_class) const;
 
   // host_engine_accept.cc: the acceptor's side of handshakes. Reactor's thread.
-  void on_connection(wire::Accepted accepted, int rail);
-  void on_hello(int rail, Handshake::Outcome outcome);
+  // Where a connection came in: by the interface of rail `rail` (none: -1), to an address of rail `dialled`.
+  struct Arrival {
+    int rail = -1, dialled = 0;
+    std::string interface;
+  };
+  Arrival arrival_of(const wire::Accepted& accepted, int dialled_rail) const;
+  void on_connection(wire::Accepted accepted, int dialled_rail);
+  void on_hello(const Arrival& arrival, Handshake::Outcome outcome);
   void on_local_connection(OwnedFd fd);
   void on_local_hello(Handshake::Outcome outcome);
   void await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then);
@@ -80,14 +88,22 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void note_shown_out(const std::string& why, bool set_up_wrongly);
   bool refused_for_encryption(const Handshake::Outcome& caller);
   void refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason);
-  void accept_first(Handshake::Outcome caller, int rail, wire::shm::SharedObject object = {});
-  void accept_join(Handshake::Outcome caller, int rail);
+  bool refuses_first(const Handshake::Outcome& caller);
+  void accept_first(Handshake::Outcome caller, const Arrival& arrival);
+  void accept_local_first(Handshake::Outcome caller, wire::shm::SharedObject object);
+  void accept_join(Handshake::Outcome caller, const Arrival& arrival);
+  void welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret);
+  void on_confirmed(UnconfirmedLanes::Entry entry);
+  void accept_session(const Hello& first, NewLane lane);
+  std::shared_ptr<LiveSession> session_of(const PeerKey& key) const;
   PeerKey key_of_dialler(const Hello& hello) const;
   void show_out_idle_sessions();
 
   // Reactor's thread.
   void serve();
   void start_dial(const PeerKey& key);
+  void open_in_session(const std::shared_ptr<PendingStream>& pending);
+  void open_again(const std::shared_ptr<PendingStream>& pending, const Status& why);
   std::shared_ptr<LiveSession> add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                            std::vector<std::shared_ptr<PendingStream>> waiters);
   void on_welcome(const PeerKey& key, const Hello& welcome, NewLane lane);
@@ -148,6 +164,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::map<const LiveSession*, std::unique_ptr<LaneUpkeep>> upkeeps_;    // of sessions that we dialled, by rails
   std::map<const LiveSession*, std::unique_ptr<Knock>> knocks_;          // of those that we accepted, by rails
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival
+  UnconfirmedLanes unconfirmed_;
   std::uint64_t next_incoming_ = 0;
   std::vector<Newcomer> newcomers_;                                      // likewise
   Reactor::TimerId idle_timer_ = 0;                                      // of show_out_idle_sessions()

@@ -17,15 +17,31 @@ constexpr std::size_t kIncomingMax = 1024;              // handshakes under way;
 constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a stream in its session,
 constexpr std::size_t kIdleMax = 64;                    // when so many have not;
 constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
+constexpr Nanos kGiveWay = std::chrono::seconds(1);     // the age of our own dial from which a crossing one is taken: ours leads nowhere
 constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, or encrypts alone
 
 }  // namespace
 
-void HostEngine::on_connection(wire::Accepted accepted, int rail) {
+// With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
+HostEngine::Arrival HostEngine::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
+  const auto rail = std::ranges::find(rails_now_, accepted.interface, &Rail::ifindex);
+  const bool told = accepted.interface != 0 && !wire::on_this_host(accepted.remote);
+  if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name};
+  if (rail != rails_now_.end()) return {int(rail - rails_now_.begin()), dialled_rail, rail->name};
+  return {-1, dialled_rail, wire::interface_name(accepted.interface)};
+}
+
+void HostEngine::on_connection(wire::Accepted accepted, int dialled_rail) {
+  const Arrival arrival = arrival_of(accepted, dialled_rail);
+  // The kernel's routes might send all answers out by another interface.
+  if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote); !bound.ok()) {
+    RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted.remote), bound.message());
+    return;
+  }
   (void)wire::set_options(accepted.fd.get(), {config_.congestion_control, -1, config_.peer_timeout});
   // The socket does not know its peer any more once that has reset it.
   await_hello(std::move(accepted.fd), "connection from " + wire::to_string(accepted.remote), &Handshake::await,
-              [this, rail](Handshake::Outcome outcome) { on_hello(rail, std::move(outcome)); });
+              [this, arrival](Handshake::Outcome outcome) { on_hello(arrival, std::move(outcome)); });
 }
 
 void HostEngine::on_local_connection(OwnedFd fd) {
@@ -70,19 +86,22 @@ void HostEngine::on_local_hello(Handshake::Outcome outcome) {
   auto object = wire::shm::SharedObject::adopt(std::move(outcome.attached));
   if (!object.ok())
     return refuse(outcome, Hello::Refusal::stranger, std::string(object.status().message()));
-  accept_first(std::move(outcome), 0, std::move(*object));
+  accept_local_first(std::move(outcome), std::move(*object));
 }
 
-void HostEngine::on_hello(int rail, Handshake::Outcome outcome) {
+void HostEngine::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
   if (!outcome.status.ok()) return note_shown_out(outcome.status.message(), outcome.no_common_key);
   const Hello& hello = outcome.hello;
   (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
   if (hello.to != self_.instance)
     return refuse(outcome, Hello::Refusal::stranger, "this is another instance than the one expected");
   if (refused_for_encryption(outcome)) return;
+  if (arrival.rail < 0)
+    return refuse(outcome, Hello::Refusal::none, "the connection to rail " + rails_now_[std::size_t(arrival.dialled)].name + " arrived on " +
+                                                     arrival.interface + ", which is no rail here");
   switch (hello.kind) {
-    case Hello::Kind::first: return accept_first(std::move(outcome), rail);
-    case Hello::Kind::join: return accept_join(std::move(outcome), rail);
+    case Hello::Kind::first: return accept_first(std::move(outcome), arrival);
+    case Hello::Kind::join: return accept_join(std::move(outcome), arrival);
     default: return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a handshake");
   }
 }
@@ -114,35 +133,99 @@ PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
   return {hello.from, hello.traffic_class, hello.from == self_.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
 }
 
-void HostEngine::accept_first(Handshake::Outcome caller, int rail, wire::shm::SharedObject object) {
+std::shared_ptr<LiveSession> HostEngine::session_of(const PeerKey& key) const {
+  const std::lock_guard lock(table_mutex_);
+  const auto it = sessions_.find(key);
+  return it == sessions_.end() || it->second->over() ? nullptr : it->second;
+}
+
+// True: the caller is told why there will be no session of its dial.
+bool HostEngine::refuses_first(const Handshake::Outcome& caller) {
   const Hello& hello = caller.hello;
   const PeerKey key = key_of_dialler(hello);
-  bool known = false, crossing = false;
+  if (session_of(key)) return refuse(caller, Hello::Refusal::duplicate, "there is a session already"), true;
+  bool crossing = false;
   {
     const std::lock_guard lock(table_mutex_);
-    const auto session = sessions_.find(key);
-    known = session != sessions_.end() && !session->second->over();
-    crossing = !known && dials_.contains(key);
+    const auto dial = dials_.find(key);
+    crossing = dial != dials_.end() && hello.from < self_.instance && now() - dial->second->began_at() < kGiveWay;
   }
-  if (known) return refuse(caller, Hello::Refusal::duplicate, "there is a session already");
-  if (crossing && hello.from < self_.instance)
-    return refuse(caller, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
-  Hello welcome = answer(hello, Hello::Kind::welcome, rail);
-  welcome.rails = doors_.rails();
-  const bool by_rails = !object;
-  const int dialler_rail = std::min<int>(hello.local_rail, 63);
-  NewLane lane{OwnedFd(), hello.lane, rail, dialler_rail, std::move(object), wire::ShmLane::End::taker};
+  if (crossing) refuse(caller, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
+  return crossing;
+}
+
+void HostEngine::accept_local_first(Handshake::Outcome caller, wire::shm::SharedObject object) {
+  if (refuses_first(caller)) return;
+  const Hello hello = caller.hello;
+  Hello answered = answer(hello, Hello::Kind::welcome, 0);
+  answered.rails = doors_.rails();
+  NewLane lane{OwnedFd(), hello.lane, 0, 0, std::move(object), wire::ShmLane::End::taker};
   Status s = take_session_secret(lane, caller);
-  if (s.ok()) s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
-  if (s.ok()) s = send_hello(caller, welcome);
+  if (s.ok()) s = send_hello(caller, answered);
   if (!s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
   }
   lane.fd = std::move(caller.fd);
-  const auto session = add_session(key, hello, hello.session, std::move(lane), {});
+  accept_session(hello, std::move(lane));
+}
+
+void HostEngine::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
+  if (refuses_first(caller)) return;
+  const Hello& hello = caller.hello;
+  if (hello.local_rail >= hello.rails.size())
+    return refuse(caller, Hello::Refusal::none, "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
+  NewLane lane{OwnedFd(), hello.lane, arrival.rail, hello.local_rail};
+  if (const Status s = take_session_secret(lane, caller); !s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    return;
+  }
+  welcome(std::move(caller), arrival, std::move(lane), nullptr);
+}
+
+// The lane stands once the dialler has confirmed it.
+void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret) {
+  const Hello hello = caller.hello;
+  Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
+  if (hello.kind == Hello::Kind::first) answered.rails = doors_.rails();
+  Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
+  if (s.ok()) s = send_hello(caller, answered, secret);
+  if (!s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    return;
+  }
+  unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
+}
+
+void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
+  if (leaving_) return;
+  const Hello& hello = entry.hello;
+  // Whoever dialled was slow, and has given up: a lane of it would only have to be fenced.
+  if (char end; ::recv(entry.lane.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
+  const auto session = session_of(key_of_dialler(hello));
+  if (session && session->serial() == hello.session) {
+    if (!session->had_lane(hello.lane)) add_lane(*session, std::move(entry.lane));
+    return;
+  }
+  // Both dialled and both were welcomed: the greater instance's dial stays, if nothing was heard in the other's session yet.
+  const bool gives_way = session && !session->was_heard() && upkeeps_.contains(session.get()) && self_.instance < hello.from;
+  if (session && !gives_way) {
+    RW_INFO(net, "lane {} of {} comes too late: another session is there", hello.lane, hello.peer);
+    return;
+  }
+  if (hello.kind == Hello::Kind::first) return accept_session(hello, std::move(entry.lane));
+  // The connection that was to begin the session is slower than this one, or lost.
+  const UnconfirmedLanes::Entry* const first = unconfirmed_.first_of(hello);
+  if (!first) return;
+  entry.lane.session_secret = first->lane.session_secret;
+  accept_session(first->hello, std::move(entry.lane));
+}
+
+void HostEngine::accept_session(const Hello& first, NewLane lane) {
+  const bool by_rails = !lane.object;
+  const auto session = add_session(key_of_dialler(first), first, first.session, std::move(lane), {});
   if (by_rails)
-    knocks_.emplace(session.get(), std::make_unique<Knock>(reactor_, self_, hello.from, hello.traffic_class, session, hello.rails));
+    knocks_.emplace(session.get(), std::make_unique<Knock>(reactor_, self_, first.from, first.traffic_class, session, first.rails));
   newcomers_.push_back({session, now()});
   show_out_idle_sessions();
 }
@@ -172,33 +255,24 @@ void HostEngine::show_out_idle_sessions() {
   });
 }
 
-void HostEngine::accept_join(Handshake::Outcome caller, int rail) {
+void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
   const Hello& hello = caller.hello;
-  std::shared_ptr<LiveSession> session;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto it = sessions_.find(key_of_dialler(hello));
-    if (it != sessions_.end() && !it->second->over() && it->second->serial() == hello.session) session = it->second;
-  }
-  if (!session) return refuse(caller, Hello::Refusal::unknown_session, "no such session");
-  if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *session->secret()).ok())
+  std::shared_ptr<LiveSession> session = session_of(key_of_dialler(hello));
+  if (session && session->serial() != hello.session) session.reset();
+  // The confirm of the connection that begins the session may come later than a join by another rail.
+  const UnconfirmedLanes::Entry* const first = session ? nullptr : unconfirmed_.first_of(hello);
+  if (!session && !first) return refuse(caller, Hello::Refusal::unknown_session, "no such session");
+  const Secret* const secret = session ? session->secret() : first->lane.session_secret ? &*first->lane.session_secret : nullptr;
+  if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *secret).ok())
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
-  if (session->had_lane(hello.lane)) {
+  if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
-    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({rail, hello.local_rail});
+    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail});
     return;
   }
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
   if (char end; ::recv(caller.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
-  NewLane lane{OwnedFd(), hello.lane, rail, std::min<int>(hello.local_rail, 63)};
-  Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
-  if (s.ok()) s = send_hello(caller, answer(hello, Hello::Kind::welcome, rail), session->secret());
-  if (!s.ok()) {
-    RW_INFO(net, "{}", s.message());
-    return;
-  }
-  lane.fd = std::move(caller.fd);
-  add_lane(*session, std::move(lane));
+  welcome(std::move(caller), arrival, {OwnedFd(), hello.lane, arrival.rail, std::min<int>(hello.local_rail, 63)}, secret);
 }
 
 }  // namespace railweave::engine

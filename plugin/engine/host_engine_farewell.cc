@@ -90,6 +90,7 @@ void HostEngine::say_farewell() {
     stats_door_.close();
     link_watch_.close();
     incoming_.clear();
+    unconfirmed_.clear();
     if (idle_timer_) reactor_.cancel(std::exchange(idle_timer_, 0));
     rail_logs_.clear();
     upkeeps_.clear();

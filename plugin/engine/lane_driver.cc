@@ -192,6 +192,7 @@ void LaneDriver::released(std::size_t n) {
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
   trace_.begins(header);
+  session_.heard();
   std::unique_lock lock(session_.mutex_);
   session_.take_posts();
   Result<std::span<std::byte>> where = session_.protocol_.on_header(id(), header);

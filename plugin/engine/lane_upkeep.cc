@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/without_memory.h"
@@ -115,7 +116,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (session_->over()) return;
   NewLane lane{OwnedFd(), over->lane, pair.rails.local, std::min<int>(outcome.hello.remote_rail, 63)};
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome)
-    outcome.status = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
+    outcome.status = confirm(lane, outcome);
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
     // An address may have gone to another rail of theirs. Then it is a lane of that one, and none of this pair.
     if (lane.remote_rail != pair.rails.remote) pairs_.failed(pair, t);
@@ -138,6 +139,11 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
   pairs_.failed(pair, t);
   look();
+}
+
+Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) const {
+  RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
+  return send_confirm(welcome, session_->secret());
 }
 
 void LaneUpkeep::look_when_rested(TimePoint t) {

@@ -29,7 +29,7 @@ void LiveSession::open(std::shared_ptr<PendingStream> pending) {
   try {
     const std::lock_guard lock(mutex_);
     if (!protocol_.error().ok()) return pending->fail(protocol_.error());
-    protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->listener, pending->rail_mask);
+    protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
     pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
     publish();
@@ -258,6 +258,7 @@ void LiveSession::accept(const protocol::Event& event) {
 void LiveSession::fail(const Status& why) {
   std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
   bool missed = false, first = false;
+  const bool elsewhere = may_open_elsewhere(why);
   broken_.store(true, std::memory_order_release);
   until_memory([&] {  // or requests would never end
     {
@@ -266,7 +267,7 @@ void LiveSession::fail(const Status& why) {
       take_posts();
       missed = missed || somebody_waits();
     }
-    if (missed) tell_loss(why);  // before any request ends: who sees one fail finds the reason in the log
+    if (missed && !elsewhere) tell_loss(why);  // before any request ends: who sees one fail finds the reason in the log
     const std::lock_guard lock(mutex_);
     if (over()) return;
     protocol_.fail(why);
@@ -276,10 +277,17 @@ void LiveSession::fail(const Status& why) {
     first = true;
   });
   if (!first) return;
-  for (auto& [id, pending] : openings) pending->fail(why);
-  if (!missed && why.code() != Code::cancelled) RW_INFO(net, "{}", why.message());
+  for (auto& [id, pending] : openings) elsewhere ? owner_.on_unanswered(std::move(pending), why) : pending->fail(why);
+  if ((!missed || elsewhere) && why.code() != Code::cancelled) RW_INFO(net, "{}", why.message());
   until_memory([this] { owner_.on_session_over(shared_from_this()); });
 }
+
+// A session of which the peer never spoke may be one that the peer never had: its end says nothing of the peer.
+bool LiveSession::may_open_elsewhere(const Status& why) const {
+  return !was_heard() && (why.code() == Code::remote || why.code() == Code::timed_out);
+}
+
+void LiveSession::give_way() { fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another")); }
 
 void LiveSession::tell_loss(const Status& why) {
   if (why.code() != Code::cancelled && !told_.exchange(true, std::memory_order_relaxed)) RW_WARN(net, "{}", why.message());

@@ -69,6 +69,8 @@ class SessionOwner {
   virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
   // The peer said something of its rails: take_told_rails().
   virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
+  // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
+  virtual void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) = 0;
   // There is work and no caller polls: have the reactor look.
   virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
 
@@ -90,6 +92,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool over() const { return over_.load(std::memory_order_acquire); }
   // A stream was opened in it, by either side, and not refused.
   bool used() const { return used_.load(std::memory_order_relaxed); }
+  // The peer said something in it.
+  bool was_heard() const { return was_heard_.load(std::memory_order_relaxed); }
   // Takes streams: not over, nor about to be because the two ends disagree.
   bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
@@ -157,6 +161,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void fail(const Status& why);
   // Fails with "connection to PEER lost: `why`".
   void lose(const std::string& why, int system_errno = 0);
+  // Another one of the same peer takes its place. Streams that nobody answered yet are opened there.
+  void give_way();
   void say_goodbye();
   bool goodbye_written();
   bool is_without_lanes();
@@ -184,6 +190,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool is_checked() const { return sends_checked_ || encrypts_ || peer_checks_.load(std::memory_order_relaxed); }
   void peer_checks() { set(peer_checks_); }
   void heard_intact() { set(heard_intact_); }
+  void heard() { set(was_heard_); }
   static void set(std::atomic<bool>& flag) {  // with every frame: the line stays where it is
     if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
   }
@@ -208,6 +215,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow = false);
   void note_loss(LaneDriver& lane, const Status& why, bool malformed);
   void remember(const LaneStats& gone);     // REQUIRES: mutex_
+  bool may_open_elsewhere(const Status& why) const;
   bool second_malformed();        // REQUIRES: mutex_. Counts one; true when the last was within a minute
   void end_late_posts();                    // of callers who did not know yet that the session is over
   void tell_loss(const Status& why);        // warns, once for all streams
@@ -258,6 +266,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> used_{false};
+  std::atomic<bool> was_heard_{false};
   std::atomic<bool> over_{false};
   std::atomic<bool> broken_{false};         // protocol_ failed by itself, and fail() is on its way or at work
   std::atomic<bool> told_{false};

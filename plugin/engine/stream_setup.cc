@@ -23,6 +23,13 @@ void PendingStream::on_opened() {
   opened_ = true;
 }
 
+void PendingStream::leave_session() {
+  std::unique_ptr<SendEnd> dropped;
+  const std::lock_guard lock(mutex_);  // goes before `dropped`
+  dropped = std::move(end_);
+  session_.reset();
+}
+
 void PendingStream::give_up() {
   std::unique_ptr<SendEnd> dropped;
   {

@@ -7,7 +7,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <utility>
 
+#include "engine/handle.h"
 #include "engine/stream_end.h"
 #include "railweave/endpoint.h"
 
@@ -15,16 +17,20 @@ namespace railweave::engine {
 
 // What a connector waits for: first a session, then the peer's answer to OPEN.
 struct PendingStream {
-  const std::uint32_t listener;
+  const HandleContent peer;
+  const int traffic_class;
   const std::uint64_t rail_mask;
   const Class priority;
+  const TimePoint deadline;            // of all that is tried for it
 
-  PendingStream(std::uint32_t listener_id, std::uint64_t rails, Class stream_class)
-      : listener(listener_id), rail_mask(rails), priority(stream_class) {}
+  PendingStream(HandleContent whom, int octet, std::uint64_t rails, Class stream_class, TimePoint until)
+      : peer(std::move(whom)), traffic_class(octet), rail_mask(rails), priority(stream_class), deadline(until) {}
 
   void fail(const Status& why);
   void on_opening(std::shared_ptr<LiveSession> in, std::unique_ptr<SendEnd> end);
   void on_opened();
+  // The session ended before the peer said anything in it: another one may be opened in.
+  void leave_session();
   // The connector gave up: the stream, if there is one, closes.
   void give_up();
   bool given_up();

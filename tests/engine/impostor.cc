@@ -66,12 +66,13 @@ void Impostor::greet(OwnedFd fd) {
   answer.from = self_.instance;
   answer.to = said.value().from;
   answer.peer = "the impostor";
-  answer.rails = {{"lo", 10'000, self_.addresses}};
+  answer.rails = {{"lo", 10'000, self_.addresses, false}};
   answer.remote_rail = 0;
   ++handshakes_;
   if (!answer_(said.value(), answer)) return;
   const auto bytes = engine::encode_hello(answer);
   if (send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size())) connections_.push_back(std::move(fd));
+  // The dialler's confirm comes next, and frames behind it: nobody here reads them.
 }
 
 }  // namespace railweave::engine_test

@@ -38,6 +38,9 @@ void KeyedCaller::speak(const engine::SharedKey& key, const engine::Hello& hello
   if (!hear(std::span(in).subspan(engine::kHelloFixedBytes)) || !hear(seal)) return;
   if (!challenge.connection()->check(engine::Role::acceptor, in, seal).ok()) return;
   if (auto decoded = engine::decode_hello(in); decoded.ok()) answer_ = std::move(decoded.value());
+  if (answer_.kind != engine::Hello::Kind::welcome) return;
+  const std::vector<std::byte> confirm = engine::encode_hello(engine::confirm_of(answer_));
+  if (say(confirm)) (void)say(challenge.connection()->seal(engine::Role::dialler, confirm, session).value());
 }
 
 bool KeyedCaller::hear(std::span<std::byte> bytes) {

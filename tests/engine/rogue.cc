@@ -38,7 +38,7 @@ void Rogue::shake_hands(Spoil spoil) {
   hello.to = target_.instance;
   hello.session = 77;
   hello.peer = "rogue pid 1";
-  hello.rails.push_back({"lo", 0, {*v4}});
+  hello.rails.push_back({"lo", 0, {*v4}, false});
   spoil(hello);
   said_ = engine::encode_hello(hello);
   if (!flush()) return;
@@ -50,6 +50,9 @@ void Rogue::shake_hands(Spoil spoil) {
   const auto rest = std::span(in).subspan(engine::kHelloFixedBytes);
   if (recv(fd_.get(), rest.data(), rest.size(), MSG_WAITALL) != ssize_t(rest.size())) return;
   if (auto answer = engine::decode_hello(in); answer.ok()) answer_ = std::move(answer.value());
+  if (!welcome()) return;
+  said_ = engine::encode_hello(engine::confirm_of(answer_));
+  (void)flush();
 }
 
 void Rogue::open_at(std::uint64_t listener) { say({.type = FrameType::open, .stream = streams_++, .a = listener, .b = 1}); }

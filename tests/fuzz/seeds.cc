@@ -61,10 +61,13 @@ void hellos(const fs::path& folder) {
   h.peer = "host pid 123";
   for (int rails = 0; rails <= 2; ++rails) {
     write(folder, "first-" + std::to_string(rails) + "-rails", '\0' + text(engine::encode_hello(h)));
-    h.rails.push_back({"eth" + std::to_string(rails), 25000, {address(Address::Family::v4, 1), address(Address::Family::v6, 2)}});
+    h.rails.push_back({"eth" + std::to_string(rails), 25000, {address(Address::Family::v4, 1), address(Address::Family::v6, 2)}, false});
   }
   h.kind = engine::Hello::Kind::welcome;
   write(folder, "welcome", '\3' + text(engine::encode_hello(h)));
+  engine::Hello padded = engine::confirm_of(h);
+  padded.padding_bytes = 40;
+  write(folder, "confirm", '\3' + text(engine::encode_hello(padded)));
   h.kind = engine::Hello::Kind::join;
   h.rails.clear();
   write(folder, "join", '\1' + text(engine::encode_hello(h)));
@@ -74,7 +77,7 @@ void hellos(const fs::path& folder) {
   write(folder, "refused", '\2' + text(engine::encode_hello(h)));
   h.features = 1;
   write(folder, "features", '\0' + text(engine::encode_hello(h)));
-  h.version = 2;
+  h.version = 1;
   write(folder, "version", '\0' + text(engine::encode_hello(h)));
   write(folder, "http", '\0' + std::string("GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: a scanner that knocks at every door it finds\r\n\r\n"));
 }

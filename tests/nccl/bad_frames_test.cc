@@ -66,7 +66,7 @@ class Rogue {
     hello.to = target_.instance;
     hello.session = 77;
     hello.peer = "rogue pid 1";
-    hello.rails.push_back({"lo", 0, {target_.addresses.at(0)}});
+    hello.rails.push_back({"lo", 0, {target_.addresses.at(0)}, false});
     send(engine::encode_hello(hello));
     std::vector<std::byte> answer(engine::kHelloFixedBytes);
     receive(answer);
@@ -75,6 +75,7 @@ class Rogue {
     receive(std::span(answer).subspan(engine::kHelloFixedBytes));
     const auto welcome = engine::decode_hello(answer);
     if (!welcome.ok() || welcome.value().kind != engine::Hello::Kind::welcome) throw Failure("not welcome");
+    send(engine::encode_hello(engine::confirm_of(welcome.value())));
   }
   void receive(std::span<std::byte> into) {
     if (recv(fd_.get(), into.data(), into.size(), MSG_WAITALL) != ssize_t(into.size())) throw Failure("no answer");

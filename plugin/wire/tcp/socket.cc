@@ -1,12 +1,14 @@
 #include "wire/tcp/socket.h"
 
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -78,12 +80,32 @@ Result<OwnedFd> new_socket(int family) {
   return fd;
 }
 
-// An address is this host's own if one can bind to it.
-bool on_this_host(const SocketAddress& address) {
-  if (address.loopback()) return true;
-  SocketAddress any_port = socket_address(address.address(), 0);
-  OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  return fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0;
+// Which interface a connection came by: of the kernel's notes on the packet that completed it (ip(7), IP_PKTOPTIONS; for IPv6 the calls
+// of RFC 2292, which alone answer for TCP). The notes are turned off again: with them on, IPv6 copies every packet.
+template <class PacketInfo, class Index>
+int arrival_interface(int fd, int level, int notes, int options, Index PacketInfo::*index) {
+  const int on = 1, off = 0;
+  if (::setsockopt(fd, level, notes, &on, sizeof on) != 0) return 0;
+  alignas(cmsghdr) std::array<char, 256> buffer{};
+  socklen_t size = buffer.size();
+  const bool told = ::getsockopt(fd, level, options, buffer.data(), &size) == 0;
+  (void)::setsockopt(fd, level, notes, &off, sizeof off);
+  if (!told) return 0;
+  msghdr message{};
+  message.msg_control = buffer.data();
+  message.msg_controllen = size;
+  for (cmsghdr* note = CMSG_FIRSTHDR(&message); note != nullptr; note = CMSG_NXTHDR(&message, note)) {
+    if (note->cmsg_level != level || note->cmsg_type != notes) continue;
+    PacketInfo info;
+    std::memcpy(&info, CMSG_DATA(note), sizeof info);
+    return int(info.*index);
+  }
+  return 0;
+}
+
+int arrival_interface(int fd, int family) {
+  return family == AF_INET6 ? arrival_interface(fd, IPPROTO_IPV6, IPV6_2292PKTINFO, IPV6_2292PKTOPTIONS, &in6_pktinfo::ipi6_ifindex)
+                            : arrival_interface(fd, IPPROTO_IP, IP_PKTINFO, IP_PKTOPTIONS, &in_pktinfo::ipi_ifindex);
 }
 
 // Listens at one port; false: it is taken. (With SO_REUSEADDR bind succeeds beside another socket that is bound and
@@ -110,6 +132,25 @@ Status set_options(int fd, const SocketOptions& options) {
   if (!options.congestion_control.empty()) RW_TRY(set_congestion_control(fd, options.congestion_control));
   if (options.traffic_class >= 0) RW_TRY(set_traffic_class(fd, options.traffic_class));
   return Status();
+}
+
+// An address is this host's own if one can bind to it.
+bool on_this_host(const SocketAddress& address) {
+  if (address.loopback()) return true;
+  SocketAddress any_port = socket_address(address.address(), 0);
+  OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0;
+}
+
+std::string interface_name(int index) {
+  char name[IF_NAMESIZE];
+  return ::if_indextoname(unsigned(index), name) ? std::string(name) : fmt::format("interface {}", index);
+}
+
+std::size_t segment_bytes(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_snd_mss : 0;
 }
 
 Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote) {
@@ -172,7 +213,10 @@ Result<Accepted> accept_from(int listener) {
     Accepted a;
     a.remote.size = sizeof a.remote.storage;
     a.fd.reset(::accept4(listener, a.remote.get(), &a.remote.size, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (a.fd) return a;
+    if (a.fd) {
+      a.interface = arrival_interface(a.fd.get(), a.remote.family());
+      return a;
+    }
     switch (errno) {
       case EAGAIN:
         return Accepted{};

@@ -34,6 +34,15 @@ Nanos keepalive_interval(Nanos peer_timeout);
 // Errors: system (ENODEV) where there is no interface of that name, by now: the socket would go wherever a route leads.
 Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
 
+// "eth0"; "interface 7" where there is none of that index any more.
+std::string interface_name(int index);
+
+// An address of this host: between two of these packets go through `lo`.
+bool on_this_host(const SocketAddress& address);
+
+// Payload of a connection's largest packet, as the kernel sends it now (TCP_INFO); 0 where the socket is none of TCP.
+std::size_t segment_bytes(int fd);
+
 struct DialSpec {
   Address source;         // the local rail's address
   std::string interface;  // the local rail's name; empty: not pinned
@@ -59,6 +68,7 @@ Result<Listening> listen_at(const Address& address, PortRange ports, const Socke
 struct Accepted {
   OwnedFd fd = OwnedFd();  // none: nobody waits
   SocketAddress remote;
+  int interface = 0;       // index of the one that the peer's last packet of the handshake arrived on; 0: the kernel does not say
 };
 
 // Connections that died in the queue are skipped. Errors: Code::exhausted without descriptors or memory, system.

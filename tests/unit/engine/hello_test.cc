@@ -26,6 +26,7 @@ Hello hello(std::size_t rails = 2) {
     PeerRail rail;
     rail.name = "eth" + std::to_string(i);
     rail.speed_mbps = std::uint32_t(100'000 + i);
+    rail.link_down = i % 2 == 1;
     for (std::size_t k = 0; k <= i % 3; ++k) {
       PeerAddress a;
       a.address.family = k ? Address::Family::v6 : Address::Family::v4;
@@ -121,6 +122,7 @@ TEST(Hello, decode_rail__gives_back_every_field_and_takes_no_more_nor_less) {
     ASSERT_TRUE(back.ok()) << back.status().message();
     EXPECT_EQ(back->name, rail.name);
     EXPECT_EQ(back->speed_mbps, rail.speed_mbps);
+    EXPECT_EQ(back->link_down, rail.link_down);
     ASSERT_EQ(back->addresses.size(), rail.addresses.size());
     for (std::size_t i = 0; i < rail.addresses.size(); ++i) {
       EXPECT_EQ(back->addresses[i].address, rail.addresses[i].address);
@@ -145,14 +147,41 @@ TEST(Hello, hello_bytes__strangers_are_refused_by_their_first_bytes) {
 }
 
 TEST(Hello, hello_bytes__versions_features_and_lengths) {
-  EXPECT_NE(why_refused(with(8, std::uint16_t{2})).find("version 2, expected 1"), std::string::npos);
+  EXPECT_NE(why_refused(with(8, std::uint16_t{1})).find("version 1, expected 2: the peer runs another release"), std::string::npos);
   EXPECT_NE(why_refused(with(16, std::uint64_t{16})).find("unknown feature bits 16"), std::string::npos);
   EXPECT_NE(why_refused(with(12, std::uint32_t{kHelloBodyBytesMax + 1})).find("a body of 16385 bytes"), std::string::npos);
 }
 
+TEST(Hello, hello_bytes__padding_is_for_welcome_and_confirm_and_bounded) {
+  Hello h = hello();
+  h.padding_bytes = 100;
+  for (const auto kind : {Hello::Kind::first, Hello::Kind::join, Hello::Kind::refused}) {
+    h.kind = kind;
+    EXPECT_NE(why_refused(encode_hello(h)).find("padding of 100 bytes, expected at most 0"), std::string::npos);
+  }
+  for (const auto kind : {Hello::Kind::welcome, Hello::Kind::confirm}) {
+    h.kind = kind;
+    h.padding_bytes = kHelloPaddingBytesMax;
+    EXPECT_EQ(why_refused(encode_hello(h)), "accepted");
+    h.padding_bytes = kHelloPaddingBytesMax + 1;
+    EXPECT_NE(why_refused(encode_hello(h)).find("padding of 32769 bytes"), std::string::npos);
+  }
+  EXPECT_NE(why_refused(with(76, std::uint32_t{30'000})).find("padding of 30000 bytes"), std::string::npos) << "more than the body";
+}
+
+TEST(Hello, confirm_of__names_the_same_lane_the_other_way) {
+  const Hello welcome = hello(), confirm = confirm_of(welcome);
+  EXPECT_EQ(confirm.kind, Hello::Kind::confirm);
+  EXPECT_EQ(confirm.from, welcome.to);
+  EXPECT_EQ(confirm.to, welcome.from);
+  EXPECT_EQ(confirm.session, welcome.session);
+  EXPECT_EQ(confirm.lane, welcome.lane);
+  EXPECT_TRUE(confirm.rails.empty());
+}
+
 TEST(Hello, decode_hello__kinds) {
   EXPECT_NE(why_refused(with(10, std::uint16_t{0})).find("kind 0"), std::string::npos);
-  EXPECT_NE(why_refused(with(10, std::uint16_t{5})).find("kind 5"), std::string::npos);
+  EXPECT_NE(why_refused(with(10, std::uint16_t{6})).find("kind 6"), std::string::npos);
 }
 
 TEST(Hello, decode_hello__every_flipped_bit_is_seen) {

@@ -4,114 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
-#include "base/crc32c.h"
 #include "base/log.h"
 #include "engine/request.h"
 #include "engine/stream_setup.h"
-#include "protocol/frame.h"
+#include "tests/unit/engine/paper_lane.h"
 
 namespace railweave::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using protocol::FrameHeader;
-using protocol::FrameType;
-
-// What the test writes on a lane and sees of it; outlives the lane itself.
-struct Paper {
-  std::deque<FrameHeader> arriving;       // their payload is zeroes
-  Status ending;                          // once all was read
-  bool stuck = false;                     // the kernel takes no more
-  bool alters_headers = false;
-  std::optional<TimePoint> silent_since;  // its kernel owes an answer
-  std::vector<FrameHeader> sent;          // wholly written
-  bool halfway = false;                   // headers arrive, their payload does not
-  std::vector<std::span<const std::byte>> withdrawn;  // targets
-  std::uint32_t sequence = 0;
-
-  void says(FrameHeader h) {
-    h.sequence = sequence++;
-    arriving.push_back(h);
-  }
-  // With the CRC of its zeroes, or a wrong one.
-  void says_checked(FrameHeader h, bool altered) {
-    const std::vector<std::byte> payload(h.length);
-    h.flags |= protocol::kFlagChecked;
-    h.payload_crc = crc32c(payload) ^ std::uint32_t(altered);
-    says(h);
-  }
-};
-
-class PaperLane final : public wire::Lane {
- public:
-  PaperLane(Paper& paper, std::string rail) : paper_(paper) { stats_.rail = std::move(rail); }
-
-  wire::Placement placement() const override { return wire::Placement::ask; }
-  Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
-    wire::Moved moved;
-    while (!paper_.arriving.empty()) {
-      const FrameHeader h = std::exchange(paper_.arriving.front(), {});
-      paper_.arriving.pop_front();
-      std::array<std::byte, wire::kHeaderBytes> bytes;
-      protocol::encode(h, bytes);
-      if (paper_.alters_headers) bytes[20] ^= std::byte{1};
-      const Result<wire::Target> target = handler.header(bytes);
-      if (!target.ok()) return target.status();
-      if (paper_.halfway) return moved;
-      if (const Status s = handler.consumed(bytes); !s.ok()) return s;
-      moved.bytes += bytes.size() + h.length;
-      stats_.bytes_received += h.length;
-    }
-    if (!paper_.ending.ok()) return paper_.ending;
-    return moved;
-  }
-  Result<wire::Moved> write(wire::LaneHandler& handler) override {
-    wire::Moved moved;
-    std::array<wire::OutFrame, 16> frames;
-    while (taken_ == 0 || !paper_.stuck) {
-      if (taken_ == 0) {
-        taken_ = handler.next_frames(frames);
-        for (std::size_t i = 0; i < taken_; ++i) held_.push_back(protocol::decode(frames[i].header).value());
-      }
-      if (taken_ == 0 || paper_.stuck) break;
-      handler.written(taken_);
-      handler.released(std::exchange(taken_, 0));
-      moved.bytes += held_.size() * wire::kHeaderBytes;
-      paper_.sent.insert(paper_.sent.end(), held_.begin(), held_.end());
-      held_.clear();
-    }
-    moved.blocked = taken_ > 0;
-    return moved;
-  }
-  bool at_frame_boundary() const override { return taken_ == 0; }
-  bool withdraw_payload(std::span<const std::byte>) override { return true; }
-  void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
-  wire::LaneHealth health() override { return {}; }
-  wire::Hearing hearing() override {
-    if (!paper_.silent_since) return {};
-    return {.heard_at = *paper_.silent_since, .silent_since = paper_.silent_since, .owes = true};
-  }
-  LaneStats stats() const override { return stats_; }
-  std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
-  Status finish_writing() override { return {}; }
-  int descriptor() const override { return 1'000'000; }  // beyond what the fork guard closes
-
- private:
-  Paper& paper_;
-  LaneStats stats_;
-  std::size_t taken_ = 0;
-  std::vector<FrameHeader> held_;
-};
-
 std::vector<std::string> warnings;
 void remember(LogLevel level, LogTopic, const char*, int, std::string_view text) {
   if (level == LogLevel::warn) warnings.emplace_back(text);
+}
+
+std::shared_ptr<PendingStream> pending_stream() {
+  return std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Class::normal, TimePoint::max());
 }
 
 class Paperwork : public testing::Test, public SessionOwner {
@@ -154,6 +67,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   void on_lane_wanted(std::shared_ptr<LiveSession>) override { ++lanes_wanted_; }
   void on_rails_told(std::shared_ptr<LiveSession>) override {}
   void wake_for(std::shared_ptr<LiveSession>) override { ++wakes_; }
+  void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override { unanswered_.push_back(std::move(pending)); }
 
   Config config_;
   Paper paper_[4];
@@ -164,6 +78,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
   int lanes_wanted_ = 0, wakes_ = 0;
+  std::vector<std::shared_ptr<PendingStream>> unanswered_;
 };
 
 class ImpatientPaperwork : public Paperwork {
@@ -313,7 +228,7 @@ TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
 
 TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
   add_lanes(1);
-  auto pending = std::make_shared<PendingStream>(7, ~std::uint64_t{0}, Class::normal);
+  auto pending = pending_stream();
   const std::weak_ptr<PendingStream> seen = pending;
   session_->open(pending);
   drive();
@@ -324,6 +239,40 @@ TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
   drive(2);
   EXPECT_TRUE(seen.expired());
   EXPECT_FALSE(session_->is_waited_for());
+}
+
+// The peer may never have had this session: another may be had for the same stream.
+TEST_F(Paperwork, a_connector_outlives_a_session_in_which_the_peer_never_spoke) {
+  add_lanes(1);
+  const auto pending = pending_stream();
+  session_->open(pending);
+  drive();
+  session_->lose("no such session");
+  ASSERT_EQ(unanswered_.size(), 1u);
+  EXPECT_EQ(unanswered_[0], pending);
+  EXPECT_TRUE(pending->take().ok()) << "nothing is decided";
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+}
+
+TEST_F(Paperwork, a_connector_fails_with_a_session_in_which_the_peer_spoke) {
+  add_lanes(1);
+  const auto pending = pending_stream();
+  session_->open(pending);
+  paper_[0].says({.type = FrameType::keep});
+  drive();
+  session_->lose("no such session");
+  EXPECT_TRUE(unanswered_.empty());
+  EXPECT_FALSE(pending->take().ok());
+  EXPECT_EQ(warnings.size(), 1u);
+}
+
+TEST_F(Paperwork, a_connector_fails_with_a_session_that_ends_by_our_own_will) {
+  add_lanes(1);
+  const auto pending = pending_stream();
+  session_->open(pending);
+  session_->fail(Status(Code::cancelled, Scope::session, "the engine ended"));
+  EXPECT_TRUE(unanswered_.empty());
+  EXPECT_FALSE(pending->take().ok());
 }
 
 // More than are remembered of a stream: each later one is taken from the lanes at once.
@@ -448,7 +397,7 @@ TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_com
   session_->fail(Status(Code::cancelled, Scope::session, "another one"));
   session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
   add_lanes(1);
-  const auto pending = std::make_shared<PendingStream>(7, ~std::uint64_t{0}, Class::normal);
+  const auto pending = pending_stream();
   session_->open(pending);
   paper_[0].says({.type = FrameType::opened, .flags = protocol::kFlagFromReceiver, .stream = 0, .a = ~std::uint64_t{0}, .b = 65536});
   drive(3);

@@ -64,6 +64,7 @@ class Watching : public testing::Test, public SessionOwner {
   void on_lane_wanted(std::shared_ptr<LiveSession>) override {}
   void on_rails_told(std::shared_ptr<LiveSession>) override {}
   void wake_for(std::shared_ptr<LiveSession>) override {}
+  void on_unanswered(std::shared_ptr<PendingStream>, const Status&) override {}
 
   Config config_;
   Line line_;
@@ -77,7 +78,7 @@ TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was
   std::promise<int> looks;
   reactor_.run_soon([&] {
     ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
-    session_->open(std::make_shared<PendingStream>(7, ~std::uint64_t{0}, Class::normal));
+    session_->open(std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Class::normal, TimePoint::max()));
     // In the order of their times, however late the machine is: looks for what is owed, this, the look that a waiting caller is due.
     reactor_.at(now() + PeerPulse::kAskEvery - 100ms, [&] { looks.set_value(line_.looks); });
     watch_->look();

@@ -1,0 +1,12 @@
+// How long a thread has waited for a core: time in which it could not do what it was asked for, and others may think it dead.
+#pragma once
+
+#include "railweave/units.h"
+
+namespace railweave {
+
+// Of the calling thread, since it began: runnable, but not running (the second number of /proc/thread-self/schedstat). 0 where the
+// kernel does not say.
+Nanos core_wait();
+
+}  // namespace railweave

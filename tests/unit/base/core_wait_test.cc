@@ -1,0 +1,38 @@
+#include "base/core_wait.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace railweave {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Two threads that want one core: each waits while the other has it.
+TEST(CoreWait, grows_while_another_thread_has_the_core) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  const auto contend = [&](Nanos& waited) {
+    if (sched_setaffinity(0, sizeof one, &one) != 0) return;
+    const Nanos before = core_wait();
+    const TimePoint until = now() + 10s;
+    while (core_wait() - before < 20ms && now() < until) {
+    }
+    waited = core_wait() - before;
+  };
+  Nanos first{0}, second{0};
+  std::thread other([&] { contend(second); });
+  std::thread([&] { contend(first); }).join();
+  other.join();
+  if (first + second == Nanos{0}) GTEST_SKIP() << "this kernel does not say how long a thread waits for a core";
+  EXPECT_GE(first + second, 20ms);
+}
+
+}  // namespace
+}  // namespace railweave

@@ -1,0 +1,106 @@
+// A lane made of paper: a test writes what arrives on it, and reads what was sent.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/crc32c.h"
+#include "protocol/frame.h"
+#include "wire/wire.h"
+
+namespace railweave::engine {
+
+using protocol::FrameHeader;
+using protocol::FrameType;
+
+// What the test writes on a lane and sees of it; outlives the lane itself.
+struct Paper {
+  std::deque<FrameHeader> arriving;       // their payload is zeroes
+  Status ending;                          // once all was read
+  bool stuck = false;                     // the kernel takes no more
+  bool alters_headers = false;
+  std::optional<TimePoint> silent_since;  // its kernel owes an answer
+  std::vector<FrameHeader> sent;          // wholly written
+  bool halfway = false;                   // headers arrive, their payload does not
+  std::vector<std::span<const std::byte>> withdrawn;  // targets
+  std::uint32_t sequence = 0;
+
+  void says(FrameHeader h) {
+    h.sequence = sequence++;
+    arriving.push_back(h);
+  }
+  // With the CRC of its zeroes, or a wrong one.
+  void says_checked(FrameHeader h, bool altered) {
+    const std::vector<std::byte> payload(h.length);
+    h.flags |= protocol::kFlagChecked;
+    h.payload_crc = crc32c(payload) ^ std::uint32_t(altered);
+    says(h);
+  }
+};
+
+class PaperLane final : public wire::Lane {
+ public:
+  PaperLane(Paper& paper, std::string rail) : paper_(paper) { stats_.rail = std::move(rail); }
+
+  wire::Placement placement() const override { return wire::Placement::ask; }
+  Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
+    wire::Moved moved;
+    while (!paper_.arriving.empty()) {
+      const FrameHeader h = std::exchange(paper_.arriving.front(), {});
+      paper_.arriving.pop_front();
+      std::array<std::byte, wire::kHeaderBytes> bytes;
+      protocol::encode(h, bytes);
+      if (paper_.alters_headers) bytes[20] ^= std::byte{1};
+      const Result<wire::Target> target = handler.header(bytes);
+      if (!target.ok()) return target.status();
+      if (paper_.halfway) return moved;
+      if (const Status s = handler.consumed(bytes); !s.ok()) return s;
+      moved.bytes += bytes.size() + h.length;
+      stats_.bytes_received += h.length;
+    }
+    if (!paper_.ending.ok()) return paper_.ending;
+    return moved;
+  }
+  Result<wire::Moved> write(wire::LaneHandler& handler) override {
+    wire::Moved moved;
+    std::array<wire::OutFrame, 16> frames;
+    while (taken_ == 0 || !paper_.stuck) {
+      if (taken_ == 0) {
+        taken_ = handler.next_frames(frames);
+        for (std::size_t i = 0; i < taken_; ++i) held_.push_back(protocol::decode(frames[i].header).value());
+      }
+      if (taken_ == 0 || paper_.stuck) break;
+      handler.written(taken_);
+      handler.released(std::exchange(taken_, 0));
+      moved.bytes += held_.size() * wire::kHeaderBytes;
+      paper_.sent.insert(paper_.sent.end(), held_.begin(), held_.end());
+      held_.clear();
+    }
+    moved.blocked = taken_ > 0;
+    return moved;
+  }
+  bool at_frame_boundary() const override { return taken_ == 0; }
+  bool withdraw_payload(std::span<const std::byte>) override { return true; }
+  void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
+  wire::LaneHealth health() override { return {}; }
+  wire::Hearing hearing() override {
+    if (!paper_.silent_since) return {};
+    return {.heard_at = *paper_.silent_since, .silent_since = paper_.silent_since, .owes = true};
+  }
+  LaneStats stats() const override { return stats_; }
+  std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
+  Status finish_writing() override { return {}; }
+  int descriptor() const override { return 1'000'000; }  // beyond what the fork guard closes
+
+ private:
+  Paper& paper_;
+  LaneStats stats_;
+  std::size_t taken_ = 0;
+  std::vector<FrameHeader> held_;
+};
+
+}  // namespace railweave::engine
