@@ -32,8 +32,16 @@ struct SessionStats {
   Nanos oldest_request_age{0};          // 0 when nothing is pending
 };
 
+// A rail of the engine, also one without a lane.
+struct RailStats {
+  std::string name;                     // of the interface
+  std::vector<std::string> addresses;   // without port, best first; empty while the rail's interface is gone
+  bool link_up = true;                  // as the kernel told last; true where the kernel tells nothing
+};
+
 struct EngineStats {
   std::string instance;                 // 128-bit id in hex
+  std::vector<RailStats> rails;         // those the engine started with and those that came since
   std::vector<SessionStats> sessions;
 };
 

@@ -84,19 +84,22 @@ std::string configuration_text(const Config& config) {
   return text;
 }
 
-Json rail_json(const Rail& rail) {
+Json rail_json(const Rail& rail, const RailCondition& condition) {
   Json addresses = Json::array();
   for (const Address& address : rail.addresses) addresses.push_back(address_text(address));
-  return {{"name", rail.name},
-          {"ifindex", rail.ifindex},
-          {"addresses", std::move(addresses)},
-          {"speed_mbit_per_s", rail.speed.megabits()},
-          {"speed_known", rail.speed_known},
-          {"mtu_bytes", rail.mtu_bytes},
-          {"numa_node", rail.numa_node},
-          {"pci_path", rail.pci_path},
-          {"physical_function", rail.physical_function},
-          {"loopback", rail.loopback}};
+  Json json = {
+      {"name", rail.name},
+      {"ifindex", rail.ifindex},
+      {"addresses", std::move(addresses)},
+      {"speed_mbit_per_s", rail.speed.megabits()},
+      {"speed_known", rail.speed_known},
+      {"mtu_bytes", rail.mtu_bytes},
+      {"numa_node", rail.numa_node},
+      {"pci_path", rail.pci_path},
+      {"physical_function", rail.physical_function},
+      {"loopback", rail.loopback}};
+  json.update(condition_json(condition));
+  return json;
 }
 
 Json configuration_json(const Config& config) {
@@ -108,9 +111,12 @@ Json configuration_json(const Config& config) {
 }  // namespace
 
 HostReport look_at_host(const Config& config) {
-  HostReport report{config, discovery::survey_rails(config, *discovery::this_host()), {}, {}};
+  const auto host = discovery::this_host();
+  HostReport report{config, discovery::survey_rails(config, *host), {}, {}, {}, {}};
   const std::vector<Rail>& rails = report.survey.found.taken;
   if (!rails.empty()) report.devices = discovery::make_devices(rails, config.devices);
+  report.conditions = conditions_of(rails, *host);
+  report.tcp_mtu_probing = discovery::tcp_mtu_probing(*host);
   report.status = check(report);
   return report;
 }
@@ -118,7 +124,10 @@ HostReport look_at_host(const Config& config) {
 std::string host_text(const HostReport& report) {
   std::string text = "Interfaces\n" + interfaces_text(report.survey.found.considered);
   if (!report.survey.found.taken.empty()) {
-    text += "\nRails\n" + rails_text(report.survey.found.taken) + "\nDevices\n" + devices_text(report);
+    const std::vector<Rail>& rails = report.survey.found.taken;
+    text += "\nRails\n" + rails_text(rails) + "\nDevices\n" + devices_text(report) + "\nKernel settings and routes\n" +
+            conditions_text(rails, report.conditions) + "  tcp_mtu_probing: " + setting_text(report.tcp_mtu_probing) +
+            "\n\nVerdicts\n" + verdicts_text(rails, report.conditions);
   }
   return text + "\nConfiguration\n" + configuration_text(report.config);
 }
@@ -128,7 +137,8 @@ Json host_json(const HostReport& report) {
   for (const Considered& one : report.survey.found.considered) {
     interfaces.push_back({{"name", one.name}, {"taken", one.taken}, {"reason", one.reason}});
   }
-  for (const Rail& rail : report.survey.found.taken) rails.push_back(rail_json(rail));
+  for (std::size_t i = 0; i < report.survey.found.taken.size(); ++i)
+    rails.push_back(rail_json(report.survey.found.taken[i], report.conditions[i]));
   for (const Device& device : report.devices) {
     devices.push_back({{"name", device.name},
                        {"rails", device.rails},
@@ -139,6 +149,7 @@ Json host_json(const HostReport& report) {
   return {{"interfaces", std::move(interfaces)},
           {"rails", std::move(rails)},
           {"devices", std::move(devices)},
+          {"tcp_mtu_probing", setting_json(report.tcp_mtu_probing)},
           {"configuration", configuration_json(report.config)},
           {"error", report.status.ok() ? Json(nullptr) : Json(report.status.message())}};
 }

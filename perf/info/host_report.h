@@ -2,10 +2,12 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "discovery/rails.h"
+#include "info/rail_condition.h"
 #include "railweave/config.h"
 #include "railweave/device.h"
 
@@ -14,7 +16,9 @@ namespace railweave::info {
 struct HostReport {
   Config config;
   discovery::Survey survey;
-  std::vector<Device> devices;  // empty when there are no rails
+  std::vector<Device> devices;            // empty when there are no rails
+  std::vector<RailCondition> conditions;  // by rail
+  std::optional<std::int64_t> tcp_mtu_probing;
   Status status;                // the survey's; else why no engine starts, or why collectives refuse the settings that they alone read
 };
 
@@ -23,7 +27,7 @@ struct HostReport {
 HostReport look_at_host(const Config& config);
 
 std::string host_text(const HostReport& report);
-// {"interfaces", "rails", "devices", "configuration", "error"}; "error" is null or a message.
+// {"interfaces", "rails", "devices", "tcp_mtu_probing", "configuration", "error"}; "error" is null or a message.
 nlohmann::ordered_json host_json(const HostReport& report);
 
 }  // namespace railweave::info

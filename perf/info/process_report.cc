@@ -12,12 +12,23 @@ namespace {
 
 std::string plural(std::uint64_t n, const char* word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
+// Null: lanes name a rail that has another name by now, or a wire that is none ("shm").
+const RailStats* rail_called(const EngineStats& stats, const std::string& name) {
+  const auto rail = std::ranges::find(stats.rails, name, &RailStats::name);
+  return rail == stats.rails.end() ? nullptr : &*rail;
+}
+
+std::string addresses_text(const RailStats& rail) {
+  return rail.addresses.empty() ? "-" : fmt::format("{}", fmt::join(rail.addresses, " "));
+}
+
 std::string rails_text(const EngineStats& stats) {
-  TextTable table({"RAIL", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">DAMAGED"});
+  TextTable table({"RAIL", "LINK", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">DAMAGED", "ADDRESSES"});
   for (const auto& [name, rail] : totals_by_rail(stats)) {
-    table.add({name, std::to_string(rail.lanes), size_text(double(rail.bytes_sent)),
+    const RailStats* own = rail_called(stats, name);
+    table.add({name, !own ? "-" : own->link_up ? "up" : "down", std::to_string(rail.lanes), size_text(double(rail.bytes_sent)),
                size_text(double(rail.bytes_received)), size_text(double(rail.outstanding_bytes)),
-               std::to_string(rail.retransmits), std::to_string(rail.damaged_frames)});
+               std::to_string(rail.retransmits), std::to_string(rail.damaged_frames), own ? addresses_text(*own) : "-"});
   }
   return table.text();
 }
@@ -49,6 +60,7 @@ std::string session_heading(const SessionStats& session) {
 
 std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats) {
   std::map<std::string, RailTotals> rails;
+  for (const RailStats& rail : stats.rails) rails[rail.name];
   for (const SessionStats& session : stats.sessions) {
     for (const LaneStats& lane : session.lanes) {
       RailTotals& rail = rails[lane.rail];
@@ -66,7 +78,7 @@ std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats) {
 std::string process_text(const RunningEngine& engine, const EngineStats& stats) {
   std::string text = fmt::format("Process {} ({}), instance {}, {}\n", engine.pid, engine.command, stats.instance,
                                  plural(stats.sessions.size(), "session"));
-  if (stats.sessions.empty()) return text;
+  if (stats.sessions.empty() && stats.rails.empty()) return text;
   text += rails_text(stats);
   for (const SessionStats& session : stats.sessions) text += "\n" + session_heading(session) + lanes_text(session);
   return text;

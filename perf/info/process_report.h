@@ -11,14 +11,14 @@
 
 namespace railweave::info {
 
-// One local rail's lanes together.
+// One local rail's lanes together; a rail without a lane has zeros.
 struct RailTotals {
   int lanes = 0;
   std::uint64_t bytes_sent = 0, bytes_received = 0, outstanding_bytes = 0, retransmits = 0, damaged_frames = 0;
 };
 std::map<std::string, RailTotals> totals_by_rail(const EngineStats& stats);
 
-// Rails, then each session with its lanes.
+// Every rail, then each session with its lanes.
 std::string process_text(const RunningEngine& engine, const EngineStats& stats);
 nlohmann::ordered_json process_json(const RunningEngine& engine, const EngineStats& stats);
 

@@ -83,6 +83,17 @@ AddressChoice chosen_before(const std::vector<Address>& addresses) {
   return {.usable = addresses, .link_local_only = !addresses.empty() && link_local};
 }
 
+bool same_subnet(const Address& a, const Address& b) {
+  if (a.family != b.family) return false;
+  const int bits = std::min(a.prefix_bits, b.prefix_bits);
+  for (int bit = 0; bit < bits; bit += 8) {
+    const int left = std::min(8, bits - bit);
+    const auto mask = std::uint8_t(0xff00 >> left);
+    if ((a.bytes[bit / 8] ^ b.bytes[bit / 8]) & mask) return false;
+  }
+  return true;
+}
+
 std::string to_text(const Address& address) {
   char text[INET6_ADDRSTRLEN] = "";
   const int family = address.family == Address::Family::v4 ? AF_INET : AF_INET6;

@@ -28,6 +28,9 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
 // Those of a rail as they were chosen once, whatever its interface has now.
 AddressChoice chosen_before(const std::vector<Address>& addresses);
 
+// Whether the subnets of two addresses, as their prefixes say, are one or lie in one another.
+bool same_subnet(const Address& a, const Address& b);
+
 // "192.0.2.1", "fe80::1".
 std::string to_text(const Address& address);
 

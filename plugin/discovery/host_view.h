@@ -1,5 +1,5 @@
 // The door to the operating system: what the kernel says about links and addresses of this network namespace, where
-// sysfs is, and time. Discovery reaches the host only through it, so that tests can make hosts up.
+// sysfs and procfs are, and time. Discovery reaches the host only through it, so that tests can make hosts up.
 //
 // Links and addresses come from the kernel and not from sysfs, because a /sys mounted in another network namespace
 // shows that namespace's interfaces; sysfs adds what only it knows (speed, PCI, NUMA, SR-IOV).
@@ -41,6 +41,7 @@ class HostView {
  public:
   virtual ~HostView() = default;
   virtual std::string sysfs_root() const = 0;                       // "/sys" on a real host
+  virtual std::string procfs_root() const = 0;                      // "/proc" on a real host
   virtual Result<std::vector<LinkFacts>> links() const = 0;         // in the kernel's order
   virtual Result<std::vector<AddressFacts>> addresses() const = 0;  // in the kernel's order
   virtual TimePoint now() const = 0;

@@ -70,6 +70,7 @@ AddressFacts parse_address(const ifaddrmsg& info, Bytes body) {
 class KernelHost final : public HostView {
  public:
   std::string sysfs_root() const override { return "/sys"; }
+  std::string procfs_root() const override { return "/proc"; }
 
   Result<std::vector<LinkFacts>> links() const override {
     std::vector<LinkFacts> links;

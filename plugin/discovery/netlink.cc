@@ -3,6 +3,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -25,22 +26,22 @@ bool read_as(Bytes from, T& to) {
   return true;
 }
 
-Result<OwnedFd> ask(int type) {
+// Sends a request on a new socket, which hears the answer.
+Result<OwnedFd> ask(int type, int flags, Bytes body) {
   OwnedFd fd(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!fd) return system_error(Scope::engine, "socket(AF_NETLINK)");
-  struct {
-    nlmsghdr header;
-    rtgenmsg body;
-  } request{};
-  request.header.nlmsg_len = NLMSG_LENGTH(sizeof(request.body));
-  request.header.nlmsg_type = static_cast<std::uint16_t>(type);
-  request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-  request.header.nlmsg_seq = 1;
-  request.body.rtgen_family = AF_UNSPEC;
+  nlmsghdr header{};
+  header.nlmsg_len = static_cast<std::uint32_t>(NLMSG_HDRLEN + body.size());
+  header.nlmsg_type = static_cast<std::uint16_t>(type);
+  header.nlmsg_flags = static_cast<std::uint16_t>(NLM_F_REQUEST | flags);
+  header.nlmsg_seq = 1;
+  std::vector<std::byte> request(NLMSG_HDRLEN);
+  std::memcpy(request.data(), &header, sizeof(header));
+  request.insert(request.end(), body.begin(), body.end());
   sockaddr_nl kernel{};
   kernel.nl_family = AF_NETLINK;
   const auto* to = reinterpret_cast<const sockaddr*>(&kernel);
-  if (::sendto(fd.get(), &request, request.header.nlmsg_len, 0, to, sizeof(kernel)) < 0) {
+  if (::sendto(fd.get(), request.data(), request.size(), 0, to, sizeof(kernel)) < 0) {
     return system_error(Scope::engine, "sendto(netlink)");
   }
   return fd;
@@ -61,7 +62,8 @@ Result<std::vector<std::byte>> receive(int fd) {
 }
 
 Result<Dump> dump_once(int type, int answer, const std::function<void(Bytes)>& each) {
-  RW_ASSIGN_OR_RETURN(const OwnedFd fd, ask(type));
+  const rtgenmsg any_family{AF_UNSPEC};
+  RW_ASSIGN_OR_RETURN(const OwnedFd fd, ask(type, NLM_F_DUMP, std::as_bytes(std::span(&any_family, 1))));
   bool torn = false;
   for (;;) {
     RW_ASSIGN_OR_RETURN(const std::vector<std::byte> datagram, receive(fd.get()));
@@ -82,7 +84,42 @@ Result<Dump> dump_once(int type, int answer, const std::function<void(Bytes)>& e
   }
 }
 
+// Bounds every wait for an answer on `fd`.
+Status set_patience(int fd, Nanos patience) {
+  timeval time{};
+  time.tv_usec = std::chrono::duration_cast<std::chrono::microseconds>(patience).count();
+  if (::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time)) == 0) return Status();
+  return system_error(Scope::engine, "setsockopt(SO_RCVTIMEO)");
+}
+
 }  // namespace
+
+Result<NetlinkAnswer> netlink_ask(int type, Bytes body) {
+  RW_ASSIGN_OR_RETURN(const OwnedFd fd, ask(type, 0, body));
+  RW_TRY(set_patience(fd.get(), kNetlinkPatience));
+  RW_ASSIGN_OR_RETURN(const std::vector<std::byte> datagram, receive(fd.get()));
+  std::optional<NetlinkAnswer> answer;
+  for_each_message(datagram, [&](const nlmsghdr& header, Bytes message) {
+    answer.emplace();
+    if (nlmsgerr error; header.nlmsg_type == NLMSG_ERROR && read_as(message, error))
+      answer->error = -error.error;
+    else
+      answer->body.assign(message.begin(), message.end());
+    return false;
+  });
+  if (!answer) return Status(Code::system, Scope::engine, "an answer of netlink without a message");
+  return std::move(*answer);
+}
+
+void add_attribute(std::vector<std::byte>& body, int type, Bytes value) {
+  rtattr header{};
+  header.rta_len = static_cast<unsigned short>(RTA_LENGTH(value.size()));
+  header.rta_type = static_cast<unsigned short>(type);
+  const std::size_t start = body.size();
+  body.resize(start + RTA_SPACE(value.size()));
+  std::memcpy(body.data() + start, &header, sizeof(header));
+  if (!value.empty()) std::memcpy(body.data() + start + sizeof(header), value.data(), value.size());
+}
 
 Status netlink_dump(int type, int answer, const std::function<void()>& restart,
                     const std::function<void(Bytes)>& each) {

@@ -19,8 +19,8 @@ constexpr std::string_view kSys = "/sys";
 // Paths are written as on a real host ("/sys/class/net/..."), wherever the tree is.
 std::string Sysfs::on_host(const std::string& path) const { return root_ + path.substr(kSys.size()); }
 
-std::optional<std::string> Sysfs::text(const std::string& path) const {
-  const OwnedFd fd(::open(on_host(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+std::optional<std::string> attribute_text(const std::string& file) {
+  const OwnedFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return std::nullopt;
   std::array<char, kTextBytesMax + 1> buffer;
   const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
@@ -32,8 +32,8 @@ std::optional<std::string> Sysfs::text(const std::string& path) const {
   return std::string(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
 }
 
-std::optional<std::int64_t> Sysfs::number(const std::string& path) const {
-  const std::optional<std::string> digits = text(path);
+std::optional<std::int64_t> attribute_number(const std::string& file) {
+  const std::optional<std::string> digits = attribute_text(file);
   if (!digits) return std::nullopt;
   std::int64_t value;
   const char* const end = digits->data() + digits->size();

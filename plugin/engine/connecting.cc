@@ -4,6 +4,17 @@
 #include "engine/host_engine.h"
 
 namespace railweave::engine {
+namespace {
+
+// Whether the message of `status` names the peer, or the address that was dialled, itself. The handle's first address beside the dialled
+// one would be two addresses of one NIC, and a reader would look for two.
+bool names_the_peer(const Status& status) {
+  const bool by_peer = status.code() == Code::remote || status.code() == Code::timed_out;
+  return by_peer && (status.scope() == Scope::lane || status.scope() == Scope::session);
+}
+
+}  // namespace
+
 EngineListener::~EngineListener() {
   if (!engine_->forked()) engine_->close_listener(queue_->id());
 }
@@ -27,8 +38,10 @@ Result<std::unique_ptr<SendStream>> EngineConnector::poll() {
   if (engine_->forked()) return dead_after_fork();
   if (const std::shared_ptr<LiveSession> session = pending_->session()) session->progress();
   Result<std::unique_ptr<SendEnd>> end = pending_->take();
-  if (!end.ok()) return Status(end.status().code(), end.status().scope(), "connecting to " + peer_ + ": " + end.status().message(),
-                               end.status().system_errno());
+  if (const Status why = end.ok() ? Status() : end.status(); !why.ok()) {
+    const std::string whom = names_the_peer(why) ? "connecting: " : "connecting to " + peer_ + ": ";
+    return Status(why.code(), why.scope(), whom + std::string(why.message()), why.system_errno());
+  }
   if (*end) {
     (*end)->hold(engine_);
     return std::unique_ptr<SendStream>(std::move(*end));

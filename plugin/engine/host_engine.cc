@@ -206,8 +206,19 @@ EngineStats HostEngine::stats() const {
   EngineStats stats;
   constexpr char kHex[] = "0123456789abcdef";
   for (std::uint8_t byte : self_.instance) stats.instance += {kHex[byte >> 4], kHex[byte & 15]};
+  stats.rails = rail_stats();
   for (const auto& session : sessions()) stats.sessions.push_back(session->stats());
   return stats;
+}
+
+std::vector<RailStats> HostEngine::rail_stats() const {
+  std::vector<RailStats> rails;
+  const std::lock_guard lock(table_mutex_);
+  for (const PeerRail& rail : announced_) {
+    rails.push_back({rail.name, {}, link_watch_.is_up(int(rails.size()))});
+    for (const PeerAddress& at : rail.addresses) rails.back().addresses.push_back(wire::to_string(at.address));
+  }
+  return rails;
 }
 
 std::vector<std::shared_ptr<LiveSession>> HostEngine::sessions() const {

@@ -123,6 +123,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   protocol::RailNews::Statement news_of(int rail) const;
   void hear_rails(LiveSession& session);
   std::vector<std::shared_ptr<LiveSession>> sessions() const;
+  std::vector<RailStats> rail_stats() const;
 
   // host_engine_farewell.cc
   void say_farewell();

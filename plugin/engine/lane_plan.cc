@@ -6,17 +6,6 @@
 
 namespace railweave::engine {
 
-bool same_subnet(const Address& a, const Address& b) {
-  if (a.family != b.family) return false;
-  const int bits = std::min(a.prefix_bits, b.prefix_bits);
-  for (int bit = 0; bit < bits; bit += 8) {
-    const int left = std::min(8, bits - bit);
-    const auto mask = std::uint8_t(0xff00 >> left);
-    if ((a.bytes[bit / 8] ^ b.bytes[bit / 8]) & mask) return false;
-  }
-  return true;
-}
-
 bool best_route(const Rail& local, const PeerRail& remote, Route& route) {
   bool found = false;
   for (const Address& source : local.addresses) {

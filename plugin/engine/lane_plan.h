@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "discovery/address_choice.h"
 #include "engine/hello.h"
 #include "railweave/device.h"
 
@@ -23,7 +24,7 @@ struct Route {
   bool same_subnet = false;
 };
 
-bool same_subnet(const Address& a, const Address& b);
+using discovery::same_subnet;
 
 // Best route between two rails; false when they share no address family.
 bool best_route(const Rail& local, const PeerRail& remote, Route& route);

@@ -81,9 +81,11 @@ void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
 
 void LinkWatch::tell(std::size_t rail) {
   links_[rail].timer = 0;
-  links_[rail].told = links_[rail].up;
-  RW_INFO(net, "rail {}: link {}", rails_[rail].name, links_[rail].up ? "up again" : "down");
-  told_(int(rail), links_[rail].up);
+  const bool up = links_[rail].told = links_[rail].up;
+  const std::uint64_t bit = std::uint64_t{1} << rail;
+  up ? down_.fetch_and(~bit, std::memory_order_relaxed) : down_.fetch_or(bit, std::memory_order_relaxed);
+  RW_INFO(net, "rail {}: link {}", rails_[rail].name, up ? "up again" : "down");
+  told_(int(rail), up);
 }
 
 }  // namespace railweave::engine

@@ -1,9 +1,11 @@
 // Says when a rail's link goes down and when it is up again, as the kernel tells it. Changes shorter than kSteady are not told.
 // Says, too, at once when a rail's interface is gone, and when there may be other interfaces or addresses than before.
 //
-// On the reactor's thread only. Where the kernel tells nothing, links count as up: then silence shows what is dead.
+// On the reactor's thread only, except is_up(). Where the kernel tells nothing, links count as up: then silence shows what is dead.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -33,6 +35,9 @@ class LinkWatch final : public Pollable {
   // For what open() hears, for tests, and for rails that just came.
   void hear(const std::vector<discovery::LinkState>& news);
 
+  // As told last. Any thread.
+  bool is_up(int rail) const { return !(down_.load(std::memory_order_relaxed) >> rail & 1); }
+
  private:
   void on_ready(std::uint32_t) override;
   void tell(std::size_t rail);
@@ -52,6 +57,7 @@ class LinkWatch final : public Pollable {
   Reactor::TimerId change_timer_ = 0;
   std::optional<discovery::LinkNews> news_;
   std::vector<Link> links_;        // by rail
+  std::atomic<std::uint64_t> down_{0};  // a bit for each rail that is told to be down
 };
 
 }  // namespace railweave::engine

@@ -100,6 +100,18 @@ TEST(Connect, LanesPerRailIsObeyed) {
   EXPECT_EQ(used, 4u);
 }
 
+TEST(Connect, StatsNameEveryRailAlsoBeforeAnySession) {
+  const auto a = start_engine();
+  ASSERT_TRUE(a);
+  const EngineStats stats = a->stats();
+  EXPECT_TRUE(stats.sessions.empty());
+  ASSERT_EQ(stats.rails.size(), a->rails().size());
+  EXPECT_EQ(stats.rails[0].name, "lo");
+  ASSERT_FALSE(stats.rails[0].addresses.empty());
+  EXPECT_EQ(stats.rails[0].addresses[0], "127.0.0.1");
+  EXPECT_TRUE(stats.rails[0].link_up);
+}
+
 TEST(Connect, TrafficClassesHaveSessionsOfTheirOwn) {
   const auto a = start_engine(), b = start_engine();
   ASSERT_TRUE(a && b);

@@ -71,6 +71,7 @@ class Host final : public HostView {
     for (int i = 0; i < kLinks; ++i) add(tree, i, in);
   }
   std::string sysfs_root() const override { return root_; }
+  std::string procfs_root() const override { return root_; }
   Result<std::vector<LinkFacts>> links() const override { return links_; }
   Result<std::vector<AddressFacts>> addresses() const override { return addresses_; }
   TimePoint now() const override { return now_; }

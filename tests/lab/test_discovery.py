@@ -33,6 +33,54 @@ def _reason(document: dict[str, Any], name: str) -> str:
     return next(one["reason"] for one in document["interfaces"] if one["name"] == name)
 
 
+def _setting(name: str, value: int) -> str:
+    """A command that gives a setting of IPv4 to every interface."""
+    return f"for f in /proc/sys/net/ipv4/conf/*/{name}; do echo {value} >$f; done;"
+
+
+# eth0 and eth1 in one subnet, whose route leads by eth0.
+_ONE_SUBNET = "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.7.0.1/24 dev eth0; ip addr add 10.7.0.2/24 dev eth1;"
+
+
+class Verdicts(unittest.TestCase):
+    def _verdicts(self, script: str) -> list[str]:
+        status, document = _ask(script + "$INFO")
+        self.assertEqual((0, ["eth0", "eth1"]), (status, _names(document)))
+        return [rail["verdict"] for rail in document["rails"]]
+
+    def test_arp_of_linux_in_one_subnet(self) -> None:
+        as_shipped = _ONE_SUBNET + _setting("arp_ignore", 0) + _setting("rp_filter", 0)
+        first, second = self._verdicts(as_shipped)
+        self.assertIn("answers ARP for the addresses of eth1", first)
+        self.assertIn("answers ARP for the addresses of eth0", second)
+        self._assert_mended(as_shipped, first)
+
+    def test_strict_reverse_path_in_one_subnet(self) -> None:
+        strict = _ONE_SUBNET + _setting("arp_ignore", 1) + _setting("rp_filter", 1)
+        first, second = self._verdicts(strict)
+        self.assertEqual("good", first)
+        self.assertIn("rp_filter is 1 and the route back leads by eth0", second)
+        self._assert_mended(strict, second)
+
+    def _assert_mended(self, script: str, verdict: str) -> None:
+        mend = verdict.split("; mend: ")[1]
+        self.assertTrue(mend.startswith("sysctl -w "), mend)
+        self.assertEqual(["good", "good"], self._verdicts(f"{script} {mend} >&2;"))
+
+    def test_a_default_route_on_one_rail_and_policy_routing(self) -> None:
+        set_up = (_setting("arp_ignore", 1) + "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.8.0.1/24 dev eth0;"
+                  "ip addr add 10.8.1.1/24 dev eth1; ip route add default via 10.8.0.254;")
+        first, second = self._verdicts(set_up)
+        self.assertEqual("good", first)
+        self.assertIn("good for its own subnet only, for the route beyond leads by eth0", second)
+        policy = "ip rule add from 10.8.1.1 lookup 101; ip route add default via 10.8.1.254 dev eth1 table 101;"
+        status, document = _ask(set_up + policy + "$INFO")
+        self.assertEqual(0, status)
+        self.assertEqual(["good", "good"], [rail["verdict"] for rail in document["rails"]])
+        self.assertEqual([("reachable", "10.8.0.254"), ("reachable", "10.8.1.254")],
+                         [(rail["default_routes"][0]["kind"], rail["default_routes"][0]["gateway"]) for rail in document["rails"]])
+
+
 class Discovery(unittest.TestCase):
     def test_every_nic_is_a_rail(self) -> None:
         status, document = _ask("$INFO", "--nics", "3", "--mtu", "9000")

@@ -103,6 +103,20 @@ class Fields {
   Status status_;
 };
 
+Result<std::string> read_address(const Json& json) {
+  if (!json.is_string()) return wrong("addresses", "an array of strings");
+  return json.get<std::string>();
+}
+
+Result<RailStats> read_rail(const Json& json) {
+  RailStats rail;
+  Fields fields(json);
+  fields("name", rail.name).each("addresses", rail.addresses, read_address);
+  fields("link_up", rail.link_up);
+  RW_TRY(fields.status());
+  return rail;
+}
+
 Result<LaneStats> read_lane(const Json& json) {
   LaneStats lane;
   Fields fields(json);
@@ -135,7 +149,7 @@ Result<EngineStats> stats_from_json(std::string_view text) {
   if (json.is_discarded()) return Status(Code::invalid_argument, Scope::request, "statistics: not JSON");
   EngineStats stats;
   Fields fields(json);
-  fields("instance", stats.instance).each("sessions", stats.sessions, read_session);
+  fields("instance", stats.instance).each("rails", stats.rails, read_rail).each("sessions", stats.sessions, read_session);
   RW_TRY(fields.status());
   return stats;
 }

@@ -86,6 +86,12 @@ void write_lane(Buffer& out, const LaneStats& lane) {
   object("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
 }
 
+void write_rail(Buffer& out, const RailStats& rail) {
+  Object object(out);
+  object("name", rail.name).each("addresses", rail.addresses, add_quoted);
+  object("link_up", rail.link_up);
+}
+
 void write_session(Buffer& out, const SessionStats& session) {
   Object object(out);
   object("peer", session.peer).each("lanes", session.lanes, write_lane);
@@ -100,7 +106,7 @@ std::string to_json(const EngineStats& stats) {
   Buffer out;
   {
     Object object(out);
-    object("instance", stats.instance).each("sessions", stats.sessions, write_session);
+    object("instance", stats.instance).each("rails", stats.rails, write_rail).each("sessions", stats.sessions, write_session);
   }
   return fmt::to_string(out);
 }

@@ -38,6 +38,7 @@ class FakeHost final : public HostView {
   ~FakeHost() override { std::filesystem::remove_all(root_); }
 
   std::string sysfs_root() const override { return root_; }
+  std::string procfs_root() const override { return root_ + "/proc"; }
   Result<std::vector<LinkFacts>> links() const override { return links_; }
   Result<std::vector<AddressFacts>> addresses() const override { return addresses_; }
   TimePoint now() const override { return now_; }
@@ -109,6 +110,9 @@ class FakeHost final : public HostView {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
+
+  // A file of /proc/sys/net/ipv4: "conf/all/arp_ignore".
+  void setting(const std::string& path, const std::string& text) { put("proc/sys/net/ipv4/" + path, text + "\n"); }
 
   std::string root() const { return root_; }
   std::function<void()> on_sleep;

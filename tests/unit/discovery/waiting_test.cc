@@ -1,4 +1,5 @@
 // Links that come up late.
+#include "discovery/address_choice.h"
 #include "expect_rails.h"
 
 namespace railweave::discovery {

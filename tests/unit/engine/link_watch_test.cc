@@ -55,6 +55,17 @@ class Links : public testing::Test {
   std::string told_;             // the reactor's thread's
 };
 
+TEST_F(Links, is_up__is_what_was_told_last) {
+  EXPECT_TRUE(watch_->is_up(0) && watch_->is_up(1));
+  hear({{9, false}});
+  EXPECT_EQ(told(), "1-");
+  EXPECT_TRUE(watch_->is_up(0));
+  EXPECT_FALSE(watch_->is_up(1));
+  hear({{9, true}});
+  EXPECT_EQ(told(), "1-1+");
+  EXPECT_TRUE(watch_->is_up(1));
+}
+
 TEST_F(Links, hear__another_link_of_the_index_of_one_that_is_gone_is_none_of_the_rails) {
   hear({{7, false, true}, {7, true}});
   EXPECT_EQ(told(), "0-");

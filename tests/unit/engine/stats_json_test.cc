@@ -32,6 +32,7 @@ EngineStats example() {
   session.oldest_request_age = std::chrono::milliseconds(13);
   EngineStats stats;
   stats.instance = "00112233445566778899aabbccddeeff";
+  stats.rails = {{"eth0", {"10.0.0.1", "fd00::1"}, true}, {"eth1", {}, false}};
   stats.sessions = {session, SessionStats{}};
   return stats;
 }
@@ -42,6 +43,12 @@ TEST(StatsJson, comes_back_as_it_went) {
   const Result<EngineStats> back = stats_from_json(text);
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(text, to_json(back.value()));
+  ASSERT_EQ(2u, back.value().rails.size());
+  EXPECT_EQ("eth0", back.value().rails[0].name);
+  EXPECT_EQ((std::vector<std::string>{"10.0.0.1", "fd00::1"}), back.value().rails[0].addresses);
+  EXPECT_TRUE(back.value().rails[0].link_up);
+  EXPECT_TRUE(back.value().rails[1].addresses.empty());
+  EXPECT_FALSE(back.value().rails[1].link_up);
   ASSERT_EQ(2u, back.value().sessions.size());
   const SessionStats& session = back.value().sessions[0];
   EXPECT_EQ(std::chrono::milliseconds(13), session.oldest_request_age);
@@ -85,6 +92,8 @@ TEST(StatsJson, nonsense_is_named) {
   EXPECT_EQ("statistics: \"sends_pending\" is not a count", message(R"({"sessions": [{"sends_pending": -1}]})"));
   EXPECT_EQ("statistics: \"min_rtt_ns\" is not a number of nanoseconds",
             message(R"({"sessions": [{"lanes": [{"min_rtt_ns": 18446744073709551615}]}]})"));
+  EXPECT_EQ("statistics: \"link_up\" is not true or false", message(R"({"rails": [{"link_up": 1}]})"));
+  EXPECT_EQ("statistics: \"addresses\" is not an array of strings", message(R"({"rails": [{"addresses": [4]}]})"));
   EXPECT_EQ("statistics: \"rate_bytes_per_s\" is not a number",
             message(R"({"sessions": [{"lanes": [{"rate_bytes_per_s": "fast"}]}]})"));
 }

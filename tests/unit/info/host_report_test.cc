@@ -66,6 +66,18 @@ TEST(HostReport, names_what_collectives_would_refuse) {
   EXPECT_EQ(0u, error_of(config).get<std::string>().find("RAILWEAVE_SCHEDULE: found 'window:0'"));
 }
 
+TEST(HostReport, has_settings_and_a_verdict_for_each_rail) {
+  const HostReport report = look_at_host(on_loopback());
+  const auto json = host_json(report);
+  ASSERT_EQ(1u, json["rails"].size());
+  const auto& lo = json["rails"][0];
+  EXPECT_EQ("good", lo["verdict"]);
+  EXPECT_TRUE(lo["default_routes"].empty());
+  for (const char* setting : {"arp_ignore", "arp_announce", "rp_filter"}) EXPECT_TRUE(lo.contains(setting)) << setting;
+  EXPECT_TRUE(json.contains("tcp_mtu_probing"));
+  EXPECT_NE(std::string::npos, host_text(report).find("\nVerdicts\n  lo: good\n")) << host_text(report);
+}
+
 TEST(HostReport, leaves_the_jobs_ports_alone) {
   Config config = on_loopback();
   const std::vector<Rail> rails = look_at_host(config).survey.found.taken;

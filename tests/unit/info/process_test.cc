@@ -19,6 +19,7 @@ namespace {
 using engine::StatsServer;
 using std::chrono::seconds;
 
+const RunningEngine kEngine{"/tmp/x.sock", 7, 7, "python3"};
 constexpr char kInstance[] = "0123456789abcdef0123456789abcdef";
 
 EngineStats example() {
@@ -123,20 +124,39 @@ TEST(ProcessReport, sums_lanes_by_rail) {
   EXPECT_EQ(4u, rails.at("eth0").retransmits);
 }
 
+TEST(ProcessReport, names_rails_without_a_lane) {
+  EngineStats stats = example();
+  stats.rails = {{"eth0", {"10.0.0.1"}, true}, {"eth1", {"10.0.1.1", "fd00::1"}, false}};
+  const auto rails = totals_by_rail(stats);
+  ASSERT_EQ(2u, rails.size());
+  EXPECT_EQ(0, rails.at("eth1").lanes);
+  const std::string with_sessions = process_text(kEngine, stats);
+  stats.sessions.clear();
+  for (const std::string& text : {with_sessions, process_text(kEngine, stats)}) {
+    EXPECT_NE(std::string::npos, text.find("  eth1  down  ")) << text;
+    EXPECT_NE(std::string::npos, text.find("  10.0.1.1 fd00::1\n")) << text;
+  }
+  EXPECT_EQ("10.0.1.1", process_json(kEngine, stats)["rails"][1]["addresses"][0]);
+  EXPECT_EQ(false, process_json(kEngine, stats)["rails"][1]["link_up"]);
+}
+
+TEST(ProcessReport, of_an_engine_that_tells_no_rails_has_those_of_its_lanes) {
+  EXPECT_NE(std::string::npos, process_text(kEngine, example()).find("  eth0  -  ")) << process_text(kEngine, example());
+}
+
 TEST(ProcessReport, name_that_is_no_text__is_no_crash) {
   const RunningEngine engine{"/tmp/x.sock", 7, 7, "caf\xe9"};
   EXPECT_NE(std::string::npos, json_text(process_json(engine, example())).find("caf\uFFFD"));
 }
 
 TEST(ProcessReport, tells_what_is_pending) {
-  const RunningEngine engine{"/tmp/x.sock", 7, 7, "python3"};
-  const std::string text = process_text(engine, example());
+  const std::string text = process_text(kEngine, example());
   for (const char* part :
        {"Process 7 (python3), instance 0123", "Session with hostb 4711 fedcba98: 1 send stream, 0 receive streams;",
         "0 sends and 2 receives pending, the oldest for 1.50 ms", "10.0.0.2:41000", "2.00 Gb/s"}) {
     EXPECT_NE(std::string::npos, text.find(part)) << part << "\n" << text;
   }
-  const auto json = process_json(engine, example());
+  const auto json = process_json(kEngine, example());
   EXPECT_EQ(7, json["pid"]);
   EXPECT_EQ(1'500'000, json["oldest_request_age_ns"]);
   EXPECT_EQ(3'000'000, json["sessions"][0]["lanes"][0]["bytes_sent"]);

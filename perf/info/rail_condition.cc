@@ -1,0 +1,142 @@
+#include "info/rail_condition.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "discovery/address_choice.h"
+#include "discovery/rail_hazards.h"
+#include "info/text_table.h"
+
+namespace railweave::info {
+namespace {
+
+using discovery::RailFacts;
+using discovery::RouteAnswer;
+using Kind = RouteAnswer::Kind;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint32_t kNeighboursTried = 32;  // more than a host has rails, whose addresses may be the first of a subnet
+
+// An address of documentation (RFC 5737, RFC 3849) is in no subnet, so its route is the default route.
+Address outside(Address::Family family) {
+  Address address;
+  address.family = family;
+  if (family == Address::Family::v4)
+    address.bytes = {192, 0, 2, 1};
+  else
+    address.bytes = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return address;
+}
+
+// The interface by which packets from `own` leave to its subnet; empty: not known.
+std::string way_back(const Address& own) {
+  if (own.prefix_bits < 1 || own.prefix_bits > 31) return {};
+  const std::uint32_t size = std::uint32_t{1} << (32 - own.prefix_bits);
+  std::uint32_t number = 0;
+  for (int i = 0; i < 4; ++i) number = number << 8 | own.bytes[std::size_t(i)];
+  const std::uint32_t first = number & ~(size - 1);
+  const std::uint32_t low = size == 2 ? 0 : 1, end = size == 2 ? 2 : size - 1;  // without network and broadcast address
+  for (std::uint32_t host = low; host < end && host < kNeighboursTried; ++host) {
+    Address neighbour = own;
+    for (int i = 0; i < 4; ++i) neighbour.bytes[std::size_t(i)] = std::uint8_t((first + host) >> (24 - 8 * i));
+    const RouteAnswer answer = discovery::find_route({neighbour, own, 0});
+    if (!answer.interface.empty()) return answer.interface;  // else this host's own address
+  }
+  return {};
+}
+
+RailFacts look_at(const Rail& rail, const discovery::HostView& host, std::vector<DefaultRoute>& routes) {
+  RailFacts facts{discovery::interface_settings(host, rail.name), {}, {}};
+  if (rail.loopback) return facts;
+  for (const Address& source : rail.addresses) {
+    const bool known = std::ranges::any_of(routes, [&](const DefaultRoute& route) { return route.source.family == source.family; });
+    if (known || source.scope_id != 0) continue;
+    routes.push_back({source, discovery::find_route({outside(source.family), source, rail.ifindex})});
+    const RouteAnswer& answer = routes.back().answer;
+    if (source.family == Address::Family::v6) continue;
+    facts.way_back = way_back(source);
+    if (answer.kind == Kind::elsewhere) facts.way_out = answer.interface;
+  }
+  return facts;
+}
+
+const char* to_text(Kind kind) {
+  switch (kind) {
+    case Kind::reachable: return "reachable";
+    case Kind::none: return "none";
+    case Kind::elsewhere: return "elsewhere";
+    case Kind::unknown: break;
+  }
+  return "unknown";
+}
+
+std::string route_text(const DefaultRoute& route) {
+  const RouteAnswer& answer = route.answer;
+  switch (answer.kind) {
+    case Kind::reachable: return answer.gateway ? discovery::to_text(*answer.gateway) : "on the link";
+    case Kind::none: return "none";
+    case Kind::elsewhere: return fmt::format("none, but by {}", answer.interface);
+    case Kind::unknown: break;
+  }
+  return "-";
+}
+
+std::string routes_text(const RailCondition& condition) {
+  std::string text;
+  for (const DefaultRoute& route : condition.default_routes)
+    text += fmt::format("{}from {}: {}", text.empty() ? "" : "; ", discovery::to_text(route.source), route_text(route));
+  return text.empty() ? "-" : text;
+}
+
+Json text_or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+}  // namespace
+
+std::vector<RailCondition> conditions_of(const std::vector<Rail>& rails, const discovery::HostView& host) {
+  std::vector<RailCondition> conditions(rails.size());
+  std::vector<RailFacts> facts;
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    facts.push_back(look_at(rails[i], host, conditions[i].default_routes));
+    conditions[i].settings = facts[i].settings;
+  }
+  const std::vector<discovery::RailHazards> hazards = discovery::find_hazards(rails, facts);
+  for (std::size_t i = 0; i < rails.size(); ++i) conditions[i].verdict = discovery::verdict(rails, hazards[i]);
+  return conditions;
+}
+
+std::string conditions_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions) {
+  TextTable table({"RAIL", ">ARP_IGNORE", ">ARP_ANNOUNCE", ">RP_FILTER", "DEFAULT ROUTE"});
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    const discovery::InterfaceSettings& settings = conditions[i].settings;
+    table.add({rails[i].name, setting_text(settings.arp_ignore), setting_text(settings.arp_announce), setting_text(settings.rp_filter),
+               routes_text(conditions[i])});
+  }
+  return table.text();
+}
+
+std::string verdicts_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions) {
+  std::string text;
+  for (std::size_t i = 0; i < rails.size(); ++i) text += fmt::format("  {}: {}\n", rails[i].name, conditions[i].verdict);
+  return text;
+}
+
+nlohmann::ordered_json condition_json(const RailCondition& condition) {
+  Json routes = Json::array();
+  for (const auto& [source, answer] : condition.default_routes)
+    routes.push_back({{"source", discovery::to_text(source)},
+                      {"kind", to_text(answer.kind)},
+                      {"interface", text_or_null(answer.interface)},
+                      {"gateway", answer.gateway ? Json(discovery::to_text(*answer.gateway)) : Json(nullptr)},
+                      {"cause", text_or_null(answer.cause)}});
+  return {{"arp_ignore", setting_json(condition.settings.arp_ignore)},
+          {"arp_announce", setting_json(condition.settings.arp_announce)},
+          {"rp_filter", setting_json(condition.settings.rp_filter)},
+          {"default_routes", std::move(routes)},
+          {"verdict", condition.verdict}};
+}
+
+std::string setting_text(const std::optional<std::int64_t>& setting) { return setting ? std::to_string(*setting) : "-"; }
+nlohmann::ordered_json setting_json(const std::optional<std::int64_t>& setting) { return setting ? Json(*setting) : Json(nullptr); }
+
+}  // namespace railweave::info
