@@ -71,12 +71,16 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [r, address] : ranked) {
+    const bool first_ipv6 = address.family == Address::Family::v6 && std::ranges::find(choice.usable, Address::Family::v6, &Address::family) == choice.usable.end();
     const bool last_resort = r >= kTemporary && ranked.front().first < std::min(r, kLinkLocal);
-    if (!last_resort && choice.usable.size() < kAddressesMax) choice.usable.push_back(address);
+    const bool beside_ipv4 = r > kLinkLocal && first_ipv6;
+    if ((!last_resort || beside_ipv4) && choice.usable.size() < kAddressesMax) choice.usable.push_back(address);
   }
   choice.link_local_only = !ranked.empty() && ranked.front().first >= kLinkLocal;
   return choice;
 }
+
+bool is_link_local(const Address& address) { return reach(address) == Reach::link_local; }
 
 AddressChoice chosen_before(const std::vector<Address>& addresses) {
   const bool link_local = std::ranges::all_of(addresses, [](const Address& address) { return reach(address) == Reach::link_local; });

@@ -21,9 +21,12 @@ struct AddressChoice {
 // Order: IPv4, then IPv6 global, then IPv6 unique local; the kernel's order among equals.
 // - tentative, duplicate and deprecated ones are skipped: the kernel would not, or soon not, use them either
 // - IPv6 temporary ones only when there is no stable one: they vanish under a training run
-// - link-local ones only when there is nothing else: they mean something on one subnet only
+// - link-local ones only when there is nothing else: they mean something on one subnet only. But where no other IPv6 address is, the
+//   first IPv6 link-local one comes last: rails on one switch are told apart by it where IPv4's ARP mixes them up
 // - loopback ones only on the loopback interface
 AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family);
+
+bool is_link_local(const Address& address);
 
 // Those of a rail as they were chosen once, whatever its interface has now.
 AddressChoice chosen_before(const std::vector<Address>& addresses);

@@ -37,17 +37,18 @@ Bytes raw(const Address& address) {
   return std::as_bytes(std::span(address.bytes)).first(address.family == Address::Family::v4 ? 4 : 16);
 }
 
-std::vector<std::byte> request_of(const RouteQuery& query) {
+// `by_source`: among the routes that hold for the source of the query.
+std::vector<std::byte> request_of(const RouteQuery& query, bool by_source) {
   rtmsg fixed{};
   fixed.rtm_family = query.destination.family == Address::Family::v4 ? AF_INET : AF_INET6;
   fixed.rtm_dst_len = static_cast<unsigned char>(raw(query.destination).size() * 8);
-  fixed.rtm_src_len = static_cast<unsigned char>(raw(query.source).size() * 8);
+  fixed.rtm_src_len = by_source ? static_cast<unsigned char>(raw(query.source).size() * 8) : 0;
   // The route as it stands in the table. Without this flag an IPv4 address that no route leads to is answered as a neighbour.
   fixed.rtm_flags = RTM_F_FIB_MATCH;
   const Bytes bytes = std::as_bytes(std::span(&fixed, 1));
   std::vector<std::byte> body(bytes.begin(), bytes.end());
   add_attribute(body, RTA_DST, raw(query.destination));
-  add_attribute(body, RTA_SRC, raw(query.source));
+  if (by_source) add_attribute(body, RTA_SRC, raw(query.source));
   if (query.ifindex > 0) add_attribute(body, RTA_OIF, std::as_bytes(std::span(&query.ifindex, 1)));
   return body;
 }
@@ -145,8 +146,8 @@ RouteAnswer judge(const RouteQuery& query, const Route& route) {
   return best ? by(*best, Kind::reachable) : by(route.hops.front(), Kind::elsewhere);
 }
 
-RouteAnswer ask_once(const RouteQuery& query) {
-  Result<NetlinkAnswer> answer = netlink_ask(RTM_GETROUTE, request_of(query));
+RouteAnswer ask_once(const RouteQuery& query, bool by_source = true) {
+  Result<NetlinkAnswer> answer = netlink_ask(RTM_GETROUTE, request_of(query, by_source));
   if (!answer.ok()) return because(Kind::unknown, std::string(answer.status().message()));
   if (answer->error != 0) return judge_error(query, answer->error);
   const std::optional<Route> route = route_from(query.destination.family, answer->body);
@@ -157,6 +158,9 @@ RouteAnswer ask_once(const RouteQuery& query) {
 
 RouteAnswer find_route(const RouteQuery& query) {
   RouteAnswer answer = ask_once(query);
+  // With a source the kernel answers for IPv6 by any interface. A socket that is bound to one goes by its routes alone, whatever their metric.
+  if (answer.kind == Kind::elsewhere && query.destination.family == Address::Family::v6)
+    if (RouteAnswer bound = ask_once(query, false); bound.kind == Kind::reachable) return bound;
   if (answer.kind != Kind::none || query.ifindex == 0) return answer;
   // The kernel looked at routes by that interface only. Where the others lead tells the reader what to mend.
   RouteAnswer other = ask_once({query.destination, query.source, 0});

@@ -2,7 +2,7 @@
 // address would need one (rtnetlink(7), RTM_GETROUTE).
 //
 // A connection attempt does not tell: for a socket that is bound to an interface, Linux takes an IPv4 address without a route for a
-// neighbour and asks for it by ARP, and sends IPv6 by whichever interface has the route.
+// neighbour and asks for it by ARP.
 //
 // Threads: any. Blocks for the kernel's answer only, which takes microseconds, and for kNetlinkPatience (discovery/netlink.h) twice at
 // most. Linux answers without its lock on the network's configuration. No call fails: a kernel that does not answer is Kind::unknown.

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/without_memory.h"
+#include "discovery/route_lookup.h"
 #include "engine/local_door.h"
 #include "wire/tcp/socket.h"
 
@@ -56,6 +57,11 @@ std::uint64_t features(const Identity& self) { return self.config->encrypt ? kFe
 
 const char* encryption_differs(bool we_encrypt) {
   return we_encrypt ? "the peer does not encrypt, we do (RAILWEAVE_ENCRYPT)" : "the peer encrypts (RAILWEAVE_ENCRYPT), we do not";
+}
+
+std::string why_no_route(const Rail& rail, const Route& route) {
+  const discovery::RouteQuery query{route.target.address, route.source, rail.ifindex};
+  return discovery::why_no_route(query, rail.name, discovery::find_route(query));
 }
 
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class) {
@@ -198,11 +204,22 @@ void Dial::next_round() {
   std::stable_partition(ways.begin(), ways.end(), [](const Way& w) { return w.route.same_subnet; });
   const bool any_near = !ways.empty() && ways.front().route.same_subnet;
   if (any_near && rounds_ == 1) std::erase_if(ways, [](const Way& w) { return !w.route.same_subnet; });
-  if (ways.size() > kAttemptsPerRound) ways.resize(kAttemptsPerRound);
   if (ways.empty())
     return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
                                                            wire::to_string(peer_.addresses.front().address) + ")"));
+  std::erase_if(ways, [&](const Way& way) { return leads_nowhere(way.rail, way.route); });
+  if (ways.size() > kAttemptsPerRound) ways.resize(kAttemptsPerRound);
   for (const Way& way : ways) dial(way.rail, way.route);
+  if (ways.empty()) next_round_later();
+}
+
+// A route may come yet, as long as a connect has time.
+bool Dial::leads_nowhere(int rail, const Route& route) {
+  const std::string why = why_no_route((*self_.rails)[std::size_t(rail)], route);
+  if (why.empty()) return false;
+  last_failure_ = Status(Code::timed_out, Scope::session, why);
+  only_that_ = false;
+  return true;
 }
 
 void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
@@ -235,8 +252,12 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     local_ = false;
     return next_round();
   }
-  // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): try again, a few times.
-  // A key never does, nor does encryption.
+  next_round_later();
+}
+
+// A refusal may be about to change (the peer's own dial is on its way, its engine is starting): another round, a few times.
+// A key never does, nor does encryption.
+void Dial::next_round_later() {
   const bool silent = last_failure_.code() == Code::timed_out;
   const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
   const Nanos pause = yielding_ ? kYieldPause : kRoundPause;

@@ -61,6 +61,8 @@ std::uint64_t features(const Identity& self);
 // What is wrong where the two ends differ, said by one that does or does not encrypt itself.
 const char* encryption_differs(bool we_encrypt);
 
+// Why a connection by this route would lead nowhere: the kernel has no route by the rail from its address. Empty: it has, or does not say.
+std::string why_no_route(const Rail& rail, const Route& route);
 // How to dial from a rail to the other end of `route`.
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
 // Asks `peer` to take the connection into `session` as lane `lane`.
@@ -102,6 +104,8 @@ class Dial {
   Hello hello(const Attempt& attempt) const;
   void dial(int rail, const Route& route);
   void next_round();
+  void next_round_later();
+  bool leads_nowhere(int rail, const Route& route);
   // False: there is no way to the peer but by rails.
   bool dial_local();
   void on_first(Attempt& attempt, Handshake::Outcome outcome);

@@ -144,7 +144,9 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
     if (content.addresses.empty())  // others have them now
       for (const PeerRail& rail : announced_) content.addresses.insert(content.addresses.end(), rail.addresses.begin(), rail.addresses.end());
   }
-  std::stable_partition(content.addresses.begin(), content.addresses.end(), [](const PeerAddress& a) { return a.address.scope_id == 0; });
+  // Link-local addresses mean something on one link only: they are told where there are no others.
+  const auto local = std::ranges::stable_partition(content.addresses, [](const PeerAddress& a) { return a.address.scope_id == 0; });
+  if (local.begin() != content.addresses.begin()) content.addresses.erase(local.begin(), local.end());
   handle = encode_handle(content);
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
 }

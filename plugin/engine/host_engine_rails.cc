@@ -14,6 +14,7 @@ void HostEngine::on_link(int rail, bool up) {
   std::erase(rails_down_, rail);
   if (!up) rails_down_.push_back(rail);
   for (const auto& session : sessions()) session->tell_link(rail, up);
+  tell_rail(rail);
   if (!up) return;
   for (const auto& [session, upkeep] : upkeeps_) upkeep->on_link_up(rail);
 }
@@ -69,7 +70,9 @@ void HostEngine::tell_rail(int index) {
 }
 
 protocol::RailNews::Statement HostEngine::news_of(int rail) const {
-  const std::vector<std::byte> bytes = encode_rail(doors_.rails()[std::size_t(rail)]);
+  PeerRail told = doors_.rails()[std::size_t(rail)];
+  told.link_down = std::ranges::find(rails_down_, rail) != rails_down_.end();
+  const std::vector<std::byte> bytes = encode_rail(told);
   return {rail, editions_[std::size_t(rail)], std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
 }
 
@@ -81,7 +84,7 @@ void HostEngine::hear_rails(LiveSession& session) {
   for (const protocol::RailNews::Statement& news : session.take_told_rails()) {
     Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
     if (!rail.ok()) return session.lose("it told of its rail " + std::to_string(news.rail) + ": " + std::string(rail.status().message()));
-    RW_INFO(net, "{} has a new rail, or another address: {}", session.peer(), rail->name);
+    RW_INFO(net, "{} says of its rail {}: {}", session.peer(), rail->name, rail->link_down ? "link down" : "link up, or addresses that are new");
     if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_peer_rail(news.rail, *rail);
     if (const auto it = upkeeps_.find(&session); it != upkeeps_.end()) it->second->on_peer_rail(news.rail, std::move(*rail));
   }

@@ -53,7 +53,9 @@ void Knock::ask(const RailPair& rails, Nanos time) {
   if (std::size_t(rails.remote) >= peer_rails_.size()) return;
   const Rail& rail = (*self_.rails)[std::size_t(rails.local)];
   Route route;
-  if (!best_route(rail, peer_rails_[std::size_t(rails.remote)], route)) return;
+  if (!best_route(rail, peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
+  (void)families_.failed(rails, route.source.family);  // an answer ends the asking: the next time the other has its turn
+  if (!why_no_route(rail, route).empty()) return;
   auto& place = asked_.emplace_back();
   auto asked = std::make_shared<const Handshake*>(nullptr);
   place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_),

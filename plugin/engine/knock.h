@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/dial.h"
+#include "engine/family_choice.h"
 #include "engine/handshake.h"
 #include "engine/live_session.h"
 #include "engine/rail_pairs.h"
@@ -46,6 +47,7 @@ class Knock {
   const std::shared_ptr<LiveSession> session_;
   std::vector<PeerRail> peer_rails_;
   std::vector<std::unique_ptr<Handshake>> asked_;  // under way
+  FamilyChoice families_;
   std::size_t turn_ = 0;                           // of the pairs
   Nanos pause_ = kSoon;
   Reactor::TimerId timer_ = 0;

@@ -1,26 +1,40 @@
 #include "engine/lane_plan.h"
 
 #include <algorithm>
+#include <compare>
 #include <cstdlib>
 #include <utility>
 
 namespace railweave::engine {
 
-bool best_route(const Rail& local, const PeerRail& remote, Route& route) {
-  bool found = false;
+namespace {
+
+// Smaller is better.
+struct RouteRank {
+  bool avoided = false, link_local = false, far = false;
+  friend auto operator<=>(const RouteRank&, const RouteRank&) = default;
+};
+
+}  // namespace
+
+bool best_route(const Rail& local, const PeerRail& remote, Route& route, std::optional<Address::Family> avoid) {
+  std::optional<RouteRank> best;
   for (const Address& source : local.addresses) {
     for (const PeerAddress& target : remote.addresses) {
       if (source.family != target.address.family || target.port == 0) continue;
+      const bool link_local = discovery::is_link_local(target.address);
+      if (source.family == Address::Family::v6 && link_local != discovery::is_link_local(source)) continue;
       // A host-sized prefix (a handle's address) says nothing about the peer's subnet: ours decides.
       Address theirs = target.address;
       theirs.prefix_bits = std::max(theirs.prefix_bits, source.prefix_bits);
       const bool near = same_subnet(source, theirs);
-      if (found && !(near && !route.same_subnet)) continue;
+      const RouteRank rank{source.family == avoid, link_local, !near};
+      if (best && *best <= rank) continue;
+      best = rank;
       route = {source, target, near};
-      found = true;
     }
   }
-  return found;
+  return best.has_value();
 }
 
 std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std::vector<PeerRail>& remote) {

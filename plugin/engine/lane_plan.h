@@ -1,6 +1,7 @@
 // Which pairs of rails get lanes (decision D2): the fewest that cover every usable rail of both sides. Pure functions.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "discovery/address_choice.h"
@@ -26,8 +27,9 @@ struct Route {
 
 using discovery::same_subnet;
 
-// Best route between two rails; false when they share no address family.
-bool best_route(const Rail& local, const PeerRail& remote, Route& route);
+// Best route between two rails; false when they share no address family. Link-local addresses serve where there are no others. `avoid`: a
+// family that is taken only where there is no route by the other.
+bool best_route(const Rail& local, const PeerRail& remote, Route& route, std::optional<Address::Family> avoid = {});
 
 // Every pair that could carry a lane, best first: same subnet, then rails of equal index. Each side's first rails come
 // first, so that the order is the same whoever computes it.

@@ -34,6 +34,7 @@ void LaneUpkeep::know_pairs() {
 
 RailPairs::Hooks LaneUpkeep::hooks() {
   return {.has_link = [this](int rail) { return session_->has_link(rail); },
+          .peer_has_link = [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || session_->is_without_lanes(); },
           .chance = [] { return int(random_id()[0]); },
           .long_rest = [this](const RailPairs::Pair& pair) {
             RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
@@ -47,9 +48,14 @@ void LaneUpkeep::on_knock(const RailPair& by) {
   look();
 }
 
-void LaneUpkeep::on_link_up(int rail) {
-  pairs_.wake([&](const RailPair& rails) { return rails.local == rail; });
+void LaneUpkeep::wake_pairs(const std::function<bool(const RailPair&)>& which) {
+  families_.forget(which);
+  pairs_.wake(which);
   look();
+}
+
+void LaneUpkeep::on_link_up(int rail) {
+  wake_pairs([&](const RailPair& rails) { return rails.local == rail; });
 }
 
 void LaneUpkeep::on_own_rail(int rail) {
@@ -61,8 +67,7 @@ void LaneUpkeep::on_peer_rail(int rail, PeerRail is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
   peer_rails_[std::size_t(rail)] = std::move(is);
   know_pairs();
-  pairs_.wake([&](const RailPair& rails) { return rails.remote == rail; });
-  look();
+  wake_pairs([&](const RailPair& rails) { return rails.remote == rail; });
 }
 
 void LaneUpkeep::look() {
@@ -89,10 +94,12 @@ void LaneUpkeep::dial(const RailPairs::Due& due) {
     return;
   }
   const Rail& rail = own(pair.rails);
-  Route route;
-  if (!best_route(rail, peers(pair.rails), route)) return;
+  const std::optional<Route> way = find_way(pair);
+  if (!way) return;
+  const Route& route = *way;
   auto attempt = std::make_unique<Attempt>();
   attempt->pair = &pair;
+  attempt->family = route.source.family;
   if (unheard_of_.empty()) unheard_of_.push_back(protocol::LaneId(next_lane_++));
   attempt->lane = unheard_of_.back();
   unheard_of_.pop_back();
@@ -106,6 +113,26 @@ void LaneUpkeep::dial(const RailPairs::Due& due) {
                                    [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
 }
 
+// By the family whose turn it is; by the other one where the kernel has no route. None: a try that failed.
+std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
+  const Rail& rail = own(pair.rails);
+  std::optional<Route> last;
+  for (int families = 0; families < 2; ++families) {
+    Route route;
+    if (!best_route(rail, peers(pair.rails), route, families_.avoided(pair.rails))) break;
+    if (last && last->source.family == route.source.family) break;
+    const std::string why = why_no_route(rail, route);
+    if (why.empty()) return route;
+    RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, session_->peer(), why);
+    (void)families_.failed(pair.rails, route.source.family);
+    last = route;
+  }
+  pairs_.try_began(pair, now());
+  pairs_.try_ended(pair, now());
+  pairs_.failed(pair, now());
+  return {};
+}
+
 void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const auto self = std::ranges::find(attempts_, &attempt, [](const auto& a) { return a.get(); });
   const std::unique_ptr<Attempt> over = std::move(*self);  // joining ends with it: after its lane is there
@@ -114,31 +141,67 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const TimePoint t = now();
   pairs_.try_ended(pair, t);
   if (session_->over()) return;
-  NewLane lane{OwnedFd(), over->lane, pair.rails.local, std::min<int>(outcome.hello.remote_rail, 63)};
-  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome)
-    outcome.status = confirm(lane, outcome);
-  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) {
-    // An address may have gone to another rail of theirs. Then it is a lane of that one, and none of this pair.
-    if (lane.remote_rail != pair.rails.remote) pairs_.failed(pair, t);
-    if (RailPairs::Pair* const its = pairs_.find({lane.local_rail, lane.remote_rail})) pairs_.came_up(*its, t);
-    lane.fd = std::move(outcome.fd);
-    joined_(*session_, std::move(lane));
-    return look();
-  }
-  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
-  RW_INFO(net, "no lane from {}: {}", over->what, why);
-  if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session && !session_->is_leaving())
-    return session_->lose("it says: " + why);
-  // Its listeners outlive their addresses (doors.h). A pair that never carried may lead to another host that has the same address.
-  const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
-  if (pair.carried() && nobody_heard && !session_->is_leaving()) {
-    // Beside its own silent lane it may be a firewall's word.
-    if (outcome.status.system_errno() == ECONNREFUSED && (pair.up == 0 || session_->is_without_lanes())) return session_->lose(why, ECONNREFUSED);
-    if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why);
-  }
+  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) return on_welcome(*over, std::move(outcome));
+  if (ends_session(*over, outcome)) return;
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
+  (void)families_.failed(pair.rails, over->family);
   pairs_.failed(pair, t);
   look();
+}
+
+// True: the answer to a join shows that the peer has no such session any more.
+bool LaneUpkeep::ends_session(const Attempt& attempt, const Handshake::Outcome& outcome) {
+  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
+  RW_INFO(net, "no lane from {}: {}", attempt.what, why);
+  if (session_->is_leaving()) return false;
+  if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session) return session_->lose("it says: " + why), true;
+  // Its listeners outlive their addresses (doors.h). A pair that never carried may lead to another host that has the same address.
+  const RailPairs::Pair& pair = *attempt.pair;
+  const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
+  if (!pair.carried() || !nobody_heard) return false;
+  if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why), true;
+  // Beside its own silent lane it may be a firewall's word.
+  const bool refused = outcome.status.system_errno() == ECONNREFUSED && (pair.up == 0 || session_->is_without_lanes());
+  if (refused) session_->lose(why, ECONNREFUSED);
+  return refused;
+}
+
+void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) {
+  RailPairs::Pair& pair = *attempt.pair;
+  const RailPair where{pair.rails.local, outcome.hello.remote_rail};
+  NewLane lane{OwnedFd(), attempt.lane, where.local, where.remote};
+  Status agreed = check_place(where);
+  if (agreed.ok() && where != pair.rails && is_surplus(attempt, where)) return look();
+  if (agreed.ok()) agreed = confirm(lane, outcome);
+  if (!agreed.ok() || where != pair.rails) pairs_.failed(pair, now());
+  if (!agreed.ok()) {
+    RW_INFO(net, "no lane from {}: {}", attempt.what, agreed.message());
+    return look();
+  }
+  if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
+  lane.fd = std::move(outcome.fd);
+  joined_(*session_, std::move(lane));
+  look();
+}
+
+Status LaneUpkeep::check_place(const RailPair& where) const {
+  if (std::size_t(where.remote) < peer_rails_.size()) return {};
+  return Status(Code::remote, Scope::lane, "a welcome by rail " + std::to_string(where.remote) + ", expected below " + std::to_string(peer_rails_.size()));
+}
+
+// The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on both, or the address has moved.
+// True: the lane is not wanted there. It stays unconfirmed, and the peer forgets it.
+bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
+  RailPairs::Pair& pair = *attempt.pair;
+  RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, session_->peer(), peers(pair.rails).name);
+  const bool other_untried = families_.failed(pair.rails, attempt.family);
+  Route other;
+  const bool other_way = best_route(own(pair.rails), peers(pair.rails), other, attempt.family) && other.source.family != attempt.family;
+  if (other_untried && other_way) return true;  // and is dialled at once
+  const RailPairs::Pair* const its = pairs_.find(where);
+  const bool surplus = its && its->up > 0;
+  if (surplus) pairs_.failed(pair, now());
+  return surplus;
 }
 
 Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) const {

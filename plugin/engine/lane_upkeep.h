@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/dial.h"
+#include "engine/family_choice.h"
 #include "engine/handshake.h"
 #include "engine/live_session.h"
 #include "engine/rail_pairs.h"
@@ -53,6 +54,7 @@ class LaneUpkeep {
     RailPairs::Pair* pair = nullptr;
     protocol::LaneId lane = 0;
     std::string what;              // "eth0 to 10.0.0.2:4000"
+    Address::Family family = Address::Family::v4;
     std::optional<Joining> joining;
     std::unique_ptr<Handshake> handshake;
   };
@@ -62,6 +64,12 @@ class LaneUpkeep {
   void dial(const RailPairs::Due& due);
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
+  std::optional<Route> find_way(RailPairs::Pair& pair);
+  void on_welcome(const Attempt& attempt, Handshake::Outcome outcome);
+  Status check_place(const RailPair& where) const;
+  bool is_surplus(const Attempt& attempt, const RailPair& where);
+  bool ends_session(const Attempt& attempt, const Handshake::Outcome& outcome);
+  void wake_pairs(const std::function<bool(const RailPair&)>& which);
   void look_when_rested(TimePoint t);
   int open_and_under_way() const { return session_->open_lanes() + int(attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return (*self_.rails)[std::size_t(rails.local)]; }
@@ -75,6 +83,7 @@ class LaneUpkeep {
   std::vector<PeerRail> peer_rails_;
   const Joined joined_;
   RailPairs pairs_;
+  FamilyChoice families_;
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
   std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
   std::vector<protocol::LaneId> unheard_of_;         // ... and these were not: the peer never saw them

@@ -154,7 +154,7 @@ std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates, others;
   for (const auto& pair : pairs_) {
     if (pair->up > 0 && pair->home) chosen.push_back(pair->rails);
-    const bool may = pair->has_way && pair->rests_until <= t && hooks_.has_link(pair->rails.local);
+    const bool may = pair->has_way && pair->rests_until <= t && hooks_.has_link(pair->rails.local) && hooks_.peer_has_link(pair->rails.remote);
     if (may && !(pair->failed && pair->joining > 0)) (pair->home ? candidates : others).push_back(pair->rails);
   }
   candidates.insert(candidates.end(), others.begin(), others.end());

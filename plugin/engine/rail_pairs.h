@@ -55,6 +55,7 @@ class RailPairs {
   };
   struct Hooks {
     std::function<bool(int rail)> has_link;       // ours
+    std::function<bool(int rail)> peer_has_link;  // as the peer says
     std::function<int()> chance;                  // 0 to 255
     std::function<void(const Pair&)> long_rest;   // of one that carried, once
   };

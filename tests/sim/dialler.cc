@@ -25,6 +25,7 @@ Dialler::Dialler(wire::SimNetwork& net, SessionEnd& near, Lifeline& life, Sessio
 
 engine::RailPairs::Hooks Dialler::hooks() {
   return {.has_link = [this](int rail) { return !near_.host().rails[std::size_t(rail)].link_down; },
+          .peer_has_link = [](int) { return true; },
           .chance = [this] { return int(net_.random_below(256)); },
           .long_rest = [](const engine::RailPairs::Pair&) {}};
 }

@@ -59,6 +59,17 @@ TEST_F(Addresses, link_local_ones_only_when_there_is_nothing_else) {
   EXPECT_EQ("only link-local addresses, and there is better: tun0", reason(host_, "eth0"));
 }
 
+// Rails on one switch are told apart by it: for IPv6 no host answers by another interface than the one that has the address.
+TEST_F(Addresses, an_ipv6_link_local_one_comes_last_where_there_is_no_other_ipv6) {
+  host_.address("eth0", "fe80::1/64");
+  host_.address("eth0", "fe80::2/64");
+  host_.address("eth0", "10.0.0.1/24");
+  EXPECT_EQ("10.0.0.1 fe80::1", chosen());
+  EXPECT_EQ(1u, rail(host_, "eth0").addresses[1].scope_id);
+  host_.address("eth0", "2001:db8::1/64");
+  EXPECT_EQ("10.0.0.1 2001:db8::1", chosen());
+}
+
 TEST_F(Addresses, useless_ones_are_no_addresses) {
   for (const char* text : {"0.0.0.0/0", "224.0.0.1/4", "255.255.255.255/32", "127.0.0.2/8", "::/0", "::1/128",
                            "ff02::1/64", "::ffff:192.0.2.1/96"}) {

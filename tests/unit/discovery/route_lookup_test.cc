@@ -144,6 +144,8 @@ TEST_F(RouteLookup, ipv6) {
     ASSERT_TRUE(shell("ip -6 rule add from fd00:1::1 lookup 101 && ip route add default via fd00:1::fe dev eth1 table 101"));
     EXPECT_EQ(Kind::reachable, kind("fd00:9::2", "fd00:1::1", "eth1"));
     EXPECT_EQ("fd00:1::fe", to_text(find_route(query("fd00:9::2", "fd00:1::1", "eth1")).gateway.value()));
+    ASSERT_TRUE(shell("ip -6 rule del from fd00:1::1 lookup 101; ip route add default via fd00:1::fe dev eth1 metric 5000"));
+    EXPECT_EQ(Kind::reachable, kind("fd00:9::2", "fd00:1::1", "eth1")) << "a socket that is bound to eth1 goes by its routes alone";
   });
 }
 

@@ -31,16 +31,44 @@ Rail rail(std::vector<Address> addresses) {
   return r;
 }
 
+Address link_local(int host) {
+  Address x = v6(0, host);
+  x.bytes[0] = 0xfe, x.bytes[1] = 0x80;
+  return x;
+}
+
 PeerRail peer(const std::vector<Address>& addresses, std::uint16_t port = 7000) {
   PeerRail r;
   for (const Address& a : addresses) r.addresses.push_back({a, port});
   return r;
 }
 
-using Pairs = std::vector<RailPair>;
+using PairList = std::vector<RailPair>;
 
-Pairs plan(const std::vector<Rail>& local, const std::vector<PeerRail>& remote) {
+PairList plan(const std::vector<Rail>& local, const std::vector<PeerRail>& remote) {
   return choose_pairs(candidate_pairs(local, remote), {}, int(local.size()), int(remote.size()));
+}
+
+// ------------------------------------------------------------------------------------------------------------ routes
+
+TEST(LanePlan, best_route__link_local_addresses_serve_where_there_are_no_others) {
+  Route route;
+  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 2, 1), link_local(2)}), route));
+  EXPECT_EQ(route.source, v4(10, 0, 1, 1)) << "though it is another subnet";
+  EXPECT_FALSE(route.same_subnet);
+  ASSERT_TRUE(best_route(rail({link_local(1)}), peer({v4(10, 0, 2, 1), link_local(2)}), route));
+  EXPECT_EQ(route.target.address, link_local(2));
+  EXPECT_FALSE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v6(1, 1)}), route)) << "a link-local source reaches no other subnet";
+}
+
+TEST(LanePlan, best_route__an_avoided_family_is_taken_only_where_there_is_no_other) {
+  Route route;
+  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 1, 2), link_local(2)}), route, Address::Family::v4));
+  EXPECT_EQ(route.source, link_local(1));
+  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 1, 2)}), route, Address::Family::v4));
+  EXPECT_EQ(route.source, v4(10, 0, 1, 1));
+  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), v6(1, 1)}), peer({v6(1, 2), v4(10, 0, 1, 2)}), route, Address::Family::v6));
+  EXPECT_EQ(route.source, v4(10, 0, 1, 1));
 }
 
 // ----------------------------------------------------------------------------------------------------------- subnets
@@ -84,18 +112,18 @@ TEST(LanePlan, best_route__a_handles_address_is_judged_by_our_prefix) {
 
 TEST(LanePlan, choose_pairs__two_rails_each_on_subnets_of_their_own) {
   EXPECT_EQ(plan({rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 2, 1)})}, {peer({v4(10, 0, 1, 2)}), peer({v4(10, 0, 2, 2)})}),
-            (Pairs{{0, 0}, {1, 1}}));
+            (PairList{{0, 0}, {1, 1}}));
 }
 
 TEST(LanePlan, choose_pairs__the_same_in_another_order_of_names) {
   EXPECT_EQ(plan({rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 2, 1)})}, {peer({v4(10, 0, 2, 2)}), peer({v4(10, 0, 1, 2)})}),
-            (Pairs{{0, 1}, {1, 0}}));
+            (PairList{{0, 1}, {1, 0}}));
 }
 
 TEST(LanePlan, choose_pairs__one_shared_subnet) {
   const std::vector<Rail> local{rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 1, 2)})};
   const std::vector<PeerRail> remote{peer({v4(10, 0, 1, 3)}), peer({v4(10, 0, 1, 4)})};
-  EXPECT_EQ(plan(local, remote), (Pairs{{0, 0}, {1, 1}}));
+  EXPECT_EQ(plan(local, remote), (PairList{{0, 0}, {1, 1}}));
 }
 
 TEST(LanePlan, choose_pairs__two_against_four_gives_four) {
@@ -103,7 +131,7 @@ TEST(LanePlan, choose_pairs__two_against_four_gives_four) {
   std::vector<PeerRail> remote;
   for (int i = 0; i < 2; ++i) local.push_back(rail({v4(10, 0, 1, 1 + i)}));
   for (int i = 0; i < 4; ++i) remote.push_back(peer({v4(10, 0, 1, 11 + i)}));
-  const Pairs pairs = plan(local, remote);
+  const PairList pairs = plan(local, remote);
   ASSERT_EQ(pairs.size(), 4u);
   for (int r = 0; r < 4; ++r) EXPECT_EQ(std::ranges::count(pairs, r, &RailPair::remote), 1);
   for (int l = 0; l < 2; ++l) EXPECT_EQ(std::ranges::count(pairs, l, &RailPair::local), 2);
@@ -113,17 +141,17 @@ TEST(LanePlan, choose_pairs__a_dead_pair_is_replaced) {
   std::vector<Rail> local;
   std::vector<PeerRail> remote;
   for (int i = 0; i < 2; ++i) local.push_back(rail({v4(10, 0, 1, 1 + i)})), remote.push_back(peer({v4(10, 0, 1, 11 + i)}));
-  Pairs candidates = candidate_pairs(local, remote);
+  PairList candidates = candidate_pairs(local, remote);
   std::erase(candidates, RailPair{1, 1});
-  const Pairs pairs = choose_pairs(candidates, {{0, 0}}, 2, 2);
+  const PairList pairs = choose_pairs(candidates, {{0, 0}}, 2, 2);
   ASSERT_EQ(pairs.size(), 3u);  // rail 1 of either side is still covered
   EXPECT_EQ(pairs[0], (RailPair{0, 0}));
 }
 
 TEST(LanePlan, choose_pairs__what_cannot_be_covered_is_left) {
   const std::vector<Rail> local{rail({v4(10, 0, 1, 1)}), rail({v6(1, 1)})};
-  EXPECT_EQ(plan(local, {peer({v4(10, 0, 1, 2)})}), (Pairs{{0, 0}}));
-  EXPECT_EQ(plan(local, {}), Pairs{});
+  EXPECT_EQ(plan(local, {peer({v4(10, 0, 1, 2)})}), (PairList{{0, 0}}));
+  EXPECT_EQ(plan(local, {}), PairList{});
 }
 
 TEST(LanePlan, choose_pairs__both_sides_come_to_the_same_count_and_cover_all) {
@@ -140,7 +168,7 @@ TEST(LanePlan, choose_pairs__both_sides_come_to_the_same_count_and_cover_all) {
       b.push_back(rail({v4(10, 0, int(random() % 3), int(101 + i))}));
       peers_of_a.push_back(peer(b.back().addresses));
     }
-    const Pairs forth = plan(a, peers_of_a), back = plan(b, peers_of_b);
+    const PairList forth = plan(a, peers_of_a), back = plan(b, peers_of_b);
     EXPECT_GE(forth.size(), std::max(locals, remotes));
     EXPECT_LT(forth.size(), locals + remotes);
     for (std::size_t l = 0; l < locals; ++l) EXPECT_GE(std::ranges::count(forth, int(l), &RailPair::local), 1);
@@ -152,14 +180,14 @@ TEST(LanePlan, choose_pairs__both_sides_come_to_the_same_count_and_cover_all) {
 // -------------------------------------------------------------------------------------------------------------- spread
 
 TEST(LanePlan, spread_pairs__any_few_in_a_row_have_different_rails) {
-  Pairs all;
+  PairList all;
   for (int l = 0; l < 4; ++l)
     for (int r = 0; r < 6; ++r) all.push_back({l, r});
-  const Pairs spread = spread_pairs(all, 4, 6);
+  const PairList spread = spread_pairs(all, 4, 6);
   ASSERT_EQ(spread.size(), all.size());
   for (const RailPair& pair : all) EXPECT_EQ(std::ranges::count(spread, pair), 1);
-  EXPECT_EQ(Pairs(spread.begin(), spread.begin() + 4), (Pairs{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));
-  EXPECT_EQ(Pairs(spread.begin() + 4, spread.begin() + 8), (Pairs{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+  EXPECT_EQ(PairList(spread.begin(), spread.begin() + 4), (PairList{{0, 0}, {1, 1}, {2, 2}, {3, 3}}));
+  EXPECT_EQ(PairList(spread.begin() + 4, spread.begin() + 8), (PairList{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
 }
 
 }  // namespace

@@ -56,9 +56,10 @@ class Pairs : public testing::Test {
     return text;
   }
 
-  std::set<int> links_down_;
+  std::set<int> links_down_, peers_links_down_;
   int named_ = 0;
   const RailPairs::Hooks hooks_{.has_link = [this](int rail) { return !links_down_.contains(rail); },
+                                .peer_has_link = [this](int rail) { return !peers_links_down_.contains(rail); },
                                 .chance = [] { return 0; },
                                 .long_rest = [this](const RailPairs::Pair&) { ++named_; }};
   RailPairs pairs_{hooks_};
@@ -68,6 +69,15 @@ class Pairs : public testing::Test {
 };
 
 // ------------------------------------------------------------------------------------------------------------ the plan
+
+TEST_F(Pairs, due__nothing_by_a_rail_that_the_peer_says_has_no_link) {
+  know(2, 2, 1);
+  begin();
+  peers_links_down_ = {1};
+  EXPECT_EQ(told(pairs_.due(t_)), "1-0 ") << "the other rail of ours stands by the peer's living one";
+  peers_links_down_.clear();
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
+}
 
 TEST_F(Pairs, first_lanes_come_before_second_ones) {
   know(3, 3, 2);

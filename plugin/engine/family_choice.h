@@ -1,0 +1,32 @@
+// By which address family each pair of rails is dialled next. IPv4 comes first; after a try that failed, or that arrived at another rail
+// than was dialled (ARP mixes up the NICs of a host on one switch), the other family has its turn. Which one came up stays.
+//
+// Pure. One thread at a time.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/lane_plan.h"
+
+namespace railweave::engine {
+
+class FamilyChoice {
+ public:
+  // For best_route().
+  std::optional<Address::Family> avoided(const RailPair& pair) const;
+  // The last try, by this family, came to nothing or to another rail. True: the other family has not failed since it was tried last.
+  bool failed(const RailPair& pair, Address::Family by);
+  // Links or addresses of these pairs changed: all begin anew.
+  void forget(const std::function<bool(const RailPair&)>& which);
+
+ private:
+  struct Avoided {
+    RailPair pair;
+    Address::Family family;
+  };
+  std::vector<Avoided> avoided_;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,45 @@
+#include "engine/family_choice.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+using enum Address::Family;
+
+constexpr RailPair kPair{1, 1}, kOther{0, 1};
+
+TEST(FamilyChoice, after_a_failure_the_other_family_has_its_turn_and_so_on) {
+  FamilyChoice choice;
+  EXPECT_FALSE(choice.avoided(kPair));
+  EXPECT_TRUE(choice.failed(kPair, v4)) << "the other was not tried yet";
+  EXPECT_EQ(choice.avoided(kPair), v4);
+  EXPECT_FALSE(choice.failed(kPair, v6)) << "both have failed";
+  EXPECT_EQ(choice.avoided(kPair), v6);
+  EXPECT_FALSE(choice.failed(kPair, v4));
+  EXPECT_EQ(choice.avoided(kPair), v4);
+}
+
+TEST(FamilyChoice, what_came_up_stays_and_the_other_may_be_tried_when_it_fails_later) {
+  FamilyChoice choice;
+  choice.failed(kPair, v4);  // and IPv6 came up
+  EXPECT_EQ(choice.avoided(kPair), v4) << "dialled by IPv6 again after a loss";
+}
+
+TEST(FamilyChoice, where_there_is_one_family_only_it_may_be_tried_for_ever) {
+  FamilyChoice choice;
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(choice.failed(kPair, v4));
+  EXPECT_EQ(choice.avoided(kPair), v4);
+}
+
+TEST(FamilyChoice, forget__those_pairs_begin_anew_and_no_others) {
+  FamilyChoice choice;
+  choice.failed(kPair, v4);
+  choice.failed(kOther, v4);
+  choice.forget([](const RailPair& pair) { return pair.local == 1; });
+  EXPECT_FALSE(choice.avoided(kPair));
+  EXPECT_EQ(choice.avoided(kOther), v4);
+}
+
+}  // namespace
+}  // namespace railweave::engine
