@@ -31,12 +31,12 @@ def _in_switch(plan: Plan, nic: int, _: random.Random) -> None:
 
 def _silent(plan: Plan, nic: int, chance: random.Random) -> None:
     host = chance.choice(plan.hosts)
-    faults.cut(host, host.nics[nic])
+    faults.cut(host.nics[nic])
 
 
 def _one_way(plan: Plan, nic: int, chance: random.Random) -> None:
     host = chance.choice(plan.hosts)
-    faults.cut_out(host, host.nics[nic])
+    faults.cut_out(host.nics[nic])
 
 
 def _reset(plan: Plan, nic: int, chance: random.Random) -> None:

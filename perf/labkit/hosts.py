@@ -34,13 +34,14 @@ def _enter(ns: str, hostname: str, own_pids: bool) -> list[str]:
 def namespace_ranks(plan: Plan, command: list[str], per_host: int, own_pids: bool) -> list[Rank]:
     """One rank per host and local rank, in rank order."""
     addresses = [",".join(nic.address for nic in host.nics) for host in plan.hosts]
+    master = (plan.hosts[0].management or plan.hosts[0].nics[0].address).partition("/")[0]
     ranks = []
     for h, host in enumerate(plan.hosts):
         nics = ",".join(nic.name for nic in host.nics)
         for local in range(per_host):
             environment = {
                 **_rank_environment(h * per_host + local, len(plan.hosts) * per_host, local, per_host),
-                "MASTER_ADDR": plan.hosts[0].nics[0].address,
+                "MASTER_ADDR": master,
                 "MASTER_PORT": str(_MASTER_PORT),
                 "NCCL_SOCKET_IFNAME": f"={nics}",
                 "RWLAB": plan.name,

@@ -1,12 +1,13 @@
-"""Running `ip`, `tc` and `ss`; many commands of `ip` in one process (`-batch`)."""
+"""Running `ip`, `tc`, `ss` and `nft`; many commands of `ip` in one process (`-batch`)."""
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 
 
 class CommandError(RuntimeError):
-    """A command of iproute2 failed; the message holds the command and what it said."""
+    """A command failed; the message holds the command and what it said."""
 
 
 def _run(argv: list[str], text: str | None = None) -> str:
@@ -25,10 +26,10 @@ def ip(*args: str, ns: str | None = None) -> str:
     return _run(["ip", *(["-n", ns] if ns else []), *args])
 
 
-def ip_batch(ns: str, lines: list[str]) -> None:
+def ip_batch(ns: str, lines: list[str], *options: str) -> None:
     """Runs lines of `ip` commands in a namespace, stopping at the first that fails. Raises CommandError."""
     if lines:
-        _run(["ip", "-n", ns, "-batch", "-"], "\n".join(lines) + "\n")
+        _run(["ip", *options, "-n", ns, "-batch", "-"], "\n".join(lines) + "\n")
 
 
 def tc(ns: str, *args: str) -> str:
@@ -41,8 +42,17 @@ def ss(ns: str, *args: str) -> str:
     return _run(["ss", "--net", ns, *args])
 
 
+def nft(ns: str, rules: str) -> None:
+    """Gives `nft` its rules in a namespace: all of them count, or none. Raises CommandError."""
+    if shutil.which("nft") is None:
+        raise CommandError("nft: not found (install nftables)")
+    _run(["ip", "netns", "exec", ns, "nft", "-f", "-"], rules)
+
+
 def sysctl(ns: str, values: dict[str, str]) -> None:
     """Writes values under /proc/sys inside a namespace; keys are paths below it. Raises CommandError."""
+    if not values:
+        return
     script = "".join(f"printf %s '{value}' > /proc/sys/{key}\n" for key, value in values.items())
     _run(["ip", "netns", "exec", ns, "sh", "-ec", script])
 

@@ -1,20 +1,22 @@
-"""Waits until the links are up and carry traffic. The kernel says so only about 100 ms after they are made, while packets
-pass sooner: a program that looks for running interfaces must not be started between the two."""
+"""Waits until the links are up and carry frames. The kernel says so only about 100 ms after they are made, while packets
+pass sooner: a program that looks for running interfaces must not be started between the two.
+
+Frames are Ethernet's own, so neither ARP, nor routes, nor filters decide by which NIC one arrives.
+"""
 from __future__ import annotations
 
-import ctypes
 import json
-import os
 import select
 import socket
-import threading
 import time
+from dataclasses import dataclass
 
 from .iproute import ip
-from .plan import Host, Plan
+from .plan import Host, Nic, Plan
+from .sockets import frames_of
 
-_CLONE_NEWNET = 0x40000000
-_PORT = 9  # discard
+_ETHERTYPE = 0x88B5  # IEEE 802: for local experiments
+_BROADCAST = b"\xff" * 6
 _RESEND_S = 0.02
 
 
@@ -22,80 +24,80 @@ class NotReady(RuntimeError):
     """A rail carried nothing in time; the message names it."""
 
 
-def socket_in(ns: str, family: int, kind: int) -> socket.socket:
-    """A socket of another network namespace: a thread enters it, opens the socket and ends. Raises OSError."""
-    made: list[socket.socket | OSError] = []
+@dataclass
+class _Ear:
+    """A NIC, and the other end from which it shall hear."""
 
-    def enter_and_open() -> None:
-        try:
-            libc = ctypes.CDLL(None, use_errno=True)
-            fd = os.open(f"/run/netns/{ns}", os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                if libc.setns(fd, _CLONE_NEWNET) != 0:
-                    raise OSError(ctypes.get_errno(), f"setns {ns}")
-            finally:
-                os.close(fd)
-            made.append(socket.socket(family, kind | socket.SOCK_NONBLOCK))
-        except OSError as error:
-            made.append(error)
-
-    thread = threading.Thread(target=enter_and_open)
-    thread.start()
-    thread.join()
-    if isinstance(made[0], OSError):
-        raise made[0]
-    return made[0]
+    label: str
+    end: socket.socket
+    source: socket.socket
 
 
-def _open_end(ns: str, device: str, address: str) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    end = socket_in(ns, family, socket.SOCK_DGRAM)
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, device.encode())
-    end.bind((address, _PORT))
-    return end
-
-
-def _links_not_up(host: Host) -> list[str]:
-    links = {link["ifname"]: link["operstate"] for link in json.loads(ip("-json", "link", "show", ns=host.ns))}
-    return [nic.name for nic in host.nics if links.get(nic.name) != "UP"]
-
-
-def wait_until_ready(plan: Plan, timeout_s: float = 10.0) -> None:
-    """Returns once every NIC is up and has heard a packet. Raises NotReady, CommandError, OSError."""
-    _wait_for_traffic(plan, timeout_s)
+def wait_until_ready(plan: Plan, ipv6: bool, timeout_s: float = 10.0) -> None:
+    """Returns once every NIC is up, has heard a frame and, with `ipv6`, may use its IPv6 addresses. Raises NotReady, CommandError,
+    OSError."""
+    _wait_for_frames(plan, timeout_s)
     deadline = time.monotonic() + timeout_s
     for h, host in enumerate(plan.hosts):
-        while down := _links_not_up(host):
+        while late := _not_up(host, ipv6):
             if time.monotonic() > deadline:
-                raise NotReady(f"host {h}'s {down[0]} did not come up within {timeout_s:g} s")
+                raise NotReady(f"host {h}'s {late[0]} did not come up within {timeout_s:g} s")
             time.sleep(_RESEND_S)
 
 
-def _wait_for_traffic(plan: Plan, timeout_s: float) -> None:
-    """Sends datagrams from host 0 to a NIC in the same subnet of every other host, for every NIC."""
-    ends = {(h, nic.name): _open_end(host.ns, nic.name, nic.address) for h, host in enumerate(plan.hosts) for nic in host.nics}
+def _is_up(link: dict, ipv6: bool) -> bool:
+    addresses = [address for address in link.get("addr_info", []) if address.get("family") == "inet6"]
+    usable = all("tentative" not in address for address in addresses)
+    return link.get("operstate") == "UP" and (not ipv6 or (bool(addresses) and usable))
+
+
+def _not_up(host: Host, ipv6: bool) -> list[str]:
+    links = {link["ifname"]: link for link in json.loads(ip("-json", "address", "show", ns=host.ns)) if "ifname" in link}
+    return [nic.name for nic in host.nics if not _is_up(links.get(nic.name, {}), ipv6)]
+
+
+def _other_end(nic: Nic, plan: Plan) -> tuple[str, str]:
+    """Another NIC at the same switch, so that the switch is seen to forward; else the other end of the NIC's cable."""
+    for host in plan.hosts:
+        for other in host.nics:
+            if other is not nic and nic.bridge and other.bridge == nic.bridge:
+                return host.ns, other.name
+    return nic.peer_ns, nic.peer_dev
+
+
+def _frame(source: socket.socket) -> bytes:
+    return _BROADCAST + source.getsockname()[4] + _ETHERTYPE.to_bytes(2, "big") + b"railweave lab".ljust(46, b"\0")
+
+
+def _ears(plan: Plan, ends: dict[tuple[str, str], socket.socket]) -> list[_Ear]:
+    """`ends` gets every socket that is opened: to be closed by the caller."""
+    def end(place: tuple[str, str]) -> socket.socket:
+        if place not in ends:
+            ends[place] = frames_of(*place, _ETHERTYPE)
+        return ends[place]
+
+    return [_Ear(f"host {h}'s {nic.name} ({nic.address})", end((host.ns, nic.name)), end(_other_end(nic, plan)))
+            for h, host in enumerate(plan.hosts) for nic in host.nics]
+
+
+def _wait_for_frames(plan: Plan, timeout_s: float) -> None:
+    ends: dict[tuple[str, str], socket.socket] = {}
     try:
-        sources = {nic.subnet: ends[(0, nic.name)] for nic in reversed(plan.hosts[0].nics)}
-        waiting = {
-            ends[(h, nic.name)]: (sources[nic.subnet], nic, h)
-            for h, host in enumerate(plan.hosts) if h > 0 for nic in host.nics
-        }
-        # Host 0's other NICs of a shared subnet are reached from host 1.
-        if len(plan.hosts) > 1:
-            back = {nic.subnet: ends[(1, nic.name)] for nic in reversed(plan.hosts[1].nics)}
-            waiting.update({ends[(0, nic.name)]: (back[nic.subnet], nic, 0) for nic in plan.hosts[0].nics})
+        waiting = {ear.end: ear for ear in _ears(plan, ends)}
         deadline = time.monotonic() + timeout_s
         while waiting:
             if time.monotonic() > deadline:
-                _, nic, host = next(iter(waiting.values()))
-                raise NotReady(f"host {host}'s {nic.name} ({nic.address}) heard nothing within {timeout_s:g} s")
-            for source, nic, _ in waiting.values():
+                raise NotReady(f"{next(iter(waiting.values())).label} heard nothing within {timeout_s:g} s")
+            for ear in waiting.values():
                 try:
-                    source.sendto(b"railweave lab", (nic.address, _PORT))
+                    ear.source.send(_frame(ear.source))
                 except OSError:
                     pass  # not up yet
             for heard in select.select(list(waiting), [], [], _RESEND_S)[0]:
-                heard.recv(64)
+                try:
+                    heard.recv(64)
+                except OSError:
+                    continue  # its link went down and came up
                 waiting.pop(heard)
     finally:
         for end in ends.values():

@@ -63,7 +63,7 @@ def run(request: Request) -> int:
         _say(f"no network namespaces here ({why}): all ranks run on this machine over loopback, unshaped")
         loopback = True
     name = state.new_name()
-    plan = Plan(name, request.spec.shape, False, None, []) if loopback else make_plan(request.spec, name)
+    plan = Plan(name, request.spec.shape, "loopback", None, []) if loopback else make_plan(request.spec, name)
     try:
         claim = state.Claim(name)
     except OSError as error:
@@ -113,9 +113,10 @@ def _make(plan: Plan, request: Request, claim: state.Claim) -> bool:
     finally:
         os.close(lock)
     topology.build(plan, request.spec)
-    ready.wait_until_ready(plan)
+    ready.wait_until_ready(plan, not request.spec.disable_ipv6)
+    topology.finish(plan, request.spec)
     for host, nic in request.cuts:
-        faults.cut(plan.hosts[host], plan.hosts[host].nics[nic])
+        faults.cut(plan.hosts[host].nics[nic])
     claim.write(plan)
     return True
 

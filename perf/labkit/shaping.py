@@ -1,18 +1,18 @@
 """Token buckets: where a NIC's shaper sits and what its parameters are.
 
 `host`: on the NIC's own egress, in front of which the sender's kernel holds the queue (backpressure).
-`switch`: on the switch's egress toward the NIC, with a 2 MiB buffer that drops its tail: what a real network looks like.
+`switch`: on the switch's egress toward the NIC, with a buffer that drops its tail: what a real network looks like.
+`both`: both. With `host` alone a NIC may be sent more than its rate, where a switch has other ports to its host's peers.
 """
 from __future__ import annotations
 
 from .iproute import CommandError, tc
-from .plan import Host, Nic, Plan
+from .plan import Nic, Plan
 
 kMinBurstBytes = 16 * 1024
 kBurstSeconds = 0.001
 kHostLatency = "50ms"
 kLargestPacketBytes = 68 * 1024  # what segmentation offload hands down as one
-kSwitchBufferBytes = 2 * 1024 * 1024
 _SHAPED_ALREADY = ("File exists", "Exclusivity flag on")  # iproute2's words, where the kernel has none; the kernel's
 
 
@@ -22,14 +22,16 @@ def burst_bytes(rate_bps: int) -> int:
     return max(kMinBurstBytes, int(rate_bps / 8 * kBurstSeconds))
 
 
-def tbf_args(rate_bps: int, shape: str, least_burst_bytes: int = 0) -> list[str]:
-    queue = ["latency", kHostLatency] if shape == "host" else ["limit", str(kSwitchBufferBytes)]
+def tbf_args(rate_bps: int, queue: list[str], least_burst_bytes: int = 0) -> list[str]:
+    """Words for `tc`; `queue` is one of shapers_of()'s."""
     return ["tbf", "rate", f"{rate_bps}bit", "burst", str(max(burst_bytes(rate_bps), least_burst_bytes)), *queue]
 
 
-def shaper_of(plan: Plan, host: Host, nic: Nic) -> tuple[str, str]:
-    """Namespace and device that carry the NIC's shaper."""
-    return (host.ns, nic.name) if plan.shape == "host" else (nic.peer_ns, nic.peer_dev)
+def shapers_of(plan: Plan, nic: Nic) -> list[tuple[str, str, list[str]]]:
+    """Namespaces and devices that carry the NIC's shapers, and what each lets wait."""
+    host = (nic.carrier_ns, nic.carrier_dev, ["latency", kHostLatency])
+    port = (nic.peer_ns, nic.peer_dev, ["limit", str(plan.buffer_bytes)])
+    return {"host": [host], "switch": [port], "both": [host, port]}[plan.shape]
 
 
 def remove(ns: str, dev: str) -> None:
@@ -40,17 +42,31 @@ def remove(ns: str, dev: str) -> None:
         pass  # there was none
 
 
-def set_rate(plan: Plan, host: Host, nic: Nic, rate_bps: int | None) -> None:
+def set_rate(plan: Plan, nic: Nic, rate_bps: int | None) -> None:
     """Shapes the NIC, also in mid-run (the queue is kept); None lifts the shaping. Raises CommandError."""
-    ns, dev = shaper_of(plan, host, nic)
-    if rate_bps is None:
+    for ns, dev, queue in shapers_of(plan, nic):
+        if rate_bps is None:
+            remove(ns, dev)
+        else:
+            _set(ns, dev, rate_bps, queue)
+
+
+def restore(plan: Plan, places: set[tuple[str, str]]) -> None:
+    """Gives these devices back the shapers that the plan has there, and no others. Raises CommandError."""
+    for ns, dev in places:
         remove(ns, dev)
-        return
+    for nic in plan.nics():
+        for ns, dev, queue in shapers_of(plan, nic):
+            if (ns, dev) in places and nic.rate_bps is not None:
+                _set(ns, dev, nic.rate_bps, queue)
+
+
+def _set(ns: str, dev: str, rate_bps: int, queue: list[str]) -> None:
     where = ["dev", dev, "root", "handle", "1:"]
     try:
-        tc(ns, "qdisc", "add", *where, *tbf_args(rate_bps, plan.shape))
+        tc(ns, "qdisc", "add", *where, *tbf_args(rate_bps, queue))
     except CommandError as error:
         if not any(said in str(error) for said in _SHAPED_ALREADY):
             raise
         # Packets that the old bucket let into the queue must fit the new one, or it is stuck for good.
-        tc(ns, "qdisc", "change", *where, *tbf_args(rate_bps, plan.shape, kLargestPacketBytes))
+        tc(ns, "qdisc", "change", *where, *tbf_args(rate_bps, queue, kLargestPacketBytes))

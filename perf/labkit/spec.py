@@ -13,6 +13,8 @@ _UNIT = {"bit": 1, "kbit": 10**3, "mbit": 10**6, "gbit": 10**9, "tbit": 10**12}
 _NAME = re.compile(r"^[a-z][a-z0-9_]{0,10}[a-z_]$", re.IGNORECASE)
 kMaxHosts = 32
 kMaxNics = 64
+kSwitchBufferBytes = 2 * 1024 * 1024
+kLeastBufferBytes = 16 * 1024  # ten full frames
 
 
 class SpecError(ValueError):
@@ -26,10 +28,18 @@ class Spec:
     nics: tuple[int, ...]
     rates_bps: tuple[tuple[int | None, ...], ...]
     names: tuple[str, ...]
-    shape: str = "host"  # host: tbf on the host's own egress; switch: tbf on the switch's egress toward the host
+    shape: str = "host"  # host: tbf on the host's own egress; switch: tbf on the switch's egress toward the host; both
+    buffer_bytes: int = kSwitchBufferBytes  # of each port, where the switch's egress is shaped
+    network: str = "auto"  # rails, one-switch, routed; see `wiring`
     subnets: str = "disjoint"
-    ipv6: bool = False
-    arp: str = "strict"
+    routes: str = "metric"  # of the hosts of a routed network: metric, one, policy
+    pods: bool = False  # the NICs are macvlans of a node's uplinks, beside a management eth0
+    nowhere: tuple[tuple[int, int], ...] = ()  # (host, NIC): the port is alone on a bridge of its own
+    ipv6: bool = False  # IPv6 addresses only
+    dual_stack: bool = False  # IPv6 addresses beside IPv4 ones
+    disable_ipv6: bool = False
+    arp: str = "default"
+    rp_filter: int = 0
     mtu_bytes: int = 1500
     cc: str = "cubic"
 
@@ -38,9 +48,14 @@ class Spec:
         return len(self.nics)
 
     @property
-    def direct(self) -> bool:
-        """Whether NIC n of host 0 is one end of a veth pair and NIC n of host 1 the other, with nothing between."""
-        return self.hosts == 2 and self.nics[0] == self.nics[1] and self.subnets == "disjoint" and self.shape == "host"
+    def wiring(self) -> str:
+        """cables: NIC n of host 0 and NIC n of host 1 are two ends of one cable; rails: a switch per rail; one-switch; routed."""
+        if self.network != "auto":
+            return self.network
+        if self.subnets == "shared":
+            return "one-switch"
+        plain = self.shape == "host" and not self.pods and not self.nowhere
+        return "cables" if plain and self.hosts == 2 and self.nics[0] == self.nics[1] else "rails"
 
 
 def parse_rate(text: str) -> int:
@@ -100,9 +115,44 @@ def parse_names(text: str, hosts: int) -> tuple[str, ...]:
     return names
 
 
-def make_spec(hosts: int, nics: str, rate: str | None = None, names: str = "eth", **rest: object) -> Spec:
-    """Checks everything that the command line gives. Raises SpecError."""
+def parse_nic(option: str, text: str, nics: tuple[int, ...]) -> tuple[int, int]:
+    """`0:1` to host and NIC. Raises SpecError."""
+    try:
+        host, nic = (int(part) for part in text.split(":"))
+    except ValueError:
+        raise SpecError(f"{option} '{text}': expected HOST:NIC, such as 0:1") from None
+    if not (0 <= host < len(nics) and 0 <= nic < nics[host]):
+        raise SpecError(f"{option} '{text}': no such NIC")
+    return host, nic
+
+
+def make_spec(hosts: int, nics: str, rate: str | None = None, names: str | None = None, nowhere: list[str] | None = None,
+              **rest: object) -> Spec:
+    """Checks everything that the command line gives. `names`: None for `eth`, or `net` in pods. Raises SpecError."""
     if not 1 <= hosts <= kMaxHosts:
         raise SpecError(f"--hosts {hosts}: 1 to {kMaxHosts}")
     counts = parse_counts(nics, hosts)
-    return Spec(counts, parse_rates(rate, counts), parse_names(names, hosts), **rest)  # type: ignore[arg-type]
+    prefixes = names or ("net" if rest.get("pods") else "eth")
+    alone = tuple(parse_nic("--nowhere", text, counts) for text in nowhere or [])
+    spec = Spec(counts, parse_rates(rate, counts), parse_names(prefixes, hosts), nowhere=alone, **rest)  # type: ignore[arg-type]
+    _check_together(spec)
+    return spec
+
+
+def _check_together(spec: Spec) -> None:
+    if not 1280 <= spec.mtu_bytes <= 65535:
+        raise SpecError(f"--mtu {spec.mtu_bytes}: 1280 to 65535")
+    if not kLeastBufferBytes <= spec.buffer_bytes < 2**31:
+        raise SpecError(f"--buffer {spec.buffer_bytes}: at least {kLeastBufferBytes} bytes, and less than 2 GiB")
+    if spec.buffer_bytes != kSwitchBufferBytes and spec.shape == "host":
+        raise SpecError("--buffer: --shape host shapes no port of a switch; --shape switch or both does")
+    if spec.network == "routed" and spec.subnets == "shared":
+        raise SpecError("--network routed: every NIC is in a subnet of its own, --subnets shared cannot be")
+    if spec.routes != "metric" and spec.network != "routed":
+        raise SpecError(f"--routes {spec.routes}: only --network routed has routers")
+    if spec.ipv6 and spec.dual_stack:
+        raise SpecError("--ipv6 has IPv6 addresses only, --dual-stack has both: choose one")
+    if spec.disable_ipv6 and (spec.ipv6 or spec.dual_stack):
+        raise SpecError("--disable-ipv6: --ipv6 and --dual-stack need IPv6")
+    if spec.pods and "eth" in spec.names:
+        raise SpecError("--names eth: eth0 is the management interface of a pod")

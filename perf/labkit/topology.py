@@ -1,48 +1,91 @@
-"""Makes a plan real: namespaces, cables, bridges, addresses, sysctls, shapers.
+"""Makes a plan real: namespaces, cables, bridges, routers, addresses, shapers.
 
 Teardown is not here: it must work for a lab of which only half exists, and from another process (guardian.py).
 """
 from __future__ import annotations
 
-from . import congestion, shaping
+from . import addressing, congestion, settings, shaping
 from .iproute import ip, ip_batch, sysctl
-from .plan import Host, Plan
+from .plan import Host, Nic, Plan
 from .spec import Spec
 
-# With several NICs in one subnet, Linux by default answers ARP for any of its addresses on any of its NICs.
-_STRICT_ARP = {"net/ipv4/conf/all/arp_ignore": "1", "net/ipv4/conf/all/arp_announce": "2"}
-_EVERY_HOST = {"net/ipv4/conf/all/rp_filter": "0", "net/ipv4/conf/default/rp_filter": "0"}
+_MANAGEMENT_BRIDGE = "management"
+_MANAGEMENT_NIC = "eth0"
 
 
-def _cable_lines(plan: Plan) -> list[str]:
-    """`ip link` commands for the namespace that owns the cables: the switch, or host 0 when wired directly."""
-    ends = [nic for host in plan.hosts for nic in host.nics]
-    if plan.switch_ns is None:
-        pairs = zip(plan.hosts[0].nics, plan.hosts[1].nics)
-        return [f"link add name {a.name} type veth peer name {b.name} netns {plan.hosts[1].ns}" for a, b in pairs]
-    lines = [f"link add name rail{subnet} type bridge forward_delay 0" for subnet in plan.subnets()]
-    lines += [f"link set dev rail{subnet} up" for subnet in plan.subnets()]
-    owners = [host.ns for host in plan.hosts for _ in host.nics]
-    for nic, owner in zip(ends, owners):
-        lines.append(f"link add name {nic.peer_dev} type veth peer name {nic.name} netns {owner}")
-        lines.append(f"link set dev {nic.peer_dev} master rail{nic.subnet} up")
-    return lines
+def _direct_cable_lines(plan: Plan) -> list[str]:
+    """For host 0's namespace."""
+    pairs = zip(plan.hosts[0].nics, plan.hosts[1].nics)
+    return [f"link add name {a.name} type veth peer name {b.name} netns {plan.hosts[1].ns}" for a, b in pairs]
 
 
-def _host_lines(host: Host, spec: Spec) -> list[str]:
-    lines = ["link set dev lo up"]
-    for nic in host.nics:
-        nodad = " nodad" if spec.ipv6 else ""
-        lines.append(f"address add {nic.address}/{nic.prefix_bits} dev {nic.name}{nodad}")
-        lines.append(f"link set dev {nic.name} mtu {spec.mtu_bytes} up")
-    return lines
+def _bridge_lines(bridges: list[str]) -> list[str]:
+    made = [f"link add name {bridge} type bridge forward_delay 0" for bridge in bridges]
+    return made + [f"link set dev {bridge} up" for bridge in bridges]
 
 
-def _mtu_lines(plan: Plan, spec: Spec) -> list[str]:
-    if spec.mtu_bytes == 1500:
+def _port_lines(nic: Nic) -> list[str]:
+    """The cable between a host and the switch or the router."""
+    master = f" master {nic.bridge}" if nic.bridge else ""
+    return [f"link add name {nic.peer_dev} type veth peer name {nic.carrier_dev} netns {nic.carrier_ns}",
+            f"link set dev {nic.peer_dev}{master} up"]
+
+
+def _gateway_lines(plan: Plan) -> list[str]:
+    """A router's addresses are on its ports, a pod network's on its switches."""
+    places = {(gateway, nic.bridge or nic.peer_dev) for nic in plan.nics() if not nic.leads_nowhere for gateway in nic.gateways}
+    return [f"address add {gateway} dev {dev}{_nodad(gateway)}" for gateway, dev in sorted(places)]
+
+
+def _management_lines(plan: Plan) -> list[str]:
+    """A pod's eth0, and the gateway of all."""
+    pods = [(h, host) for h, host in enumerate(plan.hosts) if host.management]
+    if not pods:
         return []
-    ports = [nic.peer_dev for host in plan.hosts for nic in host.nics]
-    return [f"link set dev {dev} mtu {spec.mtu_bytes}" for dev in [*ports, *(f"rail{s}" for s in plan.subnets())]]
+    place = addressing.management(0)
+    lines = [*_bridge_lines([_MANAGEMENT_BRIDGE]), f"address add {place.gateway}/{place.prefix_bits} dev {_MANAGEMENT_BRIDGE}"]
+    for h, host in pods:
+        lines.append(f"link add name m{h} type veth peer name {_MANAGEMENT_NIC} netns {host.ns}")
+        lines.append(f"link set dev m{h} master {_MANAGEMENT_BRIDGE} up")
+    return lines
+
+
+def _mtu_lines(plan: Plan) -> list[str]:
+    if plan.mtu_bytes == 1500:
+        return []
+    return [f"link set dev {dev} mtu {plan.mtu_bytes}" for dev in [*(nic.peer_dev for nic in plan.nics()), *plan.bridges()]]
+
+
+def _nodad(address: str) -> str:
+    return " nodad" if ":" in address else ""
+
+
+def _node_lines(host: Host, mtu_bytes: int) -> list[str]:
+    """A pod's NICs are made on its node's uplinks, as a CNI plugin does."""
+    lines = []
+    for nic in host.nics:
+        lines.append(f"link set dev {nic.carrier_dev} mtu {mtu_bytes} up")
+        lines.append(f"link add link {nic.carrier_dev} name {nic.name} netns {host.ns} type macvlan mode bridge")
+    return lines
+
+
+def _host_lines(host: Host, mtu_bytes: int) -> list[str]:
+    lines = ["link set dev lo up"]
+    if host.management:
+        lines += [f"address add {host.management} dev {_MANAGEMENT_NIC}", f"link set dev {_MANAGEMENT_NIC} up",
+                  f"route add default via {addressing.management(0).gateway} dev {_MANAGEMENT_NIC}"]
+    for nic in host.nics:
+        lines += [f"address add {address} dev {nic.name}{_nodad(address)}" for address in nic.addresses]
+        lines.append(f"link set dev {nic.name} mtu {mtu_bytes} up")
+        lines += [f"route add {words}" for words in nic.routes]
+    return lines
+
+
+def _add_rules(host: Host) -> None:
+    """`ip rule` does not take the family from the address."""
+    rules = [f"rule add {words}" for nic in host.nics for words in nic.rules]
+    ip_batch(host.ns, [line for line in rules if ":" not in line])
+    ip_batch(host.ns, [line for line in rules if ":" in line], "-6")
 
 
 def make_namespaces(plan: Plan) -> None:
@@ -51,20 +94,39 @@ def make_namespaces(plan: Plan) -> None:
         ip("netns", "add", ns)
 
 
-def build(plan: Plan, spec: Spec) -> None:
-    """Fills the namespaces but does not wait for the links (see ready.py). Raises CommandError; what was made remains."""
-    owner = plan.switch_ns or plan.hosts[0].ns
-    ip_batch(owner, _cable_lines(plan))
-    if plan.switch_ns:
-        ip_batch(plan.switch_ns, _mtu_lines(plan, spec))
+def _set_up_kernels(plan: Plan, spec: Spec) -> None:
     congestion.allow(spec.cc)
     for host in plan.hosts:
-        values = dict(_EVERY_HOST)
-        if spec.arp == "strict":
-            values.update(_STRICT_ARP)
-        values["net/ipv4/tcp_congestion_control"] = spec.cc
-        sysctl(host.ns, values)
-        ip_batch(host.ns, _host_lines(host, spec))
+        sysctl(host.ns, settings.of_host(spec))
+        if host.node_ns:
+            sysctl(host.node_ns, settings.of_node())
+    if plan.wiring == "routed":
+        sysctl(plan.switch_ns, settings.of_router())
+
+
+def _lay_cables(plan: Plan) -> None:
+    if plan.switch_ns is None:
+        ip_batch(plan.hosts[0].ns, _direct_cable_lines(plan))
+        return
+    ports = [line for nic in plan.nics() for line in _port_lines(nic)]
+    ip_batch(plan.switch_ns, [*_bridge_lines(plan.bridges()), *ports, *_mtu_lines(plan), *_gateway_lines(plan), *_management_lines(plan)])
+
+
+def build(plan: Plan, spec: Spec) -> None:
+    """Fills the namespaces but does not wait for the links (see ready.py). Raises CommandError; what was made remains."""
+    _set_up_kernels(plan, spec)
+    _lay_cables(plan)
+    for host in plan.hosts:
+        if host.node_ns:
+            ip_batch(host.node_ns, _node_lines(host, plan.mtu_bytes))
+        ip_batch(host.ns, _host_lines(host, plan.mtu_bytes))
+        _add_rules(host)
         for nic in host.nics:
             if nic.rate_bps is not None:
-                shaping.set_rate(plan, host, nic, nic.rate_bps)
+                shaping.set_rate(plan, nic, nic.rate_bps)
+
+
+def finish(plan: Plan, spec: Spec) -> None:
+    """What is left for when the links are up. Raises CommandError."""
+    for host in plan.hosts:
+        sysctl(host.ns, settings.once_up(spec, [nic.name for nic in host.nics]))

@@ -1,0 +1,68 @@
+"""Which address a NIC has, and by which gateway other subnets are reached. Pure."""
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from .spec import Spec
+
+kManagementBits = 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """A NIC's place in one family."""
+
+    address: str
+    prefix_bits: int
+    gateway: str | None  # the router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet
+
+    @property
+    def with_prefix(self) -> str:
+        return f"{self.address}/{self.prefix_bits}"
+
+
+def subnet_number(spec: Spec, host: int, nic: int) -> int:
+    """Disjoint subnets: NIC n is in subnet n modulo the smallest number of NICs, so that every NIC has a counterpart at every
+    host. Shared: one subnet. Routed: each NIC has a subnet of its own."""
+    if spec.wiring == "routed":
+        return nic * spec.hosts + host
+    return 0 if spec.subnets == "shared" else nic % min(spec.nics)
+
+
+def places(spec: Spec, host: int, nic: int) -> list[Place]:
+    """The addresses of a NIC: one per family that the lab has, IPv4 first."""
+    families = [6] if spec.ipv6 else [4, 6] if spec.dual_stack else [4]
+    return [_normal((_ipv6 if family == 6 else _ipv4)(spec, host, nic)) for family in families]
+
+
+def management(host: int) -> Place:
+    """The address of a pod's eth0."""
+    return Place(f"10.76.0.{host + 1}", kManagementBits, "10.76.255.254")
+
+
+def _number(spec: Spec, host: int, nic: int) -> int:
+    """The NIC's number in its disjoint subnet."""
+    return 1 + host + spec.hosts * (nic // min(spec.nics))
+
+
+def _ipv4(spec: Spec, host: int, nic: int) -> Place:
+    if spec.wiring == "routed":
+        return Place(f"10.{128 + nic}.{host}.2", 24, f"10.{128 + nic}.{host}.1")
+    if spec.subnets == "shared":
+        return Place(f"10.77.{nic}.{host + 1}", 16, "10.77.255.254" if spec.pods else None)
+    subnet = subnet_number(spec, host, nic)
+    return Place(f"10.77.{subnet}.{_number(spec, host, nic)}", 24, f"10.77.{subnet}.254" if spec.pods else None)
+
+
+def _ipv6(spec: Spec, host: int, nic: int) -> Place:
+    if spec.wiring == "routed":
+        return Place(f"fd77:1:{nic:x}:{host:x}::2", 64, f"fd77:1:{nic:x}:{host:x}::1")
+    if spec.subnets == "shared":
+        return Place(f"fd77::{nic:x}:{host + 1:x}", 64, "fd77::ffff:fffe" if spec.pods else None)
+    subnet = subnet_number(spec, host, nic)
+    return Place(f"fd77:0:0:{subnet:x}::{_number(spec, host, nic):x}", 64, f"fd77:0:0:{subnet:x}::fffe" if spec.pods else None)
+
+
+def _normal(place: Place) -> Place:
+    return Place(str(ipaddress.ip_address(place.address)), place.prefix_bits, place.gateway)

@@ -1,0 +1,17 @@
+"""What can happen to a NIC in mid-traffic. One mechanism per file; each function changes a running lab at once.
+
+All raise CommandError. restore() undoes all of them but two that are events: reset() and flip_arp().
+"""
+from __future__ import annotations
+
+from .addresses import replace_addresses
+from .connections import reset
+from .firewall import Rule, filter_tcp, lose_packets
+from .links import cut, cut_out, take_down, take_port_down, take_switch_down
+from .neighbours import flip_arp
+from .restore import restore
+from .routes import lose_routes
+from .segments import shrink_port_mtu
+
+__all__ = ["Rule", "cut", "cut_out", "filter_tcp", "flip_arp", "lose_packets", "lose_routes", "replace_addresses", "reset", "restore",
+           "shrink_port_mtu", "take_down", "take_port_down", "take_switch_down"]

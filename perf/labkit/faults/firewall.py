@@ -1,0 +1,92 @@
+"""Packets that a firewall or a bad cable takes out, by nftables.
+
+`host`: the host's own firewall (hooks input and output). `port`: on the cable, unseen by both hosts; it can only drop.
+Directions are the host's: `in` is what it is sent.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..iproute import CommandError, nft
+from ..plan import Host, Nic, Plan
+from .segments import send_one_by_one
+
+_FAMILIES = {"all": "", "ipv4": "meta protocol ip ", "ipv6": "meta protocol ip6 "}
+_ACTIONS = {"drop": "drop", "reject": "reject", "reset": "reject with tcp reset"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is done to which TCP packets."""
+
+    action: str = "drop"  # drop; reject: with ICMP; reset: with a TCP reset, to who sent
+    direction: str = "both"  # in, out, both
+    at: str = "host"  # host, port
+    family: str = "all"  # all, ipv4, ipv6
+    syn_percent: float | None = None  # only so many of the packets that open a connection
+
+    def matches(self) -> str:
+        if self.syn_percent is None:
+            return f"{_FAMILIES[self.family]}meta l4proto tcp"
+        return f"{_FAMILIES[self.family]}meta l4proto tcp tcp flags & (syn|ack) == syn {_some(self.syn_percent)}"
+
+
+def filter_tcp(host: Host, nic: Nic, rule: Rule) -> None:
+    """TCP alone is filtered: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC. Raises CommandError."""
+    if rule.at == "port":
+        if rule.action != "drop":
+            raise CommandError(f"--firewall {rule.action} --at port: a switch can only drop")
+        _at_port(nic, rule.direction, f"{rule.matches()} drop")
+        return
+    hooks = {"in": ("input", "iifname"), "out": ("output", "oifname")}
+    chains = [_chain(f"type filter hook {hook} priority 0;", f'{match} "{nic.name}" {rule.matches()} {_ACTIONS[rule.action]}', hook)
+              for way, (hook, match) in hooks.items() if rule.direction in (way, "both")]
+    nft(host.ns, _table("inet", f"rwlab_{nic.name}", chains))
+
+
+def lose_packets(plan: Plan, nic: Nic, percent: float, direction: str = "both") -> None:
+    """Any packet is lost with this probability, on the cable, each by itself. Raises CommandError."""
+    send_one_by_one(plan, nic)
+    _at_port(nic, direction, f"{_some(percent)} drop")
+
+
+def restore(host: Host, nic: Nic) -> None:
+    """No rule is left of the NIC and its cable."""
+    rules: dict[str, str] = {}
+    for ns, family, name in [(host.ns, "inet", f"rwlab_{nic.name}"), *((ns, "netdev", name) for ns, _, name, _ in _ends(nic))]:
+        rules[ns] = rules.get(ns, "") + _no_table(family, name)
+    try:
+        for ns, text in rules.items():
+            nft(ns, text)
+    except CommandError as error:
+        if "not found" not in str(error):  # without the program nothing was filtered
+            raise
+
+
+def _some(percent: float) -> str:
+    return f"numgen random mod 100000 < {round(percent * 1000)}"
+
+
+def _ends(nic: Nic) -> list[tuple[str, str, str, str]]:
+    """Where packets of a cable come in: namespace, device, our table there, and which direction of the host comes in there. A direct
+    cable's ends are NICs of both hosts, and the names tell whose table is whose."""
+    return [(nic.carrier_ns, nic.carrier_dev, f"rwlab_in_{nic.carrier_dev}", "in"), (nic.peer_ns, nic.peer_dev, f"rwlab_out_{nic.peer_dev}", "out")]
+
+
+def _at_port(nic: Nic, direction: str, rule: str) -> None:
+    for ns, dev, name, way in _ends(nic):
+        chains = [_chain(f'type filter hook ingress device "{dev}" priority 0;', rule, "came_in")] if direction in (way, "both") else []
+        nft(ns, _table("netdev", name, chains))
+
+
+def _chain(hook: str, rule: str, name: str) -> str:
+    return f" chain {name} {{\n  {hook}\n  {rule}\n }}\n"
+
+
+def _no_table(family: str, name: str) -> str:
+    return f"table {family} {name}\ndelete table {family} {name}\n"
+
+
+def _table(family: str, name: str, chains: list[str]) -> str:
+    body = "".join(chains)
+    return _no_table(family, name) + (f"table {family} {name} {{\n{body}}}\n" if body else "")

@@ -1,0 +1,19 @@
+"""A NIC as it was when the lab began."""
+from __future__ import annotations
+
+from .. import shaping
+from ..iproute import ip_batch
+from ..plan import Host, Nic, Plan
+from . import addresses, firewall, links, routes, segments
+
+
+def restore(plan: Plan, host: Host, nic: Nic) -> None:
+    """The NIC, both ends of its cable, its switch, addresses and routes are as in the beginning; the rates are the plan's."""
+    shaping.restore(plan, {(nic.carrier_ns, nic.carrier_dev), (nic.peer_ns, nic.peer_dev)})
+    firewall.restore(host, nic)
+    segments.restore(plan, nic)
+    if plan.switch_ns:
+        ip_batch(plan.switch_ns, links.restore_lines(nic))
+    ip_batch(host.ns, [f"link set dev {nic.name} up"])
+    addresses.restore(host, nic)
+    ip_batch(host.ns, routes.restore_lines(nic))

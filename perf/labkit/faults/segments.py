@@ -1,0 +1,61 @@
+"""Large packets that are lost.
+
+A bridge passes what segmentation offload sends as one, whatever the MTU of its port. Hosts of a lab in which packets are to be lost one
+by one therefore send them one by one.
+"""
+from __future__ import annotations
+
+import json
+
+from ..iproute import CommandError, ip
+from ..plan import Nic, Plan
+
+_MOST = 65535  # segments in one: the kernel's own limit
+
+
+def shrink_port_mtu(plan: Plan, nic: Nic, mtu_bytes: int) -> None:
+    """The switch's port takes and gives packets of `mtu_bytes` at most and tells nobody about the others. A router's port tells, about
+    those toward the host, as routers do."""
+    if plan.switch_ns is None:
+        raise CommandError("this lab has no switch: its hosts are wired directly (--network rails makes one per rail)")
+    send_one_by_one(plan, nic)
+    ip("link", "set", "dev", nic.peer_dev, "mtu", str(mtu_bytes), ns=nic.peer_ns)
+
+
+def send_one_by_one(plan: Plan, nic: Nic) -> None:
+    """Every NIC that may send to this one, and this one, hand down packets no larger than their MTU."""
+    for ns, dev in {*_cable(nic), *(_host_ends(plan) if plan.switch_ns else set())}:
+        _set_most(ns, dev, 1)
+
+
+def restore(plan: Plan, nic: Nic) -> None:
+    """The MTU of the port, and segmentation offload where no other NIC's fault needs it off: the limit on a port marks one."""
+    if plan.switch_ns:
+        ip("link", "set", "dev", nic.peer_dev, "mtu", str(plan.mtu_bytes), ns=nic.peer_ns)
+    limited = _limited(nic.peer_ns)
+    if nic.peer_dev not in limited:
+        return
+    ends = {(nic.peer_ns, nic.peer_dev)}
+    if plan.switch_ns is None:
+        ends = _cable(nic)
+    elif limited == {nic.peer_dev}:
+        ends |= _host_ends(plan)
+    for ns, dev in ends:
+        _set_most(ns, dev, _MOST)
+
+
+def _cable(nic: Nic) -> set[tuple[str, str]]:
+    return {(nic.carrier_ns, nic.carrier_dev), (nic.peer_ns, nic.peer_dev)}
+
+
+def _host_ends(plan: Plan) -> set[tuple[str, str]]:
+    return {(other.carrier_ns, other.carrier_dev) for other in plan.nics()}
+
+
+def _limited(ns: str) -> set[str]:
+    links = json.loads(ip("-json", "-details", "link", "show", ns=ns))
+    return {link["ifname"] for link in links if link.get("gso_max_segs") == 1}
+
+
+def _set_most(ns: str, dev: str, segments: int) -> None:
+    ip("link", "set", "dev", dev, "gso_max_segs", str(segments), ns=ns)
