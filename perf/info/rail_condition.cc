@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "discovery/address_choice.h"
+#include "discovery/rail_facts.h"
 #include "discovery/rail_hazards.h"
 #include "info/text_table.h"
 
@@ -16,49 +17,13 @@ using discovery::RouteAnswer;
 using Kind = RouteAnswer::Kind;
 using Json = nlohmann::ordered_json;
 
-constexpr std::uint32_t kNeighboursTried = 32;  // more than a host has rails, whose addresses may be the first of a subnet
-
-// An address of documentation (RFC 5737, RFC 3849) is in no subnet, so its route is the default route.
-Address outside(Address::Family family) {
-  Address address;
-  address.family = family;
-  if (family == Address::Family::v4)
-    address.bytes = {192, 0, 2, 1};
-  else
-    address.bytes = {0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-  return address;
-}
-
-// The interface by which packets from `own` leave to its subnet; empty: not known.
-std::string way_back(const Address& own) {
-  if (own.prefix_bits < 1 || own.prefix_bits > 31) return {};
-  const std::uint32_t size = std::uint32_t{1} << (32 - own.prefix_bits);
-  std::uint32_t number = 0;
-  for (int i = 0; i < 4; ++i) number = number << 8 | own.bytes[std::size_t(i)];
-  const std::uint32_t first = number & ~(size - 1);
-  const std::uint32_t low = size == 2 ? 0 : 1, end = size == 2 ? 2 : size - 1;  // without network and broadcast address
-  for (std::uint32_t host = low; host < end && host < kNeighboursTried; ++host) {
-    Address neighbour = own;
-    for (int i = 0; i < 4; ++i) neighbour.bytes[std::size_t(i)] = std::uint8_t((first + host) >> (24 - 8 * i));
-    const RouteAnswer answer = discovery::find_route({neighbour, own, 0});
-    if (!answer.interface.empty()) return answer.interface;  // else this host's own address
-  }
-  return {};
-}
-
 RailFacts look_at(const Rail& rail, const discovery::HostView& host, std::vector<DefaultRoute>& routes) {
-  RailFacts facts{discovery::interface_settings(host, rail.name), {}, {}};
-  if (rail.loopback) return facts;
   for (const Address& source : rail.addresses) {
     const bool known = std::ranges::any_of(routes, [&](const DefaultRoute& route) { return route.source.family == source.family; });
-    if (known || source.scope_id != 0) continue;
-    routes.push_back({source, discovery::find_route({outside(source.family), source, rail.ifindex})});
-    const RouteAnswer& answer = routes.back().answer;
-    if (source.family == Address::Family::v6) continue;
-    facts.way_back = way_back(source);
-    if (answer.kind == Kind::elsewhere) facts.way_out = answer.interface;
+    if (rail.loopback || known || source.scope_id != 0) continue;
+    routes.push_back({source, discovery::find_route({discovery::outside(source.family), source, rail.ifindex})});
   }
-  return facts;
+  return discovery::rail_facts(rail, host);
 }
 
 const char* to_text(Kind kind) {

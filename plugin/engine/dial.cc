@@ -231,15 +231,15 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const bool welcome = outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance;
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
-    attempts_.clear();
     NewLane lane{OwnedFd(), 0, rail, answer.remote_rail, std::move(object)};
-    Status agreed = take_session_secret(lane, outcome);
-    if (agreed.ok()) agreed = begin_encryption(lane, self_, wire::TlsEnd::client, outcome);
-    if (agreed.ok() && !lane.object) agreed = send_confirm(outcome);
-    if (!agreed.ok()) return finish(agreed);
-    lane.fd = std::move(outcome.fd);
-    callbacks_.welcomed(answer, std::move(lane));
-    return finish({});
+    outcome.status = agree(lane, outcome);
+    if (outcome.status.ok()) {
+      attempts_.clear();
+      lane.fd = std::move(outcome.fd);
+      callbacks_.welcomed(answer, std::move(lane));
+      return finish({});
+    }
+    object = std::move(lane.object);
   }
   if (!nonsense.ok()) {
     last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
@@ -253,6 +253,13 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     return next_round();
   }
   next_round_later();
+}
+
+// The acceptor may have reset the connection meanwhile: then another way may do.
+Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
+  RW_TRY(take_session_secret(lane, welcome));
+  RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
+  return lane.object ? Status() : send_confirm(welcome);
 }
 
 // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): another round, a few times.

@@ -109,6 +109,7 @@ class Dial {
   // False: there is no way to the peer but by rails.
   bool dial_local();
   void on_first(Attempt& attempt, Handshake::Outcome outcome);
+  Status agree(NewLane& lane, const Handshake::Outcome& welcome) const;
   void remember_failure(const Handshake::Outcome& outcome, const std::string& what);
   void finish(Status status);
   // Every way in from the reactor: without memory the dial is over, or its waiters would never hear.

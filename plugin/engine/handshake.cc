@@ -97,6 +97,7 @@ std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, std::s
 std::unique_ptr<Handshake> Handshake::await_confirm(Reactor& reactor, Outcome& welcomed, TimePoint deadline, Done done) {
   std::unique_ptr<Handshake> h(new Handshake(reactor, welcomed.what, Role::acceptor, {}, std::move(done)));
   h->connection_ = welcomed.connection;
+  h->confirms_ = true;
   h->fd_ = std::move(welcomed.fd);
   h->start(deadline, EPOLLIN);
   return h;
@@ -141,7 +142,18 @@ void Handshake::end_at(TimePoint deadline) {
 void Handshake::on_deadline(Nanos held_up_before) {
   const Nanos held_up = core_wait() - held_up_before;
   if (held_up >= kHeldUpLeast) return end_at(now() + held_up);
-  finish(!parting_.ok() ? parting_ : Status(Code::timed_out, Scope::lane, what_ + ": no handshake within its deadline"));
+  finish(!parting_.ok() ? parting_ : Status(Code::timed_out, Scope::lane, what_ + ": " + why_late()));
+}
+
+// What came through and what did not tells where to look. Welcome and confirm are the large packets of a handshake.
+std::string Handshake::why_late() const {
+  if (connecting_) return "no answer to the connection: a firewall, a cable or a switch?";
+  const bool heard_all = !local_ && !wire::has_unacknowledged(fd_.get());
+  const std::string packets = "packets of " + std::to_string(wire::segment_bytes(fd_.get())) + " bytes";
+  if (confirms_ && !heard_all) return "small packets come, but " + packets + " are not acknowledged: a smaller MTU on the way?";
+  if (role_ == Role::dialler && heard_all && in_.empty())
+    return "connected, but no answer in " + packets + ": a smaller MTU on the way, or is the peer stopped?";
+  return "no handshake within its deadline";
 }
 
 // Callbacks never come from inside dial() and await().

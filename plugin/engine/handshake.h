@@ -86,6 +86,7 @@ class Handshake final : public Pollable {
   Status queue_hello();
   const ConnectionKey* connection() const { return connection_ ? &*connection_ : challenge_->connection(); }
   void on_deadline(Nanos held_up_before);
+  std::string why_late() const;
   bool see_out();
   void finish(Status status);
 
@@ -102,6 +103,7 @@ class Handshake final : public Pollable {
   TimePoint dialled_at_{};
   Nanos patience_{0};                // a joining lane's
   bool connecting_ = false;
+  bool confirms_ = false;            // the Hello that is awaited is a confirm
   bool spoke_ = false;
   bool local_ = false;
   OwnedFd attached_;                 // local: to be sent with our Hello; then, what came with theirs

@@ -346,6 +346,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
   if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session));
+  if (by_rails) absent_rails_.emplace(session.get(), std::make_unique<AbsentRails>(reactor_, rails_now_, session, absence_told_));
   for (const int down : rails_down_) session->tell_link(down, false);
   const std::string rail = by_rails ? rails_now_[std::size_t(lane.local_rail)].name : "shm";
   add_lane(*session, std::move(lane));
@@ -375,6 +376,7 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, NewLane la
   LaneUpkeep& upkeep = *upkeeps_.emplace(session.get(), std::make_unique<LaneUpkeep>(
       reactor_, self_, key.peer, key.traffic_class, session, welcome.rails, rails,
       [this](LiveSession& joined, NewLane joining) { add_lane(joined, std::move(joining)); })).first->second;
+  absent_rails_.at(session.get())->know(upkeep.failures(), upkeep.peer_rails());
   upkeep.look();
 }
 
@@ -424,6 +426,7 @@ void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
     std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
   }
   rail_logs_.erase(session.get());
+  absent_rails_.erase(session.get());
   upkeeps_.erase(session.get());
   knocks_.erase(session.get());
   // Its watch may be on the stack below us.

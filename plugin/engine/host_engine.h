@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/absent_rails.h"
 #include "engine/dial.h"
 #include "engine/doors.h"
 #include "engine/fork_guard.h"
@@ -94,6 +95,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void accept_join(Handshake::Outcome caller, const Arrival& arrival);
   void welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret);
   void on_confirmed(UnconfirmedLanes::Entry entry);
+  void tell_astray(const UnconfirmedLanes::Entry& entry);
   void accept_session(const Hello& first, NewLane lane);
   std::shared_ptr<LiveSession> session_of(const PeerKey& key) const;
   PeerKey key_of_dialler(const Hello& hello) const;
@@ -160,10 +162,13 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   StatsDoor stats_door_;
   LinkWatch link_watch_;
   std::vector<int> rails_down_;                                          // whose links are
+  std::uint64_t astray_told_ = 0;                                        // bits of rails whose connections arrive elsewhere
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<const LiveSession*, std::unique_ptr<RailLog>> rail_logs_;     // of sessions by rails
+  AbsenceTold absence_told_;
   std::map<const LiveSession*, std::unique_ptr<LaneUpkeep>> upkeeps_;    // of sessions that we dialled, by rails
   std::map<const LiveSession*, std::unique_ptr<Knock>> knocks_;          // of those that we accepted, by rails
+  std::map<const LiveSession*, std::unique_ptr<AbsentRails>> absent_rails_;  // of sessions by rails; refers to upkeeps_
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;         // in order of arrival
   UnconfirmedLanes unconfirmed_;
   std::uint64_t next_incoming_ = 0;

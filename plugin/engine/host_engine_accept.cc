@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "discovery/rail_hazards.h"
 #include "engine/host_engine.h"
 #include "wire/tcp/socket.h"
 
@@ -197,12 +198,23 @@ void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewL
   unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
 }
 
+// A lane that joins, was dialled at one rail and stands on another: the dialler has no better way.
+void HostEngine::tell_astray(const UnconfirmedLanes::Entry& entry) {
+  const std::uint64_t bit = std::uint64_t{1} << entry.dialled_rail;
+  if (entry.hello.kind == Hello::Kind::first || entry.dialled_rail == entry.lane.local_rail) return;
+  if ((std::exchange(astray_told_, astray_told_ | bit) & bit) != 0) return;
+  const std::string &dialled = rails_now_[std::size_t(entry.dialled_rail)].name, &arrived = rails_now_[std::size_t(entry.lane.local_rail)].name;
+  RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, and one NIC carries what is for "
+          "both; set `{}`, or use IPv6", dialled, arrived, entry.hello.peer, dialled, discovery::kMendArp);
+}
+
 void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
   if (leaving_) return;
   const Hello& hello = entry.hello;
   // Whoever dialled was slow, and has given up: a lane of it would only have to be fenced.
   if (char end; ::recv(entry.lane.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
   const auto session = session_of(key_of_dialler(hello));
+  tell_astray(entry);
   if (session && session->serial() == hello.session) {
     if (!session->had_lane(hello.lane)) add_lane(*session, std::move(entry.lane));
     return;

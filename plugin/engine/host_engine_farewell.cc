@@ -93,6 +93,7 @@ void HostEngine::say_farewell() {
     unconfirmed_.clear();
     if (idle_timer_) reactor_.cancel(std::exchange(idle_timer_, 0));
     rail_logs_.clear();
+    absent_rails_.clear();
     upkeeps_.clear();
     knocks_.clear();
     std::map<PeerKey, std::unique_ptr<Dial>> dials;

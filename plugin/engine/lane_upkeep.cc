@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/without_memory.h"
+#include "discovery/rail_hazards.h"
 
 namespace railweave::engine {
 
@@ -126,6 +127,7 @@ std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
     RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, session_->peer(), why);
     (void)families_.failed(pair.rails, route.source.family);
     last = route;
+    failures_.failed(pair.rails, why);
   }
   pairs_.try_began(pair, now());
   pairs_.try_ended(pair, now());
@@ -145,7 +147,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (ends_session(*over, outcome)) return;
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
   (void)families_.failed(pair.rails, over->family);
-  pairs_.failed(pair, t);
+  note_failure(pair, outcome.status.ok() ? outcome.hello.reason : outcome.status.message());
   look();
 }
 
@@ -173,11 +175,13 @@ void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) 
   Status agreed = check_place(where);
   if (agreed.ok() && where != pair.rails && is_surplus(attempt, where)) return look();
   if (agreed.ok()) agreed = confirm(lane, outcome);
-  if (!agreed.ok() || where != pair.rails) pairs_.failed(pair, now());
   if (!agreed.ok()) {
     RW_INFO(net, "no lane from {}: {}", attempt.what, agreed.message());
+    note_failure(pair, agreed.message());
     return look();
   }
+  if (where != pair.rails) note_failure(pair, astray(where));
+  failures_.came_up(where);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
   lane.fd = std::move(outcome.fd);
   joined_(*session_, std::move(lane));
@@ -200,8 +204,18 @@ bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
   if (other_untried && other_way) return true;  // and is dialled at once
   const RailPairs::Pair* const its = pairs_.find(where);
   const bool surplus = its && its->up > 0;
-  if (surplus) pairs_.failed(pair, now());
+  if (surplus) note_failure(pair, astray(where));
   return surplus;
+}
+
+std::string LaneUpkeep::astray(const RailPair& where) const {
+  return "connections to it arrive at its rail " + peers(where).name + ": that host answers ARP for one NIC on the other, and needs `" +
+         discovery::kMendArp + "`, or IPv6";
+}
+
+void LaneUpkeep::note_failure(RailPairs::Pair& pair, std::string why) {
+  failures_.failed(pair.rails, std::move(why));
+  pairs_.failed(pair, now());
 }
 
 Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) const {

@@ -14,6 +14,7 @@
 #include "engine/dial.h"
 #include "engine/family_choice.h"
 #include "engine/handshake.h"
+#include "engine/join_failures.h"
 #include "engine/live_session.h"
 #include "engine/rail_pairs.h"
 
@@ -38,6 +39,9 @@ class LaneUpkeep {
   // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
   void on_own_rail(int rail);
   void on_peer_rail(int rail, PeerRail is);
+
+  const JoinFailures& failures() const { return failures_; }
+  const std::vector<PeerRail>& peer_rails() const { return peer_rails_; }
 
  private:
   // While it lives, losing the session's other lanes ends nothing.
@@ -67,6 +71,8 @@ class LaneUpkeep {
   std::optional<Route> find_way(RailPairs::Pair& pair);
   void on_welcome(const Attempt& attempt, Handshake::Outcome outcome);
   Status check_place(const RailPair& where) const;
+  void note_failure(RailPairs::Pair& pair, std::string why);
+  std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
   bool ends_session(const Attempt& attempt, const Handshake::Outcome& outcome);
   void wake_pairs(const std::function<bool(const RailPair&)>& which);
@@ -84,6 +90,7 @@ class LaneUpkeep {
   const Joined joined_;
   RailPairs pairs_;
   FamilyChoice families_;
+  JoinFailures failures_;
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
   std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
   std::vector<protocol::LaneId> unheard_of_;         // ... and these were not: the peer never saw them

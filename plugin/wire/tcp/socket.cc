@@ -1,10 +1,12 @@
 #include "wire/tcp/socket.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -151,6 +153,11 @@ std::size_t segment_bytes(int fd) {
   tcp_info info{};
   socklen_t size = sizeof info;
   return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_snd_mss : 0;
+}
+
+bool has_unacknowledged(int fd) {
+  int bytes = 0;
+  return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;
 }
 
 Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote) {

@@ -1,0 +1,59 @@
+// Says in the log, some seconds after a session began, which rails never had a lane of it, with the cause as far as this host knows it and
+// the setting that mends it (docs/deployment.md, "Several NICs"). A rail that had a lane and lost it is RailLog's.
+//
+// On the reactor's thread only. Destroying it before its time says nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/join_failures.h"
+#include "engine/live_session.h"
+#include "engine/reactor.h"
+#include "railweave/device.h"
+
+namespace railweave::engine {
+
+// What an engine has said already: of many peers the first is named, the others would fill the log.
+class AbsenceTold {
+ public:
+  // True the first time.
+  bool ours(int rail);
+  // True the first few times.
+  bool peers();
+
+ private:
+  static constexpr int kPeersMost = 4;
+  std::uint64_t ours_ = 0;  // bits of our rails
+  int peers_ = 0;
+};
+
+class AbsentRails {
+ public:
+  static constexpr Nanos kAfter = std::chrono::seconds(8);  // a pair has failed twice by then, by either address family
+
+  // `rails` (ours) and `told` outlive it.
+  AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, AbsenceTold& told);
+  ~AbsentRails();
+
+  // What the session's dialler knows. Both outlive it.
+  void know(const JoinFailures& failures, const std::vector<PeerRail>& peer_rails);
+
+ private:
+  void look();
+  std::vector<bool> which_had_lanes(int RailPair::*side, std::size_t rails) const;
+  void tell_ours(int rail, const std::string& hazard);
+  void tell_peers(int rail);
+
+  Reactor& reactor_;
+  const std::vector<Rail>& rails_;
+  const std::shared_ptr<LiveSession> session_;
+  AbsenceTold& told_;
+  const JoinFailures* failures_ = nullptr;        // null: the peer dialled
+  const std::vector<PeerRail>* peer_rails_ = nullptr;
+  Reactor::TimerId timer_ = 0;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,29 @@
+#include "engine/join_failures.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::engine {
+
+void JoinFailures::failed(const RailPair& rails, std::string why) {
+  auto known = std::ranges::find(failures_, rails, &Failure::rails);
+  if (known == failures_.end()) known = failures_.insert(known, Failure{rails, 0, {}});
+  ++known->tries;
+  known->why = std::move(why);
+}
+
+void JoinFailures::came_up(const RailPair& rails) {
+  std::erase_if(failures_, [&](const Failure& failure) { return failure.rails == rails; });
+}
+
+const JoinFailures::Failure* JoinFailures::of_ours(int rail) const {
+  const auto known = std::ranges::find_if(failures_, [&](const Failure& failure) { return failure.rails.local == rail; });
+  return known == failures_.end() ? nullptr : &*known;
+}
+
+const JoinFailures::Failure* JoinFailures::of_peers(int rail) const {
+  const auto known = std::ranges::find_if(failures_, [&](const Failure& failure) { return failure.rails.remote == rail; });
+  return known == failures_.end() ? nullptr : &*known;
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,31 @@
+// Why pairs of rails of a session have no lane: the last failure of each since it came up last. For people; nothing is decided by it.
+//
+// Pure. One thread at a time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/lane_plan.h"
+
+namespace railweave::engine {
+
+class JoinFailures {
+ public:
+  struct Failure {
+    RailPair rails;
+    int tries = 0;
+    std::string why;       // of the last one
+  };
+
+  void failed(const RailPair& rails, std::string why);
+  void came_up(const RailPair& rails);
+  // Of the pair with that rail of ours, or of the peer's, that was tried first; null: none has failed.
+  const Failure* of_ours(int rail) const;
+  const Failure* of_peers(int rail) const;
+
+ private:
+  std::vector<Failure> failures_;  // in the order of first tries
+};
+
+}  // namespace railweave::engine
