@@ -112,7 +112,6 @@ class LostRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         self.assertTrue(outcome.warnings(1), f"nothing was lost: {outcome}")
 
-    @unittest.expectedFailure  # issue 30: a lane that stands at one end only is reset as well
     def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
         """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
         outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 --nic 2 --reset",
