@@ -45,7 +45,7 @@ def happen(loss: Loss, plan: Plan, nics: list[int], pid: int) -> None:
         os.kill(pid, loss.by)
         return
     for nic in nics:
-        faults.cut(plan.hosts[0], plan.hosts[0].nics[nic])
+        faults.cut(plan.hosts[0].nics[nic])
 
 
 def undo(loss: Loss, plan: Plan, nics: list[int], pid: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .spec import Spec
 
-kManagementBits = 16
+_MANAGEMENT_BITS = 16
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class Place:
 
     address: str
     prefix_bits: int
+    rail: str  # the prefix that all of the rail's addresses have
     gateway: str | None  # the router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet
 
     @property
@@ -33,12 +34,12 @@ def subnet_number(spec: Spec, host: int, nic: int) -> int:
 def places(spec: Spec, host: int, nic: int) -> list[Place]:
     """The addresses of a NIC: one per family that the lab has, IPv4 first."""
     families = [6] if spec.ipv6 else [4, 6] if spec.dual_stack else [4]
-    return [_normal((_ipv6 if family == 6 else _ipv4)(spec, host, nic)) for family in families]
+    return [(_ipv6 if family == 6 else _ipv4)(spec, host, nic) for family in families]
 
 
 def management(host: int) -> Place:
-    """The address of a pod's eth0."""
-    return Place(f"10.76.0.{host + 1}", kManagementBits, "10.76.255.254")
+    """The address of a management interface."""
+    return _place(f"10.76.0.{host + 1}", _MANAGEMENT_BITS, _MANAGEMENT_BITS, "10.76.255.254")
 
 
 def _number(spec: Spec, host: int, nic: int) -> int:
@@ -48,21 +49,22 @@ def _number(spec: Spec, host: int, nic: int) -> int:
 
 def _ipv4(spec: Spec, host: int, nic: int) -> Place:
     if spec.wiring == "routed":
-        return Place(f"10.{128 + nic}.{host}.2", 24, f"10.{128 + nic}.{host}.1")
+        return _place(f"10.{128 + nic}.{host}.2", 24, 16, f"10.{128 + nic}.{host}.1")
     if spec.subnets == "shared":
-        return Place(f"10.77.{nic}.{host + 1}", 16, "10.77.255.254" if spec.pods else None)
+        return _place(f"10.77.{nic}.{host + 1}", 16, 16, "10.77.255.254" if spec.pods else None)
     subnet = subnet_number(spec, host, nic)
-    return Place(f"10.77.{subnet}.{_number(spec, host, nic)}", 24, f"10.77.{subnet}.254" if spec.pods else None)
+    return _place(f"10.77.{subnet}.{_number(spec, host, nic)}", 24, 24, f"10.77.{subnet}.254" if spec.pods else None)
 
 
 def _ipv6(spec: Spec, host: int, nic: int) -> Place:
     if spec.wiring == "routed":
-        return Place(f"fd77:1:{nic:x}:{host:x}::2", 64, f"fd77:1:{nic:x}:{host:x}::1")
+        return _place(f"fd77:1:{nic:x}:{host:x}::2", 64, 48, f"fd77:1:{nic:x}:{host:x}::1")
     if spec.subnets == "shared":
-        return Place(f"fd77::{nic:x}:{host + 1:x}", 64, "fd77::ffff:fffe" if spec.pods else None)
+        return _place(f"fd77::{nic:x}:{host + 1:x}", 64, 64, "fd77::ffff:fffe" if spec.pods else None)
     subnet = subnet_number(spec, host, nic)
-    return Place(f"fd77:0:0:{subnet:x}::{_number(spec, host, nic):x}", 64, f"fd77:0:0:{subnet:x}::fffe" if spec.pods else None)
+    return _place(f"fd77:0:0:{subnet:x}::{_number(spec, host, nic):x}", 64, 64, f"fd77:0:0:{subnet:x}::fffe" if spec.pods else None)
 
 
-def _normal(place: Place) -> Place:
-    return Place(str(ipaddress.ip_address(place.address)), place.prefix_bits, place.gateway)
+def _place(address: str, prefix_bits: int, rail_bits: int, gateway: str | None) -> Place:
+    rail = ipaddress.ip_interface(f"{address}/{rail_bits}").network
+    return Place(str(ipaddress.ip_address(address)), prefix_bits, str(rail), gateway)

@@ -39,7 +39,8 @@ class Host:
     ns: str
     nics: list[Nic]
     node_ns: str | None = None  # of a pod: where its uplinks are
-    management: str | None = None  # of a pod: eth0's address, with prefix length
+    management: str | None = None  # address of the interface beside the NICs, with prefix length
+    management_nic: str = ""
 
 
 @dataclass
@@ -53,6 +54,8 @@ class Plan:
     hosts: list[Host]
     mtu_bytes: int = 1500
     buffer_bytes: int = 0  # of a switch's port, where it is shaped
+    stateful: bool = False  # the router has a firewall
+    management_ns: str | None = None  # of the switch between the hosts' management interfaces
 
     def to_json(self) -> dict:
         return asdict(self)
@@ -63,8 +66,8 @@ class Plan:
         return Plan(**{**data, "hosts": hosts})
 
     def namespaces(self) -> list[str]:
-        nodes = [host.node_ns for host in self.hosts if host.node_ns]
-        return [host.ns for host in self.hosts] + nodes + ([self.switch_ns] if self.switch_ns else [])
+        others = [*(host.node_ns for host in self.hosts), self.switch_ns, self.management_ns]
+        return [host.ns for host in self.hosts] + [ns for ns in others if ns]
 
     def nics(self) -> list[Nic]:
         return [nic for host in self.hosts for nic in host.nics]
@@ -92,11 +95,17 @@ def _nic(spec: Spec, namespaces: list[str], switch_ns: str | None, host: int, ni
                routes.nic_routes(spec, nic, name, places), routes.nic_rules(spec, nic, places))
 
 
+def _host(spec: Spec, ns: str, host: int, nics: list[Nic]) -> Host:
+    node_ns = f"{ns}-node" if spec.pods else None
+    if not spec.has_management:
+        return Host(ns, nics, node_ns)
+    return Host(ns, nics, node_ns, addressing.management(host).with_prefix, "eth0" if spec.pods else "mgmt0")
+
+
 def make_plan(spec: Spec, name: str) -> Plan:
     namespaces = [f"{name}-host{host}" for host in range(spec.hosts)]
     switch_ns = None if spec.wiring == "cables" else f"{name}-switch"
-    hosts = []
-    for host, ns in enumerate(namespaces):
-        nics = [_nic(spec, namespaces, switch_ns, host, nic) for nic in range(spec.nics[host])]
-        hosts.append(Host(ns, nics, f"{ns}-node", addressing.management(host).with_prefix) if spec.pods else Host(ns, nics))
-    return Plan(name, spec.shape, spec.wiring, switch_ns, hosts, spec.mtu_bytes, spec.buffer_bytes)
+    hosts = [_host(spec, ns, host, [_nic(spec, namespaces, switch_ns, host, nic) for nic in range(spec.nics[host])])
+             for host, ns in enumerate(namespaces)]
+    return Plan(name, spec.shape, spec.wiring, switch_ns, hosts, spec.mtu_bytes, spec.buffer_bytes, spec.stateful,
+                f"{name}-management" if spec.has_management else None)

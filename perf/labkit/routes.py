@@ -16,7 +16,7 @@ def table_of(nic: int) -> int:
 
 def nic_routes(spec: Spec, nic: int, name: str, places: list[Place]) -> list[str]:
     """The routes by a NIC beside its subnets' (see subnet_routes()). A pod without a router has one by its first NIC."""
-    first_only = spec.wiring != "routed" or spec.routes in ("one", "policy")
+    first_only = spec.wiring != "routed" or spec.routes != "metric"
     lines = []
     for place in places:
         if place.gateway is None:
@@ -24,6 +24,8 @@ def nic_routes(spec: Spec, nic: int, name: str, places: list[Place]) -> list[str
         default = f"default via {place.gateway} dev {name}"
         if nic == 0 or not first_only:
             lines.append(f"{default} metric {_FIRST_METRIC + nic}")
+        if spec.routes == "rail":
+            lines.append(f"{place.rail} via {place.gateway} dev {name}")
         if spec.routes == "policy":
             lines.append(f"{_subnet(place)} dev {name} table {table_of(nic)}")
             lines.append(f"{default} table {table_of(nic)}")

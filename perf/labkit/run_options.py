@@ -44,11 +44,15 @@ def _add_shape(group: argparse._ArgumentGroup) -> None:
         "with a gateway; auto: one-switch where --subnets is shared, direct cables where two equal hosts need no more, else rails")
     add("--subnets", choices=["disjoint", "shared"], default="disjoint",
         help="disjoint: NIC n is in subnet n modulo the smallest number of NICs; shared: all in one (disjoint)")
-    add("--routes", choices=["metric", "one", "policy"], default="metric",
+    add("--routes", choices=["metric", "one", "rail", "policy"], default="metric",
         help="of the hosts of a routed network. metric: a default route by each NIC, the first one's best; one: by the first NIC only; "
+        "rail: the same, and by each NIC a route to its rail's subnets; "
         "policy: by the first NIC, and a table per NIC for what has its address as source (metric)")
+    add("--stateful", action="store_true", help="the router of a routed network is a firewall that drops what belongs to no connection")
     add("--pods", action="store_true", help="hosts are like a cluster's pods: a management eth0 with the default route, and NICs net1, "
         "net2, ... that are macvlans of their node's uplinks, the first with a default route of its own")
+    add("--management", action="store_true", help="an interface mgmt0 beside the NICs, by which the ranks meet (MASTER_ADDR), so that no "
+        "fault of a NIC touches that; pods have one anyway")
     add("--nowhere", action="append", default=[], metavar="HOST:NIC", help="this NIC's port is alone on a switch of its own: it has link "
         "and an address of its rail, and reaches nobody")
     add("--names", metavar="P[,P...]", help="NIC name prefix, one or one per host: eth,ens (eth; net in pods)")
@@ -84,7 +88,8 @@ def request(args: argparse.Namespace, command: list[str]) -> run.Request:
     if args.ranks_per_host < 1 or args.timeout < 0:
         raise SpecError("--ranks-per-host is at least 1, --timeout at least 0")
     spec = make_spec(args.hosts, args.nics, args.rate, args.names, shape=args.shape, buffer_bytes=args.buffer, network=args.network,
-                     subnets=args.subnets, routes=args.routes, pods=args.pods, nowhere=args.nowhere, ipv6=args.ipv6,
+                     subnets=args.subnets, routes=args.routes, stateful=args.stateful, pods=args.pods,
+                     management=args.management, nowhere=args.nowhere, ipv6=args.ipv6,
                      dual_stack=args.dual_stack, disable_ipv6=args.disable_ipv6, arp=args.arp, rp_filter=args.rp_filter,
                      mtu_bytes=args.mtu, cc=args.cc)
     return run.Request(spec, command, args.loopback, args.ranks_per_host, args.pid_namespaces, args.favour, args.timeout,

@@ -9,11 +9,13 @@ from .plan import Host, Nic, Plan
 from .spec import SpecError, parse_rate
 
 _ABOUT = """\
-Changes one NIC of a running lab, in mid-traffic. --up undoes everything but --reset and --arp-flip, which are events."""
+Changes one NIC of a running lab, in mid-traffic. --up undoes all but the events --reset, --arp-flip and
+--forget-connections."""
 
 
 def add(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     parser = commands.add_parser("set", help="change a NIC of a running lab", description=_ABOUT,
+                                 formatter_class=argparse.RawDescriptionHelpFormatter,
                                  epilog="For example: perf/lab set --host 0 --nic 1 --rate 100mbit")
     option = parser.add_argument
     option("--lab", default=os.environ.get("RWLAB"), metavar="NAME", help="default: $RWLAB, else the only one there is")
@@ -26,7 +28,8 @@ def add(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     what.add_argument("--up", action="store_true", help="undo all these, at the rate the lab started with")
     option("--direction", choices=["in", "out", "both"], default="both", help="of --firewall, --lose and --lose-syn; in: what the host "
            "is sent (both)")
-    option("--at", choices=["host", "port"], default="host", help="where --firewall is: in the host, or in the switch, which only drops (host)")
+    option("--at", choices=["host", "port"], default="host", help="where --firewall is: in the host, or in the "
+           "switch, which only drops (host)")
     option("--family", choices=["all", "ipv4", "ipv6"], default="all", help="of --firewall and --lose-syn (all)")
     return parser
 
@@ -55,6 +58,7 @@ def _add_addresses(what: argparse._MutuallyExclusiveGroup) -> None:
     add = what.add_argument
     add("--address", metavar="A/BITS[,A/BITS]", help="replace its addresses, as another DHCP lease does")
     add("--lose-routes", action="store_true", help="no route is left by the NIC, its subnet's included; link and addresses stay")
+    add("--forget-connections", action="store_true", help="the firewall of a --stateful router forgets all connections")
     add("--arp-flip", type=int, metavar="M", help="tell the peers by a gratuitous ARP that its address is at NIC M of its host")
 
 
@@ -62,7 +66,7 @@ def apply(plan: Plan, args: argparse.Namespace) -> None:
     """Raises SpecError, CommandError."""
     for host, nic in _nics(plan, args.host, args.nic):
         if not _link_changed(plan, host, nic, args) and not _packets_changed(plan, host, nic, args):
-            _change_addresses(host, nic, args)
+            _change_addresses(plan, host, nic, args)
 
 
 def _nics(plan: Plan, host: int | None, nic: int) -> list[tuple[Host, Nic]]:
@@ -122,11 +126,13 @@ def _packets_changed(plan: Plan, host: Host, nic: Nic, args: argparse.Namespace)
     return True
 
 
-def _change_addresses(host: Host, nic: Nic, args: argparse.Namespace) -> None:
+def _change_addresses(plan: Plan, host: Host, nic: Nic, args: argparse.Namespace) -> None:
     if args.address:
         faults.replace_addresses(host, nic, args.address.split(","))
     elif args.lose_routes:
         faults.lose_routes(host, nic)
+    elif args.forget_connections:
+        faults.forget_connections(plan)
     else:
         if not 0 <= args.arp_flip < len(host.nics):
             raise SpecError(f"--arp-flip {args.arp_flip}: 0 to {len(host.nics) - 1}")

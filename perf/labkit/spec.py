@@ -32,8 +32,10 @@ class Spec:
     buffer_bytes: int = kSwitchBufferBytes  # of each port, where the switch's egress is shaped
     network: str = "auto"  # rails, one-switch, routed; see `wiring`
     subnets: str = "disjoint"
-    routes: str = "metric"  # of the hosts of a routed network: metric, one, policy
+    routes: str = "metric"  # of the hosts of a routed network: metric, one, rail, policy
+    stateful: bool = False  # the router's firewall passes what opens a connection, and what belongs to one
     pods: bool = False  # the NICs are macvlans of a node's uplinks, beside a management eth0
+    management: bool = False  # an interface beside the NICs, by which ranks meet; pods have one anyway
     nowhere: tuple[tuple[int, int], ...] = ()  # (host, NIC): the port is alone on a bridge of its own
     ipv6: bool = False  # IPv6 addresses only
     dual_stack: bool = False  # IPv6 addresses beside IPv4 ones
@@ -46,6 +48,10 @@ class Spec:
     @property
     def hosts(self) -> int:
         return len(self.nics)
+
+    @property
+    def has_management(self) -> bool:
+        return self.management or self.pods
 
     @property
     def wiring(self) -> str:
@@ -150,6 +156,8 @@ def _check_together(spec: Spec) -> None:
         raise SpecError("--network routed: every NIC is in a subnet of its own, --subnets shared cannot be")
     if spec.routes != "metric" and spec.network != "routed":
         raise SpecError(f"--routes {spec.routes}: only --network routed has routers")
+    if spec.stateful and spec.network != "routed":
+        raise SpecError("--stateful: only --network routed has a router with a firewall")
     if spec.ipv6 and spec.dual_stack:
         raise SpecError("--ipv6 has IPv6 addresses only, --dual-stack has both: choose one")
     if spec.disable_ipv6 and (spec.ipv6 or spec.dual_stack):

@@ -5,12 +5,22 @@ Teardown is not here: it must work for a lab of which only half exists, and from
 from __future__ import annotations
 
 from . import addressing, congestion, settings, shaping
-from .iproute import ip, ip_batch, sysctl
+from .iproute import ip, ip_batch, nft, sysctl
 from .plan import Host, Nic, Plan
 from .spec import Spec
 
 _MANAGEMENT_BRIDGE = "management"
-_MANAGEMENT_NIC = "eth0"
+# What opens a connection passes, and what belongs to one; other TCP packets are dropped without a word.
+_STATEFUL_FIREWALL = """
+table inet rwlab_stateful {
+ chain forward {
+  type filter hook forward priority 0;
+  ct state established,related accept
+  tcp flags & (syn|ack) == syn accept
+  meta l4proto tcp drop
+ }
+}
+"""
 
 
 def _direct_cable_lines(plan: Plan) -> list[str]:
@@ -38,15 +48,12 @@ def _gateway_lines(plan: Plan) -> list[str]:
 
 
 def _management_lines(plan: Plan) -> list[str]:
-    """A pod's eth0, and the gateway of all."""
-    pods = [(h, host) for h, host in enumerate(plan.hosts) if host.management]
-    if not pods:
-        return []
+    """A switch apart from the rails', whose own address is the gateway."""
     place = addressing.management(0)
     lines = [*_bridge_lines([_MANAGEMENT_BRIDGE]), f"address add {place.gateway}/{place.prefix_bits} dev {_MANAGEMENT_BRIDGE}"]
-    for h, host in pods:
-        lines.append(f"link add name m{h} type veth peer name {_MANAGEMENT_NIC} netns {host.ns}")
-        lines.append(f"link set dev m{h} master {_MANAGEMENT_BRIDGE} up")
+    for h, host in enumerate(plan.hosts):
+        lines.append(f"link add name h{h} type veth peer name {host.management_nic} netns {host.ns}")
+        lines.append(f"link set dev h{h} master {_MANAGEMENT_BRIDGE} up")
     return lines
 
 
@@ -72,8 +79,9 @@ def _node_lines(host: Host, mtu_bytes: int) -> list[str]:
 def _host_lines(host: Host, mtu_bytes: int) -> list[str]:
     lines = ["link set dev lo up"]
     if host.management:
-        lines += [f"address add {host.management} dev {_MANAGEMENT_NIC}", f"link set dev {_MANAGEMENT_NIC} up",
-                  f"route add default via {addressing.management(0).gateway} dev {_MANAGEMENT_NIC}"]
+        lines += [f"address add {host.management} dev {host.management_nic}", f"link set dev {host.management_nic} up"]
+    if host.node_ns:  # a pod's default route is its cluster's
+        lines.append(f"route add default via {addressing.management(0).gateway} dev {host.management_nic}")
     for nic in host.nics:
         lines += [f"address add {address} dev {nic.name}{_nodad(address)}" for address in nic.addresses]
         lines.append(f"link set dev {nic.name} mtu {mtu_bytes} up")
@@ -105,17 +113,25 @@ def _set_up_kernels(plan: Plan, spec: Spec) -> None:
 
 
 def _lay_cables(plan: Plan) -> None:
+    if plan.management_ns:
+        ip_batch(plan.management_ns, _management_lines(plan))
     if plan.switch_ns is None:
         ip_batch(plan.hosts[0].ns, _direct_cable_lines(plan))
         return
     ports = [line for nic in plan.nics() for line in _port_lines(nic)]
-    ip_batch(plan.switch_ns, [*_bridge_lines(plan.bridges()), *ports, *_mtu_lines(plan), *_gateway_lines(plan), *_management_lines(plan)])
+    ip_batch(plan.switch_ns, [*_bridge_lines(plan.bridges()), *ports, *_mtu_lines(plan), *_gateway_lines(plan)])
+
+
+def _set_up_firewall(plan: Plan) -> None:
+    if plan.stateful:
+        nft(plan.switch_ns, _STATEFUL_FIREWALL)
 
 
 def build(plan: Plan, spec: Spec) -> None:
     """Fills the namespaces but does not wait for the links (see ready.py). Raises CommandError; what was made remains."""
     _set_up_kernels(plan, spec)
     _lay_cables(plan)
+    _set_up_firewall(plan)
     for host in plan.hosts:
         if host.node_ns:
             ip_batch(host.node_ns, _node_lines(host, plan.mtu_bytes))

@@ -19,15 +19,18 @@ class Shapes(EngineTest):
         outcome = net_perf(_TWO, setup="[ $RANK = 0 ] || export RAILWEAVE_RAILS=eth1,eth0")
         self.assert_pairs(_ALIGNED, self.assert_works(outcome))
 
+    @unittest.expectedFailure  # issue 30: default ARP brings both addresses to one NIC, and lanes are booked by address
     def test_one_shared_subnet(self) -> None:
         self.assert_pairs(_ALIGNED, self.assert_works(net_perf([*_TWO, "--subnets", "shared"], "--both")))
 
+    @unittest.expectedFailure  # issue 30: the same where two NICs of a host are at one switch
     def test_two_against_four(self) -> None:
         outcome = self.assert_works(net_perf(["--nics", "2,4", "--rate", "200mbit/100mbit"]))
         self.assert_pairs([("eth0", "eth0"), ("eth0", "eth2"), ("eth1", "eth1"), ("eth1", "eth3")], outcome)
         for lane in outcome.lanes(0):
             self.assertGreater(lane.sent, outcome.result["bytes"] / 20, str(outcome))
 
+    @unittest.expectedFailure  # issue 30: the same
     def test_one_against_three(self) -> None:
         outcome = self.assert_works(net_perf(["--nics", "1,3", "--rate", "300mbit/100mbit"], "--both"))
         self.assert_pairs([("eth0", "eth0"), ("eth0", "eth1"), ("eth0", "eth2")], outcome)

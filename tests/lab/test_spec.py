@@ -44,6 +44,7 @@ class Rates(unittest.TestCase):
     def test_options_that_contradict_each_other_are_refused_by_name(self) -> None:
         for option, given in (("--buffer", {"buffer_bytes": 100_000}), ("--buffer", {"buffer_bytes": 10, "shape": "both"}),
                               ("--network routed", {"network": "routed", "subnets": "shared"}), ("--routes policy", {"routes": "policy"}),
+                              ("--stateful", {"stateful": True}),
                               ("--ipv6", {"ipv6": True, "dual_stack": True}), ("--disable-ipv6", {"ipv6": True, "disable_ipv6": True}),
                               ("--mtu", {"mtu_bytes": 100}), ("--nowhere '2:0'", {"nowhere": ["2:0"]}),
                               ("--nowhere 'x'", {"nowhere": ["x"]})):
@@ -103,6 +104,8 @@ class Plans(unittest.TestCase):
         first, second = "default via 10.128.1.1 dev eth0", "default via 10.129.1.1 dev eth1"
         self.assertEqual(routes("metric"), [[f"{first} metric 101"], [f"{second} metric 102"]])
         self.assertEqual(routes("one"), [[f"{first} metric 101"], []])
+        self.assertEqual(routes("rail"), [[f"{first} metric 101",
+                                           "10.128.0.0/16 via 10.128.1.1 dev eth0"], ["10.129.0.0/16 via 10.129.1.1 dev eth1"]])
         self.assertEqual(routes("policy")[1], ["10.129.1.0/24 dev eth1 table 102", f"{second} table 102"])
         plan = make_plan(make_spec(2, "2", network="routed", routes="policy"), "x")
         self.assertEqual(plan.hosts[1].nics[1].rules, ["from 10.129.1.2 table 102"])
@@ -114,7 +117,14 @@ class Plans(unittest.TestCase):
         self.assertEqual(pod.management, "10.76.0.2/16")
         self.assertEqual([nic.routes for nic in pod.nics], [["default via 10.77.0.254 dev net1 metric 101"], []])
         self.assertEqual((pod.nics[1].carrier_ns, pod.nics[1].carrier_dev), ("x-host1-node", "uplink1"))
-        self.assertIn("x-host1-node", plan.namespaces())
+        self.assertLessEqual({"x-host1-node", "x-management"}, {*plan.namespaces()})
+
+    def test_a_management_interface_is_no_nic(self) -> None:
+        plan = make_plan(make_spec(2, "2", management=True), "x")
+        self.assertEqual((plan.hosts[1].management_nic, plan.hosts[1].management), ("mgmt0", "10.76.0.2/16"))
+        self.assertEqual([nic.name for nic in plan.hosts[1].nics], ["eth0", "eth1"])
+        self.assertEqual(plan.namespaces(), ["x-host0", "x-host1", "x-management"])
+        self.assertEqual(make_plan(make_spec(2, "2"), "x").namespaces(), ["x-host0", "x-host1"])
 
     def test_json_keeps_everything(self) -> None:
         for given in ({"shape": "switch"}, {"pods": True}, {"network": "routed", "dual_stack": True}):
@@ -132,7 +142,8 @@ class Settings(unittest.TestCase):
     def test_choices_reach_all_and_default(self) -> None:
         values = settings.of_host(make_spec(2, "2", arp="strict", rp_filter=2, disable_ipv6=True))
         for which in ("all", "default"):
-            self.assertEqual([values[f"net/ipv4/conf/{which}/{name}"] for name in ("arp_ignore", "arp_announce", "rp_filter")], ["1", "2", "2"])
+            seen = [values[f"net/ipv4/conf/{which}/{name}"] for name in ("arp_ignore", "arp_announce", "rp_filter")]
+            self.assertEqual(seen, ["1", "2", "2"])
             self.assertEqual(values[f"net/ipv6/conf/{which}/disable_ipv6"], "1")
 
 

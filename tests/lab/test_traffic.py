@@ -101,7 +101,7 @@ class MidRun(unittest.TestCase):
 class SharedSubnet(unittest.TestCase):
     def test_a_bound_socket_uses_its_nic(self) -> None:
         script = (f"{sys.executable} {kTraffic} 1 0; grep eth1: /proc/net/dev")
-        done = lab("run", "--favour", "--subnets", "shared", "--rate", "100mbit", "--", "sh", "-c", script)
+        done = lab("run", "--favour", "--subnets", "shared", "--arp", "strict", "--rate", "100mbit", "--", "sh", "-c", script)
         self.assertEqual(done.returncode, 0, done.stderr)
         received_by_eth1 = int(next(line for line in done.stdout.splitlines() if "eth1:" in line).split()[2])
         self.assertLess(received_by_eth1, 100_000, "with --arp strict no packet for eth0 arrives at eth1")

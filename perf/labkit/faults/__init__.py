@@ -1,6 +1,6 @@
 """What can happen to a NIC in mid-traffic. One mechanism per file; each function changes a running lab at once.
 
-All raise CommandError. restore() undoes all of them but two that are events: reset() and flip_arp().
+All raise CommandError. restore() undoes all of them but three that are events: reset(), flip_arp() and forget_connections().
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .neighbours import flip_arp
 from .restore import restore
 from .routes import lose_routes
 from .segments import shrink_port_mtu
+from .stateful_firewall import forget_connections
 
-__all__ = ["Rule", "cut", "cut_out", "filter_tcp", "flip_arp", "lose_packets", "lose_routes", "replace_addresses", "reset", "restore",
-           "shrink_port_mtu", "take_down", "take_port_down", "take_switch_down"]
+__all__ = ["Rule", "cut", "cut_out", "filter_tcp", "flip_arp", "forget_connections", "lose_packets", "lose_routes", "replace_addresses",
+           "reset", "restore", "shrink_port_mtu", "take_down", "take_port_down", "take_switch_down"]

@@ -28,7 +28,7 @@ class Rule:
     def matches(self) -> str:
         if self.syn_percent is None:
             return f"{_FAMILIES[self.family]}meta l4proto tcp"
-        return f"{_FAMILIES[self.family]}meta l4proto tcp tcp flags & (syn|ack) == syn {_some(self.syn_percent)}"
+        return f"{_FAMILIES[self.family]}meta l4proto tcp tcp flags & (syn|ack) == syn {_some(self.syn_percent)}".rstrip()
 
 
 def filter_tcp(host: Host, nic: Nic, rule: Rule) -> None:
@@ -38,16 +38,21 @@ def filter_tcp(host: Host, nic: Nic, rule: Rule) -> None:
             raise CommandError(f"--firewall {rule.action} --at port: a switch can only drop")
         _at_port(nic, rule.direction, f"{rule.matches()} drop")
         return
-    hooks = {"in": ("input", "iifname"), "out": ("output", "oifname")}
-    chains = [_chain(f"type filter hook {hook} priority 0;", f'{match} "{nic.name}" {rule.matches()} {_ACTIONS[rule.action]}', hook)
+    # What an input rule answers passes the output rule.
+    hooks = {"in": ("input", f'iifname "{nic.name}"'), "out": ("output", f'oifname "{nic.name}" {_no_answer(rule)}')}
+    chains = [_chain(f"type filter hook {hook} priority 0;", f"{match} {rule.matches()} {_ACTIONS[rule.action]}", hook)
               for way, (hook, match) in hooks.items() if rule.direction in (way, "both")]
     nft(host.ns, _table("inet", f"rwlab_{nic.name}", chains))
+
+
+def _no_answer(rule: Rule) -> str:
+    return "" if rule.action == "drop" else "tcp flags & rst == 0"
 
 
 def lose_packets(plan: Plan, nic: Nic, percent: float, direction: str = "both") -> None:
     """Any packet is lost with this probability, on the cable, each by itself. Raises CommandError."""
     send_one_by_one(plan, nic)
-    _at_port(nic, direction, f"{_some(percent)} drop")
+    _at_port(nic, direction, f"{_some(percent)}drop")
 
 
 def restore(host: Host, nic: Nic) -> None:
@@ -64,13 +69,14 @@ def restore(host: Host, nic: Nic) -> None:
 
 
 def _some(percent: float) -> str:
-    return f"numgen random mod 100000 < {round(percent * 1000)}"
+    return f"numgen random mod 100000 < {round(percent * 1000)} " if percent < 100 else ""
 
 
 def _ends(nic: Nic) -> list[tuple[str, str, str, str]]:
     """Where packets of a cable come in: namespace, device, our table there, and which direction of the host comes in there. A direct
     cable's ends are NICs of both hosts, and the names tell whose table is whose."""
-    return [(nic.carrier_ns, nic.carrier_dev, f"rwlab_in_{nic.carrier_dev}", "in"), (nic.peer_ns, nic.peer_dev, f"rwlab_out_{nic.peer_dev}", "out")]
+    return [(nic.carrier_ns, nic.carrier_dev, f"rwlab_in_{nic.carrier_dev}", "in"),
+            (nic.peer_ns, nic.peer_dev, f"rwlab_out_{nic.peer_dev}", "out")]
 
 
 def _at_port(nic: Nic, direction: str, rule: str) -> None:

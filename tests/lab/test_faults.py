@@ -1,0 +1,214 @@
+"""Each fault does what it says to real packets, and restore() undoes it."""
+from __future__ import annotations
+
+import unittest
+
+import support
+from labkit import faults
+from labkit.faults import Rule
+from labkit.iproute import CommandError
+from open_lab import OpenLab, pump
+from support import eventually
+
+_STRICT = ["--network", "rails", "--arp", "strict"]  # NIC 1 reaches NIC 1, and nothing else
+
+
+class Fault(unittest.TestCase):
+    def undone(self, lab: OpenLab, host: int = 1) -> None:
+        faults.restore(lab.plan, *lab.nic(host, 1))
+        self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"), "not as before")
+        self.assertEqual(lab.carries(1, 1), 400_000)
+
+
+class Links(Fault):
+    def test_a_port_that_is_down_takes_the_carrier(self) -> None:
+        for options in (_STRICT, ["--pods"], ["--network", "routed", "--routes", "policy"]):
+            with self.subTest(options=options), OpenLab(*options) as lab:
+                faults.take_port_down(lab.plan, lab.nic(1, 1)[1])
+                self.assertTrue(eventually(lambda: "LOWER_UP" not in lab.link(1, 1)["flags"]), lab.link(1, 1))
+                self.assertIn("UP", lab.link(1, 1)["flags"])
+                self.assertNotEqual(lab.reaches(1, 1, 0.5), "connected")
+                self.undone(lab)
+
+    def test_a_switch_that_is_down_takes_no_carrier(self) -> None:
+        with OpenLab(*_STRICT) as lab:
+            faults.take_switch_down(lab.plan, lab.nic(1, 1)[1])
+            self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
+            self.assertIn("LOWER_UP", lab.link(1, 1)["flags"])
+            self.undone(lab)
+
+    def test_routes_and_ipv6_addresses_that_went_with_a_link_come_back(self) -> None:
+        for family in ([], ["--ipv6"]):
+            with self.subTest(family=family), OpenLab("--network", "routed", "--routes", "policy", *family) as lab:
+                faults.take_down(*lab.nic(1, 1))
+                self.assertNotEqual(lab.reaches(1, 1, 0.5), "connected")
+                self.undone(lab)
+
+    def test_cut(self) -> None:
+        for options in (_STRICT, ["--arp", "strict"], ["--pods", "--arp", "strict"]):
+            with self.subTest(options=options), OpenLab(*options) as lab:
+                faults.cut(lab.nic(1, 1)[1])
+                self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
+                self.undone(lab)
+
+
+class Packets(Fault):
+    def test_a_port_of_small_mtu_passes_small_packets_only(self) -> None:
+        for options in (_STRICT, ["--pods", "--arp", "strict"]):
+            with self.subTest(options=options), OpenLab(*options, "--mtu", "9000") as lab:
+                faults.shrink_port_mtu(lab.plan, lab.nic(1, 1)[1], 1500)
+                self.assertEqual(lab.carries(1, 1, 1000), 1000)
+                self.assertLess(lab.carries(1, 1, within_s=1), 100_000)
+                self.assertEqual(lab.carries(0, 0), 400_000)
+                self.undone(lab)
+                self.assertEqual(lab.link(0, 0)["gso_max_segs"], 65535)
+
+    def test_offload_stays_off_while_another_port_needs_it_off(self) -> None:
+        with OpenLab(*_STRICT, "--mtu", "9000") as lab:
+            for nic in (0, 1):
+                faults.shrink_port_mtu(lab.plan, lab.nic(1, nic)[1], 1500)
+            faults.restore(lab.plan, *lab.nic(1, 0))
+            self.assertEqual((lab.link(0, 1)["gso_max_segs"], lab.carries(0, 0)), (1, 400_000))
+            self.undone(lab)
+            self.assertEqual(lab.link(0, 1)["gso_max_segs"], 65535)
+
+    def test_a_firewall_in_the_host(self) -> None:
+        with OpenLab(*_STRICT) as lab:
+            for rule, seen in ((Rule(), "silent"), (Rule("reject"), "refused"), (Rule("reset"), "refused"),
+                               (Rule(direction="in"), "silent"), (Rule(direction="out"), "silent"), (Rule(family="ipv6"), "connected")):
+                with self.subTest(rule=rule):
+                    faults.filter_tcp(*lab.nic(1, 1), rule)
+                    self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), (seen, "connected"))
+            self.undone(lab)
+
+    def test_a_reset_ends_a_connection_that_stands(self) -> None:
+        with OpenLab(*_STRICT) as lab, lab.listen(1, 1) as listener:
+            said, end = lab.dial(1, listener)
+            faults.filter_tcp(*lab.nic(1, 1), Rule("reset", "in"))
+            with end, self.assertRaises(ConnectionResetError):
+                pump(end, listener.accept()[0], 400_000, 3)
+
+    def test_a_firewall_in_the_switch(self) -> None:
+        for options in (_STRICT, ["--arp", "strict"], ["--pods", "--arp", "strict"]):
+            with self.subTest(options=options), OpenLab(*options) as lab:
+                for direction in ("in", "out", "both"):
+                    faults.filter_tcp(*lab.nic(1, 1), Rule(direction=direction, at="port"))
+                    self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
+                self.undone(lab)
+
+    def test_ipv4_alone_may_be_broken(self) -> None:
+        with OpenLab(*_STRICT, "--dual-stack") as lab:
+            faults.filter_tcp(*lab.nic(1, 1), Rule(at="port", family="ipv4"))
+            self.assertEqual([lab.reaches(1, 1, 0.5, which) for which in (0, 1)], ["silent", "connected"])
+            self.undone(lab)
+
+    def test_syns_alone_are_lost(self) -> None:
+        with OpenLab(*_STRICT) as lab, lab.listen(1, 1) as listener:
+            said, end = lab.dial(1, listener)
+            faults.filter_tcp(*lab.nic(1, 1), Rule(at="port", syn_percent=100))
+            with end, listener.accept()[0] as other:
+                self.assertEqual((said, pump(end, other, 400_000, 5)), ("connected", 400_000))
+            self.assertEqual(lab.reaches(1, 1, 0.5), "silent")
+            faults.filter_tcp(*lab.nic(1, 1), Rule(at="port", syn_percent=50))
+            answers = {lab.reaches(1, 1, 0.2) for _ in range(60)}
+            self.assertEqual(answers, {"silent", "connected"})
+            self.undone(lab)
+
+    def test_loss(self) -> None:
+        """A connection goes on in spite of it, and packets are lost one by one."""
+        for options in (_STRICT, ["--arp", "strict"]):
+            with self.subTest(options=options), OpenLab(*options) as lab:
+                faults.lose_packets(lab.plan, lab.nic(1, 1)[1], 10)
+                self.assertGreater(lab.carries(1, 1, 30_000, 10), 0)
+                sent = lab.run(0, "cat", "/proc/net/snmp").splitlines()
+                names, values = (line.split() for line in sent if line.startswith("Tcp:"))
+                self.assertGreater(int(values[names.index("RetransSegs")]), 0)
+                self.assertEqual(lab.link(0, 1)["gso_max_segs"], 1)
+                faults.lose_packets(lab.plan, lab.nic(1, 1)[1], 100, "out")
+                self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
+                self.undone(lab)
+
+
+class Addresses(Fault):
+    def test_other_addresses(self) -> None:
+        with OpenLab(*_STRICT) as lab:
+            faults.replace_addresses(*lab.nic(1, 1), ["10.79.1.9/24"])
+            self.assertEqual((lab.reaches(0, 0), "10.79.1.9/24" in lab.run(1, "ip", "addr", "show", "dev", "eth1")), ("connected", True))
+            self.assertNotIn("10.77.1.2", lab.run(1, "ip", "addr"))
+            self.undone(lab)
+
+    def test_routes_are_lost_and_the_link_stays(self) -> None:
+        for options in (_STRICT, ["--network", "routed"], ["--network", "routed", "--routes", "policy"],
+                        ["--network", "routed", "--ipv6", "--routes", "policy"]):
+            with self.subTest(options=options), OpenLab(*options) as lab:
+                faults.lose_routes(*lab.nic(0, 1))
+                self.assertNotIn("eth1", lab.run(0, "ip", "route", "show"))
+                if "--ipv6" not in options:
+                    self.assertIn("10.", lab.run(0, "ip", "-4", "addr", "show", "dev", "eth1"))
+                self.assertIn("LOWER_UP", lab.link(0, 1)["flags"])
+                self.assertNotEqual(lab.reaches(1, 1, 0.5), "connected") if options != _STRICT else None
+                self.undone(lab, 0)
+
+    def test_arp_flips_in_mid_transfer(self) -> None:
+        with OpenLab("--network", "one-switch", "--arp", "strict") as lab, lab.listen(1, 1) as listener:
+            _, end = lab.dial(1, listener)
+            with end, listener.accept()[0] as other:
+                self.assertEqual(pump(end, other, 400_000, 5), 400_000)
+                for target in (0, 1):
+                    faults.flip_arp(*lab.nic(1, 1), lab.nic(1, target)[1])
+                    mac = lab.link(1, target)["address"]
+                    self.assertTrue(eventually(lambda: mac in lab.run(0, "ip", "neigh", "show", "10.77.1.2", "dev", "eth1")))
+                    before = lab.bytes_in(1, target)
+                    self.assertEqual(pump(end, other, 400_000, 5), 400_000)
+                    self.assertGreater(lab.bytes_in(1, target) - before, 400_000)
+
+    def test_reset_ends_connections_of_link_local_addresses_too(self) -> None:
+        with OpenLab("--dual-stack") as lab:
+            for which in (0, 1):
+                with lab.listen(1, 1, which) as listener:
+                    said, end = lab.dial(1, listener, which=which)
+                    with end, listener.accept()[0] as other:
+                        faults.reset(*lab.nic(1, 1))
+                        with self.assertRaises(ConnectionError):
+                            pump(end, other, 400_000, 3)
+
+
+class Router(Fault):
+    def test_a_firewall_that_forgets_drops_what_stood_and_passes_what_is_new(self) -> None:
+        with OpenLab("--network", "routed", "--routes", "policy", "--stateful") as lab, lab.listen(1, 1) as listener:
+            _, end = lab.dial(1, listener)
+            with end, listener.accept()[0] as other:
+                self.assertEqual(pump(end, other, 400_000, 5), 400_000)
+                faults.forget_connections(lab.plan)
+                self.assertEqual(pump(end, other, 1000, 1), 0)
+            self.assertEqual(lab.carries(1, 1), 400_000)
+
+    def test_without_a_firewall_there_is_nothing_to_forget(self) -> None:
+        with OpenLab("--network", "routed") as lab, self.assertRaisesRegex(CommandError, "--stateful"):
+            faults.forget_connections(lab.plan)
+
+
+class CommandLine(unittest.TestCase):
+    def test_every_fault_has_an_option(self) -> None:
+        """Each leaves its mark on the host; --up takes all away."""
+        with OpenLab("--network", "rails") as lab:
+            for option in ("--port-down", "--port-mtu 1000", "--firewall reset --direction in",
+                           "--firewall drop --at port --family ipv4", "--lose 5",
+                           "--lose-syn 50 --direction in", "--address 10.79.0.1/24", "--lose-routes", "--arp-flip 0", "--reset"):
+                done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *option.split())
+                self.assertEqual((done.returncode, done.stderr), (0, ""), option)
+            self.assertEqual(support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", "--up").returncode, 0)
+            self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"))
+            self.assertEqual(lab.run(1, "nft", "list", "ruleset"), "")
+
+    def test_what_cannot_be_is_refused_by_name(self) -> None:
+        with OpenLab() as lab:
+            for option, said in (("--lose 0", "--lose 0"), ("--port-mtu 1", "--port-mtu 1"), ("--arp-flip 7", "--arp-flip 7"),
+                                 ("--port-down", "no switch"), ("--address x", "no address"), ("--firewall reset --at port", "only drop")):
+                done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *option.split())
+                self.assertIn(done.returncode, (1, 2), option)
+                self.assertIn(said, done.stderr, option)
+
+
+if __name__ == "__main__":
+    support.main()
