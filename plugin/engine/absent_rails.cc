@@ -77,14 +77,14 @@ void AbsentRails::tell_ours(int rail, const std::string& hazard) {
                             : failures_ ? "its rails have no address of the same family"
                                         : "the peer dials, and its log says why it comes by no lane";
   RW_WARN(net, "rail {} to {}: no lane yet: {}{}", rails_[std::size_t(rail)].name, session_->peer(), cause,
-          hazard == "good" ? "" : "; this host's " + rails_[std::size_t(rail)].name + " " + hazard);
+          hazard == "good" ? "" : "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard);
 }
 
 // Where one of ours has no lane either, both have one cause, and it has been told.
 void AbsentRails::tell_peers(int rail) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
   const std::vector<bool> ours = which_had_lanes(&RailPair::local, rails_.size());
-  if (!failure || (*peer_rails_)[std::size_t(rail)].link_down || !ours[std::size_t(failure->rails.local)] || !told_.peers()) return;
+  if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down || !ours[std::size_t(failure->rails.local)] || !told_.peers()) return;
   RW_WARN(net, "rail {} of {}: no lane yet: from {}, {} {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
           rails_[std::size_t(failure->rails.local)].name, failure->tries, failure->tries == 1 ? "try" : "tries", failure->why);
 }

@@ -37,6 +37,14 @@ std::uint64_t random_serial() {
   return serial;
 }
 
+// Of the peer's rails the one with this address; -1: none.
+int rail_that_tells(const std::vector<PeerRail>& rails, const PeerAddress& target) {
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    for (const PeerAddress& told : rails[i].addresses)
+      if (told.address.family == target.address.family && told.address.bytes == target.address.bytes && told.port == target.port) return int(i);
+  return -1;
+}
+
 }  // namespace
 
 Status take_session_secret(NewLane& lane, const Handshake::Outcome& first) {
@@ -147,6 +155,7 @@ void Dial::dial(int from, const Route& route) {
   const Rail& rail = (*self_.rails)[std::size_t(from)];
   Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
   raw->rail = from;
+  raw->target = route.target;
   raw->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw), {self_.key},
                                    std::min(deadline_.load(), now() + kHandshakeTime), [this, raw](Handshake::Outcome outcome) {
@@ -225,13 +234,14 @@ bool Dial::leads_nowhere(int rail, const Route& route) {
 void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const int rail = attempt.rail;
   const std::string what = attempt.what;
+  const PeerAddress target = attempt.target;
   wire::shm::SharedObject object = std::move(attempt.object);
   std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
   const Hello& answer = outcome.hello;
   const bool welcome = outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance;
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
-    NewLane lane{OwnedFd(), 0, rail, answer.remote_rail, std::move(object)};
+    NewLane lane{OwnedFd(), 0, rail, answer.remote_rail, rail_that_tells(answer.rails, target), std::move(object)};
     outcome.status = agree(lane, outcome);
     if (outcome.status.ok()) {
       attempts_.clear();

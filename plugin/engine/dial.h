@@ -45,6 +45,7 @@ struct NewLane {
   OwnedFd fd;
   protocol::LaneId id = 0;
   int local_rail = 0, remote_rail = 0;
+  int dialled_rail = -1;                // the peer's, whose address was dialled; -1: not known
   wire::shm::SharedObject object = {};  // there is one: a shm lane
   wire::ShmLane::End end = wire::ShmLane::End::maker;
   std::optional<Secret> session_secret = {};  // of a first lane, where there is a key
@@ -97,6 +98,7 @@ class Dial {
   struct Attempt {
     int rail = 0;
     std::string what;
+    PeerAddress target = {};
     std::unique_ptr<Handshake> handshake;
     wire::shm::SharedObject object = {};  // of a local one
   };

@@ -162,7 +162,6 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   StatsDoor stats_door_;
   LinkWatch link_watch_;
   std::vector<int> rails_down_;                                          // whose links are
-  std::uint64_t astray_told_ = 0;                                        // bits of rails whose connections arrive elsewhere
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<const LiveSession*, std::unique_ptr<RailLog>> rail_logs_;     // of sessions by rails
   AbsenceTold absence_told_;

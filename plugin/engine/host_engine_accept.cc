@@ -160,7 +160,7 @@ void HostEngine::accept_local_first(Handshake::Outcome caller, wire::shm::Shared
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, 0);
   answered.rails = doors_.rails();
-  NewLane lane{OwnedFd(), hello.lane, 0, 0, std::move(object), wire::ShmLane::End::taker};
+  NewLane lane{OwnedFd(), hello.lane, 0, 0, 0, std::move(object), wire::ShmLane::End::taker};
   Status s = take_session_secret(lane, caller);
   if (s.ok()) s = send_hello(caller, answered);
   if (!s.ok()) {
@@ -176,7 +176,7 @@ void HostEngine::accept_first(Handshake::Outcome caller, const Arrival& arrival)
   const Hello& hello = caller.hello;
   if (hello.local_rail >= hello.rails.size())
     return refuse(caller, Hello::Refusal::none, "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
-  NewLane lane{OwnedFd(), hello.lane, arrival.rail, hello.local_rail};
+  NewLane lane{OwnedFd(), hello.lane, arrival.rail, hello.local_rail, -1};
   if (const Status s = take_session_secret(lane, caller); !s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
@@ -198,14 +198,16 @@ void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewL
   unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
 }
 
-// A lane that joins, was dialled at one rail and stands on another: the dialler has no better way.
+// Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so there is no such way, or
+// none that works.
 void HostEngine::tell_astray(const UnconfirmedLanes::Entry& entry) {
-  const std::uint64_t bit = std::uint64_t{1} << entry.dialled_rail;
-  if (entry.hello.kind == Hello::Kind::first || entry.dialled_rail == entry.lane.local_rail) return;
-  if ((std::exchange(astray_told_, astray_told_ | bit) & bit) != 0) return;
-  const std::string &dialled = rails_now_[std::size_t(entry.dialled_rail)].name, &arrived = rails_now_[std::size_t(entry.lane.local_rail)].name;
-  RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, and one NIC carries what is for "
-          "both; set `{}`, or use IPv6", dialled, arrived, entry.hello.peer, dialled, discovery::kMendArp);
+  if (entry.dialled_rail == entry.lane.local_rail) return;
+  const PeerRail& dialled = doors_.rails()[std::size_t(entry.dialled_rail)];
+  const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
+  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.ours(entry.dialled_rail)) return;
+  RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
+          "both; set `{}`, or use IPv6", dialled.name, rails_now_[std::size_t(entry.lane.local_rail)].name, entry.hello.peer, dialled.name,
+          discovery::kMendArp);
 }
 
 void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
@@ -284,7 +286,7 @@ void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) 
   }
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
   if (char end; ::recv(caller.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
-  welcome(std::move(caller), arrival, {OwnedFd(), hello.lane, arrival.rail, std::min<int>(hello.local_rail, 63)}, secret);
+  welcome(std::move(caller), arrival, {OwnedFd(), hello.lane, arrival.rail, std::min<int>(hello.local_rail, 63), -1}, secret);
 }
 
 }  // namespace railweave::engine

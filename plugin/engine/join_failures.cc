@@ -5,10 +5,11 @@
 
 namespace railweave::engine {
 
-void JoinFailures::failed(const RailPair& rails, std::string why) {
+void JoinFailures::failed(const RailPair& rails, std::string why, bool told) {
   auto known = std::ranges::find(failures_, rails, &Failure::rails);
-  if (known == failures_.end()) known = failures_.insert(known, Failure{rails, 0, {}});
+  if (known == failures_.end()) known = failures_.insert(known, Failure{rails, 0, {}, false});
   ++known->tries;
+  known->told |= told;
   known->why = std::move(why);
 }
 

@@ -16,9 +16,10 @@ class JoinFailures {
     RailPair rails;
     int tries = 0;
     std::string why;       // of the last one
+    bool told = false;     // at WARN
   };
 
-  void failed(const RailPair& rails, std::string why);
+  void failed(const RailPair& rails, std::string why, bool told = false);
   void came_up(const RailPair& rails);
   // Of the pair with that rail of ours, or of the peer's, that was tried first; null: none has failed.
   const Failure* of_ours(int rail) const;

@@ -15,11 +15,17 @@
 namespace railweave::engine {
 
 LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
-                       std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, Joined joined)
+                       std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, int dialled_rail,
+                       Joined joined)
     : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(std::move(session)),
       peer_rails_(std::move(peer_rails)), joined_(std::move(joined)), pairs_(hooks()) {
   know_pairs();
-  pairs_.begin(first, now());
+  const bool is_astray = dialled_rail >= 0 && dialled_rail != first.remote;
+  pairs_.begin(first, now(), is_astray);
+  const RailPair dialled{first.local, dialled_rail};
+  if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
+  RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, session_->peer(), astray(first));
+  failures_.failed(dialled, astray(first), true);
 }
 
 LaneUpkeep::~LaneUpkeep() {
@@ -79,24 +85,28 @@ void LaneUpkeep::look() {
     pairs_.see_lanes(open, session_->take_slow_pairs(), t);
     if (session_->is_without_lanes()) pairs_.hurry();
     const bool any = std::exchange(knocked_, false) || session_->peer_is_silent();
-    for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) dial(due);
+    bool planned_well = false;
+    for (int plans = 0; plans < kPlansMost && !planned_well; ++plans) {
+      planned_well = true;
+      for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) planned_well &= dial(due);
+    }
     look_when_rested(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
     session_->fail(out_of_memory());
   }
 }
 
-void LaneUpkeep::dial(const RailPairs::Due& due) {
-  if (open_and_under_way() >= due.room) return;
+bool LaneUpkeep::dial(const RailPairs::Due& due) {
+  if (open_and_under_way() >= due.room) return true;
   RailPairs::Pair& pair = *due.pair;
   if (unheard_of_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
     if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
       RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", session_->peer());
-    return;
+    return true;
   }
   const Rail& rail = own(pair.rails);
   const std::optional<Route> way = find_way(pair);
-  if (!way) return;
+  if (!way) return false;
   const Route& route = *way;
   auto attempt = std::make_unique<Attempt>();
   attempt->pair = &pair;
@@ -112,6 +122,7 @@ void LaneUpkeep::dial(const RailPairs::Due& due) {
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
                                    {self_.key, session_->secret()}, now() + due.time,
                                    [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
+  return true;
 }
 
 // By the family whose turn it is; by the other one where the kernel has no route. None: a try that failed.
@@ -199,13 +210,16 @@ bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
   RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, session_->peer(), peers(pair.rails).name);
   const bool other_untried = families_.failed(pair.rails, attempt.family);
-  Route other;
-  const bool other_way = best_route(own(pair.rails), peers(pair.rails), other, attempt.family) && other.source.family != attempt.family;
-  if (other_untried && other_way) return true;  // and is dialled at once
+  if (other_untried && has_other_way(pair.rails, attempt.family)) return true;  // and is dialled at once
   const RailPairs::Pair* const its = pairs_.find(where);
   const bool surplus = its && its->up > 0;
   if (surplus) note_failure(pair, astray(where));
   return surplus;
+}
+
+bool LaneUpkeep::has_other_way(const RailPair& rails, Address::Family than) const {
+  Route other;
+  return best_route(own(rails), peers(rails), other, than) && other.source.family != than;
 }
 
 std::string LaneUpkeep::astray(const RailPair& where) const {

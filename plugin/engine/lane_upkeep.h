@@ -22,10 +22,12 @@ namespace railweave::engine {
 
 class LaneUpkeep {
  public:
-  // `self` outlives it. `first`: the pair of the lane that made the session, which is lane 0. `joined`: where new lanes go.
+  // `self` outlives it. `first`: the pair of the lane that made the session, which is lane 0. `dialled_rail`: the peer's, whose address was
+  // dialled for that; -1: not known. `joined`: where new lanes go.
   using Joined = std::function<void(LiveSession& session, NewLane lane)>;
   LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
-             std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, Joined joined);
+             std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first,
+             int dialled_rail, Joined joined);
   ~LaneUpkeep();
 
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
@@ -63,9 +65,13 @@ class LaneUpkeep {
     std::unique_ptr<Handshake> handshake;
   };
 
+  static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
+
   RailPairs::Hooks hooks();
   void know_pairs();
-  void dial(const RailPairs::Due& due);
+  // False: there is no way, so the plan is another one now.
+  bool dial(const RailPairs::Due& due);
+  bool has_other_way(const RailPair& rails, Address::Family than) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
   std::optional<Route> find_way(RailPairs::Pair& pair);

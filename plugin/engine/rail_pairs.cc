@@ -48,7 +48,7 @@ void RailPairs::know(const std::vector<Candidate>& candidates, int local_rails, 
   choose_home();
 }
 
-void RailPairs::begin(const RailPair& first, TimePoint t) {
+void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
   Pair* known = find(first);
   if (!known) {  // by an address that neither announced
     known = pairs_.emplace_back(std::make_unique<Pair>()).get();
@@ -56,7 +56,7 @@ void RailPairs::begin(const RailPair& first, TimePoint t) {
   }
   known->up = 1;
   known->up_since = t;
-  for (const auto& pair : pairs_) pair->home = pair.get() == known;
+  for (const auto& pair : pairs_) pair->home = pair.get() == known && !astray;
   choose_home();
 }
 

@@ -65,8 +65,9 @@ class RailPairs {
   // Those that could carry a lane, best first; `local_rails` and `remote_rails` there are. Those known before keep what they went
   // through, and stay, too, where there is no way any more: lanes may be left of them.
   void know(const std::vector<Candidate>& candidates, int local_rails, int remote_rails);
-  // The pair of the lane that made the session, which is up. After know(), which need not have named it.
-  void begin(const RailPair& first, TimePoint t);
+  // The pair of the lane that made the session, which is up. After know(), which need not have named it. `astray`: another pair was
+  // dialled, so this one stands in.
+  void begin(const RailPair& first, TimePoint t, bool astray = false);
   // Never moves; null: unknown.
   Pair* find(const RailPair& rails) const;
 

@@ -29,7 +29,7 @@ def payload_mbps(outcome: Outcome, from_s: float, until_s: float = 1e9) -> float
     found = recovery.bins(outcome.result)
     zero_s = found[0].begin_s
     chosen = [b for b in found if b.begin_s >= zero_s + from_s and b.end_s <= zero_s + until_s]
-    return sum(b.payload_bytes for b in chosen) * 8e-6 / max(chosen[-1].end_s - chosen[0].begin_s, 1e-9)
+    return sum(b.payload_bytes for b in chosen) * 8e-6 / max(chosen[-1].end_s - chosen[0].begin_s, 1e-9) if chosen else 0.0
 
 
 def longest_pause_s(outcome: Outcome, from_s: float = 0.0) -> float:
