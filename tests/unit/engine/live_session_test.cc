@@ -30,6 +30,7 @@ struct Paper {
   bool stuck = false;                     // the kernel takes no more
   bool alters_headers = false;
   std::optional<TimePoint> silent_since;  // its kernel owes an answer
+  bool acknowledged = true;               // the peer's kernel has what is sent
   std::vector<FrameHeader> sent;          // wholly written
   bool halfway = false;                   // headers arrive, their payload does not
   std::vector<std::span<const std::byte>> withdrawn;  // targets
@@ -92,10 +93,18 @@ class PaperLane final : public wire::Lane {
   bool at_frame_boundary() const override { return taken_ == 0; }
   bool withdraw_payload(std::span<const std::byte>) override { return true; }
   void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
-  wire::LaneHealth health() override { return {}; }
+  wire::LaneHealth health() override {
+    wire::LaneHealth h;
+    if (paper_.acknowledged) h.acknowledged_bytes = paper_.sent.size() * wire::kHeaderBytes;
+    return h;
+  }
   wire::Hearing hearing() override {
     if (!paper_.silent_since) return {};
-    return {.heard_at = *paper_.silent_since, .silent_since = paper_.silent_since, .owes = true};
+    wire::Hearing h;
+    h.heard_at = *paper_.silent_since;
+    h.silent_since = h.late_since = paper_.silent_since;
+    h.owes = true;
+    return h;
   }
   LaneStats stats() const override { return stats_; }
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
@@ -226,6 +235,30 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
     const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe; };
     EXPECT_EQ(std::ranges::count_if(paper_[lane].sent, asks), 1) << lane;
   }
+}
+
+TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
+  add_lanes(2);
+  open_stream();
+  drive(3);
+  paper_[0].acknowledged = paper_[1].acknowledged = false;
+  ASSERT_NE(post(100), nullptr);
+  drive(3);
+  const auto grants = [this](int lane) { return std::ranges::count(paper_[lane].sent, FrameType::grant, &FrameHeader::type); };
+  const int first = grants(0) > 0 ? 0 : 1;
+  ASSERT_EQ(grants(first), 1);
+  ASSERT_EQ(grants(1 - first), 0);
+  EXPECT_TRUE(session_->watches_control());
+  paper_[1 - first].acknowledged = true;
+  for (const TimePoint end = now() + 10s; grants(1 - first) == 0 && now() < end; std::this_thread::sleep_for(1ms)) {
+    session_->look_for_signs();
+    drive();
+  }
+  EXPECT_EQ(grants(1 - first), 1);
+  EXPECT_EQ(grants(first), 1);
+  const SessionStats stats = session_->stats();
+  EXPECT_GE(stats.control_frames_said_again, 1u);
+  EXPECT_GT(stats.control_frames, stats.control_frames_said_again);
 }
 
 // Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before does.
