@@ -277,8 +277,11 @@ TEST_F(NewLane, the_others_do_not_leave_data_to_one_that_may_take_none) {
   renew(true);
   post_much(ends);
   ASSERT_GT(bytes_by(2), 0u);
-  report(2, 50'000, 64 * KiB);  // its rate is known, and great
-  pair_.teach(End::a, 1, Rate::from_megabits(1));
+  report(2, 0, 65'000);
+  now_ -= 29ms;
+  report(2, 60'000, 5'000);  // in a millisecond
+  ASSERT_GT(pair_.a().rate_of(2), Rate::from_megabits(10));
+  pair_.teach(End::a, 1, Rate::from_megabits(0.4));
   EXPECT_GT(bytes_by(1), 0u);
 }
 
