@@ -29,6 +29,8 @@ struct SessionStats {
   std::vector<LaneStats> lanes;
   std::uint32_t send_streams = 0, recv_streams = 0;
   std::uint64_t sends_pending = 0, recvs_pending = 0;  // requests not yet done
+  std::uint64_t control_frames = 0;     // sent ever, keepalives not included
+  std::uint64_t control_frames_said_again = 0;  // of them, because their lane was late. Without faults at most one in a thousand
   Nanos oldest_request_age{0};          // 0 when nothing is pending
 };
 

@@ -34,6 +34,8 @@ EngineCounters EngineCounters::operator-(const EngineCounters& earlier) const {
       for (const auto counter : kCounters) lane.*counter -= before.*counter;
     }
   }
+  result.control_.frames -= earlier.control_.frames;
+  result.control_.said_again -= earlier.control_.said_again;
   return result;
 }
 
@@ -47,6 +49,8 @@ LaneStats EngineCounters::sum() const {
 
 nlohmann::json EngineCounters::to_json() const {
   nlohmann::json result = counters_json(sum());
+  result["control_frames"] = control_.frames;
+  result["control_frames_said_again"] = control_.said_again;
   result["lanes"] = nlohmann::json::array();
   for (const LaneStats& lane : lanes_) {
     nlohmann::json entry = counters_json(lane);
@@ -72,6 +76,7 @@ std::optional<EngineCounters> read_engine_counters() {
   if (!config.ok() || config->stats_dir.empty()) return std::nullopt;
   const pid_t self = ::getpid();
   std::vector<LaneStats> lanes;
+  EngineCounters::Control control;
   bool answered = false;
   for (const auto& path : engine::stats_sockets(config->stats_dir)) {
     if (engine::pid_in_name(path) != self) continue;
@@ -80,10 +85,14 @@ std::optional<EngineCounters> read_engine_counters() {
     auto stats = engine::fetch_stats(path, kPatience);
     if (!stats.ok()) continue;
     answered = true;
-    for (const auto& session : stats->sessions) lanes.insert(lanes.end(), session.lanes.begin(), session.lanes.end());
+    for (const auto& session : stats->sessions) {
+      lanes.insert(lanes.end(), session.lanes.begin(), session.lanes.end());
+      control.frames += session.control_frames;
+      control.said_again += session.control_frames_said_again;
+    }
   }
   if (!answered) return std::nullopt;
-  return EngineCounters(std::move(lanes));
+  return EngineCounters(std::move(lanes), control);
 }
 
 }  // namespace railweave::perf::net_perf

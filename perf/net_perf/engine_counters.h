@@ -12,7 +12,10 @@ namespace railweave::perf::net_perf {
 
 class EngineCounters {
  public:
-  explicit EngineCounters(std::vector<LaneStats> lanes) : lanes_(std::move(lanes)) {}
+  struct Control {
+    std::uint64_t frames = 0, said_again = 0;  // of all sessions
+  };
+  EngineCounters(std::vector<LaneStats> lanes, const Control& control) : lanes_(std::move(lanes)), control_(control) {}
 
   // What each lane did since `earlier`; lanes are known by their addresses.
   EngineCounters operator-(const EngineCounters& earlier) const;
@@ -24,6 +27,7 @@ class EngineCounters {
  private:
   LaneStats sum() const;
   std::vector<LaneStats> lanes_;
+  Control control_;
 };
 
 // Asks (at most 1 s); nothing when no engine of this process answers.

@@ -84,10 +84,15 @@ void LaneDriver::look_at_draining() {
   const TimePoint t = now();
   if (t - looked_at_ < kDrainLook || !lane_) return;
   looked_at_ = t;
-  const wire::LaneHealth h = lane_->health();
-  drains_ = h.outstanding_bytes > 0;
+  const protocol::Session::LaneReport r = report();
+  drains_ = r.outstanding_bytes > 0;
   const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.report(id(), t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+  session_.protocol_.report(id(), t, r);
+}
+
+protocol::Session::LaneReport LaneDriver::report() {
+  const wire::LaneHealth h = lane_->health();
+  return {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, h.smoothed_rtt};
 }
 
 bool LaneDriver::write(Pass& result) {
@@ -170,10 +175,7 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
 inline std::size_t LaneDriver::take_frames(std::size_t most) {
   const std::lock_guard lock(session_.mutex_);
   session_.take_posts();
-  if (const TimePoint t = now(); session_.protocol_.wants_report(id(), t)) {
-    const wire::LaneHealth h = lane_->health();
-    session_.protocol_.report(id(), t, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
-  }
+  if (const TimePoint t = now(); session_.protocol_.wants_report(id(), t)) session_.protocol_.report(id(), t, report());
   return session_.protocol_.next_frames(id(), std::span(next_).first(most), flush_);
 }
 

@@ -79,6 +79,7 @@ class LaneDriver final : private wire::LaneHandler {
   short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
   wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: open()
   wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: open()
+  protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: open()
   LanePacing pacing(TimePoint t);                         // REQUIRES: open(). All but `believed`
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 

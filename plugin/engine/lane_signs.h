@@ -20,13 +20,15 @@ struct LaneSign {
 
 struct SilenceVerdict {
   std::vector<int> given_up;               // silent while another one is heard, or on a dead link while another one is not silent
-  std::vector<int> asked;                  // something should be sent there that is to be answered
+  std::vector<int> asked;                  // a frame should be sent there that is to be answered
   bool peer_is_silent = false;             // no lane is heard: other pairs of rails may be
   bool peer_is_gone = false;               // for the peer timeout
 };
 
-inline constexpr Nanos kSilenceMost = std::chrono::seconds(1);      // of a lane
-inline constexpr Nanos kAskAfter = std::chrono::milliseconds(400);  // of a lane's silence: the others are asked for a sign
+// No lane is heard for so long: the peer counts as silent. When a lane is silent the wire says.
+inline constexpr Nanos kPeerSilenceMost = std::chrono::seconds(1);
+// After a lane's silence began, and as long as answers take on that lane: what is heard of another lane then was sent since.
+inline constexpr Nanos kHeardAfter = std::chrono::milliseconds(100);
 
 // `lanes` by place; none: no open lane there.
 SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<LaneSign>>& lanes, Nanos peer_timeout);

@@ -349,6 +349,8 @@ SessionStats LiveSession::stats() {
   s.send_streams = std::uint32_t(protocol_.send_streams());
   s.recv_streams = std::uint32_t(protocol_.recv_streams());
   protocol_.count_unfinished(s.sends_pending, s.recvs_pending);
+  s.control_frames = protocol_.control_frames();
+  s.control_frames_said_again = protocol_.control_frames_said_again();
   TimePoint oldest = TimePoint::max();
   for (const Inbox* inbox : inboxes_) oldest = std::min(oldest, inbox->oldest_post());
   if (oldest != TimePoint::max()) s.oldest_request_age = now() - oldest;

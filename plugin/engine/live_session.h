@@ -139,6 +139,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened; else
   // not more often than is worth it.
   void look_for_signs(bool at_once = false);
+  // Some lane may hold up control: look_for_signs() is worth a call every Session::kLateLook.
+  bool watches_control();
   // One of our rails has no link, or has one again. On the same thread.
   void tell_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
@@ -204,6 +206,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
   std::optional<LaneSign> sign_of(LaneDriver& lane);
+  void look_for_late_control(TimePoint t);
   enum class Why { unanswered, too_slow, lent };  // lent: the kernel reads memory that was given back
   void give_up(LaneDriver& lane, Why why);
   void give_up_claimed(LaneDriver& lane, Why why);  // REQUIRES: lane's claim, and it is open
@@ -247,7 +250,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   Recall recall_;
   PeerPulse pulse_;
   Question question_;
-  TimePoint signs_looked_at_{};
+  TimePoint signs_looked_at_{}, control_looked_at_{};
   bool peer_is_silent_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
   const bool by_rails_;

@@ -186,8 +186,27 @@ void LiveSession::tell_link(int rail, bool up) {
   until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
 }
 
+bool LiveSession::watches_control() {
+  const std::lock_guard lock(mutex_);
+  return protocol_.watches_control();
+}
+
+// What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
+void LiveSession::look_for_late_control(TimePoint t) {
+  if (t - control_looked_at_ < protocol::Session::kLateLook || !watches_control()) return;
+  control_looked_at_ = t;
+  std::vector<protocol::Session::LaneLook> looks;
+  for (int i = 0; i < lane_count(); ++i) {
+    const auto claim = lanes_[i]->claimed();
+    if (lanes_[i]->open()) looks.push_back({lanes_[i]->id(), lanes_[i]->report()});
+  }
+  const std::lock_guard lock(mutex_);
+  if (protocol_.say_late_control_again(now(), looks) > 0) publish();
+}
+
 void LiveSession::look_for_signs(bool at_once) {
   const TimePoint t = now();
+  if (!over()) look_for_late_control(t);
   if (over() || (!at_once && t - signs_looked_at_ < kSignsEvery)) return;
   signs_looked_at_ = t;
   end_if_hopeless(t);
@@ -203,7 +222,7 @@ void LiveSession::look_for_signs(bool at_once) {
   const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
   if (peer_is_silent_ != silent_before && !is_without_lanes()) {
     const std::lock_guard lock(mutex_);
-    peer_is_silent_ ? hope_.peer_silent(t - kSilenceMost) : hope_.peer_heard();
+    peer_is_silent_ ? hope_.peer_silent(t - kPeerSilenceMost) : hope_.peer_heard();
   }
   if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);

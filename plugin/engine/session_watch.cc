@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
 constexpr Nanos kLookMax = 16ms;
 constexpr Nanos kPace = 500us;             // watched, and data waits for room on the lanes or a look was cut short
-constexpr Nanos kSilenceLook = 100ms;      // watched, and the peer owes acknowledgements: somebody has to notice when none come
+constexpr Nanos kSilenceLook = 50ms;       // watched, and the peer owes acknowledgements: somebody has to notice when none come
 constexpr std::size_t kBudgetBytes = 4 * MiB;
 constexpr int kTurnsMax = 16;              // then other sessions have their turn
 
@@ -79,6 +79,8 @@ void SessionWatch::look_and_arm() {
     look_again_in(Nanos{0});
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {
     look_again_in(kPace);
+  } else if (session_->watches_control()) {
+    if (!looks_within(protocol::Session::kLateLook)) look_again_in(protocol::Session::kLateLook);
   } else if (!looks_within(kSilenceLook) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     look_again_in(kSilenceLook);
   } else if (!timer_ && session_->is_waited_for()) {

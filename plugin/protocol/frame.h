@@ -83,6 +83,9 @@ std::optional<std::uint32_t> payload_crc_in(ConstHeaderBytes in);
 
 const char* name_of(FrameType type);
 
+// A statement of state: the peer may hear the frame late or twice (docs/protocol.md). A KEEP counts for its own lane only.
+constexpr bool is_statement(FrameType type) { return type != FrameType::segment && type != FrameType::keep; }
+
 // What a GRANT or ACK acknowledges: every message below. A GRANT speaks of no message before the first incomplete one, and
 // of few after it; so its 16 bits tell the number however late the frame comes.
 std::uint64_t ack_in(const FrameHeader& grant_or_ack);

@@ -1,6 +1,5 @@
 #include "protocol/lane_ledger.h"
 
-#include <algorithm>
 #include <cassert>
 #include <string>
 
@@ -12,6 +11,21 @@ void LaneLedger::take(FrameHeader& frame) {
   frame.consumed = std::uint32_t(consumed_);
   reported_ = consumed_;
   at(taken_++) = frame;
+  if (is_statement(frame.type)) statements_end_ = taken_;
+}
+
+std::uint64_t LaneLedger::on_kernel_acknowledged(std::uint64_t bytes) {
+  if (kernel_acknowledged_ < first_) {
+    kernel_acknowledged_ = first_;
+    unacknowledged_byte_ = first_byte_;
+  }
+  while (kernel_acknowledged_ < taken_) {
+    const std::uint64_t end = unacknowledged_byte_ + bytes_of(at(kernel_acknowledged_));
+    if (end > bytes) break;
+    unacknowledged_byte_ = end;
+    ++kernel_acknowledged_;
+  }
+  return kernel_acknowledged_;
 }
 
 Status LaneLedger::on_peer_consumed(std::uint32_t consumed) {
@@ -26,7 +40,7 @@ Status LaneLedger::on_peer_consumed(std::uint32_t consumed) {
 
 const FrameHeader* LaneLedger::forget_next() {
   if (first_ == std::min(released_, peer_consumed_)) return nullptr;
-  return &at(first_++);
+  return &forget_first();
 }
 
 Status LaneLedger::on_fence(std::uint64_t consumed) {

@@ -3,6 +3,7 @@
 // exactly the frames after it go again. Coming in, only counts. One thread at a time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -38,8 +39,21 @@ class LaneLedger {
   // Every frame remembered, oldest first.
   template <class F>
   void for_each(F f) const {
-    for (std::uint64_t i = first_; i < taken_; ++i) f(frames_[i % kLedgerFrames]);
+    for_each_of(first_, taken_, f);
   }
+  // Of these only the frames numbered `from` to below `end`.
+  template <class F>
+  void for_each_of(std::uint64_t from, std::uint64_t end, F f) const {
+    for (std::uint64_t i = std::max(from, first_); i < std::min(end, taken_); ++i) f(frames_[i % kLedgerFrames]);
+  }
+  // Frames taken ever.
+  std::uint64_t taken() const { return taken_; }
+  // One above the number of the newest statement of state; 0: the lane took none.
+  std::uint64_t statements_end() const { return statements_end_; }
+  // The peer's kernel acknowledged the first `bytes` bytes of the lane. Returns how many frames lie wholly within. Neither goes back.
+  std::uint64_t on_kernel_acknowledged(std::uint64_t bytes);
+  // What on_kernel_acknowledged() returned last, or more if the peer's session said so since.
+  std::uint64_t kernel_acknowledged() const { return std::max(kernel_acknowledged_, first_); }
   // Forgets the oldest frame if nothing needs it any more; null when there is none.
   const FrameHeader* forget_next();
 
@@ -49,7 +63,7 @@ class LaneLedger {
   std::optional<Lost> lost_next() {
     if (first_ == taken_) return std::nullopt;
     const bool written = first_ < written_;
-    return Lost{at(first_++), written};
+    return Lost{forget_first(), written};
   }
 
   // --- coming in
@@ -62,10 +76,19 @@ class LaneLedger {
 
  private:
   FrameHeader& at(std::uint64_t number) { return frames_[number % kLedgerFrames]; }
+  static std::uint64_t bytes_of(const FrameHeader& frame) { return kFrameHeaderBytes + frame.length; }
+  const FrameHeader& forget_first() {
+    first_byte_ += bytes_of(at(first_));
+    return at(first_++);
+  }
 
   std::array<FrameHeader, kLedgerFrames> frames_;
   std::uint64_t first_ = 0;                     // oldest frame remembered
+  std::uint64_t first_byte_ = 0;                // where on the lane that frame begins
   std::uint64_t taken_ = 0, written_ = 0, released_ = 0, peer_consumed_ = 0;
+  std::uint64_t statements_end_ = 0;
+  std::uint64_t kernel_acknowledged_ = 0;       // frames
+  std::uint64_t unacknowledged_byte_ = 0;       // where on the lane the first frame after these begins
   std::uint64_t consumed_ = 0, reported_ = 0;
 };
 

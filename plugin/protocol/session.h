@@ -19,6 +19,7 @@
 #include "protocol/held_time.h"
 #include "protocol/lane_ledger.h"
 #include "protocol/lane_probe.h"
+#include "protocol/late_frames.h"
 #include "protocol/rail_news.h"
 #include "protocol/rate_estimator.h"
 #include "protocol/recv_stream.h"
@@ -103,10 +104,29 @@ class Session {
     std::uint64_t outstanding_bytes = 0;   // in the kernel or on the network, unacknowledged
     std::uint64_t acknowledged_bytes = 0;  // ever
     Nanos min_rtt{0};
+    Nanos smoothed_rtt{0};                 // both: 0 if not known
   };
   void report(LaneId lane, TimePoint now, const LaneReport& report);
   // Enough is at stake for next_frames() to want a fresh report first, and the last one is not fresh.
   bool wants_report(LaneId lane, TimePoint now) const;
+
+  // --- control never waits for one lane (decision D8): session_late.cc
+  struct LaneLook {
+    LaneId lane = 0;
+    LaneReport report;
+  };
+  static constexpr Nanos kLateLook = std::chrono::milliseconds(20);
+  // Another lane is there, and this one is late or holds statements that its kernel may not have acknowledged: say_late_control_again()
+  // should be called every kLateLook.
+  bool watches_control() const;
+  // `lanes`: all open ones, as they are `now`. Statements that their lane's kernel did not acknowledge in time are to go by another lane
+  // as well, once for each lane, unless all lanes are late. A late lane gets no control while another one is not late. Returns how many
+  // frames are said again; they are there for next_frames().
+  std::size_t say_late_control_again(TimePoint now, std::span<const LaneLook> lanes);
+  // Statements that lanes took ever, and those of them that were said again because they were late.
+  std::uint64_t control_frames() const { return control_frames_; }
+  std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }
+
   // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged. Nothing where the ledger is full.
   void ask_for_sign(LaneId lane);
   // Likewise a KEEP that the peer's session, not only its kernel, answers.
@@ -174,12 +194,15 @@ class Session {
     bool sign_asked = false, answer_asked = false;
     bool stillborn = false;                  // the peer gave it up before we had it
     bool peer_fenced = false;
+    bool proven = true;                      // else it came after a loss, and kBytes of a LaneProbe were not acknowledged yet
     std::uint64_t peer_fence_count = 0;
+    std::uint64_t taken_bytes = 0;           // ever
     LaneView view;
     TimePoint reported_at{};
     RateEstimator estimator;
     LaneProbe probe;
     HeldTime held;
+    LateFrames late;
     LaneLedger ledger;
     FrameHeader incoming;                    // whose payload is arriving
     RecvStream* landing = nullptr;           // the stream it is for
@@ -188,6 +211,7 @@ class Session {
 
   Lane* find(LaneId id);
   const Lane* find(LaneId id) const;
+  bool is_held_back(const Lane& lane) const;
   bool carries_control(const Lane& lane) const;
   bool may_use(const SendStream& stream, const Lane& lane) const;
   OthersView others(const Lane& lane, const SendStream& stream) const;
@@ -210,10 +234,14 @@ class Session {
   // session_lanes.cc
   bool was_forgotten(LaneId id) const { return id < forgotten_.size() && forgotten_[id]; }
   void requeue_lost(Lane& lane);
+  void prove(Lane& lane, std::uint64_t acknowledged_bytes);
   void repeat(const LaneLedger::Lost& lost);
   void forget_finished(Lane& lane);
   void release(const FrameHeader& frame);
   void unname(const FrameHeader& frame);
+
+  // session_late.cc
+  void say_again(const FrameHeader& frame);
 
   // After any call that changed a stream: puts it into the lists it belongs to, forgets it when it is gone.
   void note(SendStream& stream);
@@ -247,6 +275,8 @@ class Session {
   std::vector<bool> forgotten_;              // by id: lanes that were, whose FENCEs may come once more
   int signs_asked_ = 0;                      // of lanes
   std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
+  std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
+  bool lost_lane_ = false;                   // some lane was lost: those that come must prove themselves
   bool session_control_ = false;             // a FENCE, RAILS or GOODBYE waits
   RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;

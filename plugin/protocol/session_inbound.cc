@@ -32,6 +32,7 @@ Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes byte
   if (lane.ledger.all_consumed()) {
     lane.view.outstanding_bytes = 0;  // no need to ask the kernel
     lane.estimator.drained();
+    prove(lane, lane.taken_bytes);
   }
   forget_finished(lane);
   if (h.type != FrameType::segment) return std::span(lane.control_payload).first(h.length);

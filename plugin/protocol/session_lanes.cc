@@ -40,6 +40,7 @@ void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
   }
   lane->local_bit = std::uint64_t{1} << local_rail;
   lane->remote_bit = std::uint64_t{1} << remote_rail;
+  lane->proven = !lost_lane_;
   lanes_.push_back(std::move(lane));
 }
 
@@ -71,6 +72,7 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   if (lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->probe.used();
   if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes))
     lane->estimator.bound(seen->least, seen->most);
+  prove(*lane, report.acknowledged_bytes);
   lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0};
   const bool full = !worth_refilling(lane->view);
   if (const auto seen = lane->held.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
@@ -78,6 +80,11 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   lane->estimator.age(now, !lane->probe.passed_over());  // idle because others are chosen: a probe will tell
   lane->reported_at = now;
   lane->view.rate = lane->estimator.rate();
+}
+
+// A path that loses large packets, or all that is more than a handshake, shows so by a probe.
+void Session::prove(Lane& lane, std::uint64_t acknowledged_bytes) {
+  lane.proven = lane.proven || acknowledged_bytes >= LaneProbe::kBytes;
 }
 
 void Session::set_blocked(LaneId id, bool blocked) {
@@ -98,7 +105,7 @@ void Session::ask_for_answer(LaneId id) {
 bool Session::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
-  if (lane->probe.running()) return true;
+  if (lane->probe.running() || (!lane->proven && !turns_.empty())) return true;
   if (!turns_.empty() && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
@@ -170,6 +177,7 @@ void Session::lose_lane(LaneId id, bool too_slow) {
   lane->closed = true;
   if (lane->state != Lane::State::live) return;
   lane->state = Lane::State::lost;
+  lost_lane_ = true;
   lane->too_slow = too_slow;
   if (std::exchange(lane->sign_asked, false)) --signs_asked_;
   lane->fence_pending = session_control_ = true;

@@ -1,6 +1,7 @@
 // What a lane writes next: control first, then data by turn (send_turns.h) and earliest completion (decisions D3, D4).
 #include <algorithm>
 #include <cassert>
+#include <tuple>
 #include <utility>
 
 #include "protocol/session.h"
@@ -9,6 +10,11 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
+
+// Segment for a lane that took less than the probe by which it is to be proven.
+std::uint32_t rest_of_probe(std::uint64_t taken_bytes) {
+  return std::max(std::uint32_t(LaneProbe::kBytes - taken_bytes) / kLineBytes * kLineBytes, kSegmentBytesMin);
+}
 
 }  // namespace
 
@@ -37,22 +43,31 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   return n;
 }
 
-// Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog.
+// A lane that came after a loss gets one probe, and nothing else until all of that is acknowledged, while a proven lane is there.
+bool Session::is_held_back(const Lane& lane) const {
+  if (lane.proven) return false;
+  return std::ranges::any_of(lanes_, [](const auto& other) { return other->state == Lane::State::live && other->proven; });
+}
+
+// Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is late, or not
+// proven yet, comes behind all others.
 bool Session::carries_control(const Lane& lane) const {
   const auto delay = [](const Lane& l) {
     if (!l.view.rate_known) return l.view.min_rtt / 2 + Nanos(std::int64_t(l.view.outstanding_bytes));
     return l.view.rate.time_for(double(l.view.outstanding_bytes)) + l.view.min_rtt / 2;
   };
-  const Nanos here = delay(lane);
+  const auto rank = [&](const Lane& l) { return std::tuple(l.late.any(), is_held_back(l), delay(l), l.id); };
+  const auto here = rank(lane);
   return std::ranges::none_of(lanes_, [&](const auto& other) {
-    return other.get() != &lane && other->state == Lane::State::live && !other->blocked && other->ledger.has_room() &&
-           (delay(*other) < here || (delay(*other) == here && other->id < lane.id));
+    return other.get() != &lane && other->state == Lane::State::live && !other->blocked && other->ledger.has_room() && rank(*other) < here;
   });
 }
 
 void Session::take(Lane& lane, OutgoingFrame& frame) {
   lane.ledger.take(frame.header);
   const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
+  control_frames_ += is_statement(frame.header.type);
+  lane.taken_bytes += bytes;
   lane.view.outstanding_bytes += bytes;
   lane.estimator.handed(bytes);
   lane.probe.handed(bytes);
@@ -125,6 +140,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
   sum.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, stream.sendable_bytes()));
   for (const auto& other : lanes_) {
     if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known || !may_use(stream, *other)) continue;
+    if (is_held_back(*other)) continue;
     sum.add(other->view);
   }
   return sum;
@@ -141,13 +157,16 @@ bool Session::may_use(const SendStream& stream, const Lane& lane) const {
 std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
   if (!turns_.empty() && !worth_refilling(lane.view) && lane.probe.left_bytes() == 0) return 0;
+  const bool held_back = is_held_back(lane);
   while (!turns_.empty() && n < frames.size() && lane.ledger.has_room()) {
+    if (held_back && lane.taken_bytes >= LaneProbe::kBytes) break;
     const bool probing = lane.probe.left_bytes() > 0;
     if (!probing && lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = turns_.pick([&](const SendStream& stream) { return may_use(stream, lane); });
     if (s == nullptr) break;
     const OthersView instead = others(lane, *s);
-    const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
+    std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
+    if (held_back) bytes = std::min(bytes, rest_of_probe(lane.taken_bytes));
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
     const bool chosen = probing || finishes_in_time(lane.view, instead, likely, waiting_bytes_);
     if (!chosen && (waiting_bytes_ < LaneProbe::kBytes ||  // or nobody need have reported just now

@@ -45,13 +45,17 @@ struct LaneHealth {
   std::uint64_t outstanding_bytes = 0;      // taken by us, not acknowledged by the peer's side (header bytes included)
   std::uint64_t acknowledged_bytes = 0;     // ever
   Nanos min_rtt{0};                         // 0: not known yet
+  Nanos smoothed_rtt{0};                    // of late, held-back acknowledgements included; 0: not known
 };
 
 // What the peer's kernel says, if only that it is there. The default: it is always there.
 struct Hearing {
   TimePoint heard_at = TimePoint::max();    // when anything came last
-  std::optional<TimePoint> silent_since;    // since when it owes an answer, if that is for longer than is usual on this lane
+  std::optional<TimePoint> late_since;      // since when it owes an answer, if that is for longer than answers take here
+  std::optional<TimePoint> silent_since;    // likewise, if for so long that the lane counts as silent
+  Nanos usual{0};                           // an answer takes no longer here, unless it is late
   bool owes = false;                        // an answer
+  bool owes_keepalive = false;              // only to a keepalive, which the kernel sends again late: a frame would be sent again sooner
   bool asks_later = false;                  // its window is shut: what we send stays here until the kernel asks again by itself
 };
 

@@ -41,6 +41,7 @@ bool Lifeline::look_for_signs(TimePoint t) {
   for (const auto& lane : open) {
     wire::Hearing h = lane.lane->hearing();
     h.heard_at = clock.local(h.heard_at);
+    if (h.late_since) h.late_since = clock.local(*h.late_since);
     if (h.silent_since) h.silent_since = clock.local(*h.silent_since);
     owed = owed || h.owes;
     signs.push_back(engine::LaneSign{h, end_.host().rails[std::size_t(lane.local_rail)].link_down});

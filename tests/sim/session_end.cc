@@ -27,7 +27,7 @@ struct SessionEnd::Port final : wire::LaneHandler {
     const TimePoint now = end.host_.clock.local(end.net_.now());
     if (s.wants_report(id, now)) {
       const wire::LaneHealth h = lane->health();
-      s.report(id, now, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt});
+      s.report(id, now, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, h.smoothed_rtt});
     }
     std::array<protocol::OutgoingFrame, 16> next;
     const bool judged = end.one_at_a_time_ && s.has_data();
@@ -305,6 +305,7 @@ void SessionEnd::pump() {
     drain();
     if (!moved) break;
   }
+  watch_control();
   if (more) return pump_in(Nanos(1 + random_() % 20'000));
   if (over_) return;
   if (leaving_) go_on_leaving();
@@ -331,6 +332,27 @@ bool SessionEnd::pump(Port& port, bool& blocked, bool& more) {
   blocked = out->blocked && !port.lane->at_frame_boundary();
   if (blocked != port.blocked) session_.set_blocked(port.id, port.blocked = blocked);
   return in->bytes > 0 || out->bytes > 0;
+}
+
+void SessionEnd::watch_control() {
+  if (control_look_comes_ || over_ || !session_.watches_control()) return;
+  control_look_comes_ = true;
+  const TimePoint when = std::max(net_.now() + host_.clock.world(protocol::Session::kLateLook), asleep_until_);
+  net_.at(when, [this, alive = alive_] {
+    if (!*alive || dead_) return;
+    control_look_comes_ = false;
+    if (net_.now() >= asleep_until_ && !over_) look_for_late_control();
+    watch_control();
+  });
+}
+
+void SessionEnd::look_for_late_control() {
+  std::vector<protocol::Session::LaneLook> looks;
+  for (const OpenLane& open : open_lanes()) {
+    const wire::LaneHealth h = open.lane->health();
+    looks.push_back({open.id, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, h.smoothed_rtt}});
+  }
+  if (session_.say_late_control_again(host_.clock.local(net_.now()), looks) > 0) touch();
 }
 
 void SessionEnd::drain() {

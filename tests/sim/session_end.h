@@ -97,6 +97,8 @@ class SessionEnd {
   void pump_in(Nanos delay);
   void pump();
   bool pump(Port& port, bool& blocked, bool& more);
+  void watch_control();
+  void look_for_late_control();
   void go_on_leaving();
   bool has_something_to_say() const { return session_.has_data() || session_.has_control() || session_.has_lazy(); }
   void drain();
@@ -116,6 +118,7 @@ class SessionEnd {
   std::map<protocol::LaneId, std::unique_ptr<Port>> ports_;
   TimePoint next_pump_ = TimePoint::max(), asleep_until_{};
   Nanos pace_{};
+  bool control_look_comes_ = false;
   bool over_ = false, dead_ = false, leaving_ = false, half_closed_ = false;
   std::uint64_t bytes_consumed_ = 0, bytes_moved_ = 0, segments_taken_ = 0, orders_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // events of the network may come later

@@ -190,6 +190,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
 
 void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
   using protocol::FrameType;
+  if (checks_control_) note_control(c, end, passing, h);
   if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails) return;
   const bool ours = passing == SessionEnd::Passing::taken || passing == SessionEnd::Passing::written;
   const bool we_receive = ours == ((h.flags & protocol::kFlagFromReceiver) != 0);
@@ -197,6 +198,12 @@ void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, co
     if (&(we_receive ? flow->to() : flow->from()) != &end || flow->id() != h.stream) continue;
     return flow->on_frame(end, passing, h, h.type == FrameType::grant && ours && coming_to(c, end) >= end.incast_cap_bytes());
   }
+}
+
+void World::note_control(Couple& c, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
+  const bool of_a = &end == c.a.get();
+  if (passing == SessionEnd::Passing::taken) (of_a ? c.control_of_a : c.control_of_b).stated(h, net_.now());
+  if (passing == SessionEnd::Passing::consumed) (of_a ? c.control_of_b : c.control_of_a).heard(h);
 }
 
 std::uint64_t World::coming_to(const Couple& c, const SessionEnd& end) const {
@@ -345,6 +352,7 @@ void World::end_all() {
 }
 
 std::string World::run() {
+  if (swallows()) return run_swallowing();
   static constexpr Nanos kPeerTimeouts[] = {2s, 5s, 10s};
   weather_ = {chance(0.75), chance(0.3), chance(0.6), chance(0.3), chance(0.25), chance(0.7), chance(0.5)};
   heavy_ = chance(0.1);

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/sim/control_rules.h"
 #include "tests/sim/dialler.h"
 #include "tests/sim/flow.h"
 #include "tests/sim/host.h"
@@ -43,6 +44,7 @@ class World {
     std::unique_ptr<Knock> knock;
     std::unique_ptr<RailTalk> told_by_a, told_by_b;
     std::vector<Flow*> flows;
+    ControlRules control_of_a, control_of_b;
     // Drawn once: what a session needs is as much whenever the couple has a new one.
     std::array<std::size_t, 2> eager_limits_bytes{};
     int lanes_per_pair = 1;
@@ -68,6 +70,7 @@ class World {
   virtual bool accepts(const Flow&) { return !weather_.refusals || !chance(0.1); }
   void on_event(Couple& couple, SessionEnd& end, const protocol::Event& event);
   void on_frame(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
+  void note_control(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
   void on_over(Couple& couple, SessionEnd& end, const Status& why);
   std::uint64_t coming_to(const Couple& couple, const SessionEnd& end) const;
 
@@ -88,6 +91,13 @@ class World {
   void end_host(Host& host, Host::Fate fate);
   void heal();
   void later(std::function<void()> what);  // trouble ends, or another end of it follows
+
+  // --- worlds of rails that swallow: world_swallowing.cc
+  bool swallows() const { return seed_ % 16 == 13 || seed_ % 16 == 14; }
+  std::string run_swallowing();
+  void make_hosts_that_swallow();
+  void swallow_for_a_while();
+  void check_control();
 
   // --- the end
   void settle();
@@ -125,6 +135,7 @@ class World {
   std::deque<std::unique_ptr<Flow>> flows_;
   std::size_t flows_most_ = 0;
   bool faults_over_ = false;
+  bool checks_control_ = false, swallows_ = false;
   std::uint64_t completions_ = 0, joined_ = 0;
 };
 

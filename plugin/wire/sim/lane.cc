@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kResendLeast = 200ms;  // as Linux' timer for sending again
 constexpr Nanos kIdleProbe = 1s;
+constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as LaneHearing's. Nothing is lost by chance here
 
 }  // namespace
 
@@ -66,6 +67,7 @@ LaneHealth SimLane::health() {
   h.acknowledged_bytes = end.out.acknowledged_bytes();
   h.outstanding_bytes = taken - h.acknowledged_bytes;
   h.min_rtt = end.out.min_rtt();
+  h.smoothed_rtt = end.out.smoothed_rtt();
   return h;
 }
 
@@ -84,7 +86,9 @@ Hearing SimLane::hearing() {
   owed_ = h.owes;
   if (!h.owes) return h;
   const TimePoint since = std::max(end.heard_at, end.out.is_owed() ? end.out.owed_since() : owes_since_);
-  if (now - since >= std::max<Nanos>(kResendLeast, 2 * end.out.min_rtt()) * 5 / 4) h.silent_since = since;
+  h.usual = std::max<Nanos>(kLateLeast, 2 * end.out.smoothed_rtt());
+  if (now - since >= h.usual) h.late_since = since;
+  if (now - since >= std::max<Nanos>(kSilentLeast, (kResendLeast + end.out.smoothed_rtt()) * 3 / 2)) h.silent_since = since;
   return h;
 }
 

@@ -15,6 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kPieceTimeMost = 20ms;
+constexpr Nanos kTailProbe = 20ms;  // and two round trips, about: then TCP sends the last packet again
 constexpr std::size_t kPieceBytesLeast = 200;
 
 // Payload with a place of its own is not held in the receiver's buffer.
@@ -126,6 +127,8 @@ void SimPipe::acknowledged(const Piece& piece) {
   owed_since_ = net_.now();
   connection_.heard(direction_);
   const Nanos rtt = net_.now() - piece.sent_at;
+  const bool sent_again = rtt >= kTailProbe + 2 * smoothed_rtt_;  // tells TCP nothing
+  if (!sent_again) smoothed_rtt_ = smoothed_rtt_ == Nanos(0) ? rtt : smoothed_rtt_ + (rtt - smoothed_rtt_) / 8;
   if (min_rtt_ == Nanos(0) || rtt < min_rtt_) min_rtt_ = rtt;
   connection_.acknowledged(direction_, piece.frame);
 }

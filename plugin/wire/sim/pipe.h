@@ -77,6 +77,7 @@ class SimPipe {
   // There is something to send, and the receiver's buffer is full.
   bool is_shut_out() const { return !stopped_ && !cargo_.empty() && !can_send(); }
   Nanos min_rtt() const { return min_rtt_; }
+  Nanos smoothed_rtt() const { return smoothed_rtt_; }
 
   // For the link.
   bool can_send() const;
@@ -103,7 +104,7 @@ class SimPipe {
   TimePoint owed_since_{};
   std::uint64_t buffered_sent_ = 0, buffered_read_ = 0;  // of what goes to the receiver's buffer
   TimePoint last_arrival_{};
-  Nanos min_rtt_{0};
+  Nanos min_rtt_{0}, smoothed_rtt_{0};
 };
 
 }  // namespace railweave::wire

@@ -17,7 +17,7 @@ namespace railweave::wire {
 namespace {
 
 constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // queues below TCP are shorter, unless they stand still
-constexpr Nanos kMinRttEvery = std::chrono::milliseconds(4);
+constexpr Nanos kRoundTripEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
 
@@ -92,17 +92,20 @@ LaneHealth TcpLane::health() {
   }
   h.acknowledged_bytes = acknowledged_;
   h.outstanding_bytes = handed - acknowledged_ + writer_.waiting_bytes();
-  refresh_min_rtt();
+  refresh_round_trip();
   h.min_rtt = min_rtt_;
+  h.smoothed_rtt = smoothed_rtt_;
   return h;
 }
 
-void TcpLane::refresh_min_rtt() {
+void TcpLane::refresh_round_trip() {
   const TimePoint t = now();
-  if (min_rtt_at_ != TimePoint{} && t - min_rtt_at_ < kMinRttEvery) return;
-  min_rtt_at_ = t;
+  if (round_trip_at_ != TimePoint{} && t - round_trip_at_ < kRoundTripEvery) return;
+  round_trip_at_ = t;
   tcp_info info;
-  if (ask_tcp_info(descriptor(), info)) min_rtt_ = min_rtt_of(info);
+  if (!ask_tcp_info(descriptor(), info)) return;
+  min_rtt_ = min_rtt_of(info);
+  smoothed_rtt_ = std::chrono::microseconds(info.tcpi_rtt);
 }
 
 LaneStats TcpLane::stats() const {

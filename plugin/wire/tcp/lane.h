@@ -53,15 +53,15 @@ class TcpLane final : public Lane {
   short prepare_to_wait(bool writing) override;
 
  private:
-  void refresh_min_rtt();
+  void refresh_round_trip();
 
   LaneSocket socket_;
   FrameReader reader_;
   FrameWriter writer_;
   Status write_failure_;            // the connection broke under write(); read() is to report it
   std::uint64_t acknowledged_ = 0;  // never goes back
-  Nanos min_rtt_{0};
-  TimePoint min_rtt_at_{};  // when it was asked for last
+  Nanos min_rtt_{0}, smoothed_rtt_{0};
+  TimePoint round_trip_at_{};  // when they were asked for last
   LaneHearing hearing_;
 };
 

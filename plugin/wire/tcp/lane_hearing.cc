@@ -3,27 +3,34 @@
 #include <linux/tcp.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace railweave::wire {
 namespace {
 
 using namespace std::chrono_literals;
 
-// What is unacknowledged for so much longer than the kernel waits before it sends again, goes nowhere; TCP alone would try
-// for a quarter of an hour. A stopped peer's kernel still answers. (TCP_USER_TIMEOUT would not do: it also ends a connection
-// whose peer answers, but takes nothing for a while.)
-constexpr double kSilenceRtos = 1.25;
+constexpr double kProbeTimeouts = 1.25;
 constexpr Nanos kClocks = 50ms;  // the kernel's tells milliseconds, by ticks of up to ten
 constexpr Nanos kFirstProbeLeast = 200ms;    // after a window shut: TCP_RTO_MIN, whatever the route says
 constexpr Nanos kProbeAnswersEvery = 500ms;  // at most: net.ipv4.tcp_invalid_ratelimit
+constexpr int kKeepalivesUnanswered = 3;     // in a row, by chance once in 15,000 where 2 % of the packets are lost each way
 
-// How long an answer may take. Of the probes of a shut window, each sent after twice the time, a peer's kernel ignores one that
-// comes too soon after another it answered: the next one's answer will do.
-Nanos patience(const tcp_info& info) {
+Nanos timeouts(double count, Nanos timeout) { return std::chrono::duration_cast<Nanos>(count * timeout); }
+
+// The retransmission timeout as it was before the kernel doubled it for each retransmission that nobody answered.
+Nanos plain_timeout(const tcp_info& info) {
+  const std::uint32_t doubled = info.tcpi_unacked > 0 ? std::min<std::uint32_t>(info.tcpi_backoff, 16) : 0;
+  return std::chrono::microseconds(info.tcpi_rto >> doubled);
+}
+
+// How long the answer to a probe of a shut window may take. Of these probes, each sent after twice the time, a peer's kernel ignores one
+// that comes too soon after another it answered: the next one's answer will do.
+Nanos probe_patience(const tcp_info& info) {
   const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
-  const Nanos answer = std::chrono::duration_cast<Nanos>(kSilenceRtos * resend_after);
+  const Nanos answer = timeouts(kProbeTimeouts, resend_after);
   const int answered = info.tcpi_backoff - info.tcpi_probes;
-  if (info.tcpi_unacked > 0 || info.tcpi_probes == 0 || answered < 0) return answer;
+  if (answered < 0) return answer;
   const Nanos gap = std::max(resend_after, kFirstProbeLeast) * (1 << std::min(answered, 8));
   return gap < kProbeAnswersEvery ? 2 * gap + answer : answer;
 }
@@ -31,23 +38,52 @@ Nanos patience(const tcp_info& info) {
 }  // namespace
 
 Hearing LaneHearing::look(TimePoint now, const tcp_info& info) {
+  const bool in_time = now - std::exchange(looked_at_, now) <= kLookMost;
   const TimePoint answered_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);
   Hearing h;
   h.heard_at = std::max<TimePoint>(answered_at, now - std::chrono::milliseconds(info.tcpi_last_data_recv));
+  h.usual = std::max<Nanos>(kLateLeast, 2 * std::chrono::microseconds(info.tcpi_rtt));
   h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a probe of a shut window wants its answer, too
+  h.owes_keepalive = info.tcpi_unacked == 0 && info.tcpi_probes > 0 && info.tcpi_backoff == 0;
   h.asks_later = !h.owes && info.tcpi_backoff > 0;
   if (!h.owes || !waiting_since_ || info.tcpi_bytes_acked != waiting_at_) {
     waiting_since_ = h.owes ? std::optional(now) : std::nullopt;
     waiting_at_ = info.tcpi_bytes_acked;
     silent_since_.reset();
+    see_answer(now, answered_at, info);
     return h;
   }
+  if (info.tcpi_segs_in != received_) see_answer(now, answered_at, info);
   // Any answer counts, if only that the window is shut.
   const TimePoint since = std::max(*waiting_since_, answered_at);
   if (silent_since_ && since > *silent_since_ + kClocks) silent_since_.reset();
-  if (!silent_since_ && now - since >= patience(info)) silent_since_ = since;
+  if (!silent_since_ && is_silent(now - since, info)) {
+    if (in_time || overdue_) silent_since_ = since;
+    overdue_ = true;
+  }
+  if (now - since >= h.usual) h.late_since = since;
   h.silent_since = silent_since_;
   return h;
+}
+
+void LaneHearing::see_answer(TimePoint now, TimePoint answered_at, const tcp_info& info) {
+  received_ = info.tcpi_segs_in;
+  sent_ = info.tcpi_data_segs_out;
+  resent_ = info.tcpi_total_retrans;
+  in_flight_ = info.tcpi_unacked - std::min(info.tcpi_unacked, info.tcpi_sacked + info.tcpi_lost) + info.tcpi_retrans;
+  // By this time the kernel counts all as lost, though none of it was known to be.
+  if (now - answered_at >= plain_timeout(info)) in_flight_ += info.tcpi_lost;
+  overdue_ = false;
+}
+
+bool LaneHearing::is_silent(Nanos owed_for, const tcp_info& info) const {
+  if (info.tcpi_unacked == 0) {
+    if (info.tcpi_backoff == 0 && info.tcpi_probes < kKeepalivesUnanswered) return false;
+    return owed_for >= std::max(kSilentUnresent, probe_patience(info));
+  }
+  if (owed_for < std::max(kSilentLeast, timeouts(kSilentTimeouts, plain_timeout(info)))) return false;
+  if (info.tcpi_total_retrans == resent_ && info.tcpi_retransmits == 0) return owed_for >= kSilentUnresent;
+  return in_flight_ + (info.tcpi_data_segs_out - sent_) >= kUnansweredLeast;
 }
 
 }  // namespace railweave::wire

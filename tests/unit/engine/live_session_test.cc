@@ -143,6 +143,26 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
   }
 }
 
+TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
+  add_lanes(2);
+  open_stream();
+  drive(3);
+  paper_[0].acknowledged = paper_[1].acknowledged = false;
+  ASSERT_NE(post(100), nullptr);
+  drive(3);
+  const auto grants = [this](int lane) { return std::ranges::count(paper_[lane].sent, FrameType::grant, &FrameHeader::type); };
+  const int first = grants(0) > 0 ? 0 : 1;
+  ASSERT_EQ(grants(0) + grants(1), 1);
+  paper_[1 - first].acknowledged = true;
+  for (const TimePoint end = now() + 10s; grants(1 - first) == 0 && now() < end; std::this_thread::sleep_for(1ms)) {
+    session_->look_for_signs();
+    drive();
+  }
+  EXPECT_EQ(grants(1 - first), 1);
+  EXPECT_EQ(grants(first), 1);
+  EXPECT_GE(session_->stats().control_frames_said_again, 1u);
+}
+
 // Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before does.
 TEST_F(ImpatientPaperwork, time_in_which_the_peers_kernel_is_silent_does_not_make_it_a_stopped_one) {
   add_lanes(1);

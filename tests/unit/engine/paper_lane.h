@@ -24,6 +24,7 @@ struct Paper {
   bool stuck = false;                     // the kernel takes no more
   bool alters_headers = false;
   std::optional<TimePoint> silent_since;  // its kernel owes an answer
+  bool acknowledged = true;               // the peer's kernel has what is sent
   std::vector<FrameHeader> sent;          // wholly written
   bool halfway = false;                   // headers arrive, their payload does not
   std::vector<std::span<const std::byte>> withdrawn;  // targets
@@ -86,10 +87,13 @@ class PaperLane final : public wire::Lane {
   bool at_frame_boundary() const override { return taken_ == 0; }
   bool withdraw_payload(std::span<const std::byte>) override { return true; }
   void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
-  wire::LaneHealth health() override { return {}; }
+  wire::LaneHealth health() override { return {0, paper_.acknowledged ? paper_.sent.size() * wire::kHeaderBytes : 0, Nanos{0}, Nanos{0}}; }
   wire::Hearing hearing() override {
     if (!paper_.silent_since) return {};
-    return {.heard_at = *paper_.silent_since, .silent_since = paper_.silent_since, .owes = true};
+    wire::Hearing h;
+    h.heard_at = *(h.silent_since = h.late_since = paper_.silent_since);
+    h.owes = true;
+    return h;
   }
   LaneStats stats() const override { return stats_; }
   std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }

@@ -56,6 +56,37 @@ TEST_F(Ledger, forget_next__needs_release_and_the_peers_word) {
   EXPECT_EQ(forget_all(), 1u);
 }
 
+TEST_F(Ledger, on_kernel_acknowledged__counts_whole_frames__of_those_forgotten_too) {
+  for (const std::uint32_t length : {0u, 100u, 0u, 50u}) {
+    FrameHeader h;
+    h.length = length;
+    ledger_->take(h);
+  }
+  EXPECT_EQ(ledger_->on_kernel_acknowledged(63), 0u);
+  EXPECT_EQ(ledger_->on_kernel_acknowledged(64), 1u);
+  EXPECT_EQ(ledger_->on_kernel_acknowledged(64 + 163), 1u);
+  write(3);
+  release(3);
+  ASSERT_TRUE(ledger_->on_peer_consumed(3).ok());
+  ASSERT_EQ(forget_all(), 3u);
+  EXPECT_EQ(ledger_->kernel_acknowledged(), 3u) << "the peer has them";
+  EXPECT_EQ(ledger_->on_kernel_acknowledged(3 * 64 + 100), 3u);
+  EXPECT_EQ(ledger_->on_kernel_acknowledged(3 * 64 + 100 + 113), 3u);
+  EXPECT_EQ(ledger_->on_kernel_acknowledged(3 * 64 + 100 + 114), 4u);
+}
+
+TEST_F(Ledger, statements_end__counts_no_segment_and_no_keep) {
+  FrameHeader h;
+  h.type = FrameType::ack;
+  ledger_->take(h);
+  for (const FrameType type : {FrameType::segment, FrameType::keep}) {
+    h.type = type;
+    ledger_->take(h);
+  }
+  EXPECT_EQ(ledger_->statements_end(), 1u);
+  EXPECT_EQ(ledger_->taken(), 3u);
+}
+
 TEST_F(Ledger, on_peer_consumed__more_than_was_written) {
   take(3);
   write(2);

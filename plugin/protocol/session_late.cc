@@ -1,0 +1,45 @@
+// Control that a lane's kernel does not get acknowledged in time is said again by another lane (decision D8). No fence is needed: a
+// statement of state does no harm late or twice.
+#include <algorithm>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+
+bool Session::watches_control() const {
+  if (live_lanes() < 2) return false;
+  return std::ranges::any_of(lanes_, [](const auto& lane) {
+    return lane->state == Lane::State::live && (lane->late.any() || lane->ledger.statements_end() > lane->ledger.kernel_acknowledged());
+  });
+}
+
+std::size_t Session::say_late_control_again(TimePoint now, std::span<const LaneLook> looks) {
+  for (const LaneLook& look : looks) {
+    Lane* lane = find(look.lane);
+    if (lane == nullptr || lane->state != Lane::State::live) continue;
+    const std::uint64_t acknowledged = lane->ledger.on_kernel_acknowledged(look.report.acknowledged_bytes);
+    lane->late.look(now, lane->ledger.taken(), acknowledged, look.report.smoothed_rtt);
+  }
+  const bool another = std::ranges::any_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::live && !lane->late.any(); });
+  // Behind a GOODBYE nothing follows: lanes half-close as soon as it is written.
+  if (!another || goodbye_written_) return 0;
+  std::size_t said = 0;
+  for (const auto& lane : lanes_) {
+    if (lane->state != Lane::State::live) continue;
+    const LateFrames::Range late = lane->late.take_new();
+    lane->ledger.for_each_of(late.first, late.end, [&](const FrameHeader& frame) {
+      if (!is_statement(frame.type)) return;
+      say_again(frame);
+      ++said;
+    });
+  }
+  control_frames_said_again_ += said;
+  return said;
+}
+
+void Session::say_again(const FrameHeader& frame) {
+  if (frame.type != FrameType::fence) return repeat({frame, true});
+  if (Lane* of = find(LaneId(frame.aux)); of != nullptr && !of->fence_taken) of->fence_pending = session_control_ = true;
+}
+
+}  // namespace railweave::protocol

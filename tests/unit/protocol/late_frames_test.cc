@@ -1,0 +1,117 @@
+#include "protocol/late_frames.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A lane that is looked at every 20 ms.
+class Late : public testing::Test {
+ protected:
+  void look_for(Nanos time) {
+    for (const TimePoint end = now_ + time; now_ < end;) {
+      now_ += 20ms;
+      frames_.look(now_, taken_, acknowledged_, smoothed_rtt_);
+    }
+  }
+  std::uint64_t late() {
+    const LateFrames::Range range = frames_.take_new();
+    first_ = range.first;
+    return range.end - range.first;
+  }
+
+  LateFrames frames_;
+  TimePoint now_{1h};
+  std::uint64_t taken_ = 0, acknowledged_ = 0, first_ = 0;
+  Nanos smoothed_rtt_ = 100us;
+};
+
+TEST_F(Late, take_new__gives_what_was_taken_60_ms_before_and_is_not_acknowledged) {
+  taken_ = 5, acknowledged_ = 2;
+  look_for(60ms);
+  EXPECT_FALSE(frames_.any());
+  look_for(20ms);
+  EXPECT_TRUE(frames_.any());
+  EXPECT_EQ(late(), 3u);
+  EXPECT_EQ(first_, 2u);
+}
+
+TEST_F(Late, take_new__gives_each_frame_once) {
+  taken_ = 5;
+  look_for(80ms);
+  EXPECT_EQ(late(), 5u);
+  taken_ = 7;
+  look_for(60ms);
+  EXPECT_EQ(late(), 0u);
+  EXPECT_TRUE(frames_.any());
+  look_for(20ms);
+  EXPECT_EQ(late(), 2u);
+  EXPECT_EQ(first_, 5u);
+}
+
+TEST_F(Late, a_lane_that_is_acknowledged_is_not_late_any_more) {
+  taken_ = 5;
+  look_for(100ms);
+  ASSERT_TRUE(frames_.any());
+  acknowledged_ = 5;
+  look_for(20ms);
+  EXPECT_FALSE(frames_.any());
+  EXPECT_EQ(late(), 0u) << "though nobody took them";
+}
+
+TEST_F(Late, a_lane_that_moves_on_is_not_late_however_long_it_is_busy) {
+  taken_ = 2;
+  for (int i = 0; i < 500; ++i) {
+    look_for(20ms);
+    EXPECT_FALSE(frames_.any()) << i;
+    ++taken_, ++acknowledged_;
+  }
+}
+
+TEST_F(Late, of_long_round_trips_four_are_waited_for) {
+  smoothed_rtt_ = 100ms;
+  taken_ = 5;
+  look_for(400ms);
+  EXPECT_FALSE(frames_.any());
+  look_for(20ms);
+  EXPECT_EQ(late(), 5u);
+}
+
+// The first round trip of a connection that was made in an outage is the outage.
+TEST_F(Late, a_second_is_enough_whatever_a_round_trip_is_believed_to_take) {
+  smoothed_rtt_ = 3s;
+  taken_ = 5;
+  look_for(1s);
+  EXPECT_FALSE(frames_.any());
+  look_for(20ms);
+  EXPECT_TRUE(frames_.any());
+}
+
+// Stopped for a second we do not know when in that time a frame was taken.
+TEST_F(Late, a_look_that_comes_late_counts_frames_from_then_on) {
+  taken_ = 1, acknowledged_ = 1;
+  look_for(20ms);
+  now_ += 1s;
+  taken_ = 5;
+  look_for(60ms);
+  EXPECT_FALSE(frames_.any());
+  look_for(20ms);
+  EXPECT_EQ(late(), 4u);
+}
+
+TEST_F(Late, looks_that_come_very_often_are_not_all_kept) {
+  smoothed_rtt_ = 250ms;
+  for (int i = 0; i < 20'000; ++i) {
+    taken_ += 1;
+    acknowledged_ = taken_ > 500 ? taken_ - 500 : 0;  // 0.5 s old
+    frames_.look(now_ += 1ms, taken_, acknowledged_, smoothed_rtt_);
+    ASSERT_FALSE(frames_.any()) << i;
+  }
+  for (int i = 0; i < 1100; ++i) frames_.look(now_ += 1ms, taken_, acknowledged_, smoothed_rtt_);
+  EXPECT_EQ(late(), 500u);
+}
+
+}  // namespace
+}  // namespace railweave::protocol

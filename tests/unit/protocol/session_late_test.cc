@@ -1,0 +1,313 @@
+// Control that a lane holds up goes by another one (decision D8), and a lane that comes after a loss proves itself first.
+#include <gtest/gtest.h>
+
+#include "protocol/session.h"
+#include "tests/unit/protocol/pair.h"
+
+namespace railweave::protocol {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LateControl : public ::testing::Test {
+ protected:
+  void SetUp() override { pair_.add_lanes(2); }
+
+  // Lane 0 takes all control that waits at `from`, and no kernel acknowledges it: what it takes from now on is lost on the way.
+  std::size_t swallow_by_0(End from) {
+    pair_.session(from).set_blocked(1, true);
+    const std::size_t n = pair_.take(from, 0);
+    pair_.session(from).set_blocked(1, false);
+    return n;
+  }
+  // Of `from`, with all acknowledged on the lanes named, and nothing on the others. Returns what is said again.
+  std::size_t look_for(End from, Nanos time, const std::vector<LaneId>& work = {1}, const std::vector<LaneId>& stand = {0}) {
+    std::size_t said = 0;
+    for (const TimePoint end = now_ + time; now_ < end;) {
+      now_ += Session::kLateLook;
+      std::vector<Session::LaneLook> looks;
+      for (const LaneId lane : work) looks.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
+      for (const LaneId lane : stand) looks.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
+      said += pair_.session(from).say_late_control_again(now_, looks);
+    }
+    return said;
+  }
+  std::size_t count(End end, FrameType type) { return std::size_t(std::ranges::count(pair_.written(end), type, &FrameHeader::type)); }
+  // All that both ends wrote so far is with the other's kernel.
+  void acknowledge_all() {
+    for (const End end : {End::a, End::b}) {
+      pair_.run();
+      look_for(end, 20ms, {0, 1}, {});
+    }
+    acknowledged_by_0_ = bytes_by_0_;
+  }
+
+  Pair pair_;
+  Tickets tickets_;
+  TimePoint now_{1h};
+  std::uint64_t acknowledged_by_0_ = 0, bytes_by_0_ = 0;
+};
+
+TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_look) {
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  EXPECT_FALSE(pair_.a().watches_control());
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  EXPECT_TRUE(pair_.a().watches_control());
+  EXPECT_EQ(look_for(End::a, 60ms), 0u);
+  EXPECT_FALSE(pair_.a().has_control());
+  EXPECT_EQ(look_for(End::a, 20ms), 1u);
+  EXPECT_TRUE(pair_.a().has_control());
+  EXPECT_EQ(pair_.take(End::a, 0), 0u) << "lane 0 is late";
+  pair_.send(End::a, 1);
+  pair_.receive(End::b, 1);
+  EXPECT_EQ(count(End::a, FrameType::open), 1u);
+  ASSERT_FALSE(pair_.events(End::b).empty());
+  EXPECT_EQ(pair_.events(End::b).back().kind, Event::Kind::incoming);
+  EXPECT_EQ(pair_.a().control_frames(), 2u);
+  EXPECT_EQ(pair_.a().control_frames_said_again(), 1u);
+  EXPECT_EQ(look_for(End::a, 1s), 0u) << "once for each lane";
+}
+
+TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
+  SendStream& out = pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  EXPECT_EQ(look_for(End::a, 100ms), 1u);
+  pair_.send(End::a, 1);
+  pair_.receive(End::b, 1);
+  // OPENED and GRANT
+  RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
+  std::vector<std::byte> buffer(60'000);
+  pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
+  ASSERT_EQ(swallow_by_0(End::b), 2u);
+  EXPECT_EQ(look_for(End::b, 100ms), 2u);
+  pair_.send(End::b, 1);
+  pair_.receive(End::a, 1);
+  ASSERT_TRUE(out.opened());
+  const auto data = pattern(buffer.size());
+  pair_.a().post(out, tickets_[1], data.data(), data.size());
+  pair_.send(End::a, 1);
+  pair_.receive(End::b, 1);
+  // ACK
+  ASSERT_EQ(swallow_by_0(End::b), 1u);
+  EXPECT_EQ(look_for(End::b, 100ms), 1u);
+  pair_.send(End::b, 1);
+  pair_.receive(End::a, 1);
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  // RAILS and CLOSE
+  pair_.a().tell_rail({3, 1, "eth3"});
+  pair_.a().close(out);
+  ASSERT_EQ(swallow_by_0(End::a), 2u);
+  EXPECT_EQ(look_for(End::a, 100ms), 2u);
+  pair_.send(End::a, 1);
+  pair_.receive(End::b, 1);
+  EXPECT_EQ(pair_.b().take_told_rails().size(), 1u);
+  // And now what lane 0 held up.
+  for (const End end : {End::a, End::b}) pair_.write(end, 0);
+  pair_.run();
+  EXPECT_TRUE(buffer == data);
+  EXPECT_TRUE(pair_.b().take_told_rails().empty());
+  EXPECT_EQ(pair_.done(End::a).size(), 1u);
+  EXPECT_EQ(pair_.done(End::b).size(), 1u);
+  pair_.b().close(in);
+  for (int i = 0; i < 2; ++i) {
+    pair_.run();
+    for (const LaneId lane : {0, 1}) pair_.a().ask_for_answer(lane), pair_.b().ask_for_answer(lane);
+  }
+  pair_.run();
+  EXPECT_EQ(pair_.a().send_streams() + pair_.b().recv_streams(), 0u) << "what was said again holds no stream";
+}
+
+TEST_F(LateControl, a_fence_that_a_silent_lane_took_goes_by_another) {
+  pair_.add_lane(2, 2, 2);
+  pair_.lose_both(2);
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  ASSERT_EQ(look_for(End::a, 100ms), 1u);
+  pair_.send(End::a, 1);
+  EXPECT_EQ(count(End::a, FrameType::fence), 1u);
+  pair_.receive(End::b, 1);
+  pair_.write(End::a, 0);  // it comes twice
+  pair_.run();
+  EXPECT_TRUE(pair_.b().error().ok());
+}
+
+TEST_F(LateControl, what_is_acknowledged_in_time_is_not_said_again) {
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  look_for(End::a, 40ms);
+  acknowledged_by_0_ = kFrameHeaderBytes;
+  EXPECT_EQ(look_for(End::a, 1s), 0u);
+  EXPECT_FALSE(pair_.a().watches_control());
+}
+
+TEST_F(LateControl, a_part_of_a_frame_that_is_acknowledged_is_none) {
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  acknowledged_by_0_ = kFrameHeaderBytes - 1;
+  EXPECT_EQ(look_for(End::a, 100ms), 1u);
+}
+
+TEST_F(LateControl, data_is_never_said_again) {
+  const Pair::Ends ends = pair_.open();
+  const auto data = pattern(10'000);
+  pair_.a().post(ends.out, tickets_[0], data.data(), data.size());
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  EXPECT_EQ(look_for(End::a, 1s), 0u);
+  pair_.send(End::a, 1);
+  EXPECT_EQ(count(End::a, FrameType::segment), 0u);
+}
+
+TEST_F(LateControl, where_all_lanes_are_late_nothing_is_said_again_until_one_is_not) {
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  pair_.a().ask_for_sign(1);
+  ASSERT_EQ(pair_.take(End::a, 1), 1u);
+  EXPECT_EQ(look_for(End::a, 1s, {}, {0, 1}), 0u);
+  EXPECT_TRUE(pair_.a().watches_control());
+  EXPECT_EQ(look_for(End::a, 20ms), 1u);
+}
+
+TEST_F(LateControl, a_lane_alone_is_not_watched) {
+  pair_.lose_both(1);
+  pair_.run();
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_GT(pair_.take(End::a, 0), 0u);
+  EXPECT_FALSE(pair_.a().watches_control());
+  EXPECT_EQ(look_for(End::a, 1s, {}), 0u);
+}
+
+TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late__though_its_delay_is_longer) {
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  ASSERT_EQ(swallow_by_0(End::a), 1u);
+  look_for(End::a, 100ms);
+  pair_.a().report(1, now_, {.outstanding_bytes = 10 * MiB});
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  EXPECT_EQ(pair_.take(End::a, 0), 0u);
+  EXPECT_GT(pair_.take(End::a, 1), 0u);
+  look_for(End::a, 20ms, {0, 1}, {});
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  EXPECT_GT(pair_.take(End::a, 0), 0u) << "late no more";
+}
+
+// ------------------------------------------------------------------------------------------------ lanes that come after a loss
+
+class NewLane : public LateControl {
+ protected:
+  // Lane 2 comes; `after_loss`: lane 0 was lost before.
+  void renew(bool after_loss) {
+    if (after_loss) {
+      pair_.lose_both(0);
+      pair_.run();
+    }
+    pair_.add_lane(2, 2, 2);
+    pair_.run();
+  }
+  // 4 MiB that may be sent.
+  void post_much(const Pair::Ends& ends) {
+    data_ = pattern(4 * MiB);
+    buffer_.resize(data_.size());
+    pair_.b().post(ends.in, tickets_[0], buffer_.data(), buffer_.size());
+    pair_.run();
+    pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+  }
+  std::uint64_t bytes_by(LaneId lane) {
+    const std::size_t before = pair_.written(End::a).size();
+    pair_.send(End::a, lane);
+    std::uint64_t bytes = 0;
+    for (std::size_t i = before; i < pair_.written(End::a).size(); ++i) bytes += pair_.written(End::a)[i].length;
+    return bytes;
+  }
+  // The kernel tells that it carries a gigabit, and holds nothing; or that so many bytes are not acknowledged.
+  void report(LaneId lane, std::uint64_t acknowledged, std::uint64_t outstanding = 0) {
+    pair_.a().report(lane, now_ += 30ms, {.outstanding_bytes = outstanding, .acknowledged_bytes = acknowledged});
+  }
+
+  std::vector<std::byte> data_, buffer_;
+};
+
+// Full shares are far more: what silence taught of a lane's rate must not let it have them.
+TEST_F(NewLane, after_a_loss_it_gets_one_probe_until_all_of_that_is_acknowledged) {
+  const Pair::Ends ends = pair_.open();
+  renew(true);
+  post_much(ends);
+  const std::uint64_t probe = bytes_by(2);
+  EXPECT_GE(probe, LaneProbe::kBytes);
+  EXPECT_LE(probe, LaneProbe::kBytes + kSegmentBytesMin);
+  for (int i = 0; i < 10; ++i) {
+    report(2, 1000, 64 * KiB);
+    EXPECT_EQ(bytes_by(2), 0u);
+  }
+  report(2, LaneProbe::kBytes - 1);
+  EXPECT_EQ(bytes_by(2), 0u);
+  report(2, LaneProbe::kBytes + kFrameHeaderBytes);
+  EXPECT_GT(bytes_by(2), 0u);
+}
+
+TEST_F(NewLane, after_a_loss_it_gets_no_control_while_a_proven_one_is_there) {
+  renew(true);
+  pair_.a().report(1, now_, {.outstanding_bytes = 10 * MiB});
+  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  EXPECT_EQ(pair_.take(End::a, 2), 0u);
+  EXPECT_EQ(pair_.take(End::a, 1), 1u);
+}
+
+TEST_F(NewLane, without_a_loss_it_is_like_the_others) {
+  const Pair::Ends ends = pair_.open();
+  renew(false);
+  post_much(ends);
+  EXPECT_GT(bytes_by(2), 0u);
+  report(2, 1000, 40 * KiB);
+  report(2, 40 * KiB, 0);
+  EXPECT_GT(bytes_by(2), 0u) << "before a probe is through";
+}
+
+TEST_F(NewLane, alone_it_takes_all) {
+  const Pair::Ends ends = pair_.open();
+  renew(true);
+  post_much(ends);
+  ASSERT_GT(bytes_by(2), 0u);
+  pair_.lose_both(1);
+  report(2, 1000, 0);
+  EXPECT_GT(bytes_by(2), 0u);
+  pair_.run();
+  EXPECT_TRUE(buffer_ == data_);
+}
+
+TEST_F(NewLane, the_others_do_not_leave_data_to_one_that_may_take_none) {
+  const Pair::Ends ends = pair_.open();
+  renew(true);
+  post_much(ends);
+  ASSERT_GT(bytes_by(2), 0u);
+  report(2, 0, 65'000);
+  now_ -= 29ms;
+  report(2, 60'000, 5'000);  // in a millisecond
+  ASSERT_GT(pair_.a().rate_of(2), Rate::from_megabits(10));
+  pair_.teach(End::a, 1, Rate::from_megabits(0.4));
+  EXPECT_GT(bytes_by(1), 0u);
+}
+
+// Else nobody asks its kernel when little waits, and what waits for its rails waits for ever.
+TEST_F(NewLane, it_wants_a_report_while_anything_waits) {
+  const Pair::Ends ends = pair_.open();
+  renew(true);
+  EXPECT_FALSE(pair_.a().wants_report(2, now_));
+  const auto data = pattern(100);
+  pair_.a().post(ends.out, tickets_[0], data.data(), data.size());
+  EXPECT_TRUE(pair_.a().wants_report(2, now_));
+  EXPECT_FALSE(pair_.a().wants_report(1, now_));
+}
+
+TEST_F(NewLane, what_the_peer_consumed_proves_it_too) {
+  const Pair::Ends ends = pair_.open();
+  renew(true);
+  post_much(ends);
+  ASSERT_GT(bytes_by(2), 0u);
+  pair_.receive(End::b, 2);
+  pair_.b().ask_for_sign(2);
+  pair_.send(End::b, 2);
+  EXPECT_EQ(bytes_by(2), 0u);
+  pair_.receive(End::a, 2);
+  EXPECT_GT(bytes_by(2), 0u);
+}
+
+}  // namespace
+}  // namespace railweave::protocol
