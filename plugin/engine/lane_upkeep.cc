@@ -120,7 +120,7 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
   pairs_.try_began(pair, now());
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
-                                   {self_.key, session_->secret()}, now() + due.time,
+                                   {self_.key, session_->secret()}, now() + (may_change_family(pair, route.source.family) ? std::min(due.time, kTimeOfFirstFamily) : due.time),
                                    [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
   return true;
 }
@@ -157,8 +157,10 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) return on_welcome(*over, std::move(outcome));
   if (ends_session(*over, outcome)) return;
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
+  const bool other_family = may_change_family(pair, over->family);
   (void)families_.failed(pair.rails, over->family);
-  note_failure(pair, outcome.status.ok() ? outcome.hello.reason : outcome.status.message());
+  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
+  other_family ? failures_.failed(pair.rails, why) : note_failure(pair, why);
   look();
 }
 
@@ -209,8 +211,9 @@ Status LaneUpkeep::check_place(const RailPair& where) const {
 bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
   RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, session_->peer(), peers(pair.rails).name);
-  const bool other_untried = families_.failed(pair.rails, attempt.family);
-  if (other_untried && has_other_way(pair.rails, attempt.family)) return true;  // and is dialled at once
+  const bool other_family = may_change_family(pair, attempt.family);
+  (void)families_.failed(pair.rails, attempt.family);
+  if (other_family) return true;  // and is dialled at once
   const RailPairs::Pair* const its = pairs_.find(where);
   const bool surplus = its && its->up > 0;
   if (surplus) note_failure(pair, astray(where));
@@ -220,6 +223,12 @@ bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
 bool LaneUpkeep::has_other_way(const RailPair& rails, Address::Family than) const {
   Route other;
   return best_route(own(rails), peers(rails), other, than) && other.source.family != than;
+}
+
+// After a try by this family the pair need not rest: the other one has not failed since, and may do.
+bool LaneUpkeep::may_change_family(const RailPairs::Pair& pair, Address::Family from) const {
+  const std::optional<Address::Family> avoided = families_.avoided(pair.rails);
+  return (!avoided || *avoided == from) && has_other_way(pair.rails, from);
 }
 
 std::string LaneUpkeep::astray(const RailPair& where) const {

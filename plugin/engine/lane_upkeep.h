@@ -65,6 +65,8 @@ class LaneUpkeep {
     std::unique_ptr<Handshake> handshake;
   };
 
+  // For a try by the first of two families: the other one may do. Longer than two round trips of most networks.
+  static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
   static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
 
   RailPairs::Hooks hooks();
@@ -72,6 +74,7 @@ class LaneUpkeep {
   // False: there is no way, so the plan is another one now.
   bool dial(const RailPairs::Due& due);
   bool has_other_way(const RailPair& rails, Address::Family than) const;
+  bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
   std::optional<Route> find_way(RailPairs::Pair& pair);

@@ -35,15 +35,12 @@ class LostRail(EngineTest):
         moved = f"[ $RANK = 0 ] || (moved eth{nic} 3000000; $RWLAB_PROGRAM set --host {host} --nic {nic} {how}) &"
         return net_perf(_TWO, "--bytes", "100M", beside=moved, deadline_s=40)
 
-    @unittest.expectedFailure  # issue 30: lanes that stand at one end only come and go, with two warnings each
     def test_taken_down_at_the_receiver(self) -> None:
         self.check(self.lose("--down", 1), "eth1")
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_taken_down_at_the_sender(self) -> None:
         self.check(self.lose("--down", 1, host=0), "eth1")
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_silent_with_its_carrier_up(self) -> None:
         # At the sender, whose end is silenced first: what is under way is lost with its acknowledgements.
         self.check(self.lose("--cut", 1, host=0), "eth1")
@@ -68,7 +65,6 @@ class LostRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         return outcome
 
-    @unittest.expectedFailure  # issue 30: the job ends with an error, as default ARP brings all to one NIC
     def test_two_different_ones(self) -> None:
         """No lane is left that works, but the rails that live reach each other."""
         self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut", "--subnets", "shared")
@@ -170,7 +166,6 @@ class Outage(EngineTest):
 class RailLog(EngineTest):
     """What an operator reads."""
 
-    @unittest.expectedFailure  # issue 30: lanes that stand at one end only: other warnings than these
     def test_a_link_that_goes_down_and_comes_up(self) -> None:
         """Two lines at each end: why the rail stopped and what is left, and that it is back. Two lanes go with it."""
         change = "$RWLAB_PROGRAM set --host 1 --nic 1"
@@ -213,7 +208,6 @@ class ReturningRail(EngineTest):
     def test_taken_down_at_the_receiver(self) -> None:
         self.check("--down", "--up", 1)
 
-    @unittest.expectedFailure  # issue 30: lanes that stand at one end only come and go, with two warnings each
     def test_taken_down_at_the_sender(self) -> None:
         self.check("--down", "--up", 0)
 
@@ -316,15 +310,12 @@ class OtherInterface(EngineTest):
         after = int(outcome.values(host, "after")[0][0])
         self.assertGreater(outcome.carried(host)["net9"][0] - after, 5_000_000, f"it carries, and after a loss of all lanes: {outcome}")
 
-    @unittest.expectedFailure  # issue 30: one NIC gets what is for both addresses, by default ARP
     def test_one_is_renamed_where_lanes_are_dialled(self) -> None:
         self.renamed(0)
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_one_is_renamed_where_lanes_are_taken(self) -> None:
         self.renamed(1)
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_another_takes_the_name_of_one_that_is_renamed_and_down(self) -> None:
         """It is a rail, too; and the renamed one carries once its link is up again."""
         outcome = self.by_rails_alone(1, f"""
@@ -342,7 +333,6 @@ class OtherInterface(EngineTest):
         self.assertTrue(outcome.values(1, "after"), str(outcome))
         self.assertLess(outcome.carried(1)["zz"][0], 5_000_000, str(outcome))
 
-    @unittest.expectedFailure  # issue 30: eth0, which is no rail, answers for it, and no session begins
     def test_a_virtual_one_goes_and_its_address_comes_under_another_name(self) -> None:
         outcome = self.by_rails_alone(1, f"""
             ip link del vf0; {self.macvlan('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4; echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",
