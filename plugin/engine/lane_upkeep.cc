@@ -49,7 +49,10 @@ RailPairs::Hooks LaneUpkeep::hooks() {
           }};
 }
 
-void LaneUpkeep::on_knock(const RailPair& by) {
+void LaneUpkeep::on_knock(const RailPair& by, const std::vector<PeerRail>& peer_rails) {
+  for (int rail = 0; rail < int(peer_rails.size()); ++rail)
+    if (take_peer_rail(rail, peer_rails[std::size_t(rail)]))
+      RW_INFO(net, "{} says of its rail {}: addresses that are new", session_->peer(), peer_rails[std::size_t(rail)].name);
   pairs_.on_knock(by);
   knocked_ = !session_->is_without_lanes();
   look();
@@ -70,11 +73,22 @@ void LaneUpkeep::on_own_rail(int rail) {
   on_link_up(rail);
 }
 
-void LaneUpkeep::on_peer_rail(int rail, PeerRail is) {
+void LaneUpkeep::on_peer_rail(int rail, const PeerRail& is) {
+  (void)take_peer_rail(rail, is);
+  look();
+}
+
+// False: it is as before.
+bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
-  peer_rails_[std::size_t(rail)] = std::move(is);
+  PeerRail& known = peer_rails_[std::size_t(rail)];
+  if (known == is) return false;
+  known = is;
   know_pairs();
-  wake_pairs([&](const RailPair& rails) { return rails.remote == rail; });
+  const auto concerned = [&](const RailPair& rails) { return rails.remote == rail; };
+  families_.forget(concerned);
+  pairs_.wake(concerned);
+  return true;
 }
 
 void LaneUpkeep::look() {

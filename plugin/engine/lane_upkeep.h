@@ -34,13 +34,13 @@ class LaneUpkeep {
   // pair may be the one that works, and the lanes there are count for nothing.
   void look();
   // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though we, who owe
-  // nothing, did not notice.
-  void on_knock(const RailPair& by);
+  // nothing, did not notice. `peer_rails`: as the peer has them now.
+  void on_knock(const RailPair& by, const std::vector<PeerRail>& peer_rails);
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
   // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
   void on_own_rail(int rail);
-  void on_peer_rail(int rail, PeerRail is);
+  void on_peer_rail(int rail, const PeerRail& is);
 
   const JoinFailures& failures() const { return failures_; }
   const std::vector<PeerRail>& peer_rails() const { return peer_rails_; }
@@ -74,6 +74,7 @@ class LaneUpkeep {
   // False: there is no way, so the plan is another one now.
   bool dial(const RailPairs::Due& due);
   bool has_other_way(const RailPair& rails, Address::Family than) const;
+  bool take_peer_rail(int rail, const PeerRail& is);
   bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;

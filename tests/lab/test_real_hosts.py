@@ -8,6 +8,7 @@ receiver's counters.
 """
 from __future__ import annotations
 
+import time
 import unittest
 
 import engine_lab
@@ -203,6 +204,28 @@ class SmallPacketsOnly(RealHosts):
 
     def test_a_rail_that_begins_to_lose_much(self) -> None:
         self.assert_carries(1, self.transfer(_TWO, "--host 1 --nic 1 --lose 40", seconds=10), from_s=_FAULT_S + 3)
+
+
+class OtherAddresses(RealHosts):
+    """real-hosts 5: all addresses of a host change at once."""
+
+    def test_of_the_accepting_host(self) -> None:
+        outcome = self.transfer([*_TWO, "--disable-ipv6"],
+                                f"--host 1 --nic 0 --address 10.77.0.77/24; {_SET} --host 1 --nic 1 --address 10.77.1.77/24", seconds=12)
+        self.assert_carries(1.6, outcome, from_s=_FAULT_S + 6)
+
+
+class IdleSession(RealHosts):
+    """real-hosts 6.2: a stateful firewall between forgets its connections while nothing is sent, and resets nobody."""
+
+    def test_a_firewall_that_forgets(self) -> None:
+        forget = " ".join(f"{_SET} --nic {nic} --forget-connections;" for nic in (0, 1))
+        outcome = net_perf([*_ROUTED, "--routes", "policy", "--stateful"], "--size", "1M", "--duration", "3", "--warmup", "0",
+                           "--begin-at", str(time.monotonic() + 22), deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=4",
+                           beside=f"[ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_packets) -gt 8 ]; do sleep 0.1; done; {forget}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assert_carries(2, outcome, from_s=1)
 
 
 class SaidClearly(RealHosts):
