@@ -240,7 +240,10 @@ void LiveSession::recall_slow_lanes(TimePoint t, const std::vector<std::optional
     if (!signs[i]) continue;
     const auto claim = lanes_[i]->claimed();
     if (lanes_[i]->open()) lanes[i] = lanes_[i]->pacing(t);
-    if (lanes[i]) lanes[i]->works = !signs[i]->link_down && !signs[i]->hearing.silent_since;
+    if (!lanes[i]) continue;
+    const wire::Hearing& hearing = signs[i]->hearing;
+    lanes[i]->works = !signs[i]->link_down && !hearing.silent_since;
+    if (hearing.late_since) lanes[i]->late_for = t - *hearing.late_since;
   }
   Recall::Verdict verdict;
   {

@@ -215,17 +215,11 @@ class ReturningRail(EngineTest):
         self.check("--cut", "--up", 0)
 
     def test_what_its_new_lane_sends_first_is_lost(self) -> None:
-        """A connection whose SYN went again would take the time that the rail was away for a round trip, and send again after seconds: it is
-        dialled once more. The lane is silent soon, and the next one carries within five seconds of the rail's return. On a busy machine the
-        dial may begin when the rail is back, or its lane come up when nothing is dropped any more: then it is played again."""
-        for _ in range(3):
-            outcome = self.return_and_lose_what_comes_first()
-            slow = "closed by the peer after 0 bytes of its handshake" in str(outcome)
-            waits = int(outcome.values(0, "unacknowledged")[0][0]) > 0
-            if slow and waits:
-                break
-        self.assertTrue(slow and waits, f"no connection took a second, or its lane lost nothing: {outcome}")
-        self.assertRegex(str(outcome), r"lane [2-9] to host1 .* lost: eth1: no answer to what was sent")
+        """A connection whose SYN went again would take the time that the rail was away for a round trip, and send again after seconds. The
+        rail carries within five seconds of its return all the same. On a busy machine nothing may be under way while large packets are
+        dropped: then it is played again."""
+        waits = any(int(self.return_and_lose_what_comes_first().values(0, "unacknowledged")[0][0]) > 0 for _ in range(3))
+        self.assertTrue(waits, "no connection lost what it sent first")
 
     def return_and_lose_what_comes_first(self) -> Outcome:
         outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
