@@ -31,6 +31,7 @@ class LaneLedger {
   // The oldest frame not yet written (released). REQUIRES: there is one.
   const FrameHeader& write_next() { return at(written_++); }
   const FrameHeader& release_next() { return at(released_++); }
+  std::uint64_t taken() const { return taken_; }
   bool all_released() const { return released_ == taken_; }
   // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
   Status on_peer_consumed(std::uint32_t consumed);

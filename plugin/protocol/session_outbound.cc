@@ -16,7 +16,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || !error_.ok()) return 0;
   std::size_t n = 0;
-  const bool control = carries_control(*lane);
+  const bool serving = serves(*lane), control = serving && carries_control(*lane);
   if (lane->answer_asked && !frames.empty() && lane->ledger.has_room_for_report()) {
     frames[0] = {};
     frames[0].header.a = kKeepAnswerMe;
@@ -26,7 +26,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   if (control) n += take_control(*lane, frames.subspan(n));
   // Behind that much data a grant would come when the peer has run out of those it has.
   if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
-  n += take_data(*lane, frames.subspan(n));
+  if (serving) n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
   const bool owes = lane->ledger.owes_report() || lane->sign_asked;
   if (n == 0 && owes && lane->ledger.has_room_for_report()) {
@@ -45,7 +45,7 @@ bool Session::carries_control(const Lane& lane) const {
   };
   const Nanos here = delay(lane);
   return std::ranges::none_of(lanes_, [&](const auto& other) {
-    return other.get() != &lane && other->state == Lane::State::live && !other->blocked && other->ledger.has_room() &&
+    return other.get() != &lane && serves(*other) && !other->blocked && other->ledger.has_room() &&
            (delay(*other) < here || (delay(*other) == here && other->id < lane.id));
   });
 }
@@ -70,6 +70,7 @@ bool Session::next_session_control(OutgoingFrame& frame) {
     header.b = lane->too_slow ? 1 : 0;
     return true;
   }
+  if (next_retire(header)) return true;
   if (rail_news_.pending()) {
     frame.payload = rail_news_.next(header);
     return true;
@@ -124,7 +125,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
   OthersView sum;
   sum.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, stream.sendable_bytes()));
   for (const auto& other : lanes_) {
-    if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known || !may_use(stream, *other)) continue;
+    if (other.get() == &lane || !serves(*other) || !other->view.rate_known || !may_use(stream, *other)) continue;
     sum.add(other->view);
   }
   return sum;
@@ -134,7 +135,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
 bool Session::may_use(const SendStream& stream, const Lane& lane) const {
   if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
   return std::ranges::none_of(lanes_, [&](const auto& other) {
-    return other->state == Lane::State::live && stream.may_use(other->local_bit, other->remote_bit);
+    return serves(*other) && stream.may_use(other->local_bit, other->remote_bit);
   });
 }
 

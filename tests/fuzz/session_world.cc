@@ -76,6 +76,7 @@ void SessionWorld::step() {
   const std::uint8_t what = in_.u8();
   if (what == 0) session_.say_goodbye();
   if (what == 1) session_.tell_rail({int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
+  if (what == 2 || what == 3) (void)session_.retire(LaneId(lane), what == 2);
   now_ += std::chrono::microseconds(in_.u8());
   session_.report(LaneId(lane), now_, {in_.number(), in_.number(), Nanos(in_.u16())});
 }
@@ -303,6 +304,7 @@ void SessionWorld::on_event(const Event& event) {
   switch (event.kind) {
     case Event::Kind::incoming: return incoming_.push_back(event.stream);
     case Event::Kind::lane_condemned: return event.lane < kLanes ? lose_lane(event.lane) : void();
+    case Event::Kind::lane_retired: return event.lane < kLanes && session_.is_retiring(event.lane) ? lose_lane(event.lane) : void();
     case Event::Kind::rails_told:
       for (const RailNews::Statement& news : session_.take_told_rails()) {
         check(news.rail < kRailsMax, "a mask has a bit for each rail");
