@@ -37,7 +37,7 @@ RailPairs::Hooks LaneUpkeep::hooks() {
           .chance = [] { return int(random_id()[0]); },
           .long_rest = [this](const RailPairs::Pair& pair) {
             RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
-                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.rest).count());
+                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.back_off.last()).count());
           }};
 }
 
@@ -48,7 +48,7 @@ void LaneUpkeep::on_knock(const RailPair& by) {
 }
 
 void LaneUpkeep::on_link_up(int rail) {
-  pairs_.wake([&](const RailPair& rails) { return rails.local == rail; });
+  pairs_.wake_local(rail);
   look();
 }
 
@@ -61,7 +61,7 @@ void LaneUpkeep::on_peer_rail(int rail, PeerRail is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
   peer_rails_[std::size_t(rail)] = std::move(is);
   know_pairs();
-  pairs_.wake([&](const RailPair& rails) { return rails.remote == rail; });
+  pairs_.wake_remote(rail);
   look();
 }
 
@@ -74,7 +74,8 @@ void LaneUpkeep::look() {
     if (session_->is_without_lanes()) pairs_.hurry();
     const bool any = std::exchange(knocked_, false) || session_->peer_is_silent();
     for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) dial(due);
-    look_when_rested(t);
+    session_->retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
+    look_later(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
     session_->fail(out_of_memory());
   }
@@ -146,11 +147,11 @@ Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) con
   return send_confirm(welcome, session_->secret());
 }
 
-void LaneUpkeep::look_when_rested(TimePoint t) {
+void LaneUpkeep::look_later(TimePoint t) {
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  const TimePoint first = pairs_.first_rested(t);
-  if (first == TimePoint::max()) return;
-  timer_ = reactor_.at(first, [this] {
+  const TimePoint next = pairs_.next_change(t);
+  if (next == TimePoint::max()) return;
+  timer_ = reactor_.at(next, [this] {
     timer_ = 0;
     look();
   });

@@ -62,7 +62,7 @@ class LaneUpkeep {
   void dial(const RailPairs::Due& due);
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
-  void look_when_rested(TimePoint t);
+  void look_later(TimePoint t);
   int open_and_under_way() const { return session_->open_lanes() + int(attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return (*self_.rails)[std::size_t(rails.local)]; }
   const PeerRail& peers(const RailPair& rails) const { return peer_rails_[std::size_t(rails.remote)]; }
