@@ -201,7 +201,7 @@ void SessionWorld::release(int lane) {
 
 FrameHeader SessionWorld::peer_header(Lane& lane) {
   FrameHeader h;
-  h.type = FrameType(1 + in_.below(11));
+  h.type = FrameType(1 + in_.below(12));
   const std::uint8_t how = in_.u8();
   h.flags = std::uint8_t((how & 3) | ((how & 4) ? kFlagFromReceiver : 0));
   h.stream = how & 8 ? in_.u8() : std::uint32_t(in_.below(4));
@@ -209,6 +209,7 @@ FrameHeader SessionWorld::peer_header(Lane& lane) {
   h.message = how & 16 ? in_.number() : in_.below(64);
   h.a = in_.number();
   h.b = how & 32 ? h.a : in_.number();
+  if (h.type == FrameType::retire) h.b &= 1;
   h.length = std::uint32_t(how & 64 ? h.b - h.a : in_.number());
   h.aux = how & 128 ? in_.u16() : std::uint16_t(in_.below(8));
   const std::uint8_t counts = in_.u8();
