@@ -83,6 +83,23 @@ TEST_F(Retiring, retire__with_frames_on_their_way_both_ways_nothing_goes_again) 
   EXPECT_FALSE(pair_.a().knows_lane(0));
 }
 
+TEST_F(Retiring, retire__a_segment_that_is_overtaken_is_waited_for) {
+  const Pair::Ends ends = pair_.open();
+  pair_.b().post(ends.in, tickets_[0], place_.data(), place_.size());
+  pair_.run();
+  pair_.a().ask_for_sign(0);  // says that nothing of b's is on its way
+  pair_.run();
+  pair_.a().post(ends.out, tickets_[1], data_.data(), data_.size());
+  ASSERT_EQ(send_by(End::a, 0), 1u);
+  pair_.a().retire(0, true);
+  ASSERT_EQ(pair_.send(End::a, 1), 1u);
+  pair_.receive(End::b, 1);
+  EXPECT_FALSE(told(End::b, Event::Kind::lane_retired));
+  run();
+  EXPECT_TRUE(told(End::b, Event::Kind::lane_retired));
+  EXPECT_EQ(count(End::a, FrameType::segment), 1u);
+}
+
 TEST_F(Retiring, retire__an_idle_lane_ends_too_and_both_ends_come_to_rest) {
   pair_.run();
   pair_.a().retire(0, true);
