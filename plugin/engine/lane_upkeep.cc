@@ -45,7 +45,7 @@ RailPairs::Hooks LaneUpkeep::hooks() {
           .chance = [] { return int(random_id()[0]); },
           .long_rest = [this](const RailPairs::Pair& pair) {
             RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
-                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.rest).count());
+                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.back_off.last()).count());
           }};
 }
 
@@ -58,14 +58,10 @@ void LaneUpkeep::on_knock(const RailPair& by, const std::vector<PeerRail>& peer_
   look();
 }
 
-void LaneUpkeep::wake_pairs(const std::function<bool(const RailPair&)>& which) {
-  families_.forget(which);
-  pairs_.wake(which);
-  look();
-}
-
 void LaneUpkeep::on_link_up(int rail) {
-  wake_pairs([&](const RailPair& rails) { return rails.local == rail; });
+  families_.forget([&](const RailPair& rails) { return rails.local == rail; });
+  pairs_.wake_local(rail);
+  look();
 }
 
 void LaneUpkeep::on_own_rail(int rail) {
@@ -85,9 +81,8 @@ bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   if (known == is) return false;
   known = is;
   know_pairs();
-  const auto concerned = [&](const RailPair& rails) { return rails.remote == rail; };
-  families_.forget(concerned);
-  pairs_.wake(concerned);
+  families_.forget([&](const RailPair& rails) { return rails.remote == rail; });
+  pairs_.wake_remote(rail);
   return true;
 }
 
@@ -104,7 +99,8 @@ void LaneUpkeep::look() {
       planned_well = true;
       for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) planned_well &= dial(due);
     }
-    look_when_rested(t);
+    session_->retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
+    look_later(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
     session_->fail(out_of_memory());
   }
@@ -260,11 +256,11 @@ Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) con
   return send_confirm(welcome, session_->secret());
 }
 
-void LaneUpkeep::look_when_rested(TimePoint t) {
+void LaneUpkeep::look_later(TimePoint t) {
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  const TimePoint first = pairs_.first_rested(t);
-  if (first == TimePoint::max()) return;
-  timer_ = reactor_.at(first, [this] {
+  const TimePoint next = pairs_.next_change(t);
+  if (next == TimePoint::max()) return;
+  timer_ = reactor_.at(next, [this] {
     timer_ = 0;
     look();
   });

@@ -248,6 +248,22 @@ class ReturningRail(EngineTest):
         self.assertTrue(all(dialled[1] < i for i in nowhere), str(outcome))
 
 
+class StandIn(EngineTest):
+    """All NICs on one switch: a lost pair is stood in for by the rails that are left, until it is back."""
+
+    def test_retires_when_the_home_pair_is_back(self) -> None:
+        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch"], "--duration", "14", "--both",
+                           deadline_s=60, setup="export RAILWEAVE_RAILS=eth1,eth2 NCCL_DEBUG=INFO", beside="""
+            [ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 3
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --up) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        for host in (0, 1):
+            retired = [said for said in outcome.said(host) if re.search(r"lane \d+ to .* retired", said)]
+            self.assertEqual(2, len(retired), str(outcome))
+            self.assertLessEqual(len(outcome.warnings(host)), 2, f"a rail was lost, and is back: {outcome}")
+
+
 class NewRail(EngineTest):
     """A pair of NICs that comes in mid-transfer, as a hot-plugged VF does, carries data of the session that is there. Gone, and
     back by the same name with other addresses, it is the same rail. Gone again, the first one does the rest."""
