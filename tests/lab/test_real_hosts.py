@@ -17,7 +17,7 @@ from faultkit import recovery
 
 _RAIL_MBPS = 95.0  # payload of one rail
 _MOST = 0.85  # of what the rails carry: the machine does other things meanwhile
-_CABLES = ["--management", "--rate", "100mbit"]  # ranks meet where no fault is
+_CABLES = ["--management", "--favour", "--rate", "100mbit"]  # ranks meet where no fault is, and go before other programs
 _TWO = [*_CABLES, "--shape", "both"]
 _ONE_SWITCH = [*_TWO, "--network", "one-switch"]
 _ROUTED = [*_TWO, "--network", "routed"]
