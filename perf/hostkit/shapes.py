@@ -1,7 +1,7 @@
 """The networks of the table, and how many of their rails can carry. Pure."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,11 @@ def is_filtered(shape: Shape, setting: Setting) -> bool:
     all but the best default route's."""
     subnet = shape.one_subnet and not setting.ipv6
     return setting.rp_filter == 1 and (subnet or "metric" in shape.lab)
+
+
+def is_ipv6_needed(shape: Shape, setting: Setting) -> bool:
+    """Without IPv6 fewer rails would carry."""
+    return setting.ipv6 and rails_that_carry(shape, replace(setting, ipv6=False)) < rails_that_carry(shape, setting)
 
 
 def rails_that_carry(shape: Shape, setting: Setting) -> int:

@@ -24,8 +24,7 @@ from labkit import state  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
-_RAW_S = 0.7
-_WARNED_WITHIN_S = 11.0  # what keeps a rail from carrying is said within ten seconds
+_RAW_S = 0.5
 
 
 def _parse() -> argparse.Namespace:
@@ -34,8 +33,9 @@ def _parse() -> argparse.Namespace:
     add("--rails", type=int, required=True, help="that can carry, the first of each host")
     add("--rounds", type=int, default=3, help="(3)")
     add("--duration", type=float, default=1.2, help="seconds of net_perf in a round (1.2)")
-    add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS", help="of them that do not count (0)")
-    add("--warning", default="", metavar="REGEX", help="what a line at WARN must match within ten seconds, unless more rails carry than --rails")
+    add("--settle", type=float, default=0.5, help="seconds of net_perf before that (0.5)")
+    add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS", help="of the duration that do not count (0)")
+    add("--warning", default="", metavar="REGEX", help="what a line at WARN must match, unless more rails carry than --rails")
     add("--bad", choices=sorted(kBad), help="what is the matter with the last rail")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf and raw_tcp (build/release/bin)")
     add("--json", help="write what was measured there")
@@ -48,11 +48,8 @@ def _parse() -> argparse.Namespace:
 class Round:
     """One of each, at this rank."""
 
-    def __init__(self, ranks: RankPrograms, args: argparse.Namespace, number: int) -> None:
-        self._ranks, self._args = ranks, args
-        first_of_warned = bool(args.warning) and number == 0
-        self._duration_s = _WARNED_WITHIN_S if first_of_warned else args.duration
-        self._is_first = os.environ["RANK"] == "0"
+    def __init__(self, ranks: RankPrograms, args: argparse.Namespace) -> None:
+        self._ranks, self._args, self._is_first = ranks, args, os.environ["RANK"] == "0"
 
     def run(self) -> dict:
         raw = sum(raw_gbps(self._ranks, self._args.rails, _RAW_S))
@@ -71,11 +68,10 @@ class Round:
     def _carried_gbps(self, document: dict) -> float:
         if not self._args.from_s:
             return document["summary"]["goodput_gbps"]
-        return recovery.mean_gbps(recovery.bins(document["results"][0]), self._args.from_s, self._duration_s)
+        return recovery.mean_gbps(recovery.bins(document["results"][0]), self._args.from_s, self._args.duration)
 
     def _load(self) -> list[str]:
-        warmup_s = 0.0 if self._args.from_s else 0.5
-        return ["--size", "1M", "--inflight", "4", "--sleep-us", "50", "--warmup", str(warmup_s), "--duration", str(self._duration_s)]
+        return ["--size", "1M", "--inflight", "4", "--sleep-us", "50", "--warmup", str(self._args.settle), "--duration", str(self._args.duration)]
 
     def _spoil(self) -> None:
         if self._args.bad and self._is_first:
@@ -101,7 +97,7 @@ def main() -> int:
     args = _parse()
     with tempfile.TemporaryDirectory(prefix="share-") as folder:
         ranks = RankPrograms(args.programs, Path(folder))
-        rounds = [Round(ranks, args, number).run() for number in range(args.rounds)]
+        rounds = [Round(ranks, args).run() for _ in range(args.rounds)]
     if os.environ["RANK"] == "0":
         document = {"rounds": rounds, "summary": _summary(rounds, args)}
         print(json.dumps(document["summary"]))

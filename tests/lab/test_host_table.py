@@ -69,6 +69,13 @@ class Table(unittest.TestCase):
         self.assertTrue(all(cell.setting.arp == "default" and not cell.setting.ipv6 and kShapes[cell.shape].one_segment for cell in excused))
 
 
+    def test_a_row_waits_for_ipv6_or_a_warning_where_one_is_due(self) -> None:
+        found = {row["name"]: (row["settle_s"], row["seconds"], row["rounds"]) for row in make_table.table()["no_fault"]}
+        self.assertEqual(found["cables/arp-default/rp1/ipv6"], (0.5, 1.2, 3))
+        self.assertEqual(found["one-subnet/arp-default/rp0/ipv6"], (7.0, 3.0, 1))
+        self.assertEqual(found["one-subnet/arp-default/rp0/no-ipv6"], (0.5, 11.0, 1))
+
+
 class Expected(unittest.TestCase):
     """What Linux does, as real hosts showed."""
 
