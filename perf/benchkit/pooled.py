@@ -19,7 +19,8 @@ kTakes: dict[str, Callable[[list[float]], float]] = {
 
 def sample(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> list[float]:
     """`runs`: of each case its row, and side to the JSON of its runs. Raises NoValue where no case has the figure."""
-    found = [at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs if _fits(row, spec.get("where", {})) and raw.get(spec["side"])]
+    found = [at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs
+             if _fits(row, spec.get("where", {})) and raw.get(spec["side"])]
     if not found:
         raise NoValue(f"no case has '{spec['path']}': run them all")
     return found

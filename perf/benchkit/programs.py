@@ -21,7 +21,8 @@ _OF_BOTH_ENDS = {"rail_loss_perf": "faultkit/rail_loss_perf.py", "peer_loss_perf
                  "share_perf": "hostkit/share_perf.py", "false_alarm_perf": "hostkit/false_alarm_perf.py",
                  "connect_loss_perf": "hostkit/connect_loss_perf.py", "many_ranks_perf": "hostkit/many_ranks_perf.py"}
 # What of the build each of these runs; they take --programs.
-_RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"), "instructions_perf": ("net_perf",),
+_RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"),
+               "instructions_perf": ("net_perf",),
                "share_perf": ("net_perf", "raw_tcp"), "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}

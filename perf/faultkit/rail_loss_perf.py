@@ -108,7 +108,8 @@ def _trial(ranks: RankPrograms, args: argparse.Namespace, chance: random.Random)
 def _load(args: argparse.Namespace) -> list[str]:
     seconds = _FIRST_S + _SPREAD_S + _outage_s(args) + args.watch + _COMMANDS_S
     # Callers sleep while nothing comes: hosts of the lab share the machine's cores.
-    return ["--size", "128K", "--inflight", "32", "--verify", "--sleep-us", "50", "--warmup", str(_WARMUP_S), "--duration", f"{seconds:.1f}"]
+    return ["--size", "128K", "--inflight", "32", "--verify", "--sleep-us", "50", "--warmup", str(_WARMUP_S),
+            "--duration", f"{seconds:.1f}"]
 
 
 def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
@@ -131,7 +132,8 @@ def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
     full_s = recovery.recovered_s(bins, trial["back_s"], float("inf"), full_gbps)
     return {**found, "failed": False, "excused": False, "wrong": result["verify"]["errors"], "recovered_s": recovered_s,
             "returned_s": recovery.returned_s(bins, nics[_LOST], trial["back_s"], rail_gbps), "full_s": full_s, "full_gbps": full_gbps,
-            "series": {"from_loss_s": [round(b.end_s - trial["lost_s"], 3) for b in bins], "gbps": [round(b.gbps(b.payload_bytes), 3) for b in bins]},
+            "series": {"from_loss_s": [round(b.end_s - trial["lost_s"], 3) for b in bins],
+                       "gbps": [round(b.gbps(b.payload_bytes), 3) for b in bins]},
             # On one rail undisturbed: what of the next is noise.
             "least_before_return": None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"], left_gbps),
             "least_after_return": recovery.least_share(bins, trial["undone_s"], float("inf"), left_gbps),
@@ -176,11 +178,13 @@ def main() -> int:
                 chance = random.Random(f"{args.seed} {args.kind} {number}")
                 judged.append({"number": number, **_judged(_trial(ranks, args, chance), rail_gbps, args)})
                 print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use {judged[-1]['returned_s']}, "
-                      f"full speed {judged[-1]['full_s']}, least after the return {judged[-1]['least_after_return']}", file=sys.stderr, flush=True)
+                      f"full speed {judged[-1]['full_s']}, least after the return {judged[-1]['least_after_return']}",
+                      file=sys.stderr, flush=True)
             else:
                 ranks.end(ranks.begin("net_perf", *_load(args)))
     if first:
-        document = {"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged, "summary": _summary(judged)}
+        document = {"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged,
+                    "summary": _summary(judged)}
         print(json.dumps(document["summary"]))
         if args.json:
             Path(args.json).write_text(json.dumps(document, indent=1) + "\n")

@@ -71,8 +71,9 @@ def _trial(ranks: RankPrograms, args: argparse.Namespace, number: int) -> dict:
     document, said = ranks.end(running)
     took_s = time.monotonic() - began_s
     ends.join()
-    return {"host": host.ns.rpartition("host")[2], "lasts_s": lasts_s, "took_s": took_s, "late_s": took_s - lasts_s, "failed": document is None,
-            "wrong": 0 if document is None else document["results"][0]["verify"]["errors"], "said": tail(said) if document is None else ""}
+    return {"host": host.ns.rpartition("host")[2], "lasts_s": lasts_s, "took_s": took_s, "late_s": took_s - lasts_s,
+            "failed": document is None, "wrong": 0 if document is None else document["results"][0]["verify"]["errors"],
+            "said": tail(said) if document is None else ""}
 
 
 def _load() -> list[str]:
@@ -90,8 +91,8 @@ def main() -> int:
                 continue
             trials.append({"number": number, **_trial(ranks, args, number)})
             last = trials[-1]
-            print(f"{number}: lost for {last['lasts_s']:.1f} s, done {last['late_s']:.1f} s later, {'FAILED' if last['failed'] else 'no error'}",
-                  file=sys.stderr, flush=True)
+            print(f"{number}: lost for {last['lasts_s']:.1f} s, done {last['late_s']:.1f} s later, "
+                  f"{'FAILED' if last['failed'] else 'no error'}", file=sys.stderr, flush=True)
     if trials:
         summary = {"errors": sum(trial["failed"] for trial in trials), "wrong_bytes": sum(trial["wrong"] for trial in trials),
                    "late_worst_s": max(trial["late_s"] for trial in trials)}

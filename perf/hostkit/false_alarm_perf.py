@@ -81,7 +81,8 @@ def main() -> int:
     summary = _summary(document, given_up)
     print(json.dumps(summary))
     if args.json:
-        text = {"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": tail(said) if document is None else "", "summary": summary}
+        text = {"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": tail(said) if document is None else "",
+                "summary": summary}
         Path(args.json).write_text(json.dumps(text, indent=1) + "\n")
     meeting.tell("heard", True)
     return 0

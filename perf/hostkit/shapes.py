@@ -26,8 +26,10 @@ kShapes = {
     "routed-policy": Shape(("--network", "routed", "--routes", "policy"), "a gateway and a routing table per NIC", routed=True),
     "pods": Shape(("--pods", "--subnets", "shared"), "pods with macvlans on one switch, one subnet", one_segment=True, one_subnet=True),
     "2-to-1": Shape(("--nics", "2,1"), "two NICs against one", rails=1, one_segment=True, one_subnet=True, fault_hosts=(0,)),
-    "4-to-2": Shape(("--nics", "4,2"), "four NICs against two", one_segment=True, one_subnet=True, switch_per_rail=True, fault_hosts=(1,)),
-    "nowhere": Shape(("--network", "rails", "--nics", "3", "--nowhere", "0:2"), "three NICs, one of which leads nowhere", switch_per_rail=True),
+    "4-to-2": Shape(("--nics", "4,2"), "four NICs against two", one_segment=True, one_subnet=True, switch_per_rail=True,
+                    fault_hosts=(1,)),
+    "nowhere": Shape(("--network", "rails", "--nics", "3", "--nowhere", "0:2"), "three NICs, one of which leads nowhere",
+                     switch_per_rail=True),
 }
 kRpFilter = (0, 1, 2)
 
@@ -76,4 +78,5 @@ def warning(shape: Shape, setting: Setting) -> str:
     """What a line at WARN names, as a regular expression; empty: nothing need be said."""
     if rails_that_carry(shape, setting) == shape.rails:
         return ""
-    return "|".join(word for word, said in (("arp_ignore", is_one_nic_by_arp(shape, setting)), ("rp_filter", is_filtered(shape, setting))) if said)
+    causes = {"arp_ignore": is_one_nic_by_arp(shape, setting), "rp_filter": is_filtered(shape, setting)}
+    return "|".join(word for word, is_cause in causes.items() if is_cause)

@@ -71,7 +71,8 @@ class Round:
         return recovery.mean_gbps(recovery.bins(document["results"][0]), self._args.from_s, self._args.duration)
 
     def _load(self) -> list[str]:
-        return ["--size", "1M", "--inflight", "4", "--sleep-us", "50", "--warmup", str(self._args.settle), "--duration", str(self._args.duration)]
+        return ["--size", "1M", "--inflight", "4", "--sleep-us", "50", "--warmup", str(self._args.settle),
+                "--duration", str(self._args.duration)]
 
     def _spoil(self) -> None:
         if self._args.bad and self._is_first:

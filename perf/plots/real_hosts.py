@@ -61,11 +61,13 @@ def save(document: dict[str, Any], path: Path) -> None:
     axes.set_xticks([0.01, 0.05, 0.15, 0.6, 1.5, _NEVER_S], ["0.01", "0.05", "0.15", "0.6", "1.5", "never"], fontsize=8.5)
     axes.minorticks_off()
     axes.set_xlabel("seconds from the fault until the rails that are left carry 0.95 of raw TCP's rate", fontsize=9)
-    axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings", fontsize=10.5, loc="left", color=_INK)
+    axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings", fontsize=10.5,
+                   loc="left", color=_INK)
     axes.legend(handles=[Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5, label="a carrier or a reset tells"),
                          Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence tells"),
                          Line2D([], [], color=_BOUND, linestyle=(0, (4, 2)), label="bound of the median"),
-                         Line2D([], [], color=_BOUND, label="bound of the 99th percentile")], fontsize=8, loc="lower left", frameon=False)
+                         Line2D([], [], color=_BOUND, label="bound of the 99th percentile")],
+                fontsize=8, loc="lower left", frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=130)
     plt.close(figure)

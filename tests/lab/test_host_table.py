@@ -66,7 +66,8 @@ class Table(unittest.TestCase):
     def test_only_one_nic_by_arp_is_an_excuse(self) -> None:
         excused = [cell for cell in rows.chosen() if rows.row(cell, 0)["excuse"]]
         self.assertTrue(excused)
-        self.assertTrue(all(cell.setting.arp == "default" and not cell.setting.ipv6 and kShapes[cell.shape].one_segment for cell in excused))
+        self.assertTrue(all(cell.setting.arp == "default" and not cell.setting.ipv6 and kShapes[cell.shape].one_segment
+                            for cell in excused))
 
 
     def test_a_row_waits_for_ipv6_or_a_warning_where_one_is_due(self) -> None:
@@ -124,7 +125,10 @@ class Shares(unittest.TestCase):
 
 
 class Alarms(unittest.TestCase):
-    kSaid = "WARN NET/Railweave : rail eth1 to host1 pid 1: no answer to what was sent; 1 of 2 lanes left\nWARN carries again; 2 lanes\nINFO 1 of 2 lanes left\n"
+    kSaid = """WARN NET/Railweave : rail eth1 to host1 pid 1: no answer to what was sent; 1 of 2 lanes left
+WARN NET/Railweave : rail eth1 to host1 pid 1: carries again; 2 lanes
+INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
+"""
 
     def test_lanes_given_up_and_frames_said_twice(self) -> None:
         given_up = false_alarm_perf._given_up(self.kSaid)
