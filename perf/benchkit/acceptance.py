@@ -36,6 +36,7 @@ class Case:
     keep_series: bool
     row: dict = field(default_factory=dict)  # of the table that made the case; see rows.py
     is_pool: bool = False  # of the other cases of its id; see pooled.py
+    by_hand: bool = False  # measured only where it is named
 
     @property
     def full_name(self) -> str:
@@ -63,7 +64,7 @@ def _case(entry: dict, defaults: dict) -> Case:
               for key, yardstick in (("yardstick", True), ("checks", False)) for c in entry.get(key, [])]
     case = Case(entry["id"], entry["case"], entry["what"], entry.get("lab", []), entry.get("sides", {}), entry["values"], checks,
                 entry.get("runs", defaults["runs"]), entry.get("timeout_s", defaults["timeout_s"]), entry.get("build"),
-                entry.get("keep_series", False), entry.get("row", {}), entry.get("pool", False))
+                entry.get("keep_series", False), entry.get("row", {}), entry.get("pool", False), entry.get("by_hand", False))
     _validate(case)
     return case
 
@@ -95,9 +96,9 @@ def load(path: Path = kFile) -> list[Case]:
 
 
 def choose(cases: list[Case], wanted: list[str]) -> list[Case]:
-    """`A1` is all its cases, `A1/2x2/host` one. Raises LookupError for a name that is none."""
+    """`A1` is all its cases, `A1/2x2/host` one; without a name all that are not by hand. Raises LookupError for a name that is none."""
     if not wanted:
-        return cases
+        return [case for case in cases if not case.by_hand]
     for name in wanted:
         if not any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for case in cases):
             ids = dict.fromkeys(case.id for case in cases)

@@ -144,7 +144,8 @@ class Acceptance(unittest.TestCase):
     def test_choice(self) -> None:
         cases = acceptance.load()
         self.assertEqual([case.full_name for case in acceptance.choose(cases, ["A1/2x2/host"])], ["A1/2x2/host"])
-        self.assertEqual(acceptance.choose(cases, []), cases)
+        self.assertEqual(acceptance.choose(cases, []), [case for case in cases if case.id != "N2x20"])  # that one by hand
+        self.assertTrue(acceptance.choose(cases, ["N2x20"]))
         with self.assertRaisesRegex(LookupError, "no 'A9' in acceptance.json; it has A1, A2, .*--list"):
             acceptance.choose(cases, ["A9"])
 
