@@ -50,6 +50,9 @@ def _show(outcome: Outcome) -> None:
     medians = {key: value["median"] for key, value in outcome.values.items()}
     if medians:
         print("      medians:", "  ".join(f"{key} {value:.5g}" for key, value in medians.items() if not isinstance(value, dict)))
+    for key, value in outcome.values.items():
+        if "at" in value:
+            print(f"      {key}: {value['median']:.4g} at {value['at']}")
     for key, value in medians.items():
         if isinstance(value, dict):
             print(f"      {key}:", "  ".join(f"{size} {figure:.4g}" for size, figure in value.items()))

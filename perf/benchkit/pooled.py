@@ -17,19 +17,21 @@ kTakes: dict[str, Callable[[list[float]], float]] = {
 }
 
 
-def sample(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> list[float]:
-    """`runs`: of each case its row, and side to the JSON of its runs. Raises NoValue where no case has the figure."""
-    found = [at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs
-             if _fits(row, spec.get("where", {})) and raw.get(spec["side"])]
+def samples(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict[str, float]:
+    """By the row's name. `runs`: of each case its row, and side to the JSON of its runs. Raises NoValue where no case has the figure."""
+    found = {row["name"]: at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs
+             if _fits(row, spec.get("where", {})) and raw.get(spec["side"])}
     if not found:
         raise NoValue(f"no case has '{spec['path']}': run them all")
     return found
 
 
 def value(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict:
-    """As an Outcome has it. Raises NoValue."""
-    samples = sample(spec, runs)
-    return {"median": kTakes[spec["take"]](samples), "samples": samples}
+    """As an Outcome has it, and under "at" the row that has the figure, where one has. Raises NoValue."""
+    found = samples(spec, runs)
+    taken = kTakes[spec["take"]](list(found.values()))
+    at = next((name for name, figure in found.items() if figure == taken), None) if spec["take"] != "sum" else None
+    return {"median": taken, "samples": list(found.values()), **({"at": at} if at else {})}
 
 
 def _fits(row: dict, where: dict) -> bool:

@@ -192,7 +192,7 @@ class Acceptance(unittest.TestCase):
 class Pooled(unittest.TestCase):
     """Figures of all cases of an id."""
 
-    kRuns = [({"told": told}, {"ours": [{"s": {"x": x}}]}) for told, x in ((True, 1), (True, 3), (False, 5), (True, 2))]
+    kRuns = [({"name": f"x{x}", "told": told}, {"ours": [{"s": {"x": x}}]}) for told, x in ((True, 1), (True, 3), (False, 5), (True, 2))]
 
     def pool(self, runs: list, **spec: object) -> float:
         return pooled.value({"side": "ours", "path": "s.x", **spec}, runs)["median"]
@@ -200,14 +200,15 @@ class Pooled(unittest.TestCase):
     def test_takes(self) -> None:
         self.assertEqual(self.pool(self.kRuns, take="median", where={"told": True}), 2)
         self.assertEqual([self.pool(self.kRuns, take=take) for take in ("max", "min", "sum")], [5, 1, 11])
+        self.assertEqual(pooled.value({"side": "ours", "path": "s.x", "take": "max"}, self.kRuns)["at"], "x5")
 
     def test_of_sixty_the_worst_is_the_99th_percentile_and_of_two_hundred_the_third(self) -> None:
         for count, expected in ((60, 59), (100, 98), (200, 197)):
-            runs = [({}, {"ours": [{"s": {"x": x}}]}) for x in range(count)]
+            runs = [({"name": str(x)}, {"ours": [{"s": {"x": x}}]}) for x in range(count)]
             self.assertEqual(self.pool(runs, take="p99"), expected)
 
     def test_cases_that_failed_to_run_are_left_out_and_none_at_all_is_no_figure(self) -> None:
-        self.assertEqual(self.pool([*self.kRuns, ({"told": True}, {})], take="sum"), 11)
+        self.assertEqual(self.pool([*self.kRuns, ({"name": "y", "told": True}, {})], take="sum"), 11)
         with self.assertRaises(NoValue):
             self.pool([({}, {})], take="sum")
 
@@ -215,7 +216,7 @@ class Pooled(unittest.TestCase):
         case = acceptance.choose(acceptance.load(), ["N2/together"])[0]
         row = {"told": True, "excuse": "", "watch_s": 20.5}
         figures = {"median_s": 0.1, "p99_s": 0.2, "full_speed_s": 1, "least_after_full": 0.9, "errors": 0, "wrong_bytes": 0}
-        others = [measure.Outcome(mock.Mock(row=row | {"told": told}), "PASS", raw={"ours": [{"summary": figures | more}]})
+        others = [measure.Outcome(mock.Mock(row=row | {"name": str(told), "told": told}), "PASS", raw={"ours": [{"summary": figures | more}]})
                   for told, more in ((True, {}), (False, {"median_s": 0.5}))]
         self.assertEqual(measure.pool(case, others).verdict, "PASS")
         others[0].raw["ours"][0]["summary"]["errors"] = 1
