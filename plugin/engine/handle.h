@@ -18,6 +18,7 @@ using InstanceId = std::array<std::uint8_t, 16>;
 struct PeerAddress {
   Address address;
   std::uint16_t port = 0;
+  friend bool operator==(const PeerAddress&, const PeerAddress&) = default;
 };
 
 struct HandleContent {

@@ -33,6 +33,7 @@ struct PeerRail {
   std::uint32_t speed_mbps = 0;
   std::vector<PeerAddress> addresses;  // with the port its owner listens on
   bool link_down = false;              // its owner's kernel says so
+  friend bool operator==(const PeerRail&, const PeerRail&) = default;
 };
 
 struct Hello {

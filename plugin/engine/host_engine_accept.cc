@@ -281,7 +281,7 @@ void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) 
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
-    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail});
+    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail}, hello.rails);
     return;
   }
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.

@@ -56,11 +56,11 @@ void Knock::ask(const RailPair& rails, Nanos time) {
   if (!best_route(rail, peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
   (void)families_.failed(rails, route.source.family);  // an answer ends the asking: the next time the other has its turn
   if (!why_no_route(rail, route).empty()) return;
+  Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails);
+  hello.rails = *self_.announced;  // all of our addresses may be others by now, and no lane is left to say so
   auto& place = asked_.emplace_back();
   auto asked = std::make_shared<const Handshake*>(nullptr);
-  place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_),
-                          join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails), {self_.key, session_->secret()},
-                          now() + time,
+  place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello, {self_.key, session_->secret()}, now() + time,
                           [this, asked, rails](Handshake::Outcome outcome) { on_answer(*asked, rails, outcome); });
   *asked = place.get();
 }

@@ -2,7 +2,7 @@
 // gone it asks whether the peer is still there: nobody else might be left to dial one. Where none is heard it makes the peer look,
 // who may owe nothing, and then has not noticed.
 //
-// It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate (and
+// It tells its rails, whose addresses may all have changed. It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate (and
 // LaneUpkeep::on_knock()). An instance that does not know the session ends it, and so does a kernel that refuses the connection, if the
 // pair of rails carried before and has no lane that may yet be heard.
 //

@@ -18,6 +18,13 @@ struct RailPair {
   friend bool operator==(const RailPair&, const RailPair&) = default;
 };
 
+// A pair with lanes to retire: all but the oldest `keep` of them.
+struct Surplus {
+  RailPair rails;
+  int keep = 0;
+  friend bool operator==(const Surplus&, const Surplus&) = default;
+};
+
 // One end of a lane to be: addresses of one family, of the same subnet where there is such a choice.
 struct Route {
   Address source;

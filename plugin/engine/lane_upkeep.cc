@@ -45,24 +45,23 @@ RailPairs::Hooks LaneUpkeep::hooks() {
           .chance = [] { return int(random_id()[0]); },
           .long_rest = [this](const RailPairs::Pair& pair) {
             RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
-                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.rest).count());
+                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.back_off.last()).count());
           }};
 }
 
-void LaneUpkeep::on_knock(const RailPair& by) {
+void LaneUpkeep::on_knock(const RailPair& by, const std::vector<PeerRail>& peer_rails) {
+  for (int rail = 0; rail < int(peer_rails.size()); ++rail)
+    if (take_peer_rail(rail, peer_rails[std::size_t(rail)]))
+      RW_INFO(net, "{} says of its rail {}: addresses that are new", session_->peer(), peer_rails[std::size_t(rail)].name);
   pairs_.on_knock(by);
   knocked_ = !session_->is_without_lanes();
   look();
 }
 
-void LaneUpkeep::wake_pairs(const std::function<bool(const RailPair&)>& which) {
-  families_.forget(which);
-  pairs_.wake(which);
-  look();
-}
-
 void LaneUpkeep::on_link_up(int rail) {
-  wake_pairs([&](const RailPair& rails) { return rails.local == rail; });
+  families_.forget([&](const RailPair& rails) { return rails.local == rail; });
+  pairs_.wake_local(rail);
+  look();
 }
 
 void LaneUpkeep::on_own_rail(int rail) {
@@ -70,11 +69,21 @@ void LaneUpkeep::on_own_rail(int rail) {
   on_link_up(rail);
 }
 
-void LaneUpkeep::on_peer_rail(int rail, PeerRail is) {
+void LaneUpkeep::on_peer_rail(int rail, const PeerRail& is) {
+  (void)take_peer_rail(rail, is);
+  look();
+}
+
+// False: it is as before.
+bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
-  peer_rails_[std::size_t(rail)] = std::move(is);
+  PeerRail& known = peer_rails_[std::size_t(rail)];
+  if (known == is) return false;
+  known = is;
   know_pairs();
-  wake_pairs([&](const RailPair& rails) { return rails.remote == rail; });
+  families_.forget([&](const RailPair& rails) { return rails.remote == rail; });
+  pairs_.wake_remote(rail);
+  return true;
 }
 
 void LaneUpkeep::look() {
@@ -90,7 +99,8 @@ void LaneUpkeep::look() {
       planned_well = true;
       for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) planned_well &= dial(due);
     }
-    look_when_rested(t);
+    session_->retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
+    look_later(t);
   } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
     session_->fail(out_of_memory());
   }
@@ -120,7 +130,7 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
   pairs_.try_began(pair, now());
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
-                                   {self_.key, session_->secret()}, now() + due.time,
+                                   {self_.key, session_->secret()}, now() + (may_change_family(pair, route.source.family) ? std::min(due.time, kTimeOfFirstFamily) : due.time),
                                    [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
   return true;
 }
@@ -157,8 +167,10 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) return on_welcome(*over, std::move(outcome));
   if (ends_session(*over, outcome)) return;
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
+  const bool other_family = may_change_family(pair, over->family);
   (void)families_.failed(pair.rails, over->family);
-  note_failure(pair, outcome.status.ok() ? outcome.hello.reason : outcome.status.message());
+  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
+  other_family ? failures_.failed(pair.rails, why) : note_failure(pair, why);
   look();
 }
 
@@ -209,8 +221,9 @@ Status LaneUpkeep::check_place(const RailPair& where) const {
 bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
   RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, session_->peer(), peers(pair.rails).name);
-  const bool other_untried = families_.failed(pair.rails, attempt.family);
-  if (other_untried && has_other_way(pair.rails, attempt.family)) return true;  // and is dialled at once
+  const bool other_family = may_change_family(pair, attempt.family);
+  (void)families_.failed(pair.rails, attempt.family);
+  if (other_family) return true;  // and is dialled at once
   const RailPairs::Pair* const its = pairs_.find(where);
   const bool surplus = its && its->up > 0;
   if (surplus) note_failure(pair, astray(where));
@@ -220,6 +233,12 @@ bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
 bool LaneUpkeep::has_other_way(const RailPair& rails, Address::Family than) const {
   Route other;
   return best_route(own(rails), peers(rails), other, than) && other.source.family != than;
+}
+
+// After a try by this family the pair need not rest: the other one has not failed since, and may do.
+bool LaneUpkeep::may_change_family(const RailPairs::Pair& pair, Address::Family from) const {
+  const std::optional<Address::Family> avoided = families_.avoided(pair.rails);
+  return (!avoided || *avoided == from) && has_other_way(pair.rails, from);
 }
 
 std::string LaneUpkeep::astray(const RailPair& where) const {
@@ -237,11 +256,11 @@ Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) con
   return send_confirm(welcome, session_->secret());
 }
 
-void LaneUpkeep::look_when_rested(TimePoint t) {
+void LaneUpkeep::look_later(TimePoint t) {
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  const TimePoint first = pairs_.first_rested(t);
-  if (first == TimePoint::max()) return;
-  timer_ = reactor_.at(first, [this] {
+  const TimePoint next = pairs_.next_change(t);
+  if (next == TimePoint::max()) return;
+  timer_ = reactor_.at(next, [this] {
     timer_ = 0;
     look();
   });

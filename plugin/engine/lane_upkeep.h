@@ -34,13 +34,13 @@ class LaneUpkeep {
   // pair may be the one that works, and the lanes there are count for nothing.
   void look();
   // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though we, who owe
-  // nothing, did not notice.
-  void on_knock(const RailPair& by);
+  // nothing, did not notice. `peer_rails`: as the peer has them now.
+  void on_knock(const RailPair& by, const std::vector<PeerRail>& peer_rails);
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
   // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
   void on_own_rail(int rail);
-  void on_peer_rail(int rail, PeerRail is);
+  void on_peer_rail(int rail, const PeerRail& is);
 
   const JoinFailures& failures() const { return failures_; }
   const std::vector<PeerRail>& peer_rails() const { return peer_rails_; }
@@ -65,6 +65,8 @@ class LaneUpkeep {
     std::unique_ptr<Handshake> handshake;
   };
 
+  // For a try by the first of two families: the other one may do. Longer than two round trips of most networks.
+  static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
   static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
 
   RailPairs::Hooks hooks();
@@ -72,6 +74,8 @@ class LaneUpkeep {
   // False: there is no way, so the plan is another one now.
   bool dial(const RailPairs::Due& due);
   bool has_other_way(const RailPair& rails, Address::Family than) const;
+  bool take_peer_rail(int rail, const PeerRail& is);
+  bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
   std::optional<Route> find_way(RailPairs::Pair& pair);
@@ -81,8 +85,7 @@ class LaneUpkeep {
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
   bool ends_session(const Attempt& attempt, const Handshake::Outcome& outcome);
-  void wake_pairs(const std::function<bool(const RailPair&)>& which);
-  void look_when_rested(TimePoint t);
+  void look_later(TimePoint t);
   int open_and_under_way() const { return session_->open_lanes() + int(attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return (*self_.rails)[std::size_t(rails.local)]; }
   const PeerRail& peers(const RailPair& rails) const { return peer_rails_[std::size_t(rails.remote)]; }

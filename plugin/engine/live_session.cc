@@ -206,6 +206,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::incoming: return accept(event);
     case protocol::Event::Kind::goodbye: return;
     case protocol::Event::Kind::rails_told: return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
+    case protocol::Event::Kind::lane_retired: return end_retired(event.lane);
     case protocol::Event::Kind::lane_condemned:
       for (int i = 0; i < lane_count(); ++i) {
         if (lanes_[i]->id() != event.lane) continue;
@@ -214,7 +215,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
         if (event.too_slow) remember_slow(lanes_[i]->rails());
         {
           const std::lock_guard lock(mutex_);
-          hope_.raise(now());
+          if (!protocol_.is_retiring(event.lane)) hope_.raise(now());
         }
         lane_over(*lanes_[i], Status(Code::remote, Scope::lane, event.too_slow ? "too slow, says the peer" : "the peer gave it up"), false);
       }

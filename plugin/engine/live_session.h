@@ -107,6 +107,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   int open_lanes() const { return int(rails_of_lanes().size()); }
   // That have, or had one.
   const std::vector<RailPair>& pairs_that_carried() const { return carried_; }
+  // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
+  void retire(const std::vector<Surplus>& surplus);
   // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
   void join_began();
   void join_ended();
@@ -196,6 +198,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   static void set(std::atomic<bool>& flag) {  // with every frame: the line stays where it is
     if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
   }
+  void end_retired(protocol::LaneId lane);
   void heed(LaneDriver& lane, const LaneDriver::Pass& pass);
   bool came_through(bool payload);
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
@@ -252,6 +255,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   Question question_;
   TimePoint signs_looked_at_{}, control_looked_at_{};
   bool peer_is_silent_ = false;
+  bool any_retires_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
   const bool by_rails_;
   const bool sends_checked_;                // RAILWEAVE_CHECKSUM is on here

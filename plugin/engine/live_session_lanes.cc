@@ -135,6 +135,7 @@ void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
   if (damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
   if (damaged && !came_through(pass.fault == Fault::damaged_payload)) return;
   const std::lock_guard lock(mutex_);
+  if (!damaged && protocol_.is_retiring(lane.id())) return;  // the peer ended it in good order
   if (damaged) hope_.raise(now());
   else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.exchanged_segments());
 }
@@ -143,11 +144,12 @@ void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
 void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow) {
   lane.close();
   const std::string what = malformed ? "rail " + lane.stats().rail + ": " + why.message() : why.message();
-  bool alive = true, awaited = false, goodbye = false, broken = false;
+  bool alive = true, awaited = false, goodbye = false, broken = false, retired = false;
   Status loss;
   {
     const std::lock_guard lock(mutex_);
     take_posts();
+    retired = !malformed && why.system_errno() != ETIMEDOUT && protocol_.is_retiring(lane.id());
     protocol_.lose_lane(lane.id(), too_slow);
     publish();
     goodbye = leaving_ || protocol_.peer_said_goodbye();
@@ -166,7 +168,8 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
     awaited = !alive && !hopeless && hope_.last_lane_lost(now(), why.system_errno() == ETIMEDOUT, goodbye, loss);
   }
   if (alive || awaited) wake();  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
-  if (!goodbye && (alive || awaited)) note_loss(lane, why, malformed);
+  if (retired && alive) RW_INFO(net, "lane {} to {} on rail {} retired", lane.id(), peer_, lane.stats().rail);
+  else if (!goodbye && (alive || awaited)) note_loss(lane, why, malformed);
   if (!goodbye && (alive || awaited)) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
   // A lie is told of even when nobody waits; of a broken session the requests have ended already.
   if (broken || (malformed && !goodbye && !alive && !awaited)) tell_loss(loss);
@@ -240,7 +243,10 @@ void LiveSession::recall_slow_lanes(TimePoint t, const std::vector<std::optional
     if (!signs[i]) continue;
     const auto claim = lanes_[i]->claimed();
     if (lanes_[i]->open()) lanes[i] = lanes_[i]->pacing(t);
-    if (lanes[i]) lanes[i]->works = !signs[i]->link_down && !signs[i]->hearing.silent_since;
+    if (!lanes[i]) continue;
+    const wire::Hearing& hearing = signs[i]->hearing;
+    lanes[i]->works = !signs[i]->link_down && !hearing.silent_since;
+    if (hearing.late_since) lanes[i]->late_for = t - *hearing.late_since;
   }
   Recall::Verdict verdict;
   {

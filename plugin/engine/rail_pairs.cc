@@ -58,57 +58,95 @@ void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
   known->up_since = t;
   for (const auto& pair : pairs_) pair->home = pair.get() == known && !astray;
   choose_home();
+  count_lanes(t);
 }
 
-// With every rail at work these have lanes. Those that were chosen stay: their lanes are there.
+// With every rail at work these have lanes. Those that were chosen stay, as their lanes are there, unless fewer would do without them: a
+// rail that is new may take the place of one that stood in for it from the start.
 void RailPairs::choose_home() {
   std::vector<RailPair> home, candidates;
   for (const auto& pair : pairs_) {
     if (pair->has_way) candidates.push_back(pair->rails);
     if (pair->has_way && pair->home) home.push_back(pair->rails);
+    local_[pair->rails.local], remote_[pair->rails.remote];
   }
   home = choose_pairs(candidates, home, local_rails_, remote_rails_);
+  const std::vector<RailPair> anew = choose_pairs(candidates, {}, local_rails_, remote_rails_);
+  if (anew.size() < home.size()) home = anew;
   for (const auto& pair : pairs_) pair->home = contains(home, pair->rails);
+}
+
+bool RailPairs::any_up() const {
+  return std::ranges::any_of(pairs_, [](const auto& pair) { return pair->up > 0; });
+}
+
+void RailPairs::count_lanes(TimePoint t) {
+  const auto see = [&](std::map<int, RailRest>& side, int RailPair::*which) {
+    for (auto& [rail, rest] : side) {
+      int lanes = 0;
+      for (const auto& pair : pairs_) lanes += pair->rails.*which == rail ? pair->up : 0;
+      rest.see(lanes, t);
+    }
+  };
+  see(local_, &RailPair::local);
+  see(remote_, &RailPair::remote);
 }
 
 void RailPairs::see_lanes(const std::vector<RailPair>& open, const std::vector<RailPair>& slow, TimePoint t) {
   slow_.insert(slow_.end(), slow.begin(), slow.end());
-  for (const auto& known : pairs_) {
-    Pair& pair = *known;
-    const int before = std::exchange(pair.up, int(std::ranges::count(open, pair.rails)));
-    if (pair.up > 0 && !pair.carried()) pair.up_since = t;  // its lanes came before anything was known of it
-    if (pair.up >= before) continue;
-    const bool too_slow = std::erase(slow_, pair.rails) > 0;
-    if (pair.rests_until > t) continue;  // its lanes go one after the other, for one reason
-    if (t - pair.up_since >= kSteady) pair.rest = Nanos{0}, pair.named = false;
-    const bool just_back = pair.rest > Nanos{0} && t - pair.up_since < kJustBack;
-    if (too_slow) pair.rest = std::max(pair.rest, (just_back ? kRestSlowBack : kRestSlow) / 2);  // is doubled
-    let_rest(pair, t, kRestMostFlapping);
-    pair.rest_at_loss = pair.rest;
+  std::vector<Loss> losses;
+  for (const auto& pair : pairs_) {
+    const int before = std::exchange(pair->up, int(std::ranges::count(open, pair->rails)));
+    if (pair->up > 0 && !pair->carried()) pair->up_since = t;  // its lanes came before anything was known of it
+    if (pair->up >= before) continue;
+    const bool too_slow = std::erase(slow_, pair->rails) > 0;
+    if (!is_retiring(*pair, t)) losses.push_back({pair.get(), too_slow});
   }
+  count_lanes(t);
+  blame_rails(losses, t);
+  for (const Loss& loss : losses) lost(*loss.pair, loss.too_slow, t);
+}
+
+void RailPairs::lost(Pair& pair, bool too_slow, TimePoint t) {
+  if (t - pair.up_since >= BackOff::kSteady) pair.named = false;
+  pair.back_off.lost(t, pair.up_since, too_slow, hooks_.chance);
+  name_long_rest(pair);
+}
+
+// Once for each rail: lanes that go together go for one reason. While none is left nobody knows which rail is to blame.
+void RailPairs::blame_rails(const std::vector<Loss>& losses, TimePoint t) {
+  if (!any_up()) return;
+  const auto blame = [&](std::map<int, RailRest>& side, int RailPair::*which) {
+    for (auto& [rail, rest] : side) {
+      bool lost = false, too_slow = false;
+      for (const Loss& loss : losses)
+        if (loss.pair->rails.*which == rail) lost = true, too_slow |= loss.too_slow;
+      if (lost && !rest.has_lanes()) rest.lost(t, too_slow, hooks_.chance);
+    }
+  };
+  blame(local_, &RailPair::local);
+  blame(remote_, &RailPair::remote);
+}
+
+void RailPairs::name_long_rest(Pair& pair) {
+  if (pair.back_off.last() > kRestUnnamed && pair.carried() && !std::exchange(pair.named, true)) hooks_.long_rest(pair);
 }
 
 void RailPairs::hurry() {
   for (const auto& pair : pairs_)
-    if (pair->carried()) pair->rests_until = std::min(pair->rests_until, std::max(pair->tried_at, pair->up_since) + kRestInSilence);
+    if (pair->carried()) pair->back_off.end_by(std::max(pair->tried_at, pair->up_since) + kRestInSilence);
 }
 
-// Of a pair that failed one lane is tried, the others when that is up.
-std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
-  std::vector<Due> due;
-  for (const auto& pair : pairs_) pair->knocked = false;  // that silence is over
-  const std::vector<Pair*> planned = plan(t);
-  const auto is_without = [](const Pair& pair) { return pair.up + pair.joining == 0; };
-  for (Pair* pair : planned)
-    if (is_without(*pair)) due.push_back({pair, pair->home ? kRoomForFirst : kRoomForFirstOfStandIn});
-  const int share = share_of_lanes();
-  for (Pair* pair : planned) {
-    const int joining = pair->joining + (is_without(*pair) ? 1 : 0);
-    int missing = (stands_beside(*pair) ? 1 : std::min(pair->lanes, share)) - pair->up - joining;
-    if (pair->failed) missing = std::min(missing, 1 - joining);
-    for (; missing > 0; --missing) due.push_back({pair, pair->home ? kRoomForMore : kRoomForMoreOfStandIn});
-  }
-  return due;
+void RailPairs::wake_local(int rail) {
+  for (const auto& pair : pairs_)
+    if (pair->rails.local == rail) pair->back_off.end();
+  if (const auto known = local_.find(rail); known != local_.end()) known->second.forgive();
+}
+
+void RailPairs::wake_remote(int rail) {
+  for (const auto& pair : pairs_)
+    if (pair->rails.remote == rail) pair->back_off.end();
+  if (const auto known = remote_.find(rail); known != remote_.end()) known->second.forgive();
 }
 
 // Those first that were not tried for the longest time.
@@ -140,47 +178,6 @@ void RailPairs::on_knock(const RailPair& by) {
   if (Pair* pair = find(by)) pair->knocked = true;
 }
 
-// For another one, while one of its rails carries by its own: a path, no more.
-bool RailPairs::stands_beside(const Pair& pair) const {
-  if (pair.home) return false;
-  return std::ranges::any_of(pairs_, [&](const auto& other) {
-    return other->home && other->up > 0 && (other->rails.local == pair.rails.local || other->rails.remote == pair.rails.remote);
-  });
-}
-
-// Of pairs that are up, and those that do not rest. One that stands in for a better one that rests covers nothing: it makes way again.
-// Nor does one that failed and is being dialled: where it leads nowhere, it takes seconds to say so.
-std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
-  std::vector<RailPair> chosen, candidates, others;
-  for (const auto& pair : pairs_) {
-    if (pair->up > 0 && pair->home) chosen.push_back(pair->rails);
-    const bool may = pair->has_way && pair->rests_until <= t && hooks_.has_link(pair->rails.local) && hooks_.peer_has_link(pair->rails.remote);
-    if (may && !(pair->failed && pair->joining > 0)) (pair->home ? candidates : others).push_back(pair->rails);
-  }
-  candidates.insert(candidates.end(), others.begin(), others.end());
-  std::vector<Pair*> plan;
-  for (const RailPair& rails : choose_pairs(candidates, chosen, local_rails_, remote_rails_))
-    if (contains(candidates, rails)) plan.push_back(find(rails));
-  return plan;
-}
-
-// The most that each pair may have, so that all that belong together have room, also when some rest, beside stand-ins that are there.
-int RailPairs::share_of_lanes() const {
-  int taken = 0, share = 1;
-  for (const auto& pair : pairs_) {
-    if (!pair->home) taken += pair->up;
-    if (pair->has_way) share = std::max(share, std::min(pair->lanes, kLanesMax));
-  }
-  const auto all_have = [&](int most) {
-    int all = taken;
-    for (const auto& pair : pairs_)
-      if (pair->home && pair->has_way) all += std::min(pair->lanes, most);
-    return all;
-  };
-  while (share > 1 && all_have(share) > kLanesMax) --share;
-  return share;
-}
-
 void RailPairs::try_began(Pair& pair, TimePoint t) {
   ++pair.joining;
   pair.tried_at = t;
@@ -195,27 +192,27 @@ void RailPairs::try_ended(Pair& pair, TimePoint t) {
 void RailPairs::came_up(Pair& pair, TimePoint t) {
   pair.failed = false;
   pair.up_since = t;
-  pair.rest = pair.rest_at_loss;
+  pair.back_off.came_up();
   ++pair.up;  // so that the next look sees if it is gone by then
+  count_lanes(t);
 }
 
-// One that carried before is the likelier to come back.
 void RailPairs::failed(Pair& pair, TimePoint t) {
   pair.failed = true;
-  if (pair.rests_until <= t) let_rest(pair, t, pair.carried() ? kRestMostRefused : kRestMostFlapping);
+  if (pair.back_off.rests(t)) return;
+  pair.back_off.failed(t, pair.carried(), hooks_.chance);
+  name_long_rest(pair);
+  if (!any_up()) return;
+  for (RailRest* rail : {&local_[pair.rails.local], &remote_[pair.rails.remote]})
+    if (!rail->has_lanes()) rail->failed(t, hooks_.chance);
 }
 
-// Twice as long as the last time, and up to a quarter more by chance: rails of many sessions come back at once.
-void RailPairs::let_rest(Pair& pair, TimePoint t, Nanos most) {
-  pair.rest = std::min(pair.rest == Nanos{0} ? kRestLeast : 2 * pair.rest, most);
-  pair.rests_until = t + pair.rest + pair.rest * hooks_.chance() / 1024;
-  if (pair.rest > kRestUnnamed && pair.carried() && !std::exchange(pair.named, true)) hooks_.long_rest(pair);
-}
-
-TimePoint RailPairs::first_rested(TimePoint t) const {
-  TimePoint first = TimePoint::max();
+TimePoint RailPairs::next_change(TimePoint t) const {
+  TimePoint first = next_change_of_surplus(t);
   for (const auto& pair : pairs_)
-    if (pair->rests_until > t) first = std::min(first, pair->rests_until);
+    if (pair->back_off.rests(t)) first = std::min(first, pair->back_off.until());
+  for (const auto* side : {&local_, &remote_})
+    for (const auto& [rail, rest] : *side) first = std::min(first, rest.next_change(t));
   return first;
 }
 

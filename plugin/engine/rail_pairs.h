@@ -1,17 +1,21 @@
-// What becomes of each pair of rails of a session that we dialled: which are to have lanes now, and how many; which rest, and how long
-// (docs/reliability.md, "Who sees to it that there are lanes").
+// What becomes of each pair of rails of a session that we dialled: which are to have lanes now, and how many; which rest, and how long;
+// which lanes are too many (docs/reliability.md, "Who sees to it that there are lanes").
 //
 //   pair:  wanted → joining → up ──lane lost──→ resting → joining → ...
 //                      └──refused, silent, 3 s──→ resting
+//         a stand-in:          up ──home pairs are up again──→ retiring ──→ wanted, should a home pair go again
 //
 // Dials nothing and asks no clock: LaneUpkeep does, and in virtual time tests/sim. One thread at a time.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
+#include "engine/back_off.h"
 #include "engine/lane_plan.h"
+#include "engine/rail_rest.h"
 #include "railweave/units.h"
 
 namespace railweave::engine {
@@ -34,13 +38,12 @@ class RailPairs {
     int turn = 0;                  // among those that were never tried (spread_pairs())
     TimePoint tried_at{};          // when the last one began or ended
     TimePoint up_since{};          // the last of its lanes; 0: it never carried
-    TimePoint rests_until{};
-    Nanos rest{0};                 // the last one's, which the next doubles; 0: kRestLeast is next
-    Nanos rest_at_loss{0};         // what it was when the last lane went: dials that failed since are no flapping
+    TimePoint retires_since{};     // it has more lanes than it should; 0: it does not
+    BackOff back_off;
 
     bool carried() const { return up_since != TimePoint{}; }
     // One that never came up in spite of a try is not what a session whose peer is gone should wait for.
-    bool promises() const { return carried() || rest == Nanos{0}; }
+    bool promises() const { return carried() || back_off.last() == Nanos{0}; }
   };
   struct Candidate {
     RailPair rails;
@@ -56,7 +59,7 @@ class RailPairs {
   struct Hooks {
     std::function<bool(int rail)> has_link;       // ours
     std::function<bool(int rail)> peer_has_link;  // as the peer says
-    std::function<int()> chance;                  // 0 to 255
+    BackOff::Chance chance;                       // 0 to 255
     std::function<void(const Pair&)> long_rest;   // of one that carried, once
   };
 
@@ -76,11 +79,9 @@ class RailPairs {
   void see_lanes(const std::vector<RailPair>& open, const std::vector<RailPair>& slow, TimePoint t);
   // With nothing left, those that carried are tried about once a second: the longest rest is longer than a peer is waited for.
   void hurry();
-  template <class Which>
-  void wake(const Which& which) {
-    for (const auto& pair : pairs_)
-      if (which(pair->rails)) pair->rests_until = {};
-  }
+  // A rail of ours, or of the peer's, has a link again or other addresses: neither it nor its pairs rest any longer.
+  void wake_local(int rail);
+  void wake_remote(int rail);
 
   // What the plan lacks, in the order in which to dial it: first lanes of all pairs come before second ones.
   std::vector<Due> due(TimePoint t);
@@ -94,18 +95,18 @@ class RailPairs {
   void came_up(Pair& pair, TimePoint t);
   void failed(Pair& pair, TimePoint t);
 
-  // When the first one of those that rest at `t` no longer does; TimePoint::max(): none rests.
-  TimePoint first_rested(TimePoint t) const;
+  // Lanes that are to retire now: stand-ins for home pairs that are up again, and what was booked under another pair than dialled where
+  // that has its lanes. What retires in vain serves again after kRetireMost, and is tried again later. After see_lanes().
+  std::vector<Surplus> surplus(TimePoint t);
+
+  // When something will be due, or no longer surplus, by time alone; TimePoint::max(): nothing will.
+  TimePoint next_change(TimePoint t) const;
 
  private:
-  static constexpr Nanos kRestLeast = std::chrono::milliseconds(100);   // start
-  static constexpr Nanos kRestMostRefused = std::chrono::seconds(2);    // of pairs that carried before and do not come up
-  static constexpr Nanos kRestMostFlapping = std::chrono::seconds(30);  // of those that do, and go again, or never carried
-  static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // who rests longer after it carried is named in the log
-  static constexpr Nanos kRestSlow = std::chrono::seconds(5);           // start, of those that were too slow
-  static constexpr Nanos kRestSlowBack = std::chrono::seconds(1);       // start, of those that were too slow just after they came back
-  static constexpr Nanos kJustBack = std::chrono::seconds(3);           // so long: TCP may take the outage for a round trip
-  static constexpr Nanos kSteady = std::chrono::seconds(10);            // a lane that lived so long did not flap
+  static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // a pair that rests longer after it carried is named in the log
+  static constexpr Nanos kHomeSteady = std::chrono::seconds(2);         // start: longer than a lane that loses all takes to be given up
+  static constexpr Nanos kRetireMost = std::chrono::seconds(2);         // start: what lanes hold takes half a second at most, or is recalled
+  static constexpr Nanos kRetireAgain = std::chrono::seconds(10);       // start, after it began in vain
   static constexpr Nanos kRestInSilence = std::chrono::seconds(1);      // of every pair, while the peer is silent
   static constexpr int kTriesInSilence = kPlacesMax - kLanesMax;        // at once
   // What matters more finds room when others, from before or standing in, have filled theirs.
@@ -114,14 +115,38 @@ class RailPairs {
   static constexpr int kRoomForMore = kRoomForFirstOfStandIn;
   static constexpr int kRoomForMoreOfStandIn = kLanesMax;
 
+  struct Loss {
+    Pair* pair = nullptr;
+    bool too_slow = false;
+  };
+
   void choose_home();
+  // rail_pairs_plan.cc
   std::vector<Pair*> plan(TimePoint t) const;
+  bool may_have_lanes(const Pair& pair, TimePoint t) const;
+  std::vector<Pair*> free_pairs(TimePoint t) const;
+  bool takes_turns(const Pair& pair, TimePoint t) const;
   bool stands_beside(const Pair& pair) const;
   int share_of_lanes() const;
-  void let_rest(Pair& pair, TimePoint t, Nanos most);
+
+  // rail_pairs_surplus.cc
+  bool is_steady(const Pair& pair, TimePoint t) const { return pair.up > 0 && t >= steady_from(pair); }
+  TimePoint steady_from(const Pair& pair) const;
+  bool is_replaced(const Pair& pair, TimePoint t) const;
+  bool is_retiring(const Pair& pair, TimePoint t) const;
+  TimePoint next_change_of_surplus(TimePoint t) const;
+
+  bool any_up() const;
+  void count_lanes(TimePoint t);
+  void lost(Pair& pair, bool too_slow, TimePoint t);
+  void blame_rails(const std::vector<Loss>& losses, TimePoint t);
+  void name_long_rest(Pair& pair);
+  const RailRest& local(const Pair& pair) const { return local_.at(pair.rails.local); }
+  const RailRest& remote(const Pair& pair) const { return remote_.at(pair.rails.remote); }
 
   Hooks hooks_;
   int local_rails_ = 0, remote_rails_ = 0;
+  std::map<int, RailRest> local_, remote_;    // of each rail of a known pair
   std::vector<std::unique_ptr<Pair>> pairs_;  // best first; behind them those that have no way
   std::vector<RailPair> slow_;                // whose loss was not seen yet
 };

@@ -58,6 +58,14 @@ Recall::Verdict Recall::look(TimePoint now, const std::vector<std::optional<Lane
   if (!answers_since_ || now - *answers_since_ < kSure) {
     verdict.recalled.clear();
     verdict.asked = best;
+    return verdict;
+  }
+  std::erase_if(verdict.recalled, [&](int i) {
+    const Nanos late_for = lanes[std::size_t(i)]->late_for;
+    return late_for > Nanos{0} && late_for < kLateMost;
+  });
+  if (verdict.recalled.empty()) {
+    verdict.asked = best;
   } else {
     answers_since_.reset();
   }

@@ -36,6 +36,7 @@ struct LanePacing {
   std::optional<Nanos> left;
   Rate believed;                           // that the striper counts on
   bool works = true;                       // is neither silent nor without a link
+  Nanos late_for{0};                       // the peer's kernel owes an answer for so long, which is unusual there
 };
 
 class Recall {
@@ -43,6 +44,8 @@ class Recall {
   static constexpr Nanos kLeast = std::chrono::milliseconds(500);     // what takes less is waited for
   static constexpr int kTimes = 4;                                    // longer than the others would take
   static constexpr Nanos kSure = std::chrono::milliseconds(700);      // suspected for so long, and the peer answers
+  // A lane that nobody answers is silence's to judge, or waits for one retransmission: it is not recalled before that has had its time.
+  static constexpr Nanos kLateMost = std::chrono::milliseconds(1200);
   static constexpr Nanos kAnswerMost = std::chrono::milliseconds(300);
 
   struct Verdict {

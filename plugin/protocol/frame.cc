@@ -28,8 +28,8 @@ T get(ConstHeaderBytes in, std::size_t at) {
 Status malformed(const std::string& what) { return Status(Code::remote, Scope::lane, "malformed frame: " + what); }
 
 Status check(const FrameHeader& h) {
-  if (h.type < FrameType::segment || h.type > FrameType::rails)
-    return malformed("type " + std::to_string(int(h.type)) + ", expected 1..11");
+  if (h.type < FrameType::segment || h.type > FrameType::retire)
+    return malformed("type " + std::to_string(int(h.type)) + ", expected 1..12");
   if ((h.flags & kFlagChecked) ? h.length == 0 : h.payload_crc != 0)
     return malformed(h.length == 0 ? "a CRC of no payload" : "a CRC of its payload, which is not said to be checked");
   if (h.type != FrameType::segment) {
@@ -38,6 +38,7 @@ Status check(const FrameHeader& h) {
                        std::to_string(kControlPayloadBytesMax));
     if (h.type == FrameType::rails && h.aux >= kRailsMax)
       return malformed("RAILS with rail " + std::to_string(h.aux) + ", expected below " + std::to_string(kRailsMax));
+    if (h.type == FrameType::retire && h.b > 1) return malformed("RETIRE that says " + std::to_string(h.b) + ", expected 0 or 1");
     return {};
   }
   if (h.length > kSegmentBytesMax)
@@ -124,6 +125,7 @@ const char* name_of(FrameType type) {
     case FrameType::goodbye: return "GOODBYE";
     case FrameType::keep: return "KEEP";
     case FrameType::rails: return "RAILS";
+    case FrameType::retire: return "RETIRE";
   }
   return "?";
 }

@@ -32,6 +32,8 @@ class LaneLedger {
   // The oldest frame not yet written (released). REQUIRES: there is one.
   const FrameHeader& write_next() { return at(written_++); }
   const FrameHeader& release_next() { return at(released_++); }
+  // Frames ever.
+  std::uint64_t taken() const { return taken_; }
   bool all_released() const { return released_ == taken_; }
   // `consumed` modulo 2^32, as every header carries it. Errors: more than was written.
   Status on_peer_consumed(std::uint32_t consumed);
@@ -46,8 +48,6 @@ class LaneLedger {
   void for_each_of(std::uint64_t from, std::uint64_t end, F f) const {
     for (std::uint64_t i = std::max(from, first_); i < std::min(end, taken_); ++i) f(frames_[i % kLedgerFrames]);
   }
-  // Frames taken ever.
-  std::uint64_t taken() const { return taken_; }
   // One above the number of the newest statement of state; 0: the lane took none.
   std::uint64_t statements_end() const { return statements_end_; }
   // The peer's kernel acknowledged the first `bytes` bytes of the lane. Returns how many frames lie wholly within. Neither goes back.

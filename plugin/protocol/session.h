@@ -51,6 +51,7 @@ struct Event {
     opened,          // our stream was answered; `status` tells whether it may be used
     incoming,        // the peer opens `stream` towards `listener`: answer with accept_stream() or refuse_stream()
     lane_condemned,  // the peer gave `lane` up: close it, then lose_lane()
+    lane_retired,    // all that `lane` carried is consumed, and the peer wants it ended: likewise, if is_retiring() still
     goodbye,         // the peer leaves; the end of its lanes is no error
     rails_told,      // the peer's rails changed: take_told_rails()
   } kind;
@@ -92,6 +93,11 @@ class Session {
   // why; the peer, who may be the one that dials, is told.
   void lose_lane(LaneId lane, bool too_slow = false);
   int live_lanes() const;
+  // Whether `lane` takes new frames while another lane is there; the peer is told. It ends in good order: the peer gives it up once all
+  // that both ends wrote there is consumed. True: that is news. For the side that dials only.
+  bool retire(LaneId lane, bool retires);
+  // One end or the other said so, and another lane serves in its stead.
+  bool is_retiring(LaneId lane) const;
   // Forgets lanes that are lost, and both FENCEs for them at their ends; add_lane() does it, too. Those that are left:
   void forget_lanes();
   bool knows_lane(LaneId lane) const { return find(lane) != nullptr; }
@@ -193,6 +199,12 @@ class Session {
     bool too_slow = false;                   // that was why; the FENCE says so
     bool sign_asked = false, answer_asked = false;
     bool stillborn = false;                  // the peer gave it up before we had it
+    bool retires = false;                    // as we or the peer said last
+    bool retire_pending = false;             // our word of that must go out by another lane
+    bool retire_heard = false;               // it was the peer's word ...
+    bool retired_told = false;               // ... and lane_retired is told
+    std::uint64_t retire_edition = 0;
+    std::uint64_t retire_frames = 0;         // that the peer gave it before
     bool peer_fenced = false;
     bool proven = true;                      // else it came after a loss, and kBytes of a LaneProbe were not acknowledged yet
     std::uint64_t peer_fence_count = 0;
@@ -212,6 +224,8 @@ class Session {
   Lane* find(LaneId id);
   const Lane* find(LaneId id) const;
   bool is_held_back(const Lane& lane) const;
+  // It takes new frames.
+  bool serves(const Lane& lane) const;
   bool carries_control(const Lane& lane) const;
   bool may_use(const SendStream& stream, const Lane& lane) const;
   OthersView others(const Lane& lane, const SendStream& stream) const;
@@ -230,6 +244,12 @@ class Session {
   Status on_open(const FrameHeader& header);
   Status on_fence(const FrameHeader& header);
   Status on_fence_of_unknown(const FrameHeader& header);
+
+  // session_retire.cc
+  bool next_retire(FrameHeader& header);
+  void repeat_retire(const FrameHeader& lost);
+  void on_retire(const FrameHeader& header);
+  void note_retired(Lane& lane);
 
   // session_lanes.cc
   bool was_forgotten(LaneId id) const { return id < forgotten_.size() && forgotten_[id]; }
@@ -277,7 +297,7 @@ class Session {
   std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
   std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
   bool lost_lane_ = false;                   // some lane was lost: those that come must prove themselves
-  bool session_control_ = false;             // a FENCE, RAILS or GOODBYE waits
+  bool session_control_ = false;             // a FENCE, RETIRE, RAILS or GOODBYE waits
   RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
 };

@@ -64,6 +64,8 @@ Status Session::on_consumed(LaneId id) {
   lane.ledger.on_consumed();
   ++consumed_frames_;
   const FrameHeader h = lane.incoming;
+  if (lane.retires && h.type != FrameType::keep) ask_for_sign(id);
+  note_retired(lane);
   if (h.type != FrameType::segment)
     return on_control(lane, h, {reinterpret_cast<const char*>(lane.control_payload.data()), h.length});
   ++exchanged_segments_;
@@ -82,6 +84,7 @@ Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view pa
       if (h.a == kKeepAnswerMe) ask_for_sign(lane.id);
       return {};
     case FrameType::fence: return on_fence(h);
+    case FrameType::retire: on_retire(h); return {};
     case FrameType::goodbye:
       peer_goodbye_ = true;
       events_.push_back({Event::Kind::goodbye, 0, 0, 0, {}});

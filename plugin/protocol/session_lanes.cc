@@ -151,6 +151,7 @@ bool Session::names_receiver(const FrameHeader& frame) const { return (frame.fla
 // The ledger names a stream no more. One that is over may be forgotten with that; to others it changes nothing.
 void Session::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
+  if (frame.type == FrameType::retire) return;
   if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
   if (names_receiver(frame)) {
     RecvStream* s = find_recv(frame.stream);
@@ -169,6 +170,7 @@ void Session::forget_finished(Lane& lane) {
       if (Lane* of = find(LaneId(frame.aux))) of->fence_taken = true;
     unname(frame);
   }
+  note_retired(lane);
 }
 
 void Session::lose_lane(LaneId id, bool too_slow) {
@@ -179,6 +181,7 @@ void Session::lose_lane(LaneId id, bool too_slow) {
   lane->state = Lane::State::lost;
   lost_lane_ = true;
   lane->too_slow = too_slow;
+  lane->retire_pending = lane->retire_heard = false;
   if (std::exchange(lane->sign_asked, false)) --signs_asked_;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
@@ -245,6 +248,7 @@ void Session::repeat(const LaneLedger::Lost& which) {
       goodbye_pending_ = session_control_ = true;
       goodbye_written_ = false;
       return;
+    case FrameType::retire: return repeat_retire(lost);
     default: break;
   }
   if (lost.type == FrameType::rails) {

@@ -20,7 +20,7 @@ std::size_t Session::say_late_control_again(TimePoint now, std::span<const LaneL
     const std::uint64_t acknowledged = lane->ledger.on_kernel_acknowledged(look.report.acknowledged_bytes);
     lane->late.look(now, lane->ledger.taken(), acknowledged, look.report.smoothed_rtt);
   }
-  const bool another = std::ranges::any_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::live && !lane->late.any(); });
+  const bool another = std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });
   // Behind a GOODBYE nothing follows: lanes half-close as soon as it is written.
   if (!another || goodbye_written_) return 0;
   std::size_t said = 0;

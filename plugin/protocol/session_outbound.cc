@@ -22,7 +22,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || !error_.ok()) return 0;
   std::size_t n = 0;
-  const bool control = carries_control(*lane);
+  const bool serving = serves(*lane), control = serving && carries_control(*lane);
   if (lane->answer_asked && !frames.empty() && lane->ledger.has_room_for_report()) {
     frames[0] = {};
     frames[0].header.a = kKeepAnswerMe;
@@ -32,7 +32,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   if (control) n += take_control(*lane, frames.subspan(n));
   // Behind that much data a grant would come when the peer has run out of those it has.
   if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
-  n += take_data(*lane, frames.subspan(n));
+  if (serving) n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
   const bool owes = lane->ledger.owes_report() || lane->sign_asked;
   if (n == 0 && owes && lane->ledger.has_room_for_report()) {
@@ -46,7 +46,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
 // A lane that came after a loss gets one probe, and nothing else until all of that is acknowledged, while a proven lane is there.
 bool Session::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
-  return std::ranges::any_of(lanes_, [](const auto& other) { return other->state == Lane::State::live && other->proven; });
+  return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
 }
 
 // Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is late, or not
@@ -59,7 +59,7 @@ bool Session::carries_control(const Lane& lane) const {
   const auto rank = [&](const Lane& l) { return std::tuple(l.late.any(), is_held_back(l), delay(l), l.id); };
   const auto here = rank(lane);
   return std::ranges::none_of(lanes_, [&](const auto& other) {
-    return other.get() != &lane && other->state == Lane::State::live && !other->blocked && other->ledger.has_room() && rank(*other) < here;
+    return other.get() != &lane && serves(*other) && !other->blocked && other->ledger.has_room() && rank(*other) < here;
   });
 }
 
@@ -85,6 +85,7 @@ bool Session::next_session_control(OutgoingFrame& frame) {
     header.b = lane->too_slow ? 1 : 0;
     return true;
   }
+  if (next_retire(header)) return true;
   if (rail_news_.pending()) {
     frame.payload = rail_news_.next(header);
     return true;
@@ -139,7 +140,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
   OthersView sum;
   sum.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, stream.sendable_bytes()));
   for (const auto& other : lanes_) {
-    if (other.get() == &lane || other->state != Lane::State::live || !other->view.rate_known || !may_use(stream, *other)) continue;
+    if (other.get() == &lane || !serves(*other) || !other->view.rate_known || !may_use(stream, *other)) continue;
     if (is_held_back(*other)) continue;
     sum.add(other->view);
   }
@@ -150,7 +151,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
 bool Session::may_use(const SendStream& stream, const Lane& lane) const {
   if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
   return std::ranges::none_of(lanes_, [&](const auto& other) {
-    return other->state == Lane::State::live && stream.may_use(other->local_bit, other->remote_bit);
+    return serves(*other) && stream.may_use(other->local_bit, other->remote_bit);
   });
 }
 

@@ -20,9 +20,19 @@ using protocol::FrameType;
 
 Rogue::Rogue(const Handle& handle) : Rogue(handle, [](engine::Hello&) {}) {}
 
-Rogue::Rogue(const Handle& handle, Spoil spoil)
+Rogue::Rogue(const Handle& handle, Spoil spoil) : Rogue(handle, spoil, [](engine::Hello&) {}, 1) {}
+
+Rogue::Rogue(const Handle& handle, Spoil spoil, Spoil spoil_confirm, int confirms)
     : target_(engine::decode_handle(handle).value()), fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   shake_hands(spoil);
+  for (; confirms > 0 && welcome(); --confirms) confirm(spoil_confirm);
+}
+
+void Rogue::confirm(Spoil spoil) {
+  engine::Hello confirm = engine::confirm_of(answer_);
+  spoil(confirm);
+  said_ = engine::encode_hello(confirm);
+  (void)flush();
 }
 
 void Rogue::shake_hands(Spoil spoil) {
@@ -50,9 +60,6 @@ void Rogue::shake_hands(Spoil spoil) {
   const auto rest = std::span(in).subspan(engine::kHelloFixedBytes);
   if (recv(fd_.get(), rest.data(), rest.size(), MSG_WAITALL) != ssize_t(rest.size())) return;
   if (auto answer = engine::decode_hello(in); answer.ok()) answer_ = std::move(answer.value());
-  if (!welcome()) return;
-  said_ = engine::encode_hello(engine::confirm_of(answer_));
-  (void)flush();
 }
 
 void Rogue::open_at(std::uint64_t listener) { say({.type = FrameType::open, .stream = streams_++, .a = listener, .b = 1}); }

@@ -16,9 +16,10 @@ class Rogue {
  public:
   // Of another instance than any before; welcome() tells whether it was let in.
   explicit Rogue(const Handle& handle);
-  // The same, with a handshake to be spoilt first.
+  // The same, with a handshake to be spoilt first; and with a confirm to be spoilt, or none.
   using Spoil = void (*)(engine::Hello& hello);
   Rogue(const Handle& handle, Spoil spoil);
+  Rogue(const Handle& handle, Spoil spoil, Spoil spoil_confirm, int confirms);
 
   bool welcome() const { return answer_.kind == engine::Hello::Kind::welcome; }
   const engine::Hello& answer() const { return answer_; }
@@ -39,6 +40,7 @@ class Rogue {
 
  private:
   void shake_hands(Spoil spoil);
+  void confirm(Spoil spoil);
 
   const engine::HandleContent target_;
   OwnedFd fd_;

@@ -76,6 +76,7 @@ void SessionWorld::step() {
   const std::uint8_t what = in_.u8();
   if (what == 0) session_.say_goodbye();
   if (what == 1) session_.tell_rail({int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
+  if (what == 2 || what == 3) (void)session_.retire(LaneId(lane), what == 2);
   now_ += std::chrono::microseconds(in_.u8());
   session_.report(LaneId(lane), now_, {in_.number(), in_.number(), Nanos(in_.u16())});
 }
@@ -200,7 +201,7 @@ void SessionWorld::release(int lane) {
 
 FrameHeader SessionWorld::peer_header(Lane& lane) {
   FrameHeader h;
-  h.type = FrameType(1 + in_.below(11));
+  h.type = FrameType(1 + in_.below(12));
   const std::uint8_t how = in_.u8();
   h.flags = std::uint8_t((how & 3) | ((how & 4) ? kFlagFromReceiver : 0));
   h.stream = how & 8 ? in_.u8() : std::uint32_t(in_.below(4));
@@ -208,6 +209,7 @@ FrameHeader SessionWorld::peer_header(Lane& lane) {
   h.message = how & 16 ? in_.number() : in_.below(64);
   h.a = in_.number();
   h.b = how & 32 ? h.a : in_.number();
+  if (h.type == FrameType::retire) h.b &= 1;
   h.length = std::uint32_t(how & 64 ? h.b - h.a : in_.number());
   h.aux = how & 128 ? in_.u16() : std::uint16_t(in_.below(8));
   const std::uint8_t counts = in_.u8();
@@ -303,6 +305,7 @@ void SessionWorld::on_event(const Event& event) {
   switch (event.kind) {
     case Event::Kind::incoming: return incoming_.push_back(event.stream);
     case Event::Kind::lane_condemned: return event.lane < kLanes ? lose_lane(event.lane) : void();
+    case Event::Kind::lane_retired: return event.lane < kLanes && session_.is_retiring(event.lane) ? lose_lane(event.lane) : void();
     case Event::Kind::rails_told:
       for (const RailNews::Statement& news : session_.take_told_rails()) {
         check(news.rail < kRailsMax, "a mask has a bit for each rail");

@@ -30,7 +30,7 @@ moved() {{ until [ $(cat /sys/class/net/$1/statistics/rx_bytes) -gt $2 ]; do sle
 echo "pid $pid"
 {beside}
 wait $pid; status=$?
-ip -o addr show scope global | while read -r _ nic _ address _; do echo "address $nic ${{address%/*}}"; done
+ip -o addr show | while read -r _ nic _ address _; do echo "address $nic ${{address%/*}}"; done
 for nic in /sys/class/net/*; do
   echo "carried ${{nic##*/}} $(cat $nic/statistics/tx_bytes) $(cat $nic/statistics/rx_bytes)"
 done
@@ -79,8 +79,10 @@ class Outcome:
 
     def lanes(self, rank: int) -> list[Lane]:
         counted = self.result["ranks"][rank]["engine"]["lanes"]
-        return [Lane(lane["rail"], lane["local_address"], lane["remote_address"], lane["bytes_sent"], lane["bytes_received"])
-                for lane in counted]
+        # Each host calls its end's interface by a name of its own: "[fe80::1%eth0]:4000".
+        local, remote = ([re.sub(r"%[^]]*", "", lane[end]) for lane in counted] for end in ("local_address", "remote_address"))
+        return [Lane(lane["rail"], here, there, lane["bytes_sent"], lane["bytes_received"])
+                for lane, here, there in zip(counted, local, remote)]
 
     def pairs(self) -> list[tuple[str, str]]:
         """The rails (rank 0's, rank 1's) that each lane joins. KeyError: an end without its other end."""
@@ -140,14 +142,18 @@ class EngineTest(unittest.TestCase):
         return warned
 
     def assert_pairs(self, pairs: list[tuple[str, str]], outcome: Outcome) -> None:
-        """Lanes join just these rails; each end is bound to an address of its rail; every byte of every lane left by the
-        interface of its rail, and by no other."""
+        """Lanes join just these rails; each end has an address of its rail and is bound to its interface."""
         self.assertEqual(sorted(pairs), outcome.pairs(), str(outcome))
         for rank in (0, 1):
             addresses = {tuple(pair) for pair in outcome.values(rank, "address")}
             for lane in outcome.lanes(rank):
                 host = re.sub(r"^\[|\]$", "", lane.local.rpartition(":")[0])
                 self.assertIn((lane.rail, host), addresses, str(outcome))
+        self.assert_bound(outcome)
+
+    def assert_bound(self, outcome: Outcome) -> None:
+        """Every byte of every lane left by the interface of its rail, and by no other."""
+        for rank in (0, 1):
             carried = outcome.carried(rank)
             for rail, sent in outcome.sent_by_rail(rank).items():
                 # Headers, acknowledgements of the other direction, what was sent twice, the ranks' rendezvous.

@@ -35,15 +35,12 @@ class LostRail(EngineTest):
         moved = f"[ $RANK = 0 ] || (moved eth{nic} 3000000; $RWLAB_PROGRAM set --host {host} --nic {nic} {how}) &"
         return net_perf(_TWO, "--bytes", "100M", beside=moved, deadline_s=40)
 
-    @unittest.expectedFailure  # issue 30: lanes that stand at one end only come and go, with two warnings each
     def test_taken_down_at_the_receiver(self) -> None:
         self.check(self.lose("--down", 1), "eth1")
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_taken_down_at_the_sender(self) -> None:
         self.check(self.lose("--down", 1, host=0), "eth1")
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_silent_with_its_carrier_up(self) -> None:
         # At the sender, whose end is silenced first: what is under way is lost with its acknowledgements.
         self.check(self.lose("--cut", 1, host=0), "eth1")
@@ -68,7 +65,6 @@ class LostRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         return outcome
 
-    @unittest.expectedFailure  # issue 30: the job ends with an error, as default ARP brings all to one NIC
     def test_two_different_ones(self) -> None:
         """No lane is left that works, but the rails that live reach each other."""
         self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut", "--subnets", "shared")
@@ -170,7 +166,6 @@ class Outage(EngineTest):
 class RailLog(EngineTest):
     """What an operator reads."""
 
-    @unittest.expectedFailure  # issue 30: lanes that stand at one end only: other warnings than these
     def test_a_link_that_goes_down_and_comes_up(self) -> None:
         """Two lines at each end: why the rail stopped and what is left, and that it is back. Two lanes go with it."""
         change = "$RWLAB_PROGRAM set --host 1 --nic 1"
@@ -213,7 +208,6 @@ class ReturningRail(EngineTest):
     def test_taken_down_at_the_receiver(self) -> None:
         self.check("--down", "--up", 1)
 
-    @unittest.expectedFailure  # issue 30: lanes that stand at one end only come and go, with two warnings each
     def test_taken_down_at_the_sender(self) -> None:
         self.check("--down", "--up", 0)
 
@@ -221,17 +215,11 @@ class ReturningRail(EngineTest):
         self.check("--cut", "--up", 0)
 
     def test_what_its_new_lane_sends_first_is_lost(self) -> None:
-        """A connection whose SYN went again would take the time that the rail was away for a round trip, and send again after seconds: it is
-        dialled once more. The lane is silent soon, and the next one carries within five seconds of the rail's return. On a busy machine the
-        dial may begin when the rail is back, or its lane come up when nothing is dropped any more: then it is played again."""
-        for _ in range(3):
-            outcome = self.return_and_lose_what_comes_first()
-            slow = "closed by the peer after 0 bytes of its handshake" in str(outcome)
-            waits = int(outcome.values(0, "unacknowledged")[0][0]) > 0
-            if slow and waits:
-                break
-        self.assertTrue(slow and waits, f"no connection took a second, or its lane lost nothing: {outcome}")
-        self.assertRegex(str(outcome), r"lane [2-9] to host1 .* lost: eth1: no answer to what was sent")
+        """A connection whose SYN went again would take the time that the rail was away for a round trip, and send again after seconds. The
+        rail carries within five seconds of its return all the same. On a busy machine nothing may be under way while large packets are
+        dropped: then it is played again."""
+        waits = any(int(self.return_and_lose_what_comes_first().values(0, "unacknowledged")[0][0]) > 0 for _ in range(3))
+        self.assertTrue(waits, "no connection lost what it sent first")
 
     def return_and_lose_what_comes_first(self) -> Outcome:
         outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
@@ -258,6 +246,22 @@ class ReturningRail(EngineTest):
         nowhere = [i for i, line in enumerate(lines) if "no handshake within its deadline" in line]
         self.assertEqual(2, len(dialled), str(outcome))
         self.assertTrue(all(dialled[1] < i for i in nowhere), str(outcome))
+
+
+class StandIn(EngineTest):
+    """All NICs on one switch: a lost pair is stood in for by the rails that are left, until it is back."""
+
+    def test_retires_when_the_home_pair_is_back(self) -> None:
+        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch"], "--duration", "14", "--both",
+                           deadline_s=60, setup="export RAILWEAVE_RAILS=eth1,eth2 NCCL_DEBUG=INFO", beside="""
+            [ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 3
+                              $RWLAB_PROGRAM set --host 1 --nic 1 --up) &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        for host in (0, 1):
+            retired = [said for said in outcome.said(host) if re.search(r"lane \d+ to .* retired", said)]
+            self.assertEqual(2, len(retired), str(outcome))
+            self.assertLessEqual(len(outcome.warnings(host)), 2, f"a rail was lost, and is back: {outcome}")
 
 
 class NewRail(EngineTest):
@@ -316,15 +320,12 @@ class OtherInterface(EngineTest):
         after = int(outcome.values(host, "after")[0][0])
         self.assertGreater(outcome.carried(host)["net9"][0] - after, 5_000_000, f"it carries, and after a loss of all lanes: {outcome}")
 
-    @unittest.expectedFailure  # issue 30: one NIC gets what is for both addresses, by default ARP
     def test_one_is_renamed_where_lanes_are_dialled(self) -> None:
         self.renamed(0)
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_one_is_renamed_where_lanes_are_taken(self) -> None:
         self.renamed(1)
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_another_takes_the_name_of_one_that_is_renamed_and_down(self) -> None:
         """It is a rail, too; and the renamed one carries once its link is up again."""
         outcome = self.by_rails_alone(1, f"""
@@ -342,7 +343,6 @@ class OtherInterface(EngineTest):
         self.assertTrue(outcome.values(1, "after"), str(outcome))
         self.assertLess(outcome.carried(1)["zz"][0], 5_000_000, str(outcome))
 
-    @unittest.expectedFailure  # issue 30: eth0, which is no rail, answers for it, and no session begins
     def test_a_virtual_one_goes_and_its_address_comes_under_another_name(self) -> None:
         outcome = self.by_rails_alone(1, f"""
             ip link del vf0; {self.macvlan('vf1')}; ip -n $RWLAB-host0 neigh flush all; sleep 4; echo after $(cat /sys/class/net/vf1/statistics/tx_bytes)""",

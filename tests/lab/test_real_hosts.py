@@ -8,6 +8,7 @@ receiver's counters.
 """
 from __future__ import annotations
 
+import time
 import unittest
 
 import engine_lab
@@ -16,7 +17,7 @@ from faultkit import recovery
 
 _RAIL_MBPS = 95.0  # payload of one rail
 _MOST = 0.85  # of what the rails carry: the machine does other things meanwhile
-_CABLES = ["--management", "--rate", "100mbit"]  # ranks meet where no fault is
+_CABLES = ["--management", "--favour", "--rate", "100mbit"]  # ranks meet where no fault is, and go before other programs
 _TWO = [*_CABLES, "--shape", "both"]
 _ONE_SWITCH = [*_TWO, "--network", "one-switch"]
 _ROUTED = [*_TWO, "--network", "routed"]
@@ -82,7 +83,6 @@ class RealHosts(EngineTest):
 class OneSegment(RealHosts):
     """real-hosts 1: any NIC answers ARP for any address of its host."""
 
-    @unittest.expectedFailure  # issue 30: one NIC of the receiver takes all bytes
     def test_both_nics_carry(self) -> None:
         for subnets in ("shared", "disjoint"):
             with self.subTest(subnets=subnets):
@@ -91,7 +91,6 @@ class OneSegment(RealHosts):
     def test_both_nics_of_pods_carry(self) -> None:
         self.assert_both_carry(self.transfer([*_TWO, "--pods", "--subnets", "shared"], seconds=4), ("net1", "net2"))
 
-    @unittest.expectedFailure  # issue 30: no line names arp_ignore
     def test_without_ipv6_the_setting_that_mends_it_is_said(self) -> None:
         outcome = self.transfer([*_ONE_SWITCH, "--disable-ipv6"], seconds=12)
         self.assert_carries(1, outcome)
@@ -106,19 +105,16 @@ class OneSegment(RealHosts):
                               {_SET} --host 1 --nic $nic {how}; echo lost eth$nic) &"""
         return self.transfer([*_ONE_SWITCH, *lab], seconds=7, beside=lose)
 
-    @unittest.expectedFailure  # issue 30: the job ends with an error after ten seconds
     def test_the_nic_that_carries_is_taken_down(self) -> None:
         for subnets in ("shared", "disjoint"):
             with self.subTest(subnets=subnets):
                 self.assert_carries(1, self.lose_the_nic_that_carries("--down", "--subnets", subnets), from_s=4)
 
-    @unittest.expectedFailure  # issue 30: the same
     def test_the_port_of_the_nic_that_carries_goes_down(self) -> None:
         for subnets in ("shared", "disjoint"):
             with self.subTest(subnets=subnets):
                 self.assert_carries(1, self.lose_the_nic_that_carries("--port-down", "--subnets", subnets), from_s=4)
 
-    @unittest.expectedFailure  # issue 30: one NIC takes all, and there are 44 and 60 warnings in six seconds
     def test_three_and_four_nics(self) -> None:
         """real-hosts 6.5; and the log stays short."""
         for nics in (3, 4):
@@ -127,7 +123,6 @@ class OneSegment(RealHosts):
                 self.assertLess(len(outcome.warnings(0) + outcome.warnings(1)), 10, str(outcome))
                 self.assert_both_carry(outcome, tuple(f"eth{nic}" for nic in range(nics)))
 
-    @unittest.expectedFailure  # issue 30: it stands for three seconds, with rails that live
     def test_arp_flips_in_mid_transfer(self) -> None:
         self.assert_carries(1, self.transfer(_ONE_SWITCH, "--host 1 --nic 1 --arp-flip 0"), from_s=3)
 
@@ -135,11 +130,9 @@ class OneSegment(RealHosts):
 class BothEnds(RealHosts):
     """real-hosts 2: a lane that stands at one end only."""
 
-    @unittest.expectedFailure  # issue 30: 24 of 95 Mb/s: lanes that stand at one end only
     def test_direct_cables_link_down_at_the_receiver(self) -> None:
         self.assert_carries(1, self.transfer(_CABLES, "--host 1 --nic 1 --down", seconds=8), from_s=_FAULT_S + 1)
 
-    @unittest.expectedFailure  # issue 30: it stands for three seconds, until the link returns
     def test_direct_cables_link_down_at_the_receiver_until_it_returns(self) -> None:
         outcome = self.transfer(_CABLES, f"--host 1 --nic 0 --down; sleep 3; {_SET} --host 1 --nic 0 --up", seconds=8)
         self.assertLess(longest_pause_s(outcome), 1.5, by_half_seconds(outcome))
@@ -159,11 +152,9 @@ class BothEnds(RealHosts):
     def test_routed_the_only_default_route_goes_with_a_link(self) -> None:
         self.lose_a_link("rail", (1, 0))
 
-    @unittest.expectedFailure  # issue 30: 67 of 95 Mb/s: lanes that stand at one end only
     def test_routed_the_route_to_one_rail_goes_with_a_link(self) -> None:
         self.lose_a_link("rail", (0, 1), (1, 1))
 
-    @unittest.expectedFailure  # issue 30: it stands for seconds, and at times for good
     def test_routed_the_routes_are_lost_at_the_receiver_and_the_link_stays(self) -> None:
         for nic in (0, 1):
             with self.subTest(nic=nic):
@@ -171,7 +162,6 @@ class BothEnds(RealHosts):
                 self.assert_no_pause(outcome, _FAULT_S + 1)
                 self.assert_carries(1, outcome, from_s=_FAULT_S + 1)
 
-    @unittest.expectedFailure  # issue 30: pauses of 0.85 s again and again, with nothing broken
     def test_a_default_route_by_one_nic_only(self) -> None:
         outcome = self.transfer([*_ROUTED, "--routes", "one"], seconds=12)
         self.assert_no_pause(outcome)
@@ -180,7 +170,6 @@ class BothEnds(RealHosts):
     def test_policy_routing(self) -> None:
         self.assert_both_carry(self.transfer([*_ROUTED, "--routes", "policy"], seconds=4))
 
-    @unittest.expectedFailure  # issue 30: pauses of 0.85 s, and "carries again" of a rail that never carried
     def test_a_nic_that_leads_nowhere(self) -> None:
         for host in (0, 1):
             with self.subTest(host=host):
@@ -190,7 +179,6 @@ class BothEnds(RealHosts):
                 self.assert_no_pause(outcome)
                 self.assert_carries(1, outcome)
 
-    @unittest.expectedFailure  # issue 30: IPv6 is never tried there, and there are pauses of 0.85 s
     def test_ipv4_is_broken_on_one_rail_of_two_families(self) -> None:
         """IPv6 carries there."""
         outcome = self.transfer([*_TWO, "--dual-stack"], seconds=10, from_start="--host 1 --nic 1 --firewall drop --at port --family ipv4")
@@ -201,31 +189,48 @@ class BothEnds(RealHosts):
 class SmallPacketsOnly(RealHosts):
     """real-hosts 3: a rail that passes a handshake and no data."""
 
-    @unittest.expectedFailure  # issue 30: 65 of 95 Mb/s, and nothing said about an MTU
     def test_a_port_of_small_mtu(self) -> None:
         outcome = self.transfer([*_TWO, "--mtu", "9000"], seconds=10, from_start="--host 1 --nic 1 --port-mtu 1500")
         self.assert_carries(1, outcome, from_s=3)
         self.assert_warned(outcome, (0,), "eth1", "MTU")
 
-    @unittest.expectedFailure  # issue 30: 174 of 285 Mb/s
     def test_a_port_of_small_mtu_beside_three_good_ones(self) -> None:
         outcome = self.transfer([*_TWO, "--nics", "4", "--mtu", "9000"], seconds=10,
                                 from_start="--host 1 --nic 1 --port-mtu 1500")
         self.assert_carries(3, outcome, from_s=3)
 
-    @unittest.expectedFailure  # issue 30: 48 of 95 Mb/s
     def test_a_rail_that_loses_much(self) -> None:
         self.assert_carries(1, self.transfer(_TWO, seconds=10, from_start="--host 1 --nic 1 --lose 40"), from_s=3)
 
-    @unittest.expectedFailure  # issue 30: 64 of 95 Mb/s
     def test_a_rail_that_begins_to_lose_much(self) -> None:
         self.assert_carries(1, self.transfer(_TWO, "--host 1 --nic 1 --lose 40", seconds=10), from_s=_FAULT_S + 3)
+
+
+class OtherAddresses(RealHosts):
+    """real-hosts 5: all addresses of a host change at once."""
+
+    def test_of_the_accepting_host(self) -> None:
+        outcome = self.transfer([*_TWO, "--disable-ipv6"],
+                                f"--host 1 --nic 0 --address 10.77.0.77/24; {_SET} --host 1 --nic 1 --address 10.77.1.77/24", seconds=12)
+        self.assert_carries(1.6, outcome, from_s=_FAULT_S + 6)
+
+
+class IdleSession(RealHosts):
+    """real-hosts 6.2: a stateful firewall between forgets its connections while nothing is sent, and resets nobody."""
+
+    def test_a_firewall_that_forgets(self) -> None:
+        forget = " ".join(f"{_SET} --nic {nic} --forget-connections;" for nic in (0, 1))
+        outcome = net_perf([*_ROUTED, "--routes", "policy", "--stateful"], "--size", "1M", "--duration", "3", "--warmup", "0",
+                           "--begin-at", str(time.monotonic() + 22), deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=4",
+                           beside=f"[ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_packets) -gt 8 ]; do sleep 0.1; done; {forget}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assert_carries(2, outcome, from_s=1)
 
 
 class SaidClearly(RealHosts):
     """real-hosts 4: within ten seconds a rail without a lane is named, with its cause where the host knows it."""
 
-    @unittest.expectedFailure  # issue 30: no line names the rail
     def test_a_firewall_from_the_start(self) -> None:
         for action in ("drop", "reject", "reset"):
             with self.subTest(action=action):
@@ -233,13 +238,11 @@ class SaidClearly(RealHosts):
                 self.assert_carries(1, outcome)
                 self.assert_warned(outcome, (0,), "eth1")
 
-    @unittest.expectedFailure  # issue 30: no line names rp_filter
     def test_rp_filter_with_two_nics_in_a_subnet(self) -> None:
         outcome = self.transfer([*_ONE_SWITCH, "--subnets", "shared", "--rp-filter", "1", "--disable-ipv6"], seconds=12)
         self.assert_carries(1, outcome)
         self.assert_warned(outcome, (0, 1), "rp_filter")
 
-    @unittest.expectedFailure  # issue 30: the rail is left out
     def test_info_lists_a_rail_without_a_lane(self) -> None:
         ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; echo info $({kBin / 'railweave-info'} --pid $pid | tr '\\n' ' ')) &"
         outcome = self.transfer([*_TWO, "--arp", "strict"], seconds=4, from_start="--host 1 --nic 1 --firewall drop", beside=ask)

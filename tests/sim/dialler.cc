@@ -53,11 +53,13 @@ void Dialler::look() {
   const bool any = std::exchange(knocked_, false) || life_.peer_is_silent();
   for (const engine::RailPairs::Due& due : any ? pairs_.due_in_silence(t, engine::kPlacesMax - open_and_under_way()) : pairs_.due(t))
     if (open_and_under_way() < due.room) join(*due.pair, due.time);
-  const TimePoint first = pairs_.first_rested(t);
-  if (first == TimePoint::max() || std::exchange(look_comes_, true)) return;
-  net_.at(near_.host().clock.world(first) + 1us, [this, alive = alive_] {
-    if (!*alive) return;
-    look_comes_ = false;
+  near_.retire(any || !retires_ ? std::vector<engine::Surplus>() : pairs_.surplus(t), retiring_);
+  const TimePoint next = pairs_.next_change(t);
+  if (next >= look_at_) return;
+  look_at_ = next;
+  net_.at(near_.host().clock.world(next) + 1us, [this, next, alive = alive_] {
+    if (!*alive || look_at_ != next) return;
+    look_at_ = TimePoint::max();
     look();
   });
 }
@@ -69,11 +71,19 @@ void Dialler::on_knock(engine::RailPair by) {
 }
 
 void Dialler::on_link_up(int rail) {
-  pairs_.wake([&](const engine::RailPair& rails) { return rails.local == rail; });
+  pairs_.wake_local(rail);
+  look();
+}
+
+void Dialler::retire(protocol::LaneId lane, bool retires) {
+  if (!retires_) return;
+  retires ? void(retiring_.insert(lane)) : void(retiring_.erase(lane));
   look();
 }
 
 void Dialler::dial(int near_rail, int far_rail) {
+  retires_ = false;
+  retiring_.clear();
   join(*pairs_.find({near_rail, far_rail}), engine::RailPairs::kTime);
 }
 

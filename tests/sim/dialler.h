@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "engine/rail_pairs.h"
@@ -28,7 +29,9 @@ class Dialler {
   void on_link_up(int rail);
   // The near end leaves or is over: nothing is dialled any more, and what was is closed.
   void stop();
-  // A lane of that pair, whatever the plan says.
+  // That lane retires, whatever the plan says; or no longer.
+  void retire(protocol::LaneId lane, bool retires);
+  // A lane of that pair, likewise. From now on none retires.
   void dial(int near_rail, int far_rail);
   protocol::LaneId lanes_ever() const { return next_lane_; }
 
@@ -58,7 +61,9 @@ class Dialler {
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::map<protocol::LaneId, std::unique_ptr<wire::SimLane>> arriving_;  // the far ends of attempts
   protocol::LaneId next_lane_ = 0;
-  bool look_comes_ = false, stopped_ = false, knocked_ = false;
+  std::set<protocol::LaneId> retiring_;  // by retire()
+  TimePoint look_at_ = TimePoint::max();
+  bool stopped_ = false, knocked_ = false, retires_ = true;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

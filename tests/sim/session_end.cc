@@ -174,8 +174,23 @@ void SessionEnd::give_up(LaneId id, const Status& why) {
 }
 
 void SessionEnd::lane_reset(Port& port, const Status& why) {
-  on_lane_reset();
+  if (!session_.is_retiring(port.id)) on_lane_reset();
   give_up(port.id, why);
+}
+
+void SessionEnd::retire(const std::vector<engine::Surplus>& surplus, const std::set<LaneId>& others) {
+  bool news = false;
+  for (const auto& [id, port] : ports_) {
+    if (!port->lane) continue;
+    const engine::RailPair rails{port->local_rail, port->remote_rail};
+    const auto too_many = std::ranges::find(surplus, rails, &engine::Surplus::rails);
+    const auto is_older = [&, number = id](const auto& other) {
+      return other.first < number && other.second->lane && other.second->local_rail == rails.local && other.second->remote_rail == rails.remote;
+    };
+    const bool is_surplus = too_many != surplus.end() && std::ranges::count_if(ports_, is_older) >= too_many->keep;
+    news |= session_.retire(id, is_surplus || others.contains(id));
+  }
+  if (news) touch();
 }
 
 void SessionEnd::reset_lanes() {
@@ -362,6 +377,7 @@ void SessionEnd::drain() {
   for (const protocol::Event& e : events) {
     on_event(e);
     if (e.kind == protocol::Event::Kind::lane_condemned) give_up(e.lane);
+    if (e.kind == protocol::Event::Kind::lane_retired && session_.is_retiring(e.lane)) give_up(e.lane);
   }
 }
 

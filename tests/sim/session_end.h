@@ -7,9 +7,11 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 
+#include "engine/lane_plan.h"
 #include "protocol/session.h"
 #include "tests/sim/host.h"
 #include "tests/sim/memory_watch.h"
@@ -53,6 +55,8 @@ class SessionEnd {
   void add_lane(protocol::LaneId id, int local_rail, int remote_rail, std::unique_ptr<wire::SimLane> lane);
   // Closes the lane and tells the session; no effect when it is gone already.
   void give_up(protocol::LaneId id, const Status& why = Status(Code::remote, Scope::lane, "given up"));
+  // These lanes retire from now on, and no others.
+  void retire(const std::vector<engine::Surplus>& surplus, const std::set<protocol::LaneId>& others);
   // As if something between the hosts had ended all its connections.
   void reset_lanes();
   bool has_lane(protocol::LaneId id) const;

@@ -181,9 +181,10 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_condemned:
-      (&end == c.a.get() ? *c.life_a : *c.life_b).on_condemned();
+      if (!end.session().is_retiring(event.lane)) (&end == c.a.get() ? *c.life_a : *c.life_b).on_condemned();
       return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
+    case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
   }
 }
@@ -191,7 +192,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
 void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
   using protocol::FrameType;
   if (checks_control_) note_control(c, end, passing, h);
-  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails) return;
+  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails || h.type == FrameType::retire) return;
   const bool ours = passing == SessionEnd::Passing::taken || passing == SessionEnd::Passing::written;
   const bool we_receive = ours == ((h.flags & protocol::kFlagFromReceiver) != 0);
   for (Flow* flow : c.flows) {

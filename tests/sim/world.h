@@ -88,6 +88,7 @@ class World {
   bool trouble_rail(Host& host, HostRail& rail, RailTrouble trouble);
   bool give_up_a_lane();
   bool reset_all_lanes();
+  void retire_a_lane();
   void end_host(Host& host, Host::Fate fate);
   void heal();
   void later(std::function<void()> what);  // trouble ends, or another end of it follows
@@ -124,6 +125,7 @@ class World {
   const bool trace_;
   int spared_rail_ = 0;                  // of every host, where one is spared
   std::mt19937_64 random_;
+  std::mt19937_64 retirements_{seed_};  // apart: what else happens stays the same without them
   std::string failure_;
   MemoryWatch memory_;
   wire::SimNetwork net_;

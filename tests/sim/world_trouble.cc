@@ -28,6 +28,7 @@ void World::act() {
   }
   if (weather_.lanes_die && chance(0.15)) trouble_rails();
   if (chance(0.02)) tell_of_rails();
+  if (retirements_() % 16 == 0) retire_a_lane();
   if (weather_.rude && chance(0.05)) trouble_flows();
   if (weather_.mortal && chance(0.01)) trouble_hosts();
 }
@@ -131,6 +132,24 @@ bool World::reset_all_lanes() {
   c.a->reset_lanes();
   c.b->reset_lanes();
   return true;
+}
+
+// In good order, under load; at times the dialler thinks better of it. The plan may bring another at once.
+void World::retire_a_lane() {
+  Couple& c = couples_[retirements_() % couples_.size()];
+  const auto open = c.a->open_lanes();
+  if (open.size() < 2 || c.dead || !c.a->host().lives()) return;
+  const SessionEnd::OpenLane& its = open[retirements_() % open.size()];
+  if (weather_.spared && its.local_rail == spared_rail_ && its.remote_rail == spared_rail_) return;  // the others may be lost
+  const protocol::LaneId lane = its.id;
+  say(c.a->name() + ": lane " + std::to_string(lane) + " retires");
+  c.dialler->retire(lane, true);
+  if (retirements_() % 4 != 0) return;
+  net_.after(Nanos(retirements_() % 2'000'000), [this, &c, lane] {
+    if (c.dead) return;
+    say(c.a->name() + ": lane " + std::to_string(lane) + " serves again");
+    c.dialler->retire(lane, false);
+  });
 }
 
 void World::trouble_flows() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "wire/sim/link.h"
 #include "wire/sim/pipe.h"
 #include "wire/sim/receiving.h"
 #include "wire/sim/sending.h"
@@ -15,7 +16,6 @@
 namespace railweave::wire {
 
 class SimLane;
-class SimLink;
 class SimNetwork;
 
 struct SimEnd {
@@ -48,6 +48,7 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   // Both ends know at once.
   void lose(const char* why);
 
+  bool loses_data() const { return links_[0]->loses_data() || links_[1]->loses_data(); }
   // `what` gets through from that end to the other now, or later, or never.
   void deliver(int from, std::function<void()> what);
   // The same, one delay later.

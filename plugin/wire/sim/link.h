@@ -53,6 +53,10 @@ class SimLink {
   // All that was held back arrives now, in order: at lanes that still exist. Others answer with a reset.
   void resume(int direction);
   void resume() { resume(0), resume(1); }
+  // From now on words and acknowledgements pass and data does not, as where packets above some size are lost; of a lane that lost some
+  // no more arrives, whatever becomes of the link.
+  void lose_data(bool lose) { loses_data_ = lose; }
+  bool loses_data() const { return loses_data_; }
   bool is_silent(int direction) const { return directions_[std::size_t(direction)].silent; }
   bool is_silent() const { return is_silent(0) || is_silent(1); }
 
@@ -90,7 +94,7 @@ class SimLink {
   LinkSpec spec_;
   std::array<Direction, 2> directions_;
   std::vector<std::weak_ptr<SimConnection>> connections_;
-  bool cut_ = false;
+  bool cut_ = false, loses_data_ = false;
 };
 
 }  // namespace railweave::wire

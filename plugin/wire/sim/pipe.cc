@@ -105,6 +105,7 @@ void SimPipe::send_piece() {
 }
 
 void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
+  if (lost_ |= connection_.loses_data()) return;
   const LinkSpec& spec = link_.spec();
   TimePoint arrival = net_.now() + connection_.delay();
   if (net_.chance(spec.pause_probability))

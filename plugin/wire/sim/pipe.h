@@ -100,6 +100,7 @@ class SimPipe {
   std::deque<Cargo> cargo_;  // front: partly sent
   bool waiting_ = false;     // for the link
   bool stopped_ = false;
+  bool lost_ = false;        // some of it was, on its way: nothing after it arrives
   std::uint64_t put_ = 0, sent_ = 0, acknowledged_ = 0;  // weight ever
   TimePoint owed_since_{};
   std::uint64_t buffered_sent_ = 0, buffered_read_ = 0;  // of what goes to the receiver's buffer

@@ -246,6 +246,64 @@ TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
   EXPECT_GT(wakes_, 0);
 }
 
+TEST_F(Paperwork, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
+  add_lanes(2);
+  drive(3);
+  session_->retire({{{1, 1}, 0}});
+  drive(3);
+  EXPECT_EQ(std::ranges::count(paper_[0].sent, FrameType::retire, &FrameHeader::type), 1);
+  lanes_wanted_ = 0;
+  paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive(3);
+  EXPECT_EQ(session_->open_lanes(), 1);
+  EXPECT_TRUE(session_->take_losses().empty());
+  EXPECT_GT(lanes_wanted_, 0) << "the pairs are to be looked at";
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(Paperwork, a_lane_that_retires_and_falls_silent_is_lost) {
+  add_lanes(2);
+  drive(3);
+  session_->retire({{{1, 1}, 0}});
+  session_->tell_link(1, false);
+  EXPECT_EQ(session_->take_losses().size(), 1u);
+}
+
+TEST_F(Paperwork, of_lanes_of_one_pair_the_oldest_stay) {
+  for (const protocol::LaneId lane : {2, 0, 1})
+    ASSERT_TRUE(session_->add_lane(lane, {0, 0}, std::make_unique<PaperLane>(paper_[lane], "eth0")));
+  drive(3);
+  session_->retire({{{0, 0}, 1}});
+  drive(3);
+  std::vector<int> retired;
+  for (const FrameHeader& h : paper_[0].sent)
+    if (h.type == FrameType::retire && h.b == 1) retired.push_back(h.aux);
+  EXPECT_EQ(retired, (std::vector<int>{2, 1})) << "by place";
+  session_->retire({});
+  drive(3);
+  std::vector<int> serve_again;
+  for (const Paper& paper : paper_)
+    for (const FrameHeader& h : paper.sent)
+      if (h.type == FrameType::retire && h.b == 0) serve_again.push_back(h.aux);
+  EXPECT_EQ(serve_again, (std::vector<int>{2, 1}));
+}
+
+TEST_F(Paperwork, a_lane_that_the_peer_lets_retire_ends_once_its_frames_are_here) {
+  add_lanes(2);
+  open_stream();
+  drive(3);
+  const auto fenced = [&] { return std::ranges::count(paper_[0].sent, FrameType::fence, &FrameHeader::type); };
+  paper_[0].says({.type = FrameType::retire, .aux = 1, .message = 2, .a = 1, .b = 1});
+  paper_[1].says({.type = FrameType::keep});
+  drive(3);
+  EXPECT_EQ(session_->open_lanes(), 2) << "one of two frames is here";
+  paper_[1].says({.type = FrameType::keep});
+  drive(3);
+  EXPECT_EQ(session_->open_lanes(), 1);
+  EXPECT_EQ(fenced(), 1);
+  EXPECT_TRUE(session_->take_losses().empty());
+}
+
 TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
   add_lanes(1);
   auto pending = pending_stream();
@@ -284,15 +342,12 @@ TEST_F(Paperwork, a_connector_fails_with_a_session_in_which_the_peer_spoke) {
   EXPECT_TRUE(unanswered_.empty());
   EXPECT_FALSE(pending->take().ok());
   EXPECT_EQ(warnings.size(), 1u);
-}
-
-TEST_F(Paperwork, a_connector_fails_with_a_session_that_ends_by_our_own_will) {
-  add_lanes(1);
-  const auto pending = pending_stream();
-  session_->open(pending);
+  session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
+  const auto other = pending_stream();
+  session_->open(other);
   session_->fail(Status(Code::cancelled, Scope::session, "the engine ended"));
   EXPECT_TRUE(unanswered_.empty());
-  EXPECT_FALSE(pending->take().ok());
+  EXPECT_FALSE(other->take().ok()) << "nor does it outlive one that ends by our own will";
 }
 
 // More than are remembered of a stream: each later one is taken from the lanes at once.

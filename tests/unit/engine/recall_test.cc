@@ -52,7 +52,7 @@ class Recalling : public testing::Test {
   }
 
   static LanePacing lane(std::uint64_t outstanding_bytes, std::optional<Nanos> left, bool works = true) {
-    return {outstanding_bytes, left, Rate::from_megabits(1000), works};
+    return {outstanding_bytes, left, Rate::from_megabits(1000), works, Nanos{0}};
   }
 
   Recall recall_;
@@ -72,6 +72,15 @@ TEST_F(Recalling, a_lane_that_holds_up_the_others_is_recalled_after_the_peer_was
 TEST_F(Recalling, one_on_which_nothing_moves_is_too) {
   lanes_ = {lane(0, {}), lane(64 << 10, Nanos::max())};
   EXPECT_EQ(look_for(2s), std::vector<int>{1});
+}
+
+// One lost packet stops a lane for a retransmission timeout, and silence has its own time.
+TEST_F(Recalling, one_that_nobody_answers_is_not_before_that_has_had_its_time) {
+  lanes_ = {lane(0, {}), lane(64 << 10, Nanos::max())};
+  lanes_[1]->late_for = Recall::kLateMost - 1ms;
+  EXPECT_EQ(look_for(3s), std::vector<int>{});
+  lanes_[1]->late_for = Recall::kLateMost;
+  EXPECT_EQ(look_for(50ms), std::vector<int>{1}) << "the peer has answered for long enough";
 }
 
 TEST_F(Recalling, of_a_peer_that_does_not_answer_none_is) {

@@ -184,9 +184,9 @@ TEST(Frame, decode__the_last_four_bytes_are_zero) {
 TEST(Frame, decode__unknown_types) {
   FrameHeader h;
   h.type = FrameType(0);
-  EXPECT_NE(why_refused(h).find("type 0, expected 1..11"), std::string::npos);
-  h.type = FrameType(12);
-  EXPECT_NE(why_refused(h).find("type 12"), std::string::npos);
+  EXPECT_NE(why_refused(h).find("type 0, expected 1..12"), std::string::npos);
+  h.type = FrameType(13);
+  EXPECT_NE(why_refused(h).find("type 13"), std::string::npos);
 }
 
 TEST(Frame, decode__rails_have_bits_in_masks) {
@@ -198,9 +198,16 @@ TEST(Frame, decode__rails_have_bits_in_masks) {
   EXPECT_NE(why_refused(h).find("RAILS with rail 64"), std::string::npos);
 }
 
+TEST(Frame, decode__a_lane_retires_or_serves) {
+  FrameHeader h;
+  h.type = FrameType::retire;
+  for (h.b = 0; h.b <= 1; ++h.b) EXPECT_EQ(why_refused(h), "accepted");
+  EXPECT_NE(why_refused(h).find("RETIRE that says 2"), std::string::npos);
+}
+
 TEST(Frame, decode__too_much_payload) {
   FrameHeader h;
-  for (int type = 2; type <= 11; ++type) {
+  for (int type = 2; type <= 12; ++type) {
     h.type = FrameType(type);
     h.length = kControlPayloadBytesMax;
     EXPECT_EQ(why_refused(h), "accepted") << name_of(h.type);

@@ -1,0 +1,77 @@
+// Lanes that end in good order (docs/protocol.md, "Lanes and fences"): both ends stop using one, and when all on it is consumed it is
+// given up, so that nothing goes again.
+//
+//   dialler                           acceptor
+//      RETIRE, by another lane  ─────►
+//      KEEP, by this one        ◄────►  until either knows that the other consumed all it wrote here
+//                               ◄─────  FENCE, by another lane, and the end of this one
+//      FENCE                    ─────►
+#include <algorithm>
+#include <utility>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+
+bool Session::retire(LaneId id, bool retires) {
+  Lane* lane = find(id);
+  if (lane == nullptr || lane->state != Lane::State::live || lane->retires == retires) return false;
+  lane->retires = retires;
+  lane->retire_heard = false;
+  ++lane->retire_edition;
+  lane->retire_pending = session_control_ = true;
+  if (retires) ask_for_sign(id);
+  return true;
+}
+
+bool Session::is_retiring(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane != nullptr && lane->state == Lane::State::live && !serves(*lane);
+}
+
+bool Session::serves(const Lane& lane) const {
+  if (lane.state != Lane::State::live || !lane.retires) return lane.state == Lane::State::live;
+  return std::ranges::none_of(lanes_, [](const auto& other) { return other->state == Lane::State::live && !other->retires; });
+}
+
+bool Session::next_retire(FrameHeader& header) {
+  const auto lane = std::ranges::find(lanes_, true, &Lane::retire_pending);
+  if (lane == lanes_.end()) return false;
+  (*lane)->retire_pending = false;
+  header.type = FrameType::retire;
+  header.aux = (*lane)->id;
+  header.message = (*lane)->ledger.taken();
+  header.a = (*lane)->retire_edition;
+  header.b = (*lane)->retires ? 1 : 0;
+  return true;
+}
+
+void Session::repeat_retire(const FrameHeader& lost) {
+  Lane* lane = find(LaneId(lost.aux));
+  if (lane == nullptr || lane->state != Lane::State::live || lane->retire_edition != lost.a) return;
+  lane->retire_pending = session_control_ = true;
+}
+
+// For a lane that is not here, or is lost, it says nothing.
+void Session::on_retire(const FrameHeader& h) {
+  Lane* lane = find(LaneId(h.aux));
+  if (lane == nullptr || lane->state != Lane::State::live || h.a <= lane->retire_edition) return;
+  lane->retires = lane->retire_heard = h.b != 0;
+  lane->retired_told = false;
+  lane->retire_edition = h.a;
+  lane->retire_frames = h.message;
+  if (lane->retires) ask_for_sign(lane->id);
+  note_retired(*lane);
+}
+
+// KEEPs may be lost with it: nobody answers them, and nobody misses them.
+void Session::note_retired(Lane& lane) {
+  if (!lane.retire_heard || lane.retired_told || lane.ledger.consumed() < lane.retire_frames || serves(lane)) return;
+  bool all_consumed = true;
+  lane.ledger.for_each([&](const FrameHeader& h) { all_consumed = all_consumed && h.type == FrameType::keep; });
+  if (!all_consumed) return;
+  lane.retired_told = true;
+  events_.push_back({Event::Kind::lane_retired, 0, lane.id, 0, {}});
+}
+
+}  // namespace railweave::protocol

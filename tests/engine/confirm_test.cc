@@ -1,0 +1,165 @@
+// The third message of a handshake: without it there is no lane and no session, and nobody waits for an answer to it.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/random.h"
+#include "engine/handle.h"
+#include "engine/hello.h"
+#include "protocol/frame.h"
+#include "rogue.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::Hello;
+
+void as_it_is(Hello&) {}
+
+class Unconfirmed : public testing::Test {
+ protected:
+  void SetUp() override {
+    a_ = start_engine();
+    b_ = start_engine();
+    ASSERT_TRUE(a_ && b_);
+    ends_ = join(*a_, *b_);
+    ASSERT_TRUE(ends_);
+    auto listener = b_->listen(0, handle_);
+    ASSERT_TRUE(listener.ok());
+    listener_ = std::move(*listener);
+  }
+  void TearDown() override {
+    EXPECT_TRUE(transfer(ends_, 200'000, 1)) << "other sessions go on";
+    EXPECT_TRUE(join(*a_, *b_));
+  }
+  std::size_t sessions() const { return b_->stats().sessions.size(); }
+  bool logged(const LogCapture& log, const std::string& text) const {
+    return eventually([&] { return log.all().find(text) != std::string::npos; });
+  }
+
+  std::shared_ptr<Engine> a_, b_;
+  Ends ends_;
+  Handle handle_{};
+  std::unique_ptr<Listener> listener_;
+};
+
+TEST_F(Unconfirmed, WhoNeverConfirmsHasNoSessionAndIsShownOut) {
+  const LogCapture log;
+  Rogue rogue(handle_, as_it_is, as_it_is, 0);
+  ASSERT_TRUE(rogue.welcome());
+  EXPECT_EQ(sessions(), 1u);
+  EXPECT_TRUE(rogue.shown_out(deadline(8s)));
+  EXPECT_EQ(sessions(), 1u);
+  EXPECT_TRUE(logged(log, "lane 0 of rogue pid 1 is not confirmed: connection from 127.0.0.1:")) << log.all();
+}
+
+TEST_F(Unconfirmed, AnothersConfirmIsNone) {
+  for (const Rogue::Spoil spoil : {+[](Hello& h) { h.lane = 7; }, +[](Hello& h) { h.session = 78; }, +[](Hello& h) { h.from = {}; },
+                                   +[](Hello& h) { h.kind = Hello::Kind::join; h.padding_bytes = 0; }}) {
+    const LogCapture log;
+    Rogue rogue(handle_, as_it_is, spoil, 1);
+    ASSERT_TRUE(rogue.welcome());
+    EXPECT_TRUE(rogue.shown_out(deadline(3s))) << "at once, not when its time is over";
+    EXPECT_TRUE(logged(log, "expected a confirm") || logged(log, "a confirm of another lane")) << log.all();
+    EXPECT_EQ(sessions(), 1u);
+  }
+}
+
+TEST_F(Unconfirmed, AConfirmThatIsSaidTwiceIsNoFrame) {
+  Rogue rogue(handle_, as_it_is, as_it_is, 2);
+  ASSERT_TRUE(rogue.welcome());
+  EXPECT_TRUE(rogue.shown_out(deadline(5s)));
+  EXPECT_TRUE(eventually([&] { return sessions() == 1; }));
+}
+
+TEST_F(Unconfirmed, ARailThatWasNotAnnouncedIsRefusedByNumber) {
+  Rogue rogue(handle_, [](Hello& h) { h.local_rail = 5; });
+  EXPECT_FALSE(rogue.welcome());
+  EXPECT_EQ(rogue.answer().reason, "rail 5 of 1 announced rails");
+}
+
+TEST_F(Unconfirmed, AnOldVersionIsNamed) {
+  const LogCapture log;
+  Rogue rogue(handle_, [](Hello& h) { h.version = 1; });
+  EXPECT_FALSE(rogue.welcome());
+  EXPECT_TRUE(logged(log, "version 1, expected 2: the peer runs another release of Railweave")) << log.all();
+}
+
+// An acceptor that says welcome and not a word more.
+class Silent {
+ public:
+  Silent() : door_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof any;
+    const timeval patience{20, 0};
+    EXPECT_EQ(setsockopt(door_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+    EXPECT_EQ(bind(door_.get(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
+    EXPECT_EQ(listen(door_.get(), 8), 0);
+    EXPECT_EQ(getsockname(door_.get(), reinterpret_cast<sockaddr*>(&any), &size), 0);
+    engine::PeerAddress address;
+    address.address.bytes = {127, 0, 0, 1};
+    address.port = ntohs(any.sin_port);
+    self_ = {random_id(), 1, {address}};
+  }
+  Handle handle() const { return engine::encode_handle(self_); }
+  // True: the dialler's Hello was welcomed.
+  bool welcome_one() {
+    fd_.reset(accept(door_.get(), nullptr, nullptr));
+    Hello first;
+    if (!fd_ || !hear(first)) return false;
+    Hello welcome = first;
+    welcome.kind = Hello::Kind::welcome;
+    welcome.from = self_.instance;
+    welcome.to = first.from;
+    welcome.rails = {{"lo", 10'000, self_.addresses, false}};
+    welcome.remote_rail = 0;
+    const auto bytes = engine::encode_hello(welcome);
+    return send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size());
+  }
+  bool hear(Hello& hello) {
+    std::vector<std::byte> message(engine::kHelloFixedBytes);
+    if (!read_whole(message)) return false;
+    const auto all = engine::hello_bytes(std::span<const std::byte, engine::kHelloFixedBytes>(message.data(), message.size()));
+    if (!all.ok()) return false;
+    message.resize(all.value());
+    if (!read_whole(std::span(message).subspan(engine::kHelloFixedBytes))) return false;
+    auto heard = engine::decode_hello(message);
+    if (heard.ok()) hello = std::move(*heard);
+    return heard.ok();
+  }
+  bool read_whole(std::span<std::byte> bytes) { return recv(fd_.get(), bytes.data(), bytes.size(), MSG_WAITALL) == ssize_t(bytes.size()); }
+
+ private:
+  OwnedFd door_, fd_;
+  engine::HandleContent self_;
+};
+
+// Connecting costs no round trip more than a welcome does: the stream is asked for right behind the confirm.
+TEST(Confirm, TheDiallersFirstFrameFollowsItAndWaitsForNoAnswer) {
+  const auto engine = start_engine();
+  ASSERT_TRUE(engine);
+  Silent acceptor;
+  auto connector = engine->connect(0, acceptor.handle());
+  ASSERT_TRUE(connector.ok());
+  ASSERT_TRUE(acceptor.welcome_one());
+  Hello confirm;
+  ASSERT_TRUE(acceptor.hear(confirm));
+  EXPECT_EQ(confirm.kind, Hello::Kind::confirm);
+  std::array<std::byte, protocol::kFrameHeaderBytes> header;
+  ASSERT_TRUE(acceptor.read_whole(header)) << "it waits for an answer";
+  const auto frame = protocol::decode(protocol::ConstHeaderBytes(header));
+  ASSERT_TRUE(frame.ok());
+  EXPECT_EQ(frame.value().type, protocol::FrameType::open);
+}
+
+}  // namespace
+}  // namespace railweave::engine_test

@@ -1,0 +1,31 @@
+#include "engine/join_failures.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+TEST(JoinFailures, the_pair_that_was_tried_first_speaks_for_its_rails) {
+  JoinFailures failures;
+  EXPECT_EQ(failures.of_ours(1), nullptr);
+  failures.failed({1, 1}, "no answer");
+  failures.failed({1, 0}, "refused");
+  failures.failed({1, 1}, "no route");
+  ASSERT_NE(failures.of_ours(1), nullptr);
+  EXPECT_EQ(failures.of_ours(1)->rails, (RailPair{1, 1}));
+  EXPECT_EQ(failures.of_ours(1)->tries, 2);
+  EXPECT_EQ(failures.of_ours(1)->why, "no route") << "the last cause";
+  EXPECT_EQ(failures.of_peers(0)->why, "refused");
+  EXPECT_EQ(failures.of_ours(0), nullptr);
+}
+
+TEST(JoinFailures, a_pair_that_came_up_is_forgotten) {
+  JoinFailures failures;
+  failures.failed({1, 1}, "no answer", true);
+  EXPECT_TRUE(failures.of_peers(1)->told);
+  failures.came_up({1, 1});
+  EXPECT_EQ(failures.of_peers(1), nullptr);
+}
+
+}  // namespace
+}  // namespace railweave::engine
