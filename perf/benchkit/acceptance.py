@@ -2,9 +2,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import pooled, rows
 from .formula import evaluate, holds
 from .values import OF_PAIRS
 
@@ -33,6 +34,9 @@ class Case:
     timeout_s: float  # of one side of one run
     build: str | None  # preset whose programs are run, where it is not release
     keep_series: bool
+    row: dict = field(default_factory=dict)  # of the table that made the case; see rows.py
+    is_pool: bool = False  # of the other cases of its id; see pooled.py
+    by_hand: bool = False  # measured only where it is named
 
     @property
     def full_name(self) -> str:
@@ -58,9 +62,9 @@ def _powers(text: str | None) -> tuple[int, ...]:
 def _case(entry: dict, defaults: dict) -> Case:
     checks = [Check(c["name"], c["formula"], c["bound"], yardstick, _powers(c.get("sizes")))
               for key, yardstick in (("yardstick", True), ("checks", False)) for c in entry.get(key, [])]
-    case = Case(entry["id"], entry["case"], entry["what"], entry["lab"], entry["sides"], entry["values"], checks,
+    case = Case(entry["id"], entry["case"], entry["what"], entry.get("lab", []), entry.get("sides", {}), entry["values"], checks,
                 entry.get("runs", defaults["runs"]), entry.get("timeout_s", defaults["timeout_s"]), entry.get("build"),
-                entry.get("keep_series", False))
+                entry.get("keep_series", False), entry.get("row", {}), entry.get("pool", False), entry.get("by_hand", False))
     _validate(case)
     return case
 
@@ -68,6 +72,10 @@ def _case(entry: dict, defaults: dict) -> Case:
 def _validate(case: Case) -> None:
     """A formula that names no value, or a value of no side, shows here and not after an hour of measuring."""
     for name, value in case.values.items():
+        if case.is_pool:
+            if value["take"] not in pooled.kTakes:
+                raise ValueError(f"{case.full_name}: value '{name}': '{value['take']}' is none of {', '.join(pooled.kTakes)}")
+            continue
         for side in (value["side"], value.get("over", value["side"])):
             if side not in case.sides:
                 raise ValueError(f"{case.full_name}: value '{name}' is of '{side}', which is no side")
@@ -83,14 +91,14 @@ def _validate(case: Case) -> None:
 
 def load(path: Path = kFile) -> list[Case]:
     """Raises ValueError, KeyError, OSError."""
-    data = json.loads(path.read_text())
-    return [_case(entry, data["defaults"]) for entry in data["cases"]]
+    data, table = json.loads(path.read_text()), rows.load()
+    return [_case(entry, data["defaults"]) for template in data["cases"] for entry in rows.expanded(template, table)]
 
 
 def choose(cases: list[Case], wanted: list[str]) -> list[Case]:
-    """`A1` is all its cases, `A1/2x2/host` one. Raises LookupError for a name that is none."""
+    """`A1` is all its cases, `A1/2x2/host` one; without a name all that are not by hand. Raises LookupError for a name that is none."""
     if not wanted:
-        return cases
+        return [case for case in cases if not case.by_hand]
     for name in wanted:
         if not any(name in (case.id, case.full_name) or case.full_name.startswith(name + "/") for case in cases):
             ids = dict.fromkeys(case.id for case in cases)

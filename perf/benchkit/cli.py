@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import results
 from .acceptance import Case, choose, load
-from .measure import Outcome, kRoot, measure
+from .measure import Outcome, kRoot, measure, pool
 
 _ABOUT = """\
 Measures the acceptance figures of perf/acceptance.json (all, or those named: A1, or one case: A1/2x2/host). Ours and the
@@ -50,6 +50,9 @@ def _show(outcome: Outcome) -> None:
     medians = {key: value["median"] for key, value in outcome.values.items()}
     if medians:
         print("      medians:", "  ".join(f"{key} {value:.5g}" for key, value in medians.items() if not isinstance(value, dict)))
+    for key, value in outcome.values.items():
+        if "at" in value:
+            print(f"      {key}: {value['median']:.4g} at {value['at']}")
     for key, value in medians.items():
         if isinstance(value, dict):
             print(f"      {key}:", "  ".join(f"{size} {figure:.4g}" for size, figure in value.items()))
@@ -62,8 +65,13 @@ def _show(outcome: Outcome) -> None:
     sys.stdout.flush()
 
 
-def _measure_one(case: Case, args: argparse.Namespace) -> tuple[Outcome, int]:
+def _measure_one(case: Case, args: argparse.Namespace, before: list[tuple[Outcome, int]]) -> tuple[Outcome, int]:
+    """`before`: the cases of the same id that were measured already."""
     runs = args.runs or case.runs
+    if case.is_pool:
+        outcome = pool(case, [outcome for outcome, _ in before])
+        _show(outcome)
+        return outcome, 0
     progress = Progress(case.full_name, runs * len(case.sides))
     outcome = measure(case, Path(args.build).resolve(), runs, progress.step)
     progress.end()
@@ -113,7 +121,9 @@ def main(argv: list[str]) -> int:
     try:
         for name, group in itertools.groupby(cases, lambda case: case.id):
             where = results.circumstances()
-            done = [_measure_one(case, args) for case in group]
+            done: list[tuple[Outcome, int]] = []
+            for case in group:
+                done.append(_measure_one(case, args, done))
             outcomes += [outcome for outcome, _ in done]
             if folder:
                 print(f"      written: {results.write(folder, name, done, where)}", flush=True)

@@ -16,7 +16,7 @@ from typing import Callable, Iterable
 
 from labkit.steps import TAIL_CHARS, NoNamespaces, in_lab, tails
 
-from . import host
+from . import host, pooled
 from .acceptance import Case, Check
 from .formula import FormulaError, evaluate, holds
 from .programs import command, missing
@@ -192,3 +192,17 @@ def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> 
         except (NoValue, FormulaError, OSError, ValueError) as error:
             outcome.reason = f"{type(error).__name__}: {error}"
         return outcome
+
+
+def pool(case: Case, others: list[Outcome]) -> Outcome:
+    """What the runs of the other cases of its id come to together. SKIP where none was measured."""
+    outcome = Outcome(case, "FAIL")
+    try:
+        for name, spec in case.values.items():
+            outcome.values[name] = pooled.value(spec, [(other.case.row, other.raw) for other in others])
+        _judge(outcome)
+    except NoValue as error:
+        return Outcome(case, "SKIP", str(error))
+    except FormulaError as error:
+        outcome.reason = str(error)
+    return outcome

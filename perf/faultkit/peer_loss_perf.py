@@ -11,7 +11,6 @@ import argparse
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from faultkit import peer_losses, peer_promises  # noqa: E402
+from faultkit.meeting import Meeting  # noqa: E402
 from faultkit.peer_losses import Loss  # noqa: E402
 from faultkit.peer_promises import End, Instants  # noqa: E402
 from labkit import state  # noqa: E402
@@ -80,33 +80,6 @@ class Running:
             self._process.kill()
         self._reader.join()
         return End(self.pid, self._process.wait(), self._lines)
-
-
-class Meeting:
-    """What the ranks' halves tell one another: files in a folder, the hosts are one machine."""
-
-    def __init__(self) -> None:
-        self._folder = Path(tempfile.gettempdir()) / f"{os.environ['RWLAB']}-peers"
-        self._folder.mkdir(exist_ok=True)
-        self._rank = int(os.environ["RANK"])
-
-    def tell(self, what: str, value: object) -> None:
-        path = self._folder / f"{what}.{self._rank}"
-        new = path.with_name(path.name + ".new")
-        new.write_text(json.dumps(value))
-        new.rename(path)
-
-    def hear(self, what: str) -> object:
-        """What the other rank tells. Raises SystemExit where it does not."""
-        path, give_up = self._folder / f"{what}.{1 - self._rank}", time.monotonic() + 2 * _PATIENCE_S
-        while not path.exists():
-            if time.monotonic() > give_up:
-                raise SystemExit(f"peer_loss_perf: rank {1 - self._rank} does not say {path.stem}")
-            time.sleep(0.002)
-        return json.loads(path.read_text())
-
-    def close(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 class Trial:
@@ -207,7 +180,7 @@ def _run(args: argparse.Namespace, meeting: Meeting, folder: Path) -> dict:
 
 def main() -> int:
     args = _parse()
-    meeting = Meeting()
+    meeting = Meeting(2 * _PATIENCE_S)
     with tempfile.TemporaryDirectory(prefix="peer-loss-") as folder:
         document = _run(args, meeting, Path(folder))
     if os.environ["RANK"] != "0":

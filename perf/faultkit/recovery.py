@@ -5,6 +5,7 @@ Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 
 _IN_A_ROW = 5  # bins
 _SHARE = 0.95  # of what raw TCP carries on the rail that is left
@@ -42,6 +43,11 @@ def recovered_s(found: list[Bin], lost_at_s: float, until_s: float, raw_gbps: fl
     return None
 
 
+def usual_gbps(found: list[Bin], until_s: float) -> float:
+    """The median bin's rate before `until_s`. Raises ValueError where there is none."""
+    return median(b.gbps(b.payload_bytes) for b in found if b.end_s <= until_s)
+
+
 def returned_s(found: list[Bin], rail: str, back_at_s: float, raw_gbps: float) -> float | None:
     """From `back_at_s` to the first bin in which `rail` carries again; None: it does not."""
     for b in found:
@@ -56,3 +62,12 @@ def least_share(found: list[Bin], from_s: float, until_s: float, raw_gbps: float
     within = [b for b in found if b.end_s > from_s and b.end_s <= until_s]
     windows = [within[i:i + _PAUSE] for i in range(len(within) - _PAUSE + 1)]
     return min((sum(b.payload_bytes for b in w) * 8e-9 / (w[-1].end_s - w[0].begin_s) / raw_gbps for w in windows), default=None)
+
+
+def mean_gbps(found: list[Bin], from_s: float, until_s: float) -> float:
+    """Of the payload, by seconds from the first bin's beginning. Raises ValueError where there is no bin between."""
+    zero_s = found[0].begin_s
+    counted = [b for b in found if b.begin_s >= zero_s + from_s and b.end_s <= zero_s + until_s]
+    if not counted:
+        raise ValueError(f"nothing was recorded between {from_s:g} and {until_s:g} s")
+    return sum(b.payload_bytes for b in counted) * 8e-9 / (counted[-1].end_s - counted[0].begin_s)

@@ -1,12 +1,13 @@
 """Each fault does what it says to real packets, and restore() undoes it."""
 from __future__ import annotations
 
+import json
 import unittest
 
 import support
 from labkit import faults
 from labkit.faults import Rule
-from labkit.iproute import CommandError
+from labkit.iproute import CommandError, ip
 from open_lab import OpenLab, pump
 from support import eventually
 
@@ -148,6 +149,16 @@ class Addresses(Fault):
                 self.assertIn("LOWER_UP", lab.link(0, 1)["flags"])
                 self.assertNotEqual(lab.reaches(1, 1, 0.5), "connected") if options != _STRICT else None
                 self.undone(lab, 0)
+
+    def test_routes_to_one_subnet_by_two_nics_come_back_side_by_side(self) -> None:
+        with OpenLab("--network", "one-switch", "--subnets", "shared") as lab:
+            host = lab.plan.hosts[1]
+            for nic in (0, 1):
+                for lose in (faults.take_down, faults.lose_routes):
+                    lose(*lab.nic(1, nic))
+                    faults.restore(lab.plan, *lab.nic(1, nic))
+                    found = json.loads(ip("-json", "-4", "route", "show", ns=host.ns))
+                    self.assertEqual(sorted((route["dst"], route["dev"]) for route in found), [("10.77.0.0/16", "eth0"), ("10.77.0.0/16", "eth1")])
 
     def test_arp_flips_in_mid_transfer(self) -> None:
         with OpenLab("--network", "one-switch", "--arp", "strict") as lab, lab.listen(1, 1) as listener:

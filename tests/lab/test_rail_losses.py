@@ -29,7 +29,7 @@ class Losses(engine_lab.EngineTest):
         self.assertTrue(all(trial["returned_s"] is not None for trial in found["trials"]), found)
 
 
-for _kind in losses.kLosses:
+for _kind in losses.kOfR1:
     setattr(Losses, f"test_{_kind.replace('-', '_')}", lambda self, kind=_kind: self.check(kind))
 
 
@@ -73,6 +73,15 @@ class Recovery(unittest.TestCase):
         self.assertAlmostEqual(12 / 12.5, recovery.least_share(bins, 100.12, 100.26, 1.0))
         self.assertAlmostEqual(6 / 12.5, recovery.least_share(bins, 100.09, 100.26, 1.0))
         self.assertIsNone(recovery.least_share(bins, 100.31, 200, 1.0))
+
+    def test_a_mean_is_of_whole_bins_within(self) -> None:
+        bins = recovery.bins(_result([0, 6, 12, 6], [0] * 4))
+        self.assertAlmostEqual(9 / 6.25, recovery.mean_gbps(bins, 0.05, 0.16))
+        with self.assertRaises(ValueError):
+            recovery.mean_gbps(bins, 0.19, 1)
+
+    def test_the_usual_rate_is_that_before_the_loss(self) -> None:
+        self.assertAlmostEqual(12 / 6.25, recovery.usual_gbps(recovery.bins(_result([12, 12, 1, 0, 0, 0], [0] * 6)), 100.16))
 
 
 if __name__ == "__main__":

@@ -16,4 +16,4 @@ def restore(plan: Plan, host: Host, nic: Nic) -> None:
         ip_batch(plan.switch_ns, links.restore_lines(nic))
     ip_batch(host.ns, [f"link set dev {nic.name} up"])
     addresses.restore(host, nic)
-    ip_batch(host.ns, routes.restore_lines(nic))
+    routes.restore(host, nic)

@@ -1,8 +1,10 @@
 """Routes that are lost."""
 from __future__ import annotations
 
+import json
+
 from .. import routes
-from ..iproute import ip_batch
+from ..iproute import CommandError, ip, ip_batch
 from ..plan import Host, Nic
 
 
@@ -16,6 +18,21 @@ def lose_routes(host: Host, nic: Nic) -> None:
         ip_batch(host.ns, [f"route flush dev {nic.name} table {table}" for table in _tables(nic)], family)
 
 
-def restore_lines(nic: Nic) -> list[str]:
-    """For `ip` in the host: what the lab began with. The kernel restores only the subnet's own when a link comes back."""
-    return [f"route replace {words}" for words in [*routes.subnet_routes(nic.name, nic.addresses), *nic.routes]]
+def restore(host: Host, nic: Nic) -> None:
+    """What the lab began with; a link that comes back brings only its subnets' routes. NICs of one subnet have a route each to the same
+    prefix: a missing one is added behind the others, as the kernel does. Raises CommandError."""
+    wanted = [*routes.subnet_routes(nic.name, nic.addresses), *nic.routes]
+    ip_batch(host.ns, [f"route append {words}" for words in wanted if not _is_there(host, nic, words)])
+
+
+def _is_there(host: Host, nic: Nic, words: str) -> bool:
+    """`words`: "PREFIX ... [table TABLE]"."""
+    prefix, table = words.split()[0], words.partition(" table ")[2] or "main"
+    family = "-6" if ":" in words else "-4"
+    try:
+        found = ip("-json", family, "route", "show", "table", table, "dev", nic.name, ns=host.ns)
+    except CommandError as error:
+        if "does not exist" not in str(error):  # a table is made by its first route
+            raise
+        return False
+    return any(route["dst"] == prefix for route in json.loads(found or "[]"))

@@ -1,0 +1,92 @@
+"""A long transfer without any fault, beside four busy processes: how many lanes are given up, and which share of the control frames is
+said twice. Every byte is compared. One rank, found by RANK and what perf/lab sets."""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Iterator
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from faultkit.meeting import Meeting  # noqa: E402
+from faultkit.rank_programs import RankPrograms  # noqa: E402
+from hostkit.ended import tail  # noqa: E402
+
+_ROOT = Path(__file__).resolve().parents[2]
+_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
+_BUSY = 2  # at each of the two ranks
+_PATIENCE_S = 60.0
+_GIVEN_UP = " left"  # a line at WARN that ends so tells of a lane: "1 of 2 lanes left"
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="false_alarm_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--seconds", type=float, default=300, help="(300)")
+    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf (build/release/bin)")
+    add("--json", help="write what was measured there")
+    add("--load", default="--both", metavar="OPTIONS", help="of net_perf, in one word (--both)")
+    args = parser.parse_args()
+    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
+        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    return args
+
+
+@contextmanager
+def _busy() -> Iterator[None]:
+    spinning = [subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"]) for _ in range(_BUSY)]
+    try:
+        yield
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+
+
+def _given_up(said: str) -> list[str]:
+    return [line for line in said.splitlines() if "WARN" in line and line.endswith(_GIVEN_UP)]
+
+
+def _summary(document: dict | None, given_up: list[list[str]]) -> dict:
+    """`given_up`: by rank."""
+    found = {"errors": int(document is None), "lanes_lost": sum(map(len, given_up)), "wrong_bytes": 0, "said_again_share": 0.0}
+    if document is None:
+        return found
+    result = document["results"][0]
+    engines = [rank["engine"] for rank in result["ranks"]]
+    frames, again = (sum(engine[name] for engine in engines) for name in ("control_frames", "control_frames_said_again"))
+    return {**found, "wrong_bytes": result["verify"]["errors"], "control_frames": frames, "said_again": again,
+            "said_again_share": again / max(frames, 1)}
+
+
+def main() -> int:
+    args = _parse()
+    meeting = Meeting(_PATIENCE_S)
+    with tempfile.TemporaryDirectory(prefix="false-alarm-") as folder, _busy():
+        ranks = RankPrograms(args.programs, Path(folder))
+        running = ranks.begin("net_perf", "--verify", "--sleep-us", "50", "--duration", str(args.seconds), *args.load.split())
+        document, said = ranks.end(running, args.seconds + _PATIENCE_S)
+    meeting.tell("given-up", _given_up(said))
+    if os.environ["RANK"] != "0":
+        meeting.hear("heard")
+        meeting.close()
+        return 0
+    given_up = [_given_up(said), meeting.hear("given-up")]
+    summary = _summary(document, given_up)
+    print(json.dumps(summary))
+    if args.json:
+        text = {"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": tail(said) if document is None else "",
+                "summary": summary}
+        Path(args.json).write_text(json.dumps(text, indent=1) + "\n")
+    meeting.tell("heard", True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
