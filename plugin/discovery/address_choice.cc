@@ -54,6 +54,7 @@ bool wanted(AddressFamily family, const Address& address) {
 AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family) {
   AddressChoice choice;
   std::vector<std::pair<int, Address>> ranked;
+  bool link_local_tentative = false;
   for (const AddressFacts& facts : all) {
     if (facts.ifindex != link.ifindex) continue;
     const Reach far = reach(facts.address);
@@ -61,7 +62,7 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
     if (!fits || !wanted(family, facts.address) || facts.failed || facts.deprecated) {
       choice.passed_over = true;
     } else if (facts.tentative) {
-      choice.pending |= far != Reach::link_local;
+      (far == Reach::link_local ? link_local_tentative : choice.pending) = true;
     } else {
       ranked.emplace_back(rank(facts), facts.address);
       if (far == Reach::link_local && facts.address.family == Address::Family::v6) {
@@ -76,6 +77,7 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
     const bool beside_ipv4 = r > kLinkLocal && first_ipv6;
     if ((!last_resort || beside_ipv4) && choice.usable.size() < kAddressesMax) choice.usable.push_back(address);
   }
+  choice.link_local_pending = link_local_tentative && ranked.empty();
   choice.link_local_only = !ranked.empty() && ranked.front().first >= kLinkLocal;
   return choice;
 }

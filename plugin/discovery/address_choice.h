@@ -15,6 +15,7 @@ struct AddressChoice {
   std::vector<Address> usable;   // best first
   bool link_local_only = false;  // of the usable ones; false when there is none
   bool pending = false;          // a routable address is still in duplicate detection
+  bool link_local_pending = false;  // a link-local address is, and there is no usable one
   bool passed_over = false;      // there were addresses, all of them deprecated, duplicate or of the wrong family
 };
 

@@ -63,7 +63,8 @@ std::string disqualified(const NameList* excluded, const Interface& interface) {
 // class there is becomes rails: beside a card, a pod's overlay interface is the slow way to the same hosts. What waits
 // for its routable address is judged as if it had it.
 int class_of(const Interface& interface) {
-  const bool link_local = interface.addresses.link_local_only && !interface.addresses.pending;
+  const AddressChoice& addresses = interface.addresses;
+  const bool link_local = (addresses.link_local_only || addresses.link_local_pending) && !addresses.pending;
   return static_cast<int>(interface.footing) + (link_local ? 10 : 0);
 }
 
@@ -151,7 +152,8 @@ Selection select_automatic(const NameList* excluded, const Interfaces& all) {
   for (const std::size_t i : selection.taken) selection.reasons[i] = why_taken(all[i]);
   // Beside usable ones only those count that have an address and would not be second choice.
   for (const std::size_t i : waiting) {
-    const bool addressed = !all[i].addresses.usable.empty() || all[i].addresses.pending;
+    const AddressChoice& addresses = all[i].addresses;
+    const bool addressed = !addresses.usable.empty() || addresses.pending || addresses.link_local_pending;
     if (!selection.taken.empty() && (!addressed || class_of(all[i]) > best)) continue;
     note_pending(all[i], selection);
     selection.better_pending |= all[i].link.up && class_of(all[i]) < best;
