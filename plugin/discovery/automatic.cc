@@ -14,7 +14,8 @@ using Interfaces = std::vector<Interface>;
 
 // Local traffic would work and other hosts would not: so never by guess.
 std::string leave_loopback(const Interface& interface) {
-  return interface.link.loopback ? "loopback: only when named" : "";
+  if (!interface.link.loopback) return {};
+  return interface.by_routes() ? "loopback with a routable address: only when named" : "loopback: only when named";
 }
 
 // Frames to a member's own address go to the bond, team or bridge; that one holds the host's addresses.
@@ -33,6 +34,7 @@ std::string leave_representor(const Interface& interface) {
 std::string leave_idle(const Interface& interface) {
   if (interface.footing != Footing::nothing) return {};
   if (interface.link.kind == "bridge") return "bridge without a port to the outside (containers, virtual machines)";
+  if (interface.by_routes()) return fmt::format("{} interface with a routable address: only when named", interface.link.kind);
   return fmt::format("{} interface: carries nothing off this host", interface.link.kind);
 }
 
