@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 #include "base/error.h"
+#include "base/process_limits.h"
 
 namespace railweave::wire {
 namespace {
@@ -243,7 +244,7 @@ Result<Accepted> accept_from(int listener) {
         const int err = errno;
         return Status(
             Code::exhausted, Scope::engine,
-            fmt::format("accept on {}: {} (errno {})", to_string(local_address(listener)), errno_text(err), err), err);
+            fmt::format("accept on {}: {} (errno {}){}", to_string(local_address(listener)), errno_text(err), err, descriptor_hint(err)), err);
       }
       default:
         return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));
