@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/process_limits.h"
 #include "base/signals_blocked.h"
 
 namespace railweave::collectives {
@@ -16,7 +17,7 @@ Status start_quietly(std::thread& thread, const char* name, std::function<void()
     thread = std::thread(std::move(body));
     pthread_setname_np(thread.native_handle(), name);
   } catch (const std::system_error& e) {
-    return Status(Code::exhausted, Scope::engine, std::string("cannot start a thread: ") + e.what(), e.code().value());
+    return no_thread(e);
   }
   return {};
 }

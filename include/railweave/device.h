@@ -43,7 +43,10 @@ struct Rail {
                                     // "#port" is appended where one PCI function has several ports
   bool whole_port = false;          // a PCI function itself: VFs and SFs of that physical_function are parts of it
   Footing footing = Footing::guest;
-  bool loopback = false;
+  bool loopback = false;            // reaches this host only
+  bool by_routes = false;           // a loopback or dummy interface that holds a routable address (BGP to the host): packets go by whichever
+                                    // NIC the routes say, so lanes are bound to the address and to no interface
+  int lanes_min = 1;                // lanes of a pair from which all links below have a share: of a bond, of several routes
 };
 
 // What NCCL sees as one NIC: one rail, or all of them.

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/process_limits.h"
 #include "collective/open_row.h"
 #include "collective/own_engine.h"
 #include "collective/rank.h"
@@ -41,8 +42,8 @@ int run_process(const Operation& operation, const Options& options, const Place&
   for (int thread = 1; thread < options.ranks_here() && missing.empty(); ++thread) {
     try {
       threads[std::size_t(thread)] = std::thread(run, thread);
-    } catch (const std::exception& e) {  // those that run already give up when their patience ends
-      missing = fmt::format("rank {}: no thread for it: {}", place.process * options.ranks_here() + thread, e.what());
+    } catch (const std::system_error& e) {  // those that run already give up when their patience ends
+      missing = fmt::format("rank {}: {}", place.process * options.ranks_here() + thread, no_thread(e).message());
       say_error(missing);
     }
   }

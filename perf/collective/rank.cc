@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "collective/bench.h"
+#include "collective/memory_fit.h"
 #include "collective/own_engine.h"
 #include "collective/reporter.h"
 
@@ -107,9 +108,10 @@ Result<Summary> run_rank(const Operation& operation, const Options& options, con
                          const std::vector<std::string>& command) {
   const int rank = place.process * options.ranks_here() + thread;
   const int ranks = place.processes * options.ranks_here();
+  Options fitted = options;
   std::optional<Reporter> reporter;
   if (rank == 0) {
-    reporter.emplace(operation, options, command);
+    reporter.emplace(operation, fitted, command);
     RW_TRY(reporter->claim_json_file());
   }
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Engine> engine, start_engine(place.one_machine));
@@ -117,9 +119,11 @@ Result<Summary> run_rank(const Operation& operation, const Options& options, con
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Group> group,
                       Group::create(engine, store, {"perf", rank, ranks, place.meeting.patience}));
   Exchange exchange(*group);
-  RW_ASSIGN_OR_RETURN(const auto entries, all_entries(exchange, own_entry(options, place, rank, thread, *engine)));
-  if (reporter) reporter->begin(entries);
-  RW_ASSIGN_OR_RETURN(const Summary summary, run_rows(operation, options, *group, reporter ? &*reporter : nullptr));
+  const DeviceEntry own = own_entry(options, place, rank, thread, *engine);
+  RW_ASSIGN_OR_RETURN(const auto entries, all_entries(exchange, own));
+  RW_TRY(fit_to_memory(fitted, exchange, entries, own.host));
+  if (reporter) reporter->begin(entries, fitted.max_bytes < options.max_bytes);
+  RW_ASSIGN_OR_RETURN(const Summary summary, run_rows(operation, fitted, *group, reporter ? &*reporter : nullptr));
   if (reporter) RW_TRY(reporter->end(summary));
   RW_TRY(exchange.barrier());  // nobody leaves a rank that still needs it
   return summary;

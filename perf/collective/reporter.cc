@@ -107,7 +107,7 @@ Status Reporter::claim_json_file() {
   return {};
 }
 
-void Reporter::begin(const std::vector<DeviceEntry>& devices) {
+void Reporter::begin(const std::vector<DeviceEntry>& devices, bool reduced) {
   std::string text = banner_text(options_, operation_.program);
   document_["config"] = config_of(options_);
   document_["config"]["devices"] = ordered_json::array();
@@ -115,6 +115,7 @@ void Reporter::begin(const std::vector<DeviceEntry>& devices) {
     text += device_text(entry);
     document_["config"]["devices"].push_back(device_of(entry));
   }
+  if (reduced) text += fmt::format("#\n# Reducing maxBytes to {} due to memory limitation\n", options_.max_bytes);
   show(text + header_text(options_));
   document_["results"] = ordered_json::array();
 }

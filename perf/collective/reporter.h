@@ -23,7 +23,8 @@ class Reporter {
 
   // Errors: the JSON that was asked for cannot be written; better known before anything is measured.
   Status claim_json_file();
-  void begin(const std::vector<DeviceEntry>& devices);
+  // `reduced`: the largest size is what memory has room for, and less than what was asked for.
+  void begin(const std::vector<DeviceEntry>& devices, bool reduced = false);
   void row(const Row& row);
   void measured(const Measured& measured, bool in_place);
   void row_end();

@@ -21,7 +21,7 @@ RailFacts look_at(const Rail& rail, const discovery::HostView& host, std::vector
   for (const Address& source : rail.addresses) {
     const bool known = std::ranges::any_of(routes, [&](const DefaultRoute& route) { return route.source.family == source.family; });
     if (rail.loopback || known || source.scope_id != 0) continue;
-    routes.push_back({source, discovery::find_route({discovery::outside(source.family), source, rail.ifindex})});
+    routes.push_back({source, discovery::find_route({discovery::outside(source.family), source, rail.by_routes ? 0 : rail.ifindex})});
   }
   return discovery::rail_facts(rail, host);
 }

@@ -33,14 +33,22 @@ Reach reach(const Address& address) {
 }
 
 // Smaller is better; kLinkLocal and beyond only when there is nothing smaller.
-constexpr int kTemporary = 3, kLinkLocal = 4;
+constexpr int kTemporary = 3, kLinkLocal = 4, kLinkLocalV6 = 5, kLoopback = 6;
 
 int rank(const AddressFacts& facts) {
   const Reach far = reach(facts.address);
-  if (far == Reach::link_local) return facts.address.family == Address::Family::v4 ? kLinkLocal : kLinkLocal + 1;
+  const bool v4 = facts.address.family == Address::Family::v4;
+  if (far == Reach::link_local) return v4 ? kLinkLocal : kLinkLocalV6;
+  if (far == Reach::loopback) return v4 ? kLoopback : kLoopback + 1;
   if (facts.temporary) return kTemporary;
-  if (facts.address.family == Address::Family::v4) return 0;
+  if (v4) return 0;
   return far == Reach::unique_local ? 2 : 1;
+}
+
+bool fits(const LinkFacts& link, Reach far) {
+  if (far == Reach::loopback) return link.loopback;
+  if (far == Reach::link_local) return !holds_addresses_only(link);
+  return far != Reach::nowhere;
 }
 
 bool wanted(AddressFamily family, const Address& address) {
@@ -54,14 +62,14 @@ bool wanted(AddressFamily family, const Address& address) {
 AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family) {
   AddressChoice choice;
   std::vector<std::pair<int, Address>> ranked;
+  bool link_local_tentative = false;
   for (const AddressFacts& facts : all) {
     if (facts.ifindex != link.ifindex) continue;
     const Reach far = reach(facts.address);
-    const bool fits = far != Reach::nowhere && (far != Reach::loopback || link.loopback);
-    if (!fits || !wanted(family, facts.address) || facts.failed || facts.deprecated) {
+    if (!fits(link, far) || !wanted(family, facts.address) || facts.failed || facts.deprecated) {
       choice.passed_over = true;
     } else if (facts.tentative) {
-      choice.pending |= far != Reach::link_local;
+      (far == Reach::link_local ? link_local_tentative : choice.pending) = true;
     } else {
       ranked.emplace_back(rank(facts), facts.address);
       if (far == Reach::link_local && facts.address.family == Address::Family::v6) {
@@ -73,14 +81,17 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
   for (const auto& [r, address] : ranked) {
     const bool first_ipv6 = address.family == Address::Family::v6 && std::ranges::find(choice.usable, Address::Family::v6, &Address::family) == choice.usable.end();
     const bool last_resort = r >= kTemporary && ranked.front().first < std::min(r, kLinkLocal);
-    const bool beside_ipv4 = r > kLinkLocal && first_ipv6;
+    const bool beside_ipv4 = r == kLinkLocalV6 && first_ipv6;
     if ((!last_resort || beside_ipv4) && choice.usable.size() < kAddressesMax) choice.usable.push_back(address);
   }
-  choice.link_local_only = !ranked.empty() && ranked.front().first >= kLinkLocal;
+  choice.link_local_pending = link_local_tentative && ranked.empty();
+  choice.link_local_only = !ranked.empty() && is_link_local(ranked.front().second);
   return choice;
 }
 
 bool is_link_local(const Address& address) { return reach(address) == Reach::link_local; }
+
+bool is_routable(const Address& address) { return reach(address) >= Reach::unique_local; }
 
 AddressChoice chosen_before(const std::vector<Address>& addresses) {
   const bool link_local = std::ranges::all_of(addresses, [](const Address& address) { return reach(address) == Reach::link_local; });

@@ -15,6 +15,7 @@ struct AddressChoice {
   std::vector<Address> usable;   // best first
   bool link_local_only = false;  // of the usable ones; false when there is none
   bool pending = false;          // a routable address is still in duplicate detection
+  bool link_local_pending = false;  // a link-local address is, and there is no usable one
   bool passed_over = false;      // there were addresses, all of them deprecated, duplicate or of the wrong family
 };
 
@@ -23,10 +24,13 @@ struct AddressChoice {
 // - IPv6 temporary ones only when there is no stable one: they vanish under a training run
 // - link-local ones only when there is nothing else: they mean something on one subnet only. But where no other IPv6 address is, the
 //   first IPv6 link-local one comes last: rails on one switch are told apart by it where IPv4's ARP mixes them up
-// - loopback ones only on the loopback interface
+// - loopback ones only on the loopback interface, and only when that holds no routable one
+// - no link-local ones of loopback and dummy interfaces: nobody else is on that link
 AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressFacts>& all, AddressFamily family);
 
 bool is_link_local(const Address& address);
+// Means the same on every host that has a route there: neither loopback nor link-local.
+bool is_routable(const Address& address);
 
 // Those of a rail as they were chosen once, whatever its interface has now.
 AddressChoice chosen_before(const std::vector<Address>& addresses);

@@ -14,7 +14,8 @@ using Interfaces = std::vector<Interface>;
 
 // Local traffic would work and other hosts would not: so never by guess.
 std::string leave_loopback(const Interface& interface) {
-  return interface.link.loopback ? "loopback: only when named" : "";
+  if (!interface.link.loopback) return {};
+  return interface.by_routes() ? "loopback with a routable address: only when named" : "loopback: only when named";
 }
 
 // Frames to a member's own address go to the bond, team or bridge; that one holds the host's addresses.
@@ -33,6 +34,7 @@ std::string leave_representor(const Interface& interface) {
 std::string leave_idle(const Interface& interface) {
   if (interface.footing != Footing::nothing) return {};
   if (interface.link.kind == "bridge") return "bridge without a port to the outside (containers, virtual machines)";
+  if (interface.by_routes()) return fmt::format("{} interface with a routable address: only when named", interface.link.kind);
   return fmt::format("{} interface: carries nothing off this host", interface.link.kind);
 }
 
@@ -63,7 +65,8 @@ std::string disqualified(const NameList* excluded, const Interface& interface) {
 // class there is becomes rails: beside a card, a pod's overlay interface is the slow way to the same hosts. What waits
 // for its routable address is judged as if it had it.
 int class_of(const Interface& interface) {
-  const bool link_local = interface.addresses.link_local_only && !interface.addresses.pending;
+  const AddressChoice& addresses = interface.addresses;
+  const bool link_local = (addresses.link_local_only || addresses.link_local_pending) && !addresses.pending;
   return static_cast<int>(interface.footing) + (link_local ? 10 : 0);
 }
 
@@ -151,7 +154,8 @@ Selection select_automatic(const NameList* excluded, const Interfaces& all) {
   for (const std::size_t i : selection.taken) selection.reasons[i] = why_taken(all[i]);
   // Beside usable ones only those count that have an address and would not be second choice.
   for (const std::size_t i : waiting) {
-    const bool addressed = !all[i].addresses.usable.empty() || all[i].addresses.pending;
+    const AddressChoice& addresses = all[i].addresses;
+    const bool addressed = !addresses.usable.empty() || addresses.pending || addresses.link_local_pending;
     if (!selection.taken.empty() && (!addressed || class_of(all[i]) > best)) continue;
     note_pending(all[i], selection);
     selection.better_pending |= all[i].link.up && class_of(all[i]) < best;

@@ -27,6 +27,9 @@ struct LinkFacts {
   int lower = 0;     // ifindex of what it is stacked on (VLAN, macvlan) or paired with (veth); 0: none here
 };
 
+// Carries nothing off this host by itself; routes may lead to its addresses by other interfaces.
+inline bool holds_addresses_only(const LinkFacts& link) { return link.loopback || link.kind == "dummy"; }
+
 struct AddressFacts {
   int ifindex = 0;
   Address address;

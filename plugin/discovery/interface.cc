@@ -15,6 +15,8 @@ namespace {
 constexpr double kSpeedUnknownMbit = 10'000;
 constexpr std::int64_t kSpeedMaxMbit = 10'000'000;  // beyond it is an unsigned -1 of an old driver
 constexpr int kStackDepthMax = 8;
+// A bond's member, or a route, takes the lane that the lane's ports hash to. Four lanes a link leave one of two idle once in 128 times.
+constexpr int kLanesPerLink = 4, kLanesByRoutes = 2 * kLanesPerLink;
 
 template <std::size_t N>
 bool one_of(std::string_view word, const std::array<std::string_view, N>& words) {
@@ -156,6 +158,21 @@ void inherit_from_lowers(std::vector<Interface>& all, Interface& interface, int 
   interface.speed_known = first.speed_known;
 }
 
+// These send all packets by one member, or each packet by another, whatever the lane.
+bool needs_no_lanes(const Sysfs& sysfs, const Interface& bond) {
+  const std::string mode = sysfs.text("/sys/class/net/" + bond.link.name + "/bonding/mode").value_or("");  // "802.3ad 4"
+  return one_of(std::string_view(mode).substr(0, mode.find(' ')), std::array<std::string_view, 3>{"active-backup", "broadcast", "balance-rr"});
+}
+
+int lanes_min_of(const Sysfs& sysfs, const std::vector<Interface>& all, const Interface& interface, int depth) {
+  if (interface.by_routes()) return kLanesByRoutes;
+  const std::string& kind = interface.link.kind;
+  const int below = static_cast<int>(interface.lowers.size());
+  if (kind == "bond" || kind == "team") return below == 0 || needs_no_lanes(sysfs, interface) ? 1 : kLanesPerLink * below;
+  if (below != 1 || depth >= kStackDepthMax) return 1;
+  return lanes_min_of(sysfs, all, all[static_cast<std::size_t>(interface.lowers.front())], depth + 1);
+}
+
 }  // namespace
 
 Result<std::vector<Interface>> survey(const HostView& host, AddressFamily family) {
@@ -171,6 +188,7 @@ Result<std::vector<Interface>> survey(const HostView& host, AddressFamily family
   tell_ports_apart(sysfs, all);
   find_relations(all);
   for (Interface& interface : all) inherit_from_lowers(all, interface, 0);
+  for (Interface& interface : all) interface.lanes_min = lanes_min_of(sysfs, all, interface, 0);
   std::vector<Footing> footings;
   for (const Interface& interface : all) footings.push_back(footing_of(all, interface, 0));
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -49,7 +49,7 @@ std::string unusable(const Interface& interface) {
   if (!interface.link.up) return "down";
   if (!interface.link.running) return "no carrier";
   const AddressChoice& addresses = interface.addresses;
-  if (addresses.pending && (addresses.usable.empty() || addresses.link_local_only)) {
+  if (addresses.link_local_pending || (addresses.pending && (addresses.usable.empty() || addresses.link_local_only))) {
     return "its IPv6 address is still tentative (duplicate detection)";
   }
   if (!addresses.usable.empty()) return {};
@@ -59,7 +59,7 @@ std::string unusable(const Interface& interface) {
 void note_pending(const Interface& interface, Selection& selection) {
   if (!interface.link.up) return;
   selection.link_pending |= !interface.link.running;
-  selection.address_pending |= interface.link.running && interface.addresses.pending;
+  selection.address_pending |= interface.link.running && (interface.addresses.pending || interface.addresses.link_local_pending);
 }
 
 bool rail_order(const Interface& a, const Interface& b) {

@@ -42,7 +42,7 @@ Address outside(Address::Family family) {
 RailFacts rail_facts(const Rail& rail, const HostView& host) {
   RailFacts facts{interface_settings(host, rail.name), {}, {}};
   for (const Address& source : rail.addresses) {
-    if (rail.loopback || source.family != Address::Family::v4) continue;
+    if (rail.loopback || rail.by_routes || source.family != Address::Family::v4) continue;
     facts.way_back = way_back(source);
     const RouteAnswer out = find_route({outside(source.family), source, rail.ifindex});
     if (out.kind == RouteAnswer::Kind::elsewhere) facts.way_out = out.interface;

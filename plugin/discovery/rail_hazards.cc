@@ -10,7 +10,7 @@ namespace {
 
 bool is_v4(const Address& address) { return address.family == Address::Family::v4; }
 
-bool has_v4(const Rail& rail) { return !rail.loopback && std::ranges::any_of(rail.addresses, is_v4); }
+bool has_v4(const Rail& rail) { return !rail.loopback && !rail.by_routes && std::ranges::any_of(rail.addresses, is_v4); }
 
 bool share_a_subnet(const Rail& a, const Rail& b) {
   return std::ranges::any_of(a.addresses, [&](const Address& one) {

@@ -64,7 +64,9 @@ Rail to_rail(const Interface& interface) {
   rail.physical_function = interface.physical_function;
   rail.whole_port = interface.is_whole_port();
   rail.footing = interface.footing;
-  rail.loopback = interface.link.loopback;
+  rail.by_routes = interface.by_routes();
+  rail.loopback = interface.link.loopback && !rail.by_routes;
+  rail.lanes_min = interface.lanes_min;
   return rail;
 }
 

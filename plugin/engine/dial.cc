@@ -68,7 +68,7 @@ const char* encryption_differs(bool we_encrypt) {
 }
 
 std::string why_no_route(const Rail& rail, const Route& route) {
-  const discovery::RouteQuery query{route.target.address, route.source, rail.ifindex};
+  const discovery::RouteQuery query{route.target.address, route.source, rail.by_routes ? 0 : rail.ifindex};
   return discovery::why_no_route(query, rail.name, discovery::find_route(query));
 }
 
@@ -76,7 +76,8 @@ wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& ro
   return {.source = route.source,
           .interface = rail.name,
           .remote = wire::socket_address(route.target.address, route.target.port),
-          .options = {self.config->congestion_control, traffic_class, self.config->peer_timeout}};
+          .options = {self.config->congestion_control, traffic_class, self.config->peer_timeout},
+          .pinned = !rail.by_routes};
 }
 
 Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class, protocol::LaneId lane,
@@ -98,7 +99,7 @@ Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t ses
 int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remote) {
   if (config.lanes_per_rail > 0) return config.lanes_per_rail;
   const double slower = std::min(local.speed.bytes_per_s, Rate::from_megabits(remote.speed_mbps).bytes_per_s);
-  return std::clamp(int(std::ceil(slower / kBytesPerLane)), 1, 16);
+  return std::clamp(std::max(int(std::ceil(slower / kBytesPerLane)), local.lanes_min), 1, 16);
 }
 
 Status check_welcome(const Hello& welcome) {

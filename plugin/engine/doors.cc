@@ -4,11 +4,13 @@
 #include <sys/epoll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process_limits.h"
 #include "base/scope_exit.h"
 #include "engine/fork_guard.h"
 
@@ -17,6 +19,7 @@ namespace {
 
 constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
 constexpr int kAcceptsPerTurn = 64;
+constexpr std::size_t kDescriptorsWanted = 16;  // after all doors: what an engine and a peer or two take
 
 std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
   std::vector<Address> first;
@@ -39,6 +42,8 @@ Status Doors::open(const Config& config, const std::vector<Rail>& rails) {
   options_ = {config.congestion_control, config.traffic_class, config.peer_timeout};
   ports_ = config.ports;
   for (int i = 0; i < int(rails.size()); ++i) RW_TRY(put(i, rails[std::size_t(i)]));
+  if (const std::size_t left = descriptors_left(); left < kDescriptorsWanted)
+    RW_WARN(init, "this process may open {} more descriptors{}: connections wait for one, and a peer takes one a lane", left, descriptor_hint(EMFILE));
   return {};
 }
 
@@ -49,7 +54,8 @@ Result<std::unique_ptr<Doors::Door>> Doors::make_door(int rail, const Address& a
                   fmt::format("{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
                               listening.status().message()),
                   listening.status().system_errno());
-  RW_TRY(listening.status());
+  if (const Status& why = listening.status(); !why.ok())
+    return Status(why.code(), why.scope(), why.message() + port_hint(why.system_errno()), why.system_errno());
   auto door = std::make_unique<Door>();
   door->doors = this;
   door->rail = rail;

@@ -25,6 +25,7 @@ constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in 
 
 // With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
 HostEngine::Arrival HostEngine::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
+  if (rails_now_[std::size_t(dialled_rail)].by_routes) return {dialled_rail, dialled_rail, ""};  // by any interface, and bound to none
   const auto rail = std::ranges::find(rails_now_, accepted.interface, &Rail::ifindex);
   const bool told = accepted.interface != 0 && !wire::on_this_host(accepted.remote);
   if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name};

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process_limits.h"
 #include "base/signals_blocked.h"
 #include "engine/fork_guard.h"
 
@@ -63,7 +64,7 @@ Status Reactor::start_thread() {
   try {
     thread_ = std::thread([this] { loop(); });
   } catch (const std::system_error& e) {
-    return Status(Code::exhausted, Scope::engine, std::string("cannot start a thread: ") + e.what(), e.code().value());
+    return no_thread(e);
   }
   pthread_setname_np(thread_.native_handle(), "railweave");
   return {};

@@ -49,6 +49,14 @@ class Rails(CollectiveTest):
 
 
 class Hosts(CollectiveTest):
+    def test_the_first_rank_maps_its_own_name_to_loopback(self) -> None:
+        meet = """
+            file=$(mktemp); echo "$([ $RANK = 0 ] && echo 127.0.1.1 || echo $MASTER_ADDR) head" > $file
+            mount --bind $file /etc/hosts; rm -f $file
+            MASTER_ADDR=head exec "$@" """
+        outcome = in_lab(_RAILS, ["unshare", "-m", "sh", "-c", meet, "sh", *_command("all_reduce_perf", 1)])
+        self.assert_right(outcome, "all_reduce_perf", 2)
+
     def test_two_level_sends_between_hosts_what_one_rank_of_each_would(self) -> None:
         outcome = in_lab(_RAILS, ["env", "RAILWEAVE_ALGO=two_level", *_command("all_reduce_perf", 8), "-t", "2"])
         self.assert_right(outcome, "all_reduce_perf", 4)

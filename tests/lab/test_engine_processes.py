@@ -51,6 +51,32 @@ class Identity(EngineTest):
                     self.assertEqual(times, len(said), str(outcome))
 
 
+# net_perf where /etc/hosts is one line, by which the ranks meet.
+_MEET_BY_NAME = """
+file=$(mktemp); {line} > $file; mount --bind $file /etc/hosts; rm -f $file
+MASTER_ADDR=head exec {program} "$@"
+"""
+
+
+def meeting_by_name(line: str) -> list[str]:
+    script = _MEET_BY_NAME.format(line=line, program=kBin / "net_perf")
+    return ["unshare", "-m", "sh", "-c", script, "sh"]
+
+
+class Meeting(EngineTest):
+    """real-hosts 6.3: a host that maps its own name to 127.0.1.1, as Debian's installer writes it."""
+
+    def test_the_first_rank_maps_its_own_name_to_loopback(self) -> None:
+        hosts = meeting_by_name('echo "$([ $RANK = 0 ] && echo 127.0.1.1 || echo $MASTER_ADDR) head"')
+        self.assert_works(net_perf(_TWO, through=hosts))
+
+    def test_the_other_rank_maps_the_name_to_loopback__and_says_so(self) -> None:
+        outcome = net_perf(_TWO, "--patience", "2", through=meeting_by_name('echo "127.0.1.1 head"'))
+        self.assertEqual(1, outcome.status, str(outcome))
+        for word in ("'head' is 127.0.1.1", "/etc/hosts"):
+            self.assertIn(word, "".join(outcome.said(1)), str(outcome))
+
+
 class Sharing(EngineTest):
     def test_both_dial_at_once_and_share_one_session(self) -> None:
         # Whose dial is first is chance: several times.

@@ -11,7 +11,38 @@ _TWO = ["--nics", "2"]
 _ALIGNED = [("eth0", "eth0"), ("eth1", "eth1")]
 
 
+# A host's address is on lo; its NICs have link-local addresses only, and routes share what leaves among them by ports.
+_BGP_UNNUMBERED = """
+sysctl -qw net.ipv4.fib_multipath_hash_policy=1
+for nic in 0 1; do
+  ip addr flush dev eth$nic scope global
+  ip addr add fe80::$((nic + 1)):$((RANK + 1))/64 dev eth$nic nodad
+done
+ip addr add 10.9.0.$((RANK + 1))/32 dev lo
+peer=$((2 - RANK))
+ip route add 10.9.0.$peer/32 nexthop via inet6 fe80::1:$peer dev eth0 nexthop via inet6 fe80::2:$peer dev eth1
+export NCCL_SOCKET_IFNAME=lo RAILWEAVE_LANES_PER_RAIL=16
+"""
+
+
 class Shapes(EngineTest):
+    def test_an_address_on_loopback_that_routes_lead_to(self) -> None:
+        """real-hosts 6.4, BGP unnumbered. One of two links gets none of sixteen lanes once in 2^15 runs."""
+        outcome = self.assert_works(net_perf([*_TWO, "--management", "--rate", "200mbit"], "--both", setup=_BGP_UNNUMBERED))
+        self.assertEqual([("lo", "lo")] * 16, outcome.pairs(), str(outcome))
+        for host in (0, 1):
+            for nic in ("eth0", "eth1"):
+                self.assertGreater(min(outcome.carried(host)[nic]), 300_000, str(outcome))
+
+    def test_an_address_on_loopback__and_a_link_is_lost(self) -> None:
+        lose = "[ $RANK = 0 ] || (moved eth1 2000000; ip link set eth1 down; echo lost eth1) &"
+        outcome = net_perf([*_TWO, "--management", "--rate", "200mbit"], "--duration", "4", setup=_BGP_UNNUMBERED, beside=lose)
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertEqual([["eth1"]], outcome.values(1, "lost"), str(outcome))
+        arrived = [outcome.carried(1)[nic][1] for nic in ("eth0", "eth1")]
+        self.assertGreater(arrived[0], 3 * arrived[1], str(outcome))
+
     def test_disjoint_subnets_join_rails_that_reach_each_other(self) -> None:
         self.assert_pairs(_ALIGNED, self.assert_works(net_perf(_TWO)))
 

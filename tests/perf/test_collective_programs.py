@@ -222,6 +222,34 @@ class Programs(unittest.TestCase):
         self.assertTrue(rest.startswith(b"\n"), rest)
         self.assertIn(b"\nprocess 1: killed by signal 9\n", rest)
 
+    def test_a_size_beyond_memory_is_lowered(self):
+        """Real-hosts 6.7, as nccl-tests does. The first size is small, and the last is all that fits."""
+        run_all = f"ulimit -v 1500000; exec {ARGS.bin / 'all_reduce_perf'} --local 2 -b 4M -e 4000G -f 1024 -n 1 -w 0 -c 0"
+        done = subprocess.run(["sh", "-c", run_all], capture_output=True, text=True, timeout=60, env=clean_environment(), check=False)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        lowered = re.search(r"^# Reducing maxBytes to (\d+) due to memory limitation$", done.stdout, re.MULTILINE)
+        self.assertTrue(lowered, done.stdout)
+        self.assertTrue(10_000_000 < int(lowered[1]) < 400_000_000, done.stdout)
+        self.assertEqual(["4194304"], re.findall(r"^ +(\d+) ", done.stdout, re.MULTILINE), done.stdout)
+
+    def test_without_a_folder_to_meet_in_the_way_out_is_named(self):
+        done = run(["all_reduce_perf", "--local", "2"], TMPDIR="/proc/self")
+        self.assertEqual(1, done.returncode)
+        self.assertIn("TMPDIR", done.stderr)
+
+    def test_too_few_descriptors_are_named_at_once(self):
+        # Whether the ranks get by with so few is another matter.
+        words = f"ulimit -n 16; exec {ARGS.bin / 'all_reduce_perf'} --local 2 -b 1M -e 1M -n 1 --patience 5"
+        environment = {**clean_environment(), "NCCL_DEBUG": "WARN"}
+        running = subprocess.Popen(["sh", "-c", words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
+                                   start_new_session=True)
+        try:
+            first = running.stderr.readline()
+        finally:
+            os.killpg(running.pid, signal.SIGKILL)
+            running.communicate(timeout=30)
+        self.assertRegex(first, r"may open \d+ more descriptors \(this process may have 16: ulimit -n\)")
+
     def test_a_bad_variable_ends_all_ranks_soon(self):
         for name, value in [("RAILWEAVE_ALGO", "ring,"), ("RAILWEAVE_ALGO", "rings"), ("RAILWEAVE_PORTS", "9-8")]:
             done = run(["all_reduce_perf", "--local", "3", "--patience", "3000"], **{name: value})

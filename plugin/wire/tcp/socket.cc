@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 #include "base/error.h"
+#include "base/process_limits.h"
 
 namespace railweave::wire {
 namespace {
@@ -169,7 +170,7 @@ Status bind_to_interface(int fd, const std::string& interface, const SocketAddre
 Result<OwnedFd> dial(const DialSpec& spec) {
   RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(spec.remote.family()));
   RW_TRY(set_options(fd.get(), spec.options));
-  RW_TRY(bind_to_interface(fd.get(), spec.interface, spec.remote));
+  if (spec.pinned) RW_TRY(bind_to_interface(fd.get(), spec.interface, spec.remote));
   // The port is chosen by connect(), per peer: otherwise local ports run out at scale.
   RW_TRY(set_int(fd.get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1, "IP_BIND_ADDRESS_NO_PORT"));
   const SocketAddress source = socket_address(spec.source, 0);
@@ -243,7 +244,7 @@ Result<Accepted> accept_from(int listener) {
         const int err = errno;
         return Status(
             Code::exhausted, Scope::engine,
-            fmt::format("accept on {}: {} (errno {})", to_string(local_address(listener)), errno_text(err), err), err);
+            fmt::format("accept on {}: {} (errno {}){}", to_string(local_address(listener)), errno_text(err), err, descriptor_hint(err)), err);
       }
       default:
         return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));

@@ -50,6 +50,7 @@ struct DialSpec {
   std::string interface;  // the local rail's name; empty: not pinned
   SocketAddress remote;
   SocketOptions options;
+  bool pinned = true;     // to the interface; false: by whichever the routes say
 };
 
 // Begins to connect. The socket becomes writable when it is connected, or will never be: then ask connected().

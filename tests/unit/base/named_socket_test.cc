@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
@@ -26,6 +27,43 @@ TEST(NamedSocket, connect_to__reaches_a_listener_by_name_and_by_address) {
     ASSERT_TRUE(connected.ok()) << connected.status().message();
     EXPECT_TRUE(::fcntl(connected->get(), F_GETFL) & O_NONBLOCK);
     EXPECT_TRUE(::fcntl(connected->get(), F_GETFD) & FD_CLOEXEC);
+  }
+}
+
+std::string own_name() {
+  char name[256] = "";
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+// Whether /etc/hosts maps the name of this host to loopback or not.
+TEST(NamedSocket, listen_at__own_name_is_every_address_of_both_families) {
+  std::uint16_t port = 0, other = 0;
+  const auto listener = listen_at(own_name(), 0, port);
+  if (listener.status().code() == Code::invalid_argument) GTEST_SKIP() << "this host does not know its own name";
+  ASSERT_TRUE(listener.ok()) << listener.status().message();
+  const bool has_ipv6 = listen_at("::1", 0, other).ok();
+  for (const char* const host : {"127.0.0.1", "127.0.1.1", "::1"}) {
+    if (host[0] == ':' && !has_ipv6) continue;
+    const auto connected = connect_to(host, port, 1s);
+    EXPECT_TRUE(connected.ok()) << connected.status().message();
+  }
+}
+
+TEST(NamedSocket, listen_at__address_is_that_one_alone) {
+  std::uint16_t port = 0;
+  for (const char* const host : {"127.0.0.1", "localhost"}) {
+    const auto listener = listen_at(host, 0, port);
+    ASSERT_TRUE(listener.ok()) << listener.status().message();
+    EXPECT_FALSE(connect_to("127.0.1.1", port, 50ms).ok()) << host;
+  }
+}
+
+TEST(NamedSocket, connect_to__says_what_to_do_where_a_name_is_loopback_only) {
+  std::uint16_t port = 0;
+  { ASSERT_TRUE(listen_at("127.0.0.1", 0, port).ok()); }
+  for (const char* const host : {"127.0.0.1", "localhost"}) {
+    const std::string said(connect_to(host, port, 50ms).status().message());
+    EXPECT_NE(said.find("this host alone"), std::string::npos) << said;
   }
 }
 

@@ -40,12 +40,19 @@ class FakeHost final : public HostView {
   std::string sysfs_root() const override { return root_; }
   std::string procfs_root() const override { return root_ + "/proc"; }
   Result<std::vector<LinkFacts>> links() const override { return links_; }
-  Result<std::vector<AddressFacts>> addresses() const override { return addresses_; }
+  Result<std::vector<AddressFacts>> addresses() const override {
+    std::vector<AddressFacts> all = addresses_;
+    if (now_ < tentative_until_) for (AddressFacts& one : all) one.tentative = true;
+    return all;
+  }
   TimePoint now() const override { return now_; }
   void sleep(Nanos time) const override {
     now_ += time;
     if (on_sleep) on_sleep();
   }
+
+  // All addresses are in duplicate detection until then.
+  void tentative_until(TimePoint time) { tentative_until_ = time; }
 
   // A link that is up and runs. `kind` as rtnetlink has it; empty: hardware.
   LinkFacts& link(const std::string& name, const std::string& kind = "") {
@@ -121,6 +128,7 @@ class FakeHost final : public HostView {
   std::string root_;
   std::vector<LinkFacts> links_;
   std::vector<AddressFacts> addresses_;
+  TimePoint tentative_until_{};
   mutable TimePoint now_{};
 };
 

@@ -103,6 +103,31 @@ TEST(Hosts, a_bond_is_taken_and_its_members_are_left) {
   EXPECT_EQ(0, rail_bond.numa_node);
 }
 
+// A bond's member takes the lane that the lane's ports hash to: one lane would leave the others idle, below a VLAN too.
+TEST(Hosts, a_bond_wants_lanes_for_each_member) {
+  FakeHost host;
+  host.card("eth0", kPort0, "", 25'000);
+  host.card("eth1", kPort1, "", 25'000);
+  const int bond = host.link("bond0", "bond").ifindex;
+  host.find("eth0").master = host.find("eth1").master = bond;
+  host.link("bond0.7", "vlan").lower = bond;
+  host.address("bond0.7", "10.7.0.1/24");
+  const auto lanes = [&](const std::string& mode) {
+    host.put("class/net/bond0/bonding/mode", mode + "\n");
+    return rail(host, "bond0.7").lanes_min;
+  };
+  EXPECT_EQ(8, lanes("802.3ad 4"));
+  EXPECT_EQ(8, lanes("balance-xor 2"));
+  EXPECT_EQ(1, lanes("active-backup 1"));
+  EXPECT_EQ(1, lanes("balance-rr 0"));
+  host.address("bond0", "10.0.0.1/24");
+  host.put("class/net/bond0/bonding/mode", "802.3ad 4\n");
+  EXPECT_EQ(8, rail(host, "bond0").lanes_min);
+  FakeHost plain;
+  plain.card("eth0", kPort0, "10.0.0.1/24", 25'000);
+  EXPECT_EQ(1, rail(plain, "eth0").lanes_min);
+}
+
 TEST(Hosts, a_vlan_shares_the_port_below_it) {
   FakeHost host;
   const int port = host.card("eth0", kPort0, "", 100'000).ifindex;
@@ -197,7 +222,7 @@ TEST(Hosts, tunnels_dummies_and_usb_are_left_beside_a_card) {
   host.address("dummy0", "10.10.0.1/32");
   EXPECT_EQ("eth0", rails_of(host));
   expect_contains(reason(host, "wg0"), "there is better: eth0");
-  expect_contains(reason(host, "dummy0"), "carries nothing off this host");
+  expect_contains(reason(host, "dummy0"), "dummy interface with a routable address: only when named");
   host.find("eth0").up = false;
   EXPECT_EQ("tailscale0 wg0", rails_of(host));
 }

@@ -65,12 +65,39 @@ TEST_F(Names, loopback_only_when_spelled_out) {
   Config config;
   config.rails = {"lo"};
   const Rail lo = rail(host_, "lo", config);
-  EXPECT_TRUE(lo.loopback);
+  EXPECT_TRUE(lo.loopback && !lo.by_routes);
   ASSERT_EQ(2u, lo.addresses.size());
   EXPECT_EQ(address_of("127.0.0.1/8"), lo.addresses[0]);
   config = {};
   config.interfaces = "l";
   EXPECT_EQ("loopback, taken only when NCCL_SOCKET_IFNAME spells its name out", reason(host_, "lo", config));
+}
+
+// real-hosts 6.4: BGP unnumbered. Routes lead there by any NIC.
+TEST_F(Names, loopback_with_a_routable_address_goes_by_routes) {
+  host_.address("lo", "2001:db8::9/128");
+  host_.address("lo", "10.9.0.1/32");
+  EXPECT_EQ("loopback with a routable address: only when named", reason(host_, "lo"));
+  Config config;
+  config.rails = {"lo"};
+  const Rail lo = rail(host_, "lo", config);
+  EXPECT_EQ((std::vector<Address>{address_of("10.9.0.1/32"), address_of("2001:db8::9/128")}), lo.addresses);
+  EXPECT_TRUE(lo.by_routes);
+  EXPECT_FALSE(lo.loopback);
+  EXPECT_EQ(8, lo.lanes_min);
+}
+
+TEST_F(Names, a_dummy_with_a_routable_address_goes_by_routes) {
+  host_.link("vip0", "dummy");
+  host_.address("vip0", "fe80::1/64");
+  Config config;
+  config.rails = {"vip0"};
+  expect_contains(reason(host_, "vip0", config), "unusable: no address");
+  host_.address("vip0", "10.9.0.1/32");
+  EXPECT_EQ("dummy interface with a routable address: only when named", reason(host_, "vip0"));
+  const Rail vip = rail(host_, "vip0", config);
+  EXPECT_EQ(std::vector<Address>{address_of("10.9.0.1/32")}, vip.addresses);
+  EXPECT_TRUE(vip.by_routes);
 }
 
 TEST_F(Names, rails_are_exact_and_in_order) {

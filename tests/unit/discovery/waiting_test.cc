@@ -286,6 +286,28 @@ TEST_F(Waiting, a_tentative_address_is_waited_for) {
   EXPECT_EQ(0u, rail(host, "eth0").addresses[0].scope_id);
 }
 
+// real-hosts 5. A host without any routable address: its link-local ones are what it has.
+TEST_F(Waiting, a_tentative_link_local_address_is_waited_for_where_there_is_nothing_else) {
+  FakeHost host;
+  host.link("eth0", "veth");
+  host.link("eth1", "veth");
+  host.address("eth0", "fe80::1/64");
+  host.address("eth1", "fe80::2/64");
+  host.tentative_until(TimePoint(milliseconds(1500)));
+  EXPECT_EQ("eth0 eth1", rails_of(host));
+  EXPECT_EQ(TimePoint(milliseconds(1500)), host.now());
+}
+
+TEST_F(Waiting, a_tentative_link_local_address_is_not_waited_for_beside_routable_ones) {
+  FakeHost host;
+  host.link("eth0", "veth");
+  host.address("eth0", "10.0.0.1/24");
+  host.link("eth1", "veth");
+  host.address("eth1", "fe80::2/64").tentative = true;
+  EXPECT_EQ("eth0", rails_of(host));
+  EXPECT_EQ(TimePoint{}, host.now());
+}
+
 TEST_F(Waiting, something_better_is_worth_the_whole_wait) {
   FakeHost host;  // a link-local-only guest is ready; the real address of another comes late
   host.link("mv0", "macvlan");

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <random>
 
+#include "engine/dial.h"
+
 namespace railweave::engine {
 namespace {
 
@@ -175,6 +177,27 @@ TEST(LanePlan, choose_pairs__both_sides_come_to_the_same_count_and_cover_all) {
     for (std::size_t r = 0; r < remotes; ++r) EXPECT_GE(std::ranges::count(forth, int(r), &RailPair::remote), 1);
     for (std::size_t r = 0; r < remotes; ++r) EXPECT_GE(std::ranges::count(back, int(r), &RailPair::local), 1);
   }
+}
+
+// --------------------------------------------------------------------------------------------------------------- lanes
+
+TEST(LanePlan, lanes_per_pair__by_speed_and_by_what_is_below_the_rail) {
+  Rail local = rail({v4(10, 0, 0, 1)});
+  PeerRail remote = peer({v4(10, 0, 0, 2)});
+  const auto lanes = [&](double local_mbps, int remote_mbps, int lanes_min, int asked = 0) {
+    local.speed = Rate::from_megabits(local_mbps);
+    local.lanes_min = lanes_min;
+    remote.speed_mbps = std::uint32_t(remote_mbps);
+    Config config;
+    config.lanes_per_rail = asked;
+    return lanes_per_pair(config, local, remote);
+  };
+  EXPECT_EQ(1, lanes(25'000, 25'000, 1));
+  EXPECT_EQ(4, lanes(200'000, 100'000, 1));
+  EXPECT_EQ(8, lanes(25'000, 25'000, 8));
+  EXPECT_EQ(8, lanes(400'000, 200'000, 4));
+  EXPECT_EQ(16, lanes(100'000, 100'000, 32));
+  EXPECT_EQ(2, lanes(100'000, 100'000, 8, 2));
 }
 
 // -------------------------------------------------------------------------------------------------------------- spread
