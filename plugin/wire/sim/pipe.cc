@@ -105,7 +105,8 @@ void SimPipe::send_piece() {
 }
 
 void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
-  if (lost_ |= connection_.loses_data()) return;
+  lost_ = lost_ || connection_.loses_data();
+  if (lost_) return;
   const LinkSpec& spec = link_.spec();
   TimePoint arrival = net_.now() + connection_.delay();
   if (net_.chance(spec.pause_probability))
