@@ -334,7 +334,8 @@ void Handshake::finish(Status status) {
     release_descriptor(fd_.get());
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
-  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), spoke_, no_common_key_, {}, seal_, what_};
+  // Nothing here asks for memory: whoever waits for the outcome has nobody else to hear it from.
+  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), spoke_, no_common_key_, {}, seal_, std::move(what_)};
   if (challenge_ && connection()) outcome.connection = *connection();
   if (!outcome.status.ok()) outcome.fd.reset();
   const Done done = std::move(done_);

@@ -91,7 +91,7 @@ class Handshake final : public Pollable {
   void finish(Status status);
 
   Reactor& reactor_;
-  const std::string what_;           // "dialling 10.0.0.2:4000 from eth0"
+  std::string what_;                 // "dialling 10.0.0.2:4000 from eth0"
   Done done_;
   OwnedFd fd_;
   const Role role_;

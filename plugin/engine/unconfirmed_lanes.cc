@@ -24,11 +24,10 @@ const char* what_is_wrong(const Hello& confirm, const Hello& hello) {
 void UnconfirmedLanes::add(Handshake::Outcome welcomed, Entry entry) {
   if (waiting_.size() >= kMost) waiting_.erase(waiting_.begin());
   const std::uint64_t number = next_++;
-  Waiting& waiting = waiting_[number];
-  waiting.entry = std::move(entry);
-  waiting.handshake = Handshake::await_confirm(reactor_, welcomed, now() + kTime, [this, number](Handshake::Outcome outcome) {
+  auto handshake = Handshake::await_confirm(reactor_, welcomed, now() + kTime, [this, number](Handshake::Outcome outcome) {
     on_confirm(number, std::move(outcome));
   });
+  waiting_.emplace(number, Waiting{std::move(entry), std::move(handshake)});
 }
 
 void UnconfirmedLanes::on_confirm(std::uint64_t number, Handshake::Outcome outcome) {
