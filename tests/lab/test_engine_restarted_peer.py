@@ -16,7 +16,7 @@ export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=60 RAILWEAVE_STALL_TIMEO
 program={kBin / "net_perf"}
 second() {{ export MASTER_PORT=$((MASTER_PORT + 1)); exec $program --patience 40 --seed 2 "$@"; }}
 cables() {{ for nic in 1 2; do $RWLAB_PROGRAM set --host 1 --nic $nic $1; done; }}
-listens() {{ until [ $(ss -Htlnp | grep -c ":23000 .*pid=$1,") = 2 ]; do sleep 0.02; done; echo "listens $1"; }}
+listens() {{ until [ $(ss -Htlnp | grep -c ":23000 .*pid=$1,") -ge 2 ]; do sleep 0.02; done; echo "listens $1"; }}
 $program --verify --warmup 0 --sleep-us 50 --bytes 64G --seed 1 & first=$!
 echo "first $first"
 if [ $RANK = 0 ]; then
