@@ -1,7 +1,6 @@
 #include "engine/family_choice.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace railweave::engine {
 
@@ -10,11 +9,10 @@ std::optional<Address::Family> FamilyChoice::avoided(const RailPair& pair) const
   return known == avoided_.end() ? std::nullopt : std::optional(known->family);
 }
 
-bool FamilyChoice::failed(const RailPair& pair, Address::Family by) {
+void FamilyChoice::failed(const RailPair& pair, Address::Family by) {
   const auto known = std::ranges::find(avoided_, pair, &Avoided::pair);
-  if (known != avoided_.end()) return std::exchange(known->family, by) == by;
-  avoided_.push_back({pair, by});
-  return true;
+  if (known == avoided_.end()) return avoided_.push_back({pair, by});
+  known->family = by;
 }
 
 void FamilyChoice::forget(const std::function<bool(const RailPair&)>& which) {

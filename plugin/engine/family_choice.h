@@ -16,8 +16,8 @@ class FamilyChoice {
  public:
   // For best_route().
   std::optional<Address::Family> avoided(const RailPair& pair) const;
-  // The last try, by this family, came to nothing or to another rail. True: the other family has not failed since it was tried last.
-  bool failed(const RailPair& pair, Address::Family by);
+  // The last try, by this family, came to nothing or to another rail.
+  void failed(const RailPair& pair, Address::Family by);
   // Links or addresses of these pairs changed: all begin anew.
   void forget(const std::function<bool(const RailPair&)>& which);
 

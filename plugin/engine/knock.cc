@@ -54,7 +54,7 @@ void Knock::ask(const RailPair& rails, Nanos time) {
   const Rail& rail = (*self_.rails)[std::size_t(rails.local)];
   Route route;
   if (!best_route(rail, peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
-  (void)families_.failed(rails, route.source.family);  // an answer ends the asking: the next time the other has its turn
+  families_.failed(rails, route.source.family);  // an answer ends the asking: the next time the other has its turn
   if (!why_no_route(rail, route).empty()) return;
   Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails);
   hello.rails = *self_.announced;  // all of our addresses may be others by now, and no lane is left to say so

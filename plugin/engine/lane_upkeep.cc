@@ -146,7 +146,7 @@ std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
     const std::string why = why_no_route(rail, route);
     if (why.empty()) return route;
     RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, session_->peer(), why);
-    (void)families_.failed(pair.rails, route.source.family);
+    families_.failed(pair.rails, route.source.family);
     last = route;
     failures_.failed(pair.rails, why);
   }
@@ -168,7 +168,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (ends_session(*over, outcome)) return;
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
   const bool other_family = may_change_family(pair, over->family);
-  (void)families_.failed(pair.rails, over->family);
+  families_.failed(pair.rails, over->family);
   const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
   other_family ? failures_.failed(pair.rails, why) : note_failure(pair, why);
   look();
@@ -217,13 +217,13 @@ Status LaneUpkeep::check_place(const RailPair& where) const {
 }
 
 // The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on both, or the address has moved.
-// True: the lane is not wanted there. It stays unconfirmed, and the peer forgets it.
+// True: the lane is not wanted there. The lane stays unconfirmed, and the peer forgets it.
 bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
   RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, session_->peer(), peers(pair.rails).name);
   const bool other_family = may_change_family(pair, attempt.family);
-  (void)families_.failed(pair.rails, attempt.family);
-  if (other_family) return true;  // and is dialled at once
+  families_.failed(pair.rails, attempt.family);
+  if (other_family) return true;  // the pair is dialled by that one at once
   const RailPairs::Pair* const its = pairs_.find(where);
   const bool surplus = its && its->up > 0;
   if (surplus) note_failure(pair, astray(where));
