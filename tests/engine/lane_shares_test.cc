@@ -100,9 +100,10 @@ TEST(LaneShares, MoreThanThereIsRoomForAreSharedEvenly) {
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
   ASSERT_TRUE(ends);
-  Counts expected;
-  for (int i = 0; i < 5; ++i) expected[{10 + i, 110 + i}] = 12;
-  EXPECT_TRUE(eventually([&] { return lanes(*a) == expected; }));
+  const auto are_even = [](const Counts& counts) {
+    return counts.size() == 5 && std::ranges::all_of(counts, [](const auto& pair) { return pair.second == 12; });
+  };
+  EXPECT_TRUE(eventually([&] { return are_even(lanes(*a)); })) << testing::PrintToString(lanes(*a));
   EXPECT_TRUE(transfer(ends, 4 << 20, 1));
 }
 
@@ -115,9 +116,12 @@ TEST(LaneShares, ALostPairHasItsLanesAgain) {
     Ends ends = join(*a, *b);
     ASSERT_TRUE(ends);
     ASSERT_TRUE(eventually([&] { return lanes_of(*a) == std::size_t(rails * each); }));
+    const Counts before = lanes(*a);
+    const auto first = std::ranges::find_if(before, [](const auto& pair) { return pair.first.first == 10; });
+    ASSERT_NE(first, before.end());  // on a busy machine the first lane may lead to another rail than 110: so does the plan, then
     reset_rail(10);
     EXPECT_TRUE(transfer(ends, 1 << 20, 2));
-    EXPECT_TRUE(eventually([&] { return lanes(*a)[{10, 110}] >= std::max(1, each / 2); }, std::chrono::seconds(5))) << lanes_of(*a);
+    EXPECT_TRUE(eventually([&] { return lanes(*a)[first->first] >= std::max(1, each / 2); }, std::chrono::seconds(5))) << testing::PrintToString(lanes(*a));
     EXPECT_TRUE(transfer(ends, 1 << 20, 3));
   }
 }

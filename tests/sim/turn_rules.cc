@@ -23,7 +23,7 @@ void TurnRules::before(const std::vector<const protocol::SendStream*>& streams) 
 void TurnRules::after(const protocol::FrameHeader& frame) {
   if (frame.type != protocol::FrameType::segment) return;
   const auto taken = std::ranges::find_if(seen_, [&](const Seen& s) { return s.stream->id() == frame.stream; });
-  if (std::ranges::find(asked_, frame.stream) == asked_.end()) return;  // closed, and what a lost lane carried goes again
+  if (std::ranges::find(asked_, frame.stream) == asked_.end()) return count_closed();
   if (taken == seen_.end()) return wrong_("a segment of stream " + std::to_string(frame.stream) + " goes, which had none");
   for (const Seen& other : seen_) {
     if (!other.anywhere || &other == &*taken) continue;
@@ -42,6 +42,13 @@ void TurnRules::after(const protocol::FrameHeader& frame) {
   }
   count_turns(*taken, frame.length);
   overtaken_least_[std::size_t(taken->rank)] = overtaken_most_[std::size_t(taken->rank)] = 0;
+}
+
+// A closed stream sends the rest of its last message, or again what a lost lane carried. Its rank is not known any more: it may
+// have overtaken every other.
+void TurnRules::count_closed() {
+  for (int r = 0; r < kRanks; ++r)
+    if (std::ranges::any_of(seen_, [&](const Seen& s) { return s.rank == r; })) ++overtaken_most_[std::size_t(r)];
 }
 
 // Equal ones go by turns: none goes ahead of another for longer than its turn.

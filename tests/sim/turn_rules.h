@@ -33,6 +33,7 @@ class TurnRules {
     std::uint64_t order = 0;
     std::map<protocol::StreamId, std::uint64_t> bytes_ahead;  // of equals
   };
+  void count_closed();
   void count_turns(const Seen& taken, std::uint64_t bytes);
 
   std::function<void(const std::string&)> wrong_;
