@@ -1,0 +1,76 @@
+"""Rails that carry a handshake and little else, addresses that change, firewalls; and what is said of a rail without a lane (real-hosts 3 to 6)."""
+from __future__ import annotations
+
+import time
+
+import engine_lab
+from engine_lab import kBin, net_perf
+from real_hosts import FAULT_S, ONE_SWITCH, ROUTED, SET, TWO, RealHosts
+
+
+class SmallPacketsOnly(RealHosts):
+    """real-hosts 3: a rail that passes a handshake and no data."""
+
+    def test_a_port_of_small_mtu(self) -> None:
+        outcome = self.transfer([*TWO, "--mtu", "9000"], seconds=10, from_start="--host 1 --nic 1 --port-mtu 1500")
+        self.assert_carries(1, outcome, from_s=3)
+        self.assert_warned(outcome, (0,), "eth1", "MTU")
+
+    def test_a_port_of_small_mtu_beside_three_good_ones(self) -> None:
+        outcome = self.transfer([*TWO, "--nics", "4", "--mtu", "9000"], seconds=10,
+                                from_start="--host 1 --nic 1 --port-mtu 1500")
+        self.assert_carries(3, outcome, from_s=3)
+
+    def test_a_rail_that_loses_much(self) -> None:
+        self.assert_carries(1, self.transfer(TWO, seconds=10, from_start="--host 1 --nic 1 --lose 40"), from_s=3)
+
+    def test_a_rail_that_begins_to_lose_much(self) -> None:
+        self.assert_carries(1, self.transfer(TWO, "--host 1 --nic 1 --lose 40", seconds=10), from_s=FAULT_S + 3)
+
+
+class OtherAddresses(RealHosts):
+    """real-hosts 5: all addresses of a host change at once."""
+
+    def test_of_the_accepting_host(self) -> None:
+        outcome = self.transfer([*TWO, "--disable-ipv6"],
+                                f"--host 1 --nic 0 --address 10.77.0.77/24; {SET} --host 1 --nic 1 --address 10.77.1.77/24", seconds=12)
+        self.assert_carries(1.6, outcome, from_s=FAULT_S + 6)
+
+
+class IdleSession(RealHosts):
+    """real-hosts 6.2: a stateful firewall between forgets its connections while nothing is sent, and resets nobody."""
+
+    def test_a_firewall_that_forgets(self) -> None:
+        forget = " ".join(f"{SET} --nic {nic} --forget-connections;" for nic in (0, 1))
+        outcome = net_perf([*ROUTED, "--routes", "policy", "--stateful"], "--size", "1M", "--duration", "3", "--warmup", "0",
+                           "--begin-at", str(time.monotonic() + 22), deadline_s=60, setup="export RAILWEAVE_PEER_TIMEOUT=4",
+                           beside=f"[ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_packets) -gt 8 ]; do sleep 0.1; done; {forget}) &")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assert_carries(2, outcome, from_s=1)
+
+
+class SaidClearly(RealHosts):
+    """real-hosts 4: within ten seconds a rail without a lane is named, with its cause where the host knows it."""
+
+    def test_a_firewall_from_the_start(self) -> None:
+        for action in ("drop", "reject", "reset"):
+            with self.subTest(action=action):
+                outcome = self.transfer([*TWO, "--arp", "strict"], seconds=12, from_start=f"--host 1 --nic 1 --firewall {action}")
+                self.assert_carries(1, outcome)
+                self.assert_warned(outcome, (0,), "eth1")
+
+    def test_rp_filter_with_two_nics_in_a_subnet(self) -> None:
+        outcome = self.transfer([*ONE_SWITCH, "--subnets", "shared", "--rp-filter", "1", "--disable-ipv6"], seconds=12)
+        self.assert_carries(1, outcome)
+        self.assert_warned(outcome, (0, 1), "rp_filter")
+
+    def test_info_lists_a_rail_without_a_lane(self) -> None:
+        ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; echo info $({kBin / 'railweave-info'} --pid $pid | tr '\\n' ' ')) &"
+        outcome = self.transfer([*TWO, "--arp", "strict"], seconds=4, from_start="--host 1 --nic 1 --firewall drop", beside=ask)
+        listed, = outcome.values(0, "info")
+        self.assertIn("eth1", " ".join(listed), str(outcome))
+
+
+if __name__ == "__main__":
+    engine_lab.main()

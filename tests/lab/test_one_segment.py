@@ -1,0 +1,57 @@
+"""Two NICs in one segment, where by Linux's own settings any NIC answers ARP for any address of its host (real-hosts 1)."""
+from __future__ import annotations
+
+import engine_lab
+from engine_lab import Outcome
+from real_hosts import ONE_SWITCH, SET, TWO, RealHosts
+
+
+class OneSegment(RealHosts):
+    """real-hosts 1: any NIC answers ARP for any address of its host."""
+
+    def test_both_nics_carry(self) -> None:
+        for subnets in ("shared", "disjoint"):
+            with self.subTest(subnets=subnets):
+                self.assert_both_carry(self.transfer([*ONE_SWITCH, "--subnets", subnets], seconds=4))
+
+    def test_both_nics_of_pods_carry(self) -> None:
+        self.assert_both_carry(self.transfer([*TWO, "--pods", "--subnets", "shared"], seconds=4), ("net1", "net2"))
+
+    def test_without_ipv6_the_setting_that_mends_it_is_said(self) -> None:
+        outcome = self.transfer([*ONE_SWITCH, "--disable-ipv6"], seconds=12)
+        self.assert_carries(1, outcome)
+        self.assert_warned(outcome, (0, 1), "arp_ignore")
+
+    def lose_the_nic_that_carries(self, how: str, *lab: str) -> Outcome:
+        """Which of the receiver's NICs that is, is found by its counters."""
+        lose = f"""
+            came_in() {{ cat /sys/class/net/eth$1/statistics/rx_bytes; }}
+            [ $RANK = 0 ] || (until [ $(($(came_in 0) + $(came_in 1))) -gt 24000000 ]; do sleep 0.05; done
+                              nic=0; [ $(came_in 0) -gt $(came_in 1) ] || nic=1
+                              {SET} --host 1 --nic $nic {how}; echo lost eth$nic) &"""
+        return self.transfer([*ONE_SWITCH, *lab], seconds=7, beside=lose)
+
+    def test_the_nic_that_carries_is_taken_down(self) -> None:
+        for subnets in ("shared", "disjoint"):
+            with self.subTest(subnets=subnets):
+                self.assert_carries(1, self.lose_the_nic_that_carries("--down", "--subnets", subnets), from_s=4)
+
+    def test_the_port_of_the_nic_that_carries_goes_down(self) -> None:
+        for subnets in ("shared", "disjoint"):
+            with self.subTest(subnets=subnets):
+                self.assert_carries(1, self.lose_the_nic_that_carries("--port-down", "--subnets", subnets), from_s=4)
+
+    def test_three_and_four_nics(self) -> None:
+        """real-hosts 6.5; and the log stays short."""
+        for nics in (3, 4):
+            with self.subTest(nics=nics):
+                outcome = self.transfer([*ONE_SWITCH, "--nics", str(nics)], seconds=4)
+                self.assertLess(len(outcome.warnings(0) + outcome.warnings(1)), 10, str(outcome))
+                self.assert_both_carry(outcome, tuple(f"eth{nic}" for nic in range(nics)))
+
+    def test_arp_flips_in_mid_transfer(self) -> None:
+        self.assert_carries(1, self.transfer(ONE_SWITCH, "--host 1 --nic 1 --arp-flip 0"), from_s=3)
+
+
+if __name__ == "__main__":
+    engine_lab.main()
