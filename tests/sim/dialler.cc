@@ -8,6 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr protocol::LaneId kLanesMost = 65'000;
+constexpr Nanos kConfirmTime = 5s;  // as engine/unconfirmed_lanes has it
 
 }  // namespace
 
@@ -97,28 +98,43 @@ void Dialler::join(engine::RailPairs::Pair& pair, Nanos time) {
   if (awaited) life_.join_began();
   Attempt& attempt = *attempts_.emplace_back(std::make_unique<Attempt>(Attempt{&pair, lane, std::move(lanes.first), awaited}));
   arriving_[lane] = std::move(lanes.second);
-  attempt.near->send_word([this, alive = alive_, lane, rails] {
-    if (*alive) arrive(lane, rails);
+  attempt.near->send_word([this, alive = alive_, lane] {
+    if (*alive) arrive(lane);
   });
   net_.after(near_.host().clock.world(time), [this, alive = alive_, lane] {
     if (*alive) answered(lane, Answer::silence);
   });
 }
 
-// At the far end. A dialler that gave up meanwhile is found out by the lane's end.
-void Dialler::arrive(protocol::LaneId lane, engine::RailPair rails) {
+// At the far end.
+void Dialler::arrive(protocol::LaneId lane) {
   if (far_.host().fate == Host::Fate::lost_power) return;
   const bool unknown = far_.over() || near_.host().fate == Host::Fate::lost_power;
   const Answer answer = !far_.host().lives() ? Answer::nobody : unknown ? Answer::unknown_session : Answer::welcome;
   arriving_[lane]->send_word([this, alive = alive_, lane, answer] {
     if (!*alive) return;
     answered(lane, answer);
-    arriving_.erase(lane);  // refused, or without a place
   });
-  if (answer == Answer::welcome && int(far_.open_lanes().size()) < engine::kPlacesMax) far_.add_lane(lane, rails.remote, rails.local, std::move(arriving_[lane]));
+  if (answer == Answer::welcome) await_confirm(lane);
+}
+
+void Dialler::await_confirm(protocol::LaneId lane) {
+  net_.after(far_.host().clock.world(kConfirmTime), [this, alive = alive_, lane] {
+    if (*alive) arriving_.erase(lane);
+  });
+}
+
+// At the far end. What it sent by this lane before might have led nowhere.
+void Dialler::confirmed(protocol::LaneId lane, engine::RailPair rails) {
+  const auto it = arriving_.find(lane);
+  if (it == arriving_.end()) return;
+  std::unique_ptr<wire::SimLane> far = std::move(it->second);
+  arriving_.erase(it);
+  if (far_.host().lives() && !far_.over() && int(far_.open_lanes().size()) < engine::kPlacesMax) far_.add_lane(lane, rails.remote, rails.local, std::move(far));
 }
 
 void Dialler::answered(protocol::LaneId lane, Answer answer) {
+  if (answer != Answer::welcome && answer != Answer::silence) arriving_.erase(lane);
   const auto it = std::ranges::find(attempts_, lane, [](const auto& a) { return a->lane; });
   if (it == attempts_.end() || near_.host().fate == Host::Fate::lost_power) return;
   const std::unique_ptr<Attempt> attempt = std::move(*it);
@@ -128,6 +144,9 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
   pairs_.try_ended(pair, t);
   if (!near_.over() && answer == Answer::welcome) {
     pairs_.came_up(pair, t);
+    attempt->near->send_word([this, alive = alive_, lane, rails = pair.rails] {
+      if (*alive) confirmed(lane, rails);
+    });
     near_.add_lane(lane, pair.rails.local, pair.rails.remote, std::move(attempt->near));
   } else if (!near_.over() && !near_.leaving() &&
              (answer == Answer::unknown_session || (answer == Answer::nobody && (near_.session().live_lanes() == 0 || (life_.peer_is_silent() && pair.up == 0))))) {

@@ -1,5 +1,6 @@
 // The side of a session that dials its lanes, and dials again those that are lost: in virtual time what engine/lane_upkeep does. Which
 // pairs of rails, and when, is for the shipped rules (engine/rail_pairs). A connection always comes up or is refused, or says nothing.
+// The far end has a lane once the dialler's confirm is there (docs/protocol.md, "Handshake").
 #pragma once
 
 #include <functional>
@@ -49,7 +50,9 @@ class Dialler {
   engine::RailPairs::Hooks hooks();
   int open_and_under_way() const { return int(near_.open_lanes().size() + attempts_.size()); }
   void join(engine::RailPairs::Pair& pair, Nanos time);
-  void arrive(protocol::LaneId lane, engine::RailPair rails);
+  void arrive(protocol::LaneId lane);
+  void await_confirm(protocol::LaneId lane);
+  void confirmed(protocol::LaneId lane, engine::RailPair rails);
   void answered(protocol::LaneId lane, Answer answer);
   TimePoint now() const { return near_.host().clock.local(net_.now()); }
 
@@ -59,7 +62,7 @@ class Dialler {
   SessionEnd& far_;
   engine::RailPairs pairs_;
   std::vector<std::unique_ptr<Attempt>> attempts_;
-  std::map<protocol::LaneId, std::unique_ptr<wire::SimLane>> arriving_;  // the far ends of attempts
+  std::map<protocol::LaneId, std::unique_ptr<wire::SimLane>> arriving_;  // the far ends of attempts: unconfirmed
   protocol::LaneId next_lane_ = 0;
   std::set<protocol::LaneId> retiring_;  // by retire()
   TimePoint look_at_ = TimePoint::max();

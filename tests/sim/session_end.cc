@@ -158,6 +158,7 @@ void SessionEnd::add_lane(LaneId id, int local_rail, int remote_rail, std::uniqu
   };
   if (session_.live_lanes() == 0) on_lane_back();
   session_.add_lane(id, local_rail, remote_rail);
+  if (on_lane_stands) on_lane_stands(id);
   ports_[id] = std::make_unique<Port>(*this, id, local_rail, remote_rail, std::move(lane));
   drain();  // the peer may have given it up already
   touch();

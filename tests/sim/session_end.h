@@ -42,6 +42,7 @@ class SessionEnd {
   std::function<void()> on_acks_waived;
   // Frames, as they pass.
   enum class Passing { taken, written, met, consumed };         // met: a header came
+  std::function<void(protocol::LaneId)> on_lane_stands;         // add_lane()
   std::function<void(Passing, const protocol::FrameHeader&)> on_frame;
   std::function<std::vector<const protocol::SendStream*>()> sending_streams;
 

@@ -141,6 +141,9 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.knock->on_heard = [&c](engine::RailPair by) { c.dialler->on_knock(by); };
   c.life_a->on_over = c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
   c.life_b->on_over = c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
+  c.b->on_lane_stands = [&c, this](protocol::LaneId lane) {
+    if (!c.a->session().had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
+  };
   c.dialler->begin(spared_rail_);
 }
 
