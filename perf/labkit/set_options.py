@@ -9,7 +9,7 @@ from .plan import Host, Nic, Plan
 from .spec import SpecError, parse_rate
 
 _ABOUT = """\
-Changes one NIC of a running lab, in mid-traffic. --up undoes all but the events --reset, --arp-flip and
+Changes one NIC of a running lab, in mid-traffic. --up undoes all but the events --reset, --arp-flip, --new-mac and
 --forget-connections."""
 
 
@@ -26,8 +26,8 @@ def add(commands: argparse._SubParsersAction) -> argparse.ArgumentParser:
     _add_packets(what)
     _add_addresses(what)
     what.add_argument("--up", action="store_true", help="undo all these, at the rate the lab started with")
-    option("--direction", choices=["in", "out", "both"], default="both", help="of --firewall, --lose and --lose-syn; in: what the host "
-           "is sent (both)")
+    option("--direction", choices=["in", "out", "both"], default="both", help="of --firewall and of all --lose options that take PERCENT; "
+           "in: what the host is sent (both)")
     option("--at", choices=["host", "port"], default="host", help="where --firewall is: in the host, or in the "
            "switch, which only drops (host)")
     option("--family", choices=["all", "ipv4", "ipv6"], default="all", help="of --firewall and --lose-syn (all)")
@@ -51,6 +51,7 @@ def _add_packets(what: argparse._MutuallyExclusiveGroup) -> None:
         "offload off at every host")
     add("--firewall", choices=["drop", "reject", "reset"], help="what becomes of its TCP packets: dropped, rejected by ICMP, reset")
     add("--lose", type=float, metavar="PERCENT", help="of all packets, on the cable; turns segmentation offload off likewise")
+    add("--lose-flows", type=float, metavar="PERCENT", help="of the TCP connections, chosen by their ports: one of several paths is dead (ECMP)")
     add("--lose-syn", type=float, metavar="PERCENT", help="of the packets that open connections, on the cable")
 
 
@@ -60,6 +61,7 @@ def _add_addresses(what: argparse._MutuallyExclusiveGroup) -> None:
     add("--lose-routes", action="store_true", help="no route is left by the NIC, its subnet's included; link and addresses stay")
     add("--forget-connections", action="store_true", help="the firewall of a --stateful router forgets all connections")
     add("--arp-flip", type=int, metavar="M", help="tell the peers by a gratuitous ARP that its address is at NIC M of its host")
+    add("--new-mac", action="store_true", help="another MAC, which nobody is told of, as of a container that is made anew")
 
 
 def apply(plan: Plan, args: argparse.Namespace) -> None:
@@ -118,6 +120,8 @@ def _packets_changed(plan: Plan, host: Host, nic: Nic, args: argparse.Namespace)
         faults.filter_tcp(host, nic, faults.Rule(args.firewall, args.direction, args.at, args.family))
     elif args.lose is not None:
         faults.lose_packets(plan, nic, _percent("--lose", args.lose), args.direction)
+    elif args.lose_flows is not None:
+        faults.lose_flows(nic, _percent("--lose-flows", args.lose_flows), args.direction)
     elif args.lose_syn is not None:
         percent = _percent("--lose-syn", args.lose_syn)
         faults.filter_tcp(host, nic, faults.Rule("drop", args.direction, "port", args.family, percent))
@@ -133,6 +137,8 @@ def _change_addresses(plan: Plan, host: Host, nic: Nic, args: argparse.Namespace
         faults.lose_routes(host, nic)
     elif args.forget_connections:
         faults.forget_connections(plan)
+    elif args.new_mac:
+        faults.change_mac(host, nic)
     else:
         if not 0 <= args.arp_flip < len(host.nics):
             raise SpecError(f"--arp-flip {args.arp_flip}: 0 to {len(host.nics) - 1}")

@@ -306,7 +306,8 @@ void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<La
     case PeerPulse::Verdict::fine:
     case PeerPulse::Verdict::ask: return;
     case PeerPulse::Verdict::stopped:
-      RW_WARN(net, "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, or without time on its cores?", peer_);
+      RW_WARN(net, "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or are large "
+                   "packets lost on every rail (a smaller MTU on the way)?", peer_);
       return;
     case PeerPulse::Verdict::back: RW_WARN(net, "{} answers again", peer_); return;
     case PeerPulse::Verdict::gone:

@@ -78,7 +78,7 @@ std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
   std::ranges::stable_sort(by_turns, {}, &Pair::tried_at);
   for (const Pair* pair : by_turns) {
     const std::vector<Turn> turns = turns_for(*pair);
-    const auto is_free = [&](const Turn& turn) { return turn.first->may_try(t) && std::ranges::find(taken, turn) == taken.end(); };
+    const auto is_free = [&](const Turn& turn) { return turn.first->may_try(turn.second, t) && std::ranges::find(taken, turn) == taken.end(); };
     if (!std::ranges::all_of(turns, is_free)) std::erase(free, pair);
     else std::ranges::copy(turns, std::back_inserter(taken));
   }

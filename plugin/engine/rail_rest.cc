@@ -1,5 +1,6 @@
 #include "engine/rail_rest.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace railweave::engine {
@@ -9,13 +10,17 @@ void RailRest::see(int lanes, TimePoint t) {
   if (before > 0 || lanes == 0) return;
   carried_ = true;
   up_since_ = t;
-  back_off_.came_up();
-  back_off_.end();
+  for (BackOff* rest : {&back_off_, &losses_}) {
+    rest->came_up();
+    rest->end();
+  }
 }
 
 void RailRest::lost(TimePoint t, bool too_slow, const BackOff::Chance& chance) {
   t - up_since_ >= BackOff::kSteady ? forgive() : void(flaps_ = true);
-  if (++bad_in_a_row_ >= kSuspectFrom) back_off_.lost(t, up_since_, too_slow, chance);
+  if (++bad_in_a_row_ < kSuspectFrom) return;
+  back_off_.lost(t, up_since_, too_slow, chance);
+  losses_.lost(t, up_since_, too_slow, chance);
 }
 
 void RailRest::failed(TimePoint t, const BackOff::Chance& chance) {
@@ -25,12 +30,15 @@ void RailRest::failed(TimePoint t, const BackOff::Chance& chance) {
 void RailRest::forgive() {
   bad_in_a_row_ = 0;
   flaps_ = false;
-  back_off_ = {};
+  back_off_ = losses_ = {};
 }
 
 TimePoint RailRest::next_change(TimePoint t) const {
   if (is_on_trial(t)) return up_since_ + kTrial;
-  return !has_lanes() && back_off_.rests(t) ? back_off_.until() : TimePoint::max();
+  TimePoint first = TimePoint::max();
+  for (const BackOff& rest : {back_off_, losses_})
+    if (!has_lanes() && rest.rests(t)) first = std::min(first, rest.until());
+  return first;
 }
 
 }  // namespace railweave::engine

@@ -4,7 +4,8 @@
 // A rail with a lane is not to blame. Without one, a rail is suspect from the second loss or failure in a row on, whichever its
 // partners were: the first stand-in after a loss is tried at once. Stand-ins of a suspect rail take turns, and rest with the rail. A
 // suspect rail *flaps* when its lanes came up and were lost soon: each such lane holds up a transfer. Then home pairs take turns as
-// well, and a first lane has to live for a while before it gets company.
+// well, and a first lane has to live for a while before it gets company. A try that fails holds up nothing: home pairs wait for rests
+// after losses only. Else tries of stand-ins, which may have no way at all, would keep a rail waiting that is well again.
 //
 // Pure. One thread at a time.
 #pragma once
@@ -27,7 +28,7 @@ class RailRest {
 
   // A try of a pair of this rail has to wait for its turn: may_try(), and no other such try is under way. `home`: of a home pair.
   bool takes_turns(bool home, TimePoint t) const { return suspect() && (flaps_ ? !has_lanes() || is_on_trial(t) : !home && !has_lanes()); }
-  bool may_try(TimePoint t) const { return !has_lanes() && !back_off_.rests(t); }
+  bool may_try(bool home, TimePoint t) const { return !has_lanes() && !(home ? losses_ : back_off_).rests(t); }
   // It flapped, and its first lane since has not lived long enough to have another one beside it.
   bool is_on_trial(TimePoint t) const { return suspect() && flaps_ && has_lanes() && t < up_since_ + kTrial; }
   // When the rest or the trial that it is in at `t` is over; TimePoint::max(): it is in none.
@@ -44,7 +45,8 @@ class RailRest {
   TimePoint up_since_{};  // when it had a lane again
   int bad_in_a_row_ = 0;  // losses of its last lane, and tries that failed without one, since a lane lived for BackOff::kSteady
   bool flaps_ = false;    // one of these lanes was lost soon after it came up
-  BackOff back_off_;
+  BackOff back_off_;      // for losses and tries that failed
+  BackOff losses_;        // for losses alone
 };
 
 }  // namespace railweave::engine

@@ -173,6 +173,18 @@ class Addresses(Fault):
                     self.assertEqual(pump(end, other, 400_000, 5), 400_000)
                     self.assertGreater(lab.bytes_in(1, target) - before, 400_000)
 
+    def test_a_new_mac_is_unknown_to_its_peers_until_they_hear_of_it(self) -> None:
+        with OpenLab("--network", "one-switch", "--arp", "strict") as lab, lab.listen(1, 1) as listener:
+            _, end = lab.dial(1, listener)
+            with end, listener.accept()[0] as other:
+                self.assertEqual(pump(end, other, 400_000, 5), 400_000)
+                before = lab.link(1, 1)["address"]
+                faults.change_mac(*lab.nic(1, 1))
+                self.assertNotEqual(lab.link(1, 1)["address"], before)
+                self.assertLess(pump(end, other, 400_000, 0.5), 400_000)
+                faults.flip_arp(*lab.nic(1, 1), lab.nic(1, 1)[1])
+                self.assertGreaterEqual(pump(end, other, 400_000, 10), 400_000)  # and what was under way
+
     def test_reset_ends_connections_of_link_local_addresses_too(self) -> None:
         with OpenLab("--dual-stack") as lab:
             for which in (0, 1):
@@ -199,13 +211,27 @@ class Router(Fault):
             faults.forget_connections(lab.plan)
 
 
+class Paths(Fault):
+    def test_some_connections_are_lost_and_the_others_are_whole(self) -> None:
+        for direction in ("in", "out", "both"):
+            with self.subTest(direction=direction), OpenLab("--network", "routed", "--routes", "policy") as lab, lab.listen(1, 1) as listener:
+                faults.lose_flows(lab.nic(1, 1)[1], 50, direction)
+                said = []
+                for _ in range(24):
+                    answer, end = lab.dial(1, listener, 0.3)
+                    end.close()
+                    said.append(answer)
+                self.assertTrue(4 <= said.count("connected") <= 20, said)
+                self.undone(lab, 1)
+
+
 class CommandLine(unittest.TestCase):
     def test_every_fault_has_an_option(self) -> None:
         """Each leaves its mark on the host; --up takes all away."""
         with OpenLab("--network", "rails") as lab:
             for option in ("--port-down", "--port-mtu 1000", "--firewall reset --direction in",
                            "--firewall drop --at port --family ipv4", "--lose 5",
-                           "--lose-syn 50 --direction in", "--address 10.79.0.1/24", "--lose-routes", "--arp-flip 0", "--reset"):
+                           "--lose-syn 50 --direction in", "--address 10.79.0.1/24", "--lose-flows 50", "--lose-routes", "--arp-flip 0", "--new-mac", "--reset"):
                 done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *option.split())
                 self.assertEqual((done.returncode, done.stderr), (0, ""), option)
             self.assertEqual(support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", "--up").returncode, 0)

@@ -45,6 +45,12 @@ class BothEnds(RealHosts):
         self.assert_no_pause(outcome)
         self.assert_carries(1, outcome)
 
+    def test_one_of_several_paths_to_a_rail_is_dead(self) -> None:
+        """ECMP: a connection that is dialled again has another source port, and may take another path."""
+        outcome = self.transfer([*ROUTED, "--routes", "policy"], seconds=14, from_start="--host 1 --nic 1 --lose-flows 50")
+        self.assert_no_pause(outcome)
+        self.assert_carries(2, outcome, from_s=11)
+
     def test_policy_routing(self) -> None:
         self.assert_both_carry(self.transfer([*ROUTED, "--routes", "policy"], seconds=4))
 

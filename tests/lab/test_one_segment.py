@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import engine_lab
 from engine_lab import Outcome
-from real_hosts import ONE_SWITCH, SET, TWO, RealHosts
+from real_hosts import FAULT_S, ONE_SWITCH, SET, TWO, RealHosts
 
 
 class OneSegment(RealHosts):
@@ -51,6 +51,15 @@ class OneSegment(RealHosts):
 
     def test_arp_flips_in_mid_transfer(self) -> None:
         self.assert_carries(1, self.transfer(ONE_SWITCH, "--host 1 --nic 1 --arp-flip 0"), from_s=3)
+
+
+class SameAddressNewMac(RealHosts):
+    """A container that is made anew under its old address, or a bond that fails over without a word."""
+
+    def test_in_mid_transfer(self) -> None:
+        outcome = self.transfer([*ONE_SWITCH, "--arp", "strict", "--disable-ipv6"], "--host 1 --nic 1 --new-mac", seconds=14)
+        self.assert_no_pause(outcome, FAULT_S + 1)
+        self.assert_carries(1, outcome, from_s=FAULT_S + 1)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,13 @@ def lose_packets(plan: Plan, nic: Nic, percent: float, direction: str = "both") 
     _at_port(nic, direction, f"{_some(percent)}drop")
 
 
+def lose_flows(nic: Nic, percent: float, direction: str = "both") -> None:
+    """All packets of so many TCP connections, chosen by their ports: where a router spreads connections over several paths (ECMP), one
+    of which leads nowhere. Raises CommandError."""
+    flow = {"in": "tcp dport . tcp sport", "out": "tcp sport . tcp dport"}  # the host's port first
+    _at_port(nic, direction, {way: f"jhash {ports} mod 100000 seed 0x1 < {round(percent * 1000)} drop" for way, ports in flow.items()})
+
+
 def restore(host: Host, nic: Nic) -> None:
     """No rule is left of the NIC and its cable."""
     rules: dict[str, str] = {}
@@ -79,8 +86,10 @@ def _ends(nic: Nic) -> list[tuple[str, str, str, str]]:
             (nic.peer_ns, nic.peer_dev, f"rwlab_out_{nic.peer_dev}", "out")]
 
 
-def _at_port(nic: Nic, direction: str, rule: str) -> None:
+def _at_port(nic: Nic, direction: str, rules: str | dict[str, str]) -> None:
+    """`rules`: one, or one for each direction."""
     for ns, dev, name, way in _ends(nic):
+        rule = rules if isinstance(rules, str) else rules[way]
         chains = [_chain(f'type filter hook ingress device "{dev}" priority 0;', rule, "came_in")] if direction in (way, "both") else []
         nft(ns, _table("netdev", name, chains))
 

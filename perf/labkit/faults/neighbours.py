@@ -1,10 +1,11 @@
 """Peers that learn another MAC for an address."""
 from __future__ import annotations
 
+import os
 import socket
 import struct
 
-from ..iproute import CommandError
+from ..iproute import CommandError, ip
 from ..plan import Host, Nic
 from ..sockets import frames_of
 
@@ -22,3 +23,9 @@ def flip_arp(host: Host, nic: Nic, other: Nic) -> None:
     with frames_of(host.ns, other.name, _ARP) as end:
         mac = end.getsockname()[4]
         end.send(_BROADCAST + mac + _ARP.to_bytes(2, "big") + _HEADER + mac + address + b"\0" * 6 + address)
+
+
+def change_mac(host: Host, nic: Nic) -> None:
+    """The NIC has another MAC, and tells nobody: as a container that is made anew under its old address. An event. Raises CommandError."""
+    mac = b"\x02" + os.urandom(5)
+    ip("link", "set", "dev", nic.name, "address", mac.hex(":"), ns=host.ns)

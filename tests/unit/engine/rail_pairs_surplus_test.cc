@@ -1,0 +1,77 @@
+#include "tests/unit/engine/known_pairs.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class StandIns : public Pairs {
+ protected:
+  void SetUp() override {
+    know(2, 2, 1);
+    begin();
+    settle();
+    t_ += 20s;
+    lose({1, 1});
+    settle();
+    t_ += 100ms;
+    settle();
+    ASSERT_EQ(open_.size(), 4u) << "both home pairs, and two that stood in for one of them";
+  }
+  const std::vector<Surplus> both_{{{0, 1}, 0}, {{1, 0}, 0}};
+};
+
+TEST_F(StandIns, retire_when_the_home_pairs_of_both_rails_have_been_up_for_a_while) {
+  EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>());
+  EXPECT_EQ(pairs_.next_change(t_), t_ + 2s);
+  t_ += 2s;
+  EXPECT_EQ(pairs_.surplus(t_), both_);
+  std::erase(open_, RailPair{1, 0});
+  look();
+  EXPECT_FALSE(pairs_.find({1, 0})->back_off.rests(t_)) << "that was in good order";
+  EXPECT_EQ(told(pairs_.due(t_)), "");
+  EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 1}, 0}}));
+}
+
+TEST_F(StandIns, serve_again_when_a_home_pair_goes) {
+  t_ += 2s;
+  ASSERT_EQ(pairs_.surplus(t_), both_);
+  lose({1, 1});
+  EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>());
+}
+
+TEST_F(StandIns, that_do_not_end_in_time_serve_again_and_retire_later) {
+  t_ += 2s;
+  ASSERT_EQ(pairs_.surplus(t_), both_);
+  t_ = pairs_.next_change(t_);
+  EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>());
+  t_ = pairs_.next_change(t_);
+  EXPECT_EQ(pairs_.surplus(t_), both_);
+}
+
+// Dialled for 1-1, taken by rail 0 of the peer.
+class Surpluses : public Pairs {};
+
+TEST_F(Surpluses, a_lane_that_another_rail_took_is_one_too_many_where_that_has_its_own) {
+  know(2, 2, 1);
+  begin();
+  open_.push_back({0, 0});
+  pairs_.came_up(*pairs_.find({0, 0}), t_);
+  look();
+  EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 0}, 1}}));
+}
+
+TEST_F(Surpluses, a_rail_that_comes_later_makes_the_stand_in_for_it_retire) {
+  know(1, 2, 1);
+  begin();
+  settle();
+  ASSERT_EQ(lanes_of({0, 1}), 1);
+  know(2, 2, 1);
+  EXPECT_EQ(told(pairs_.due(t_)), "1-1 ");
+  settle();
+  t_ += 2s;
+  EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 1}, 0}}));
+}
+
+}  // namespace
+}  // namespace railweave::engine
