@@ -40,12 +40,14 @@ Address outside(Address::Family family) {
 }
 
 RailFacts rail_facts(const Rail& rail, const HostView& host) {
-  RailFacts facts{interface_settings(host, rail.name), {}, {}};
+  RailFacts facts;
+  facts.settings = interface_settings(host, rail.name);
   for (const Address& source : rail.addresses) {
     if (rail.loopback || rail.by_routes || source.family != Address::Family::v4) continue;
     facts.way_back = way_back(source);
     const RouteAnswer out = find_route({outside(source.family), source, rail.ifindex});
     if (out.kind == RouteAnswer::Kind::elsewhere) facts.way_out = out.interface;
+    facts.way_back_beyond = find_route({outside(source.family), source, 0}).interface;
     break;
   }
   return facts;

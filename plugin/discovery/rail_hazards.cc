@@ -48,6 +48,10 @@ std::vector<Finding> findings(const std::vector<Rail>& rails, const RailHazards&
     found.push_back({fmt::format("{}its own subnet only, for the route beyond leads by {}", found.empty() ? "good for " : "reaches ",
                                  hazards.no_way_out_but),
                      "policy routing (docs/deployment.md)"});
+  if (!hazards.drops_beyond_in_favour_of.empty())
+    found.push_back({fmt::format("{}drops what comes from beyond {}, because rp_filter is 1 and the route back there leads by {}",
+                                 found.empty() ? "good for its own subnet, " : "", found.empty() ? "it" : "its own subnet", hazards.drops_beyond_in_favour_of),
+                     kMendReversePath});
   if (found.empty() && !hazards.may_answer_for.empty()) found.push_back({"good", {}});
   if (!hazards.may_answer_for.empty())
     found.push_back({fmt::format("where a switch joins it with {0}, it answers ARP for the addresses of {0}",
@@ -65,6 +69,9 @@ std::vector<RailHazards> find_hazards(const std::vector<Rail>& rails, const std:
     const std::string& way_back = facts[here].way_back;
     if (facts[here].settings.is_strict() && !way_back.empty() && way_back != rails[here].name) all[here].drops_in_favour_of = way_back;
     all[here].no_way_out_but = facts[here].way_out;
+    const std::string& from_beyond = facts[here].way_back_beyond;
+    const bool has_way_out = facts[here].way_out.empty() && !from_beyond.empty();
+    if (facts[here].settings.is_strict() && has_way_out && from_beyond != rails[here].name) all[here].drops_beyond_in_favour_of = from_beyond;
     for (std::size_t other = 0; other < rails.size(); ++other) {
       if (other == here || !has_v4(rails[other]) || !answers(rails[here], facts[here], facts[other])) continue;
       auto& whom = share_a_subnet(rails[here], rails[other]) ? all[here].answers_for : all[here].may_answer_for;

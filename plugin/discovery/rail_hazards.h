@@ -19,6 +19,7 @@ struct RailFacts {
   std::string way_back;  // interface by which packets leave from the rail's first IPv4 address to its own subnet, when they may leave by
                          // any; empty: not known
   std::string way_out;   // where no route leads by the rail beyond its subnets: the interface by which the default route leads
+  std::string way_back_beyond;  // the interface by which the default route leads when packets may leave by any; empty: not known
 };
 
 // Of one rail; the others are indices into the list of rails.
@@ -29,6 +30,7 @@ struct RailHazards {
   std::vector<std::size_t> may_answer_for;
   // Where this rail drops all that comes from its own subnet, because rp_filter is 1: the interface by which the route back leads.
   std::string drops_in_favour_of;
+  std::string drops_beyond_in_favour_of;  // likewise all that comes from beyond
   std::string no_way_out_but;  // RailFacts::way_out
 };
 

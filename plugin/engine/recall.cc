@@ -12,6 +12,12 @@ bool holds_up(const LanePacing& lane, Rate others) {
   return *lane.left / Recall::kTimes >= others.time_for(double(lane.outstanding_bytes));
 }
 
+// `sure`: for how long it has been suspected while the peer answered.
+bool needs_time(const LanePacing& lane, Nanos sure) {
+  if (sure < (lane.proven ? Recall::kSure : Recall::kSureUnproven)) return true;
+  return lane.late_for > Nanos{0} && lane.late_for < (lane.proven ? Recall::kLateMost : Recall::kLateMostUnproven);
+}
+
 Nanos left_of(const LanePacing& lane) { return lane.left.value_or(Nanos{0}); }
 
 }  // namespace
@@ -55,15 +61,8 @@ Recall::Verdict Recall::look(TimePoint now, const std::vector<std::optional<Lane
     answered_at_ = now;
     if (!answers_since_) answers_since_ = now;
   }
-  if (!answers_since_ || now - *answers_since_ < kSure) {
-    verdict.recalled.clear();
-    verdict.asked = best;
-    return verdict;
-  }
-  std::erase_if(verdict.recalled, [&](int i) {
-    const Nanos late_for = lanes[std::size_t(i)]->late_for;
-    return late_for > Nanos{0} && late_for < kLateMost;
-  });
+  const Nanos sure = answers_since_ ? now - *answers_since_ : Nanos{-1};
+  std::erase_if(verdict.recalled, [&](int i) { return needs_time(*lanes[std::size_t(i)], sure); });
   if (verdict.recalled.empty()) {
     verdict.asked = best;
   } else {

@@ -7,9 +7,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A lane has two segments, and their headers, whatever it is believed to carry: to believe less of it would change nothing.
-constexpr std::uint64_t kHeldBytesMin = 3 * kSegmentBytesMin;
+// A full lane has two segments, and their headers, whatever it is believed to carry: to believe less of it would change nothing.
+constexpr std::uint64_t kFullBytesMin = 3 * kSegmentBytesMin;
+constexpr std::uint64_t kHeldBytesMin = kSegmentBytesMin / 2;
 constexpr Nanos kLateMax = 2ms;  // acknowledgements wait behind what the peer sends (docs/decisions/0008)
+constexpr Nanos kHeldBackMax = 60ms;  // Linux holds an acknowledgement back for 40 ms, for more only where it had to before
 
 }  // namespace
 
@@ -20,8 +22,9 @@ std::optional<HeldTime::Bound> HeldTime::observe(TimePoint now, std::uint64_t ac
     return {};
   }
   const std::uint64_t held = bytes_;
-  const Nanos over = until_ - since_, queued = over - min_rtt - kLateMax;
-  bytes_ = full && outstanding_bytes >= kHeldBytesMin && min_rtt > 0ns ? outstanding_bytes : 0;
+  const Nanos over = until_ - since_, queued = over - min_rtt - late_;
+  bytes_ = outstanding_bytes >= kHeldBytesMin && min_rtt > 0ns ? outstanding_bytes : 0;
+  late_ = full && outstanding_bytes >= kFullBytesMin ? kLateMax : kHeldBackMax;
   acknowledged_enough_ = acknowledged_bytes + bytes_ - bytes_ / 4;  // the acknowledgement of the last may wait for a timer
   since_ = until_ = now;
   if (held == 0 || queued <= 0ns) return {};

@@ -8,11 +8,20 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kTailBytes = 16 * KiB;     // a timer may hold back their acknowledgement
-constexpr std::uint64_t kCountedBytes = 32 * KiB;  // a shaper's bucket may let the others pass at any speed
+constexpr std::uint64_t kLeastBytes = 2 * kTailBytes;
+constexpr Nanos kTakesMost = 250ms;                // unless kLeastBytes take longer
 constexpr std::uint64_t kIdleBytesMax = 16 * KiB;  // outstanding: a lane with more is in use
 constexpr double kStep = 4;                        // up or down, at most
 constexpr Nanos kRest = 200ms, kRestMax = 5s;
 constexpr int kRestTimes = 40;                     // what the last probe took
+
+std::uint64_t bytes_for(Rate believed) {
+  const auto in_time = std::uint64_t(believed.bytes_in(kTakesMost)) / kLeastBytes * kLeastBytes;
+  return std::clamp(in_time, kLeastBytes, LaneProbe::kBytes);
+}
+
+// A shaper's bucket may let the others pass at any speed.
+std::uint64_t counted(std::uint64_t bytes) { return bytes / 2; }
 
 }  // namespace
 
@@ -25,8 +34,8 @@ bool LaneProbe::begin(TimePoint now, std::uint64_t outstanding_bytes, Rate belie
   running_ = true;
   since_ = looked_ = now;
   believed_ = believed;
-  left_ = kBytes;
-  end_ = acknowledged_ + outstanding_bytes + kBytes - kTailBytes;
+  left_ = bytes_ = bytes_for(believed);
+  end_ = acknowledged_ + outstanding_bytes + bytes_ - kTailBytes;
   return true;
 }
 
@@ -44,7 +53,7 @@ std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t
   const Nanos rest = std::clamp<Nanos>(kRestTimes * took_at_least, kRest, kRestMax);
   next_ = now + rest;
   if (!whole) return {};
-  Bounds bounds{Rate::of(double(kCountedBytes), took_at_most), Rate::of(double(kBytes), std::max(took_at_least, Nanos{1us}))};
+  Bounds bounds{Rate::of(double(counted(bytes_)), took_at_most), Rate::of(double(bytes_), std::max(took_at_least, Nanos{1us}))};
   if (bounds.least > believed_) {
     first_rest_ = std::min(2 * first_rest_, kRestMax);
   } else if (bounds.most < believed_) {

@@ -1,6 +1,6 @@
 // A lane that looks slow is passed over while others take what waits sooner, so it cannot show that it has become faster.
 // A probe gives it a little all the same, and measures. How often is bounded by what probes take: whoever waits for one loses a
-// fortieth of the time. Only of a lane of less than 4 Mb/s it is more, a tenth at 1 Mb/s, or it would not be asked for more than
+// fortieth of the time. Only of a lane of less than 4 Mb/s it is more, a twentieth at 1 Mb/s, or it would not be asked for more than
 // five seconds (while something waits). A shaper's bucket can make any lane look fast for a probe: each may change the estimate
 // only so far, and after each that raised it a lane waits longer for its next. Time comes in as an argument.
 #pragma once
@@ -14,15 +14,15 @@ namespace railweave::protocol {
 
 class LaneProbe {
  public:
-  static constexpr std::uint64_t kBytes = 64 * KiB;
+  static constexpr std::uint64_t kBytes = 64 * KiB;  // of a lane of at least 2 Mb/s
   // What the lane carries.
   struct Bounds {
     Rate least, most;
   };
 
   LaneProbe();
-  // The caller would pass the lane over now, with `outstanding_bytes` on it. True: not this time, the lane gets kBytes
-  // though they will be late. REQUIRES: so many are waiting, observe() was told of `now`. `believed`: the lane's rate.
+  // The caller would pass the lane over now, with `outstanding_bytes` on it. True: not this time, the lane gets
+  // left_bytes() though they will be late. REQUIRES: kBytes are waiting, observe() was told of `now`. `believed`: the lane's rate.
   bool begin(TimePoint now, std::uint64_t outstanding_bytes, Rate believed);
   // So many were given to the lane.
   void handed(std::uint64_t bytes);
@@ -37,6 +37,7 @@ class LaneProbe {
 
  private:
   bool running_ = false;
+  std::uint64_t bytes_ = kBytes;           // of the probe that runs
   std::uint64_t left_ = 0;                 // to be handed
   std::uint64_t acknowledged_ = 0;         // ever
   std::uint64_t end_ = 0;                  // acknowledged when the probe ends

@@ -144,6 +144,8 @@ class Session {
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
+  // False: the lane came after a loss, and not all of its first probe was acknowledged yet. True of a lane that is not live.
+  bool is_proven(LaneId lane) const;
 
   // Frames that this lane should write now. `flush` also sends what otherwise waits for company. None once the session failed: that
   // its lanes end is what the peer is to hear, not that streams were closed.
@@ -224,6 +226,7 @@ class Session {
   Lane* find(LaneId id);
   const Lane* find(LaneId id) const;
   bool is_held_back(const Lane& lane) const;
+  static std::uint64_t may_take_unproven(const Lane& lane);
   // It takes new frames.
   bool serves(const Lane& lane) const;
   bool carries_control(const Lane& lane) const;

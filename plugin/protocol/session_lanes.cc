@@ -110,6 +110,11 @@ bool Session::wants_report(LaneId id, TimePoint now) const {
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 
+bool Session::is_proven(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane == nullptr || lane->proven;
+}
+
 Rate Session::rate_of(LaneId id) const {
   const Lane* lane = find(id);
   return lane ? lane->estimator.rate() : Rate{};

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
 
-// Segment for a lane that took less than the probe by which it is to be proven.
-std::uint32_t rest_of_probe(std::uint64_t taken_bytes) {
-  return std::max(std::uint32_t(LaneProbe::kBytes - taken_bytes) / kLineBytes * kLineBytes, kSegmentBytesMin);
+// Segment for a lane that took less than it may, until it is proven.
+std::uint32_t rest_of_probe(std::uint64_t may_take, std::uint64_t taken_bytes) {
+  return std::max((std::uint32_t(may_take - taken_bytes) + kLineBytes - 1) / kLineBytes * kLineBytes, kSegmentBytesMin);
 }
 
 }  // namespace
@@ -47,6 +47,11 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
 bool Session::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
   return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
+}
+
+// One segment, which is some large packets, and when that is through the rest of a probe: a message waits for what leads nowhere.
+std::uint64_t Session::may_take_unproven(const Lane& lane) {
+  return lane.view.outstanding_bytes < lane.taken_bytes && lane.taken_bytes - lane.view.outstanding_bytes >= kSegmentBytesMin ? LaneProbe::kBytes : kSegmentBytesMin;
 }
 
 // Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is late, or not
@@ -160,14 +165,14 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   if (!turns_.empty() && !worth_refilling(lane.view) && lane.probe.left_bytes() == 0) return 0;
   const bool held_back = is_held_back(lane);
   while (!turns_.empty() && n < frames.size() && lane.ledger.has_room()) {
-    if (held_back && lane.taken_bytes >= LaneProbe::kBytes) break;
+    if (held_back && lane.taken_bytes >= may_take_unproven(lane)) break;
     const bool probing = lane.probe.left_bytes() > 0;
     if (!probing && lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = turns_.pick([&](const SendStream& stream) { return may_use(stream, lane); });
     if (s == nullptr) break;
     const OthersView instead = others(lane, *s);
     std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
-    if (held_back) bytes = std::min(bytes, rest_of_probe(lane.taken_bytes));
+    if (held_back) bytes = std::min(bytes, rest_of_probe(may_take_unproven(lane), lane.taken_bytes));
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
     const bool chosen = probing || finishes_in_time(lane.view, instead, likely, waiting_bytes_);
     if (!chosen && (waiting_bytes_ < LaneProbe::kBytes ||  // or nobody need have reported just now

@@ -65,6 +65,11 @@ class SaidClearly(RealHosts):
         self.assert_carries(1, outcome)
         self.assert_warned(outcome, (0, 1), "rp_filter")
 
+    def test_rp_filter_with_two_default_routes(self) -> None:
+        outcome = self.transfer([*ROUTED, "--routes", "metric", "--rp-filter", "1", "--disable-ipv6"], seconds=12)
+        self.assert_carries(1, outcome)
+        self.assert_warned(outcome, (0, 1), "eth1", "rp_filter")
+
     def test_info_lists_a_rail_without_a_lane(self) -> None:
         ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; echo info $({kBin / 'railweave-info'} --pid $pid | tr '\\n' ' ')) &"
         outcome = self.transfer([*TWO, "--arp", "strict"], seconds=4, from_start="--host 1 --nic 1 --firewall drop", beside=ask)

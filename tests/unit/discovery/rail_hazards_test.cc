@@ -22,9 +22,9 @@ const std::vector<Rail> kSubnetEach{rail_of("eth0", {"10.0.0.1/24"}), rail_of("e
 
 // Hosts whose rails have the same settings, and whose routes into each rail's subnet lead by `ways_back`.
 std::vector<std::string> verdicts(const std::vector<Rail>& rails, const InterfaceSettings& settings, std::vector<std::string> ways_back,
-                                  std::vector<std::string> ways_out = {}) {
+                                  std::vector<std::string> ways_out = {}, const std::string& way_back_beyond = "") {
   std::vector<RailFacts> facts;
-  for (std::size_t i = 0; i < rails.size(); ++i) facts.push_back({settings, ways_back[i], ways_out.empty() ? "" : ways_out[i]});
+  for (std::size_t i = 0; i < rails.size(); ++i) facts.push_back({settings, ways_back[i], ways_out.empty() ? "" : ways_out[i], way_back_beyond});
   std::vector<std::string> texts;
   for (const RailHazards& hazards : find_hazards(rails, facts)) texts.push_back(verdict(rails, hazards));
   return texts;
@@ -99,6 +99,15 @@ TEST(RailHazards, the_default_route_on_another_rail_is_told) {
   const auto texts = verdicts(kSubnetEach, settings_of(1, 0), {"eth0", "eth1"}, {"", "eth0"});
   EXPECT_EQ("good", texts[0]);
   EXPECT_EQ("good for its own subnet only, for the route beyond leads by eth0; mend: policy routing (docs/deployment.md)", texts[1]);
+}
+
+TEST(RailHazards, two_default_routes_and_strict_reverse_path__one_rail_drops_what_comes_from_beyond) {
+  const auto texts = verdicts(kSubnetEach, settings_of(1, 1), {"eth0", "eth1"}, {"", ""}, "eth0");
+  EXPECT_EQ("good", texts[0]);
+  EXPECT_EQ("good for its own subnet, drops what comes from beyond it, because rp_filter is 1 and the route back there leads by "
+            "eth0; mend: " + std::string(kMendReversePath),
+            texts[1]);
+  EXPECT_EQ(kBothGood, verdicts(kSubnetEach, settings_of(1, 2), {"eth0", "eth1"}, {"", ""}, "eth0"));
 }
 
 TEST(RailHazards, three_rails_are_named_and_subnets_within_one_another_are_one) {

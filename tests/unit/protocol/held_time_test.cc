@@ -41,6 +41,24 @@ TEST(HeldTime, observe__what_goes_through_in_one_bunch_bounds_the_rate) {
   }
 }
 
+// Its acknowledgement may wait for the receiver's timer, so it has to take long to say anything.
+TEST(HeldTime, observe__one_segment_that_takes_long_bounds_the_rate) {
+  Looked lane;
+  lane.full = false;
+  EXPECT_FALSE(lane.look(16 * KiB));
+  for (int i = 0; i < 10; ++i) {
+    const auto bound = lane.hold(16 * KiB, 131ms);
+    ASSERT_TRUE(bound);
+    EXPECT_GE(bound->most, Rate::from_megabits(1));
+    EXPECT_LE(bound->most, Rate::from_megabits(2));
+  }
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(16 * KiB, 60ms));
+  lane.min_rtt = 100ms;
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(16 * KiB, 160ms));
+  EXPECT_FALSE(lane.hold(16 * KiB, 0ms));
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(lane.hold(1000, 500ms)) << "too little to teach";
+}
+
 TEST(HeldTime, observe__never_less_than_the_lane_carries) {
   for (const double megabits : {1.0, 10.0, 50.0, 100.0, 1000.0}) {
     const Rate rate = Rate::from_megabits(megabits);

@@ -225,21 +225,29 @@ class NewLane : public LateControl {
 };
 
 // Full shares are far more: what silence taught of a lane's rate must not let it have them.
-TEST_F(NewLane, after_a_loss_it_gets_one_probe_until_all_of_that_is_acknowledged) {
+TEST_F(NewLane, after_a_loss_it_gets_a_segment_and_then_a_probe_until_all_of_that_is_acknowledged) {
   const Pair::Ends ends = pair_.open();
   renew(true);
   post_much(ends);
-  const std::uint64_t probe = bytes_by(2);
+  const std::uint64_t first = bytes_by(2);
+  EXPECT_GE(first, kSegmentBytesMin);
+  EXPECT_LE(first, kSegmentBytesMin + kFrameHeaderBytes);
+  report(2, 1000, first - 1000);
+  EXPECT_EQ(bytes_by(2), 0u);
+  EXPECT_FALSE(pair_.a().is_proven(2));
+  report(2, first);
+  const std::uint64_t probe = first + bytes_by(2);
   EXPECT_GE(probe, LaneProbe::kBytes);
   EXPECT_LE(probe, LaneProbe::kBytes + kSegmentBytesMin);
   for (int i = 0; i < 10; ++i) {
-    report(2, 1000, 64 * KiB);
+    report(2, first, probe - first);
     EXPECT_EQ(bytes_by(2), 0u);
   }
   report(2, LaneProbe::kBytes - 1);
   EXPECT_EQ(bytes_by(2), 0u);
   report(2, LaneProbe::kBytes + kFrameHeaderBytes);
   EXPECT_GT(bytes_by(2), 0u);
+  EXPECT_TRUE(pair_.a().is_proven(2));
 }
 
 TEST_F(NewLane, after_a_loss_it_gets_no_control_while_a_proven_one_is_there) {
