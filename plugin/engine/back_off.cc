@@ -2,11 +2,11 @@
 
 namespace railweave::engine {
 
-void BackOff::lost(TimePoint t, TimePoint up_since, bool too_slow, const Chance& chance) {
+void BackOff::lost(TimePoint t, TimePoint up_since, bool too_slow, const Chance& chance, bool again) {
   if (rests(t)) return;
   const Nanos lived = t - up_since;
   if (lived >= kSteady) last_ = Nanos{0};
-  const bool just_back = last_ > Nanos{0} && lived < kJustBack;
+  const bool just_back = (again || last_ > Nanos{0}) && lived < kJustBack;
   if (too_slow) last_ = std::max(last_, (just_back ? kSlowBack : kSlow) / 2);  // is doubled
   begin(t, kMostFlapping, chance);
   at_loss_ = last_;

@@ -23,8 +23,8 @@ class BackOff {
   Nanos last() const { return last_; }
 
   // A lane is lost that was up since then: the next rest is the longer, the sooner this was. No effect during a rest: lanes go one
-  // after the other, for one reason. `too_slow`: that is why.
-  void lost(TimePoint t, TimePoint up_since, bool too_slow, const Chance& chance);
+  // after the other, for one reason. `too_slow`: that is why. `again`: the lane came after an earlier loss, though there was no rest.
+  void lost(TimePoint t, TimePoint up_since, bool too_slow, const Chance& chance, bool again = false);
   // A try failed. What `carried` before is the likelier to come back. No effect during a rest.
   void failed(TimePoint t, bool carried, const Chance& chance);
   // Tries that failed since the last loss are no flapping.

@@ -19,8 +19,8 @@ void RailRest::see(int lanes, TimePoint t) {
 void RailRest::lost(TimePoint t, bool too_slow, const BackOff::Chance& chance) {
   t - up_since_ >= BackOff::kSteady ? forgive() : void(flaps_ = true);
   if (++bad_in_a_row_ < kSuspectFrom) return;
-  back_off_.lost(t, up_since_, too_slow, chance);
-  losses_.lost(t, up_since_, too_slow, chance);
+  back_off_.lost(t, up_since_, too_slow, chance, true);
+  losses_.lost(t, up_since_, too_slow, chance, true);
 }
 
 void RailRest::failed(TimePoint t, const BackOff::Chance& chance) {

@@ -77,6 +77,22 @@ TEST_F(BlamedRails, stand_ins_that_fail_do_not_keep_a_rail_waiting_that_is_well_
   }
 }
 
+// What a lane that has just come back suffers from may be over soon: its first packets were lost, say.
+TEST_F(BlamedRails, a_lane_that_is_too_slow_just_after_it_came_back_is_tried_again_after_a_second) {
+  know(2, 2, 1);
+  begin();
+  settle();
+  t_ += 1s;
+  lose({1, 1});
+  t_ += 2s;
+  try_all(pairs_.due(t_), [](const RailPair& rails) { return rails == RailPair{1, 1}; });
+  t_ += 500ms;
+  std::erase(open_, RailPair{1, 1});
+  pairs_.see_lanes(open_, {{1, 1}}, t_);
+  t_ += 1300ms;
+  EXPECT_NE(told(pairs_.due(t_)).find("1-1 "), std::string::npos);
+}
+
 // All lanes over one rail of the peer come up and are lost a second later: rail 1 has a hole for large packets, say.
 class Hole : public BlamedRails, public testing::WithParamInterface<int> {
  protected:
