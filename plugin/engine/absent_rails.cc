@@ -59,10 +59,12 @@ std::vector<bool> AbsentRails::which_had_lanes(int RailPair::*side, std::size_t 
 void AbsentRails::look() {
   if (session_->over() || session_->is_leaving()) return;
   const std::vector<bool> ours = which_had_lanes(&RailPair::local, rails_.size());
-  const bool all_had = std::ranges::find(ours, false) == ours.end();
-  const std::vector<std::string> hazards = all_had ? std::vector<std::string>() : hazards_of(rails_);
-  for (int rail = 0; rail < int(ours.size()); ++rail)
-    if (!ours[std::size_t(rail)]) tell_ours(rail, hazards[std::size_t(rail)]);
+  std::vector<std::string> hazards;  // asking the kernel takes time
+  for (int rail = 0; rail < int(ours.size()); ++rail) {
+    if (ours[std::size_t(rail)] || !session_->has_link(rail) || !told_.ours(rail)) continue;
+    if (hazards.empty()) hazards = hazards_of(rails_);
+    tell_ours(rail, hazards[std::size_t(rail)]);
+  }
   if (!failures_) return;
   const std::vector<bool> peers = which_had_lanes(&RailPair::remote, peer_rails_->size());
   for (int rail = 0; rail < int(peers.size()); ++rail)
@@ -70,11 +72,10 @@ void AbsentRails::look() {
 }
 
 void AbsentRails::tell_ours(int rail, const std::string& hazard) {
-  if (!session_->has_link(rail) || !told_.ours(rail)) return;
   const JoinFailures::Failure* const failure = failures_ ? failures_->of_ours(rail) : nullptr;
   const std::string cause = failure ? fmt::format("to its rail {}, {} {}: {}", (*peer_rails_)[std::size_t(failure->rails.remote)].name, failure->tries,
                                                   failure->tries == 1 ? "try" : "tries", failure->why)
-                            : failures_ ? "its rails have no address of the same family"
+                            : failures_ ? "none of its rails has a link and an address of the same family"
                                         : "the peer dials, and its log says why it comes by no lane";
   RW_WARN(net, "rail {} to {}: no lane yet: {}{}", rails_[std::size_t(rail)].name, session_->peer(), cause,
           hazard == "good" ? "" : "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard);

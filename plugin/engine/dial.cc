@@ -279,7 +279,7 @@ void Dial::next_round_later() {
   const bool silent = last_failure_.code() == Code::timed_out;
   const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
   const Nanos pause = yielding_ ? kYieldPause : kRoundPause;
-  if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + kRoundPause >= deadline_.load())
+  if (certain || (rounds_ >= kRoundsMax && !silent && !yielding_) || now() + pause >= deadline_.load())
     return finish(no_common_key_.ok() ? last_failure_ : no_common_key_);
   timer_ = reactor_.at(now() + pause, [this] {
     timer_ = 0;

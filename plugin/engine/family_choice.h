@@ -1,5 +1,5 @@
-// By which address family each pair of rails is dialled next. IPv4 comes first; after a try that failed, or that arrived at another rail
-// than was dialled (ARP mixes up the NICs of a host on one switch), the other family has its turn. Which one came up stays.
+// By which address family each pair of rails is dialled next. best_route() chooses at first. After a try that failed, or that arrived at
+// another rail than was dialled (ARP mixes up the NICs of a host on one switch), the family of that try is avoided.
 //
 // Pure. One thread at a time.
 #pragma once

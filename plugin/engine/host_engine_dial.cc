@@ -50,7 +50,7 @@ void HostEngine::on_unanswered(std::shared_ptr<PendingStream> pending, const Sta
 // Not at once: what ended the session may last.
 void HostEngine::open_again(const std::shared_ptr<PendingStream>& pending, const Status& why) {
   if (leaving_ || now() + kOpenAgainAfter >= pending->deadline) return pending->fail(leaving_ ? ended_ : why);
-  reactor_.at(now() + kOpenAgainAfter, [this, pending] {
+  const auto open = [this, pending] {
     if (leaving_) return pending->fail(ended_);
     if (pending->given_up()) return;
     try {
@@ -58,7 +58,8 @@ void HostEngine::open_again(const std::shared_ptr<PendingStream>& pending, const
     } catch (const std::bad_alloc&) {
       pending->fail(out_of_memory());
     }
-  });
+  };
+  until_memory([&] { reactor_.at(now() + kOpenAgainAfter, open); });
 }
 
 // REQUIRES: table_mutex_; no dial has the key. Whatever finds no memory, no dial stays behind that nobody starts.

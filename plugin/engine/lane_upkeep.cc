@@ -81,6 +81,7 @@ bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   if (known == is) return false;
   known = is;
   know_pairs();
+  if (is.link_down) return true;
   families_.forget([&](const RailPair& rails) { return rails.remote == rail; });
   pairs_.wake_remote(rail);
   return true;

@@ -105,7 +105,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // Of each lane that is not closed.
   std::vector<RailPair> rails_of_lanes() const;
   int open_lanes() const { return int(rails_of_lanes().size()); }
-  // That have, or had one.
+  // Rail pairs that have a lane now or had one earlier.
   const std::vector<RailPair>& pairs_that_carried() const { return carried_; }
   // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
   void retire(const std::vector<Surplus>& surplus);

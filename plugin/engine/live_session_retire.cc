@@ -23,9 +23,11 @@ void LiveSession::retire(const std::vector<Surplus>& surplus) {
     if (lanes_[i]->descriptor() < 0) continue;
     const protocol::LaneId id = lanes_[i]->id();
     const bool retires = std::ranges::find(retiring, id) != retiring.end();
-    const std::lock_guard lock(mutex_);
-    if (!protocol_.retire(id, retires)) continue;
-    publish();
+    {
+      const std::lock_guard lock(mutex_);
+      if (!protocol_.retire(id, retires)) continue;
+      publish();
+    }
     news = true;
     RW_INFO(net, "lane {} to {} {}", id, peer_, retires ? "retires: others carry what it stood in for" : "serves again");
   }
