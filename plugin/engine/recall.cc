@@ -12,7 +12,7 @@ bool holds_up(const LanePacing& lane, Rate others) {
   return *lane.left / Recall::kTimes >= others.time_for(double(lane.outstanding_bytes));
 }
 
-// `sure`: for how long it has been suspected while the peer answered.
+// `sure`: for how long a lane has been suspected while the peer answered without a pause; negative: the peer does not answer.
 bool needs_time(const LanePacing& lane, Nanos sure) {
   if (sure < (lane.proven ? Recall::kSure : Recall::kSureUnproven)) return true;
   return lane.late_for > Nanos{0} && lane.late_for < (lane.proven ? Recall::kLateMost : Recall::kLateMostUnproven);

@@ -47,7 +47,7 @@ class Recall {
   static constexpr Nanos kSure = std::chrono::milliseconds(700);      // suspected for so long, and the peer answers
   // A lane that nobody answers is silence's to judge, or waits for one retransmission: it is not recalled before that has had its time.
   static constexpr Nanos kLateMost = std::chrono::milliseconds(1200);
-  // The same of a lane that is not proven.
+  // kSure and kLateMost of a lane that is not proven.
   static constexpr Nanos kSureUnproven = std::chrono::milliseconds(150);
   static constexpr Nanos kLateMostUnproven = std::chrono::milliseconds(400);
   static constexpr Nanos kAnswerMost = std::chrono::milliseconds(300);

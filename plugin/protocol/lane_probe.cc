@@ -20,7 +20,7 @@ std::uint64_t bytes_for(Rate believed) {
   return std::clamp(in_time, kLeastBytes, LaneProbe::kBytes);
 }
 
-// A shaper's bucket may let the others pass at any speed.
+// Of a probe's bytes. A shaper's bucket may let the other half pass at any speed.
 std::uint64_t counted(std::uint64_t bytes) { return bytes / 2; }
 
 }  // namespace
