@@ -4,9 +4,8 @@
 """
 from __future__ import annotations
 
-import argparse
-import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,11 @@ import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 from matplotlib.lines import Line2D  # noqa: E402
 
-_TRIAL, _BOUND, _INK = "#2f6fb0", "#c0392b", "#222222"
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from plots.of_results import BOUND, draw, finish  # noqa: E402
+
+_TRIAL, _INK = "#2f6fb0", "#222222"
 _NAMES = {
     "down-sender": "link down at the sender", "down-receiver": "link down at the receiver", "reset": "connections reset",
     "switch": "link down in the switch", "silent": "silent drop both ways", "one-way": "silent drop one way",
@@ -39,8 +42,8 @@ def _draw(axes: Axes, row: int, case: dict[str, Any]) -> None:
     median = found["summary"]["median_s"]
     axes.plot([median] * 2, [row - 0.36, row + 0.36], color=_INK, linewidth=1.6)
     axes.annotate(f"{median:.2f} s", (median, row + 0.38), fontsize=8, ha="center", color=_INK)
-    axes.plot([_bound(case, "median_s")] * 2, [row - 0.36, row + 0.36], color=_BOUND, linewidth=1.2, linestyle=(0, (4, 2)))
-    axes.plot([_bound(case, "p99_s")] * 2, [row - 0.36, row + 0.36], color=_BOUND, linewidth=1.2)
+    axes.plot([_bound(case, "median_s")] * 2, [row - 0.36, row + 0.36], color=BOUND, linewidth=1.2, linestyle=(0, (4, 2)))
+    axes.plot([_bound(case, "p99_s")] * 2, [row - 0.36, row + 0.36], color=BOUND, linewidth=1.2)
 
 
 def save(document: dict[str, Any], path: Path) -> None:
@@ -60,24 +63,9 @@ def save(document: dict[str, Any], path: Path) -> None:
     flawless = not any(run["summary"][what] for run in seen for what in ("errors", "wrong_bytes"))
     axes.set_title(f"One of two 1 Gb/s rails is lost in mid-transfer, {times} times for each way" + ("; no error, no wrong byte" if flawless else ""),
                    fontsize=10.5, loc="left", color=_INK)
-    axes.legend(handles=[Line2D([], [], marker="o", linestyle="", color=_TRIAL, markersize=4, label="a trial"),
-                         Line2D([], [], color=_INK, label="median"),
-                         Line2D([], [], color=_BOUND, linestyle=(0, (4, 2)), label="bound of the median"),
-                         Line2D([], [], color=_BOUND, label="bound of the 99th percentile")],
-                fontsize=8, loc="lower left", frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="perf/plots/rail_losses.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="perf/results/R1.json")
-    parser.add_argument("picture", type=Path, help="the PNG to write")
-    args = parser.parse_args()
-    args.picture.parent.mkdir(parents=True, exist_ok=True)
-    save(json.loads(args.result.read_text()), args.picture)
+    finish(figure, axes, [Line2D([], [], marker="o", linestyle="", color=_TRIAL, markersize=4, label="a trial"),
+                          Line2D([], [], color=_INK, label="median")], path)
 
 
 if __name__ == "__main__":
-    main()
+    draw("rail_losses", __doc__, "R1.json", save)

@@ -4,8 +4,6 @@
 """
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchkit.rows import load  # noqa: E402
 from faultkit.losses import kLosses  # noqa: E402
+from plots.of_results import BOUND, draw, finish  # noqa: E402
 
-_TOLD, _SILENT, _BOUND, _INK = "#2f6fb0", "#c98a1b", "#c0392b", "#222222"
+_TOLD, _SILENT, _INK = "#2f6fb0", "#c98a1b", "#222222"
 _NEVER_S = 10.0  # what rail_loss_perf counts for a row that did not recover before the fault was undone
 _LEAST_S = 0.005  # the picture shows no less; bins are 50 ms
 _MEDIAN_BOUND_S = {True: 0.15, False: 0.6}
@@ -44,7 +43,7 @@ def _draw(axes: Axes, y: int, fault: str, seconds: list[float]) -> None:
     told = kLosses[fault].told
     spread = [y + 0.22 * (2 * number / max(len(seconds) - 1, 1) - 1) for number in range(len(seconds))]
     axes.plot(seconds, spread, "o", color=_TOLD if told else _SILENT, markersize=4.5, alpha=0.8, markeredgewidth=0)
-    axes.plot([_MEDIAN_BOUND_S[told]] * 2, [y - 0.36, y + 0.36], color=_BOUND, linewidth=1.2, linestyle=(0, (4, 2)))
+    axes.plot([_MEDIAN_BOUND_S[told]] * 2, [y - 0.36, y + 0.36], color=BOUND, linewidth=1.2, linestyle=(0, (4, 2)))
 
 
 def save(document: dict[str, Any], path: Path) -> None:
@@ -55,7 +54,7 @@ def save(document: dict[str, Any], path: Path) -> None:
     for y, fault in enumerate(faults):
         _draw(axes, y, fault, found[fault])
     axes.set_yticks(range(len(faults)), [kLosses[fault].what for fault in faults], fontsize=9)
-    axes.axvline(_P99_BOUND_S, color=_BOUND, linewidth=1.2)
+    axes.axvline(_P99_BOUND_S, color=BOUND, linewidth=1.2)
     axes.set_xscale("log")
     axes.set_xlim(0.8 * _LEAST_S, 12)
     axes.set_xticks([0.01, 0.05, 0.15, 0.6, 1.5, _NEVER_S], ["0.01", "0.05", "0.15", "0.6", "1.5", "never"], fontsize=8.5)
@@ -63,24 +62,9 @@ def save(document: dict[str, Any], path: Path) -> None:
     axes.set_xlabel("seconds from the fault until the rails that are left carry 0.95 of raw TCP's rate", fontsize=9)
     axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings", fontsize=10.5,
                    loc="left", color=_INK)
-    axes.legend(handles=[Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5, label="a carrier or a reset tells"),
-                         Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence tells"),
-                         Line2D([], [], color=_BOUND, linestyle=(0, (4, 2)), label="bound of the median"),
-                         Line2D([], [], color=_BOUND, label="bound of the 99th percentile")],
-                fontsize=8, loc="lower left", frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="perf/plots/real_hosts.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="perf/results/N2.json")
-    parser.add_argument("picture", type=Path, help="the PNG to write")
-    args = parser.parse_args()
-    args.picture.parent.mkdir(parents=True, exist_ok=True)
-    save(json.loads(args.result.read_text()), args.picture)
+    finish(figure, axes, [Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5, label="a carrier or a reset tells"),
+                          Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence tells")], path)
 
 
 if __name__ == "__main__":
-    main()
+    draw("real_hosts", __doc__, "N2.json", save)
