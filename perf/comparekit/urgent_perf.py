@@ -25,6 +25,7 @@ import torch.distributed as dist  # noqa: E402
 import railweave  # noqa: E402
 
 from comparekit.torch_perf import parse_size  # noqa: E402
+from labkit.inside import parse_as_rank  # noqa: E402
 from stepkit.over_ranks import greatest, greatest_of_each  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 
@@ -82,9 +83,7 @@ def _parse() -> argparse.Namespace:
     add("--priority", choices=["urgent", "normal", "bulk"], default="urgent", help="the all-gather's (urgent)")
     add("-n", "--iters", type=int, default=50, help="(50)")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]:
-        parser.error(f"who are the ranks? {', '.join(missing)} not set (perf/lab run and torchrun do)")
+    args = parse_as_rank(parser)
     unit = _FLOAT_BYTES * int(os.environ["WORLD_SIZE"])
     for name, value in (("--bulk", args.bulk), ("--urgent", args.urgent)):
         if value <= 0 or value % unit:

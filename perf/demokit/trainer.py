@@ -18,9 +18,9 @@ from torch.distributed.fsdp import fully_shard  # noqa: E402
 
 from demokit import back_to_back, gpt, text  # noqa: E402
 from demokit.watch import Watch  # noqa: E402
+from labkit.inside import parse_as_rank  # noqa: E402
 
 VARIANTS = ("alone", "gloo", "railweave", "overlap")
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 def _parse() -> argparse.Namespace:
@@ -32,11 +32,9 @@ def _parse() -> argparse.Namespace:
     add("--sequences", type=int, default=4, help="of each rank in a step (4)")
     add("--progress", help="append a line of JSON for each step")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
+    args = parse_as_rank(parser)
     if args.steps < 2:
         parser.error(f"--steps: expected 2 or more (the first does not count), found {args.steps}")
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
     return args
 
 

@@ -26,9 +26,9 @@ from faultkit.meeting import Meeting  # noqa: E402
 from faultkit.peer_losses import Loss  # noqa: E402
 from faultkit.peer_promises import End, Instants  # noqa: E402
 from labkit import state  # noqa: E402
+from labkit.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
 _BEGUN_BYTES = 1_000_000
 _FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes so long after the transfer began, and at most so much later
 _GOES_ON_S = 4.0  # watched for so long after an outage
@@ -48,9 +48,7 @@ def _parse() -> argparse.Namespace:
     add("--never-default", action="store_true", help="--timeout in all trials")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf (build/release/bin)")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    args = parse_in_lab(parser)
     if len(os.environ["RWLAB_NICS"].split(",")) < 2 or os.environ["WORLD_SIZE"] != "2":
         parser.error("expected two hosts with at least two rails each")
     if args.trials < 1:
@@ -186,9 +184,7 @@ def main() -> int:
     if os.environ["RANK"] != "0":
         meeting.tell("done", True)
         return 0
-    print(json.dumps(document["summary"]))
-    if args.json:
-        Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
+    tell(document, args.json)
     meeting.hear("done")
     meeting.close()
     return 0

@@ -7,7 +7,6 @@ The second rail is the one that is lost: ranks meet over the first, or over an i
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import sys
@@ -22,9 +21,9 @@ from faultkit import losses, recovery  # noqa: E402
 from faultkit.rank_programs import RankPrograms  # noqa: E402
 from faultkit.yardstick import raw_gbps  # noqa: E402
 from labkit import state  # noqa: E402
+from labkit.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
 _WARMUP_S = 0.5
 _FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes so long after the block began, and at most so much later
 _COMMANDS_S = 0.5  # what the lab's take
@@ -50,9 +49,7 @@ def _parse() -> argparse.Namespace:
     add("--excuse", default="", metavar="WORD", help="an error that names this is none (such as arp_ignore)")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf and raw_tcp (build/release/bin)")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    args = parse_in_lab(parser)
     if os.environ["WORLD_SIZE"] != "2":
         parser.error("expected two hosts")
     if args.trials < 1:
@@ -183,11 +180,8 @@ def main() -> int:
             else:
                 ranks.end(ranks.begin("net_perf", *_load(args)))
     if first:
-        document = {"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged,
-                    "summary": _summary(judged)}
-        print(json.dumps(document["summary"]))
-        if args.json:
-            Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
+        tell({"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged,
+              "summary": _summary(judged)}, args.json)
     return 0
 
 

@@ -5,7 +5,6 @@ soon after the end of the loss. net_perf compares every byte. One rank, found by
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import sys
@@ -19,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from faultkit.rank_programs import RankPrograms  # noqa: E402
 from hostkit.ended import tail  # noqa: E402
 from labkit import state  # noqa: E402
+from labkit.inside import parse_in_lab, tell  # noqa: E402
 from labkit.iproute import nft  # noqa: E402
 from labkit.plan import Host  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
 _TABLE = "rwlab_data"
 _LARGEST_EMPTY_BYTES = 100  # IP and TCP headers with all options
 
@@ -37,10 +36,7 @@ def _parse() -> argparse.Namespace:
     add("--most", type=float, default=15.0, help="(15)")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf (build/release/bin)")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run --management")
-    return args
+    return parse_in_lab(parser, by="perf/lab run --management")
 
 
 def _lose_data(host: Host) -> None:
@@ -96,9 +92,7 @@ def main() -> int:
     if trials:
         summary = {"errors": sum(trial["failed"] for trial in trials), "wrong_bytes": sum(trial["wrong"] for trial in trials),
                    "late_worst_s": max(trial["late_s"] for trial in trials)}
-        print(json.dumps(summary))
-        if args.json:
-            Path(args.json).write_text(json.dumps({"seed": args.seed, "trials": trials, "summary": summary}, indent=1) + "\n")
+        tell({"seed": args.seed, "trials": trials, "summary": summary}, args.json)
     return 0
 
 

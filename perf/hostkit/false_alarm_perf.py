@@ -3,7 +3,6 @@ said twice. Every byte is compared. One rank, found by RANK and what perf/lab se
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -17,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from faultkit.meeting import Meeting  # noqa: E402
 from faultkit.rank_programs import RankPrograms  # noqa: E402
 from hostkit.ended import tail  # noqa: E402
+from labkit.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
 _BUSY = 2  # at each of the two ranks
 _PATIENCE_S = 60.0
 _GIVEN_UP = " left"  # a line at WARN that ends so tells of a lane: "1 of 2 lanes left"
@@ -32,10 +31,7 @@ def _parse() -> argparse.Namespace:
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf (build/release/bin)")
     add("--json", help="write what was measured there")
     add("--load", default="--both", metavar="OPTIONS", help="of net_perf, in one word (--both)")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
-    return args
+    return parse_in_lab(parser)
 
 
 @contextmanager
@@ -78,12 +74,8 @@ def main() -> int:
         meeting.close()
         return 0
     given_up = [_given_up(said), meeting.hear("given-up")]
-    summary = _summary(document, given_up)
-    print(json.dumps(summary))
-    if args.json:
-        text = {"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": tail(said) if document is None else "",
-                "summary": summary}
-        Path(args.json).write_text(json.dumps(text, indent=1) + "\n")
+    tell({"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": tail(said) if document is None else "",
+          "summary": _summary(document, given_up)}, args.json)
     meeting.tell("heard", True)
     return 0
 

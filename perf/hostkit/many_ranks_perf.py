@@ -3,7 +3,6 @@ of them connect within the plugin's own timeout. One process."""
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from hostkit.ended import tail  # noqa: E402
+from labkit.inside import tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
 _PATIENCE_S = 240.0
@@ -54,11 +54,9 @@ def main() -> int:
     jobs = [_end(job, began_s + _PATIENCE_S) for job in running]
     summary = {"errors": sum(job["status"] != 0 for job in jobs), "seconds": time.monotonic() - began_s,
                "warnings": sum(job["warnings"] for job in jobs)}
-    print(json.dumps(summary))
     for job in jobs:
         print(job["said"], file=sys.stderr, end="")
-    if args.json:
-        Path(args.json).write_text(json.dumps({"jobs": jobs, "summary": summary}, indent=1) + "\n")
+    tell({"jobs": jobs, "summary": summary}, args.json)
     return 0
 
 

@@ -6,7 +6,6 @@ With --bad the last rail is bad from before net_perf starts, and good again for 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -21,9 +20,9 @@ from faultkit.rank_programs import RankPrograms  # noqa: E402
 from faultkit.yardstick import raw_gbps  # noqa: E402
 from hostkit.bad_rails import kBad  # noqa: E402
 from labkit import state  # noqa: E402
+from labkit.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB", "RWLAB_NICS")
 _RAW_S = 0.5
 
 
@@ -39,10 +38,7 @@ def _parse() -> argparse.Namespace:
     add("--bad", choices=sorted(kBad), help="what is the matter with the last rail")
     add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf and raw_tcp (build/release/bin)")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
-    return args
+    return parse_in_lab(parser)
 
 
 class Round:
@@ -100,10 +96,7 @@ def main() -> int:
         ranks = RankPrograms(args.programs, Path(folder))
         rounds = [Round(ranks, args).run() for _ in range(args.rounds)]
     if os.environ["RANK"] == "0":
-        document = {"rounds": rounds, "summary": _summary(rounds, args)}
-        print(json.dumps(document["summary"]))
-        if args.json:
-            Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
+        tell({"rounds": rounds, "summary": _summary(rounds, args)}, args.json)
     return 0
 
 

@@ -18,9 +18,9 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from incastkit import fairness  # noqa: E402
+from labkit.inside import parse_in_lab, tell  # noqa: E402
 
 _ROOT = Path(__file__).resolve().parents[2]
-_SET_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_PORT", "RWLAB", "RWLAB_ADDRESSES")
 _SLEEP_US = 500  # so many processes cannot all spin
 _PATIENCE_S = 60.0
 _WARMUP_S = 2.0
@@ -37,9 +37,7 @@ def _parse() -> argparse.Namespace:
     add("--duration", type=float, default=12.0, metavar="SECONDS", help="that each measures (12)")
     add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf and raw_tcp (build/release/bin)")
     add("--json", help="write what was measured there")
-    args = parser.parse_args()
-    if missing := [name for name in _SET_BY_THE_LAB if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+    args = parse_in_lab(parser)
     if int(os.environ["WORLD_SIZE"]) < 2 or args.senders < 1:
         parser.error("expected a sender at least, and a host for it")
     return args
@@ -120,9 +118,7 @@ def main() -> int:
         summary = _summary([json.loads(file.read_text()) for file in files])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    print(json.dumps(summary))
-    if args.json:
-        Path(args.json).write_text(json.dumps({"program": args.program, "summary": summary}, indent=1) + "\n")
+    tell({"program": args.program, "summary": summary}, args.json)
     return 0
 
 

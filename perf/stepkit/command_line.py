@@ -5,9 +5,9 @@ import argparse
 import os
 from pathlib import Path
 
+from labkit.inside import parse_in_lab
+
 RANKS = 2
-_BY_THE_LAB = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "RWLAB_NICS")
-_TO_CHANGE_IT = "RWLAB_PROGRAM"
 _PROGRAMS = Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
 
 
@@ -20,12 +20,9 @@ def command_line(prog: str, about: str, *, programs: bool) -> argparse.ArgumentP
     return parser
 
 
-def parse_in_lab(parser: argparse.ArgumentParser, *, rails: int | None = None, sets_rates: bool) -> argparse.Namespace:
-    """Exits with status 2 unless it is one of two ranks in a lab, of `rails` rails where that is said, which it can change where it
-    sets their rates."""
-    args = parser.parse_args()
-    if missing := [name for name in (*_BY_THE_LAB, *([_TO_CHANGE_IT] if sets_rates else [])) if name not in os.environ]:
-        parser.error(f"{', '.join(missing)} not set: run it by perf/lab run")
+def parse_step(parser: argparse.ArgumentParser, *, rails: int | None = None) -> argparse.Namespace:
+    """Exits with status 2 unless it is one of two ranks in a lab, of `rails` rails where that is said."""
+    args = parse_in_lab(parser)
     for name, found, expected in (("ranks", int(os.environ["WORLD_SIZE"]), RANKS), ("rails", len(os.environ["RWLAB_NICS"].split(",")), rails)):
         if expected is not None and found != expected:
             parser.error(f"found {found} {name}, expected {expected}")

@@ -22,7 +22,7 @@ from faultkit.disturbances import Disturber  # noqa: E402
 from labkit import state  # noqa: E402
 from stepkit import rails  # noqa: E402
 from stepkit.at_least import at_least  # noqa: E402
-from stepkit.command_line import command_line, parse_in_lab  # noqa: E402
+from stepkit.command_line import command_line, parse_step  # noqa: E402
 from stepkit.over_ranks import greatest, losses_that_differ  # noqa: E402
 
 _SHAPE = gpt.Shape(layers=4, width=512, heads=4, length=16)  # on rails of 1 Gb/s a step is communication for the most part
@@ -72,7 +72,7 @@ def main() -> int:
     parser = command_line("disturbed_perf", __doc__, programs=False)
     parser.add_argument("--seconds", type=at_least(1, float), default=600, help="of disturbed training (600)")
     parser.add_argument("--seed", type=int, default=1, help="of the disturbances (1)")
-    args = parse_in_lab(parser, rails=2, sets_rates=True)
+    args = parse_step(parser, rails=2)
     torch.set_num_threads(1)
     dist.init_process_group("railweave")
     disturber = Disturber(state.load(os.environ["RWLAB"]), args.seed) if dist.get_rank() == 0 else None

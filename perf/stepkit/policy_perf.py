@@ -18,7 +18,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from stepkit.at_least import at_least  # noqa: E402
-from stepkit.command_line import command_line, parse_in_lab  # noqa: E402
+from stepkit.command_line import command_line, parse_step  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 
 _CHILD = Path(__file__).resolve().parent / "policy_step.py"
@@ -35,7 +35,7 @@ def _parse() -> argparse.Namespace:
     add("--sequences", type=at_least(1), default=2, help="of each rank in a step (2)")
     add("--settling", type=at_least(1), default=45, help="steps of each policy before those that count, in which auto learns (45)")
     add("--rounds", type=at_least(1), default=40, help="in which each policy makes a step (40)")
-    return parse_in_lab(parser, sets_rates=False)
+    return parse_step(parser)
 
 
 class _Policy:

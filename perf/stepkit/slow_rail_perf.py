@@ -22,7 +22,7 @@ import torch.distributed as dist  # noqa: E402
 from stepkit import rails, variants  # noqa: E402
 from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
-from stepkit.command_line import command_line, parse_in_lab  # noqa: E402
+from stepkit.command_line import command_line, parse_step  # noqa: E402
 from stepkit.over_ranks import greatest, losses_that_differ  # noqa: E402
 from stepkit.pieces import as_overlapped, trace_of  # noqa: E402
 from stepkit.recorder import Recorder  # noqa: E402
@@ -39,7 +39,7 @@ def _parse() -> argparse.Namespace:
     add("--sequences", type=at_least(1), default=1, help="of each rank in a step (1)")
     add("--steps", type=at_least(1), default=10, help="before and after (10)")
     add("--slow-s", type=at_least(1, float), default=60, help="how long the rail is slow (60)")
-    return parse_in_lab(parser, rails=2, sets_rates=True)
+    return parse_step(parser, rails=2)
 
 
 def _go_on(begin: float, seconds: float) -> bool:

@@ -26,7 +26,7 @@ from demokit.rail_rate import rail_mbit  # noqa: E402
 from stepkit import rails, variants  # noqa: E402
 from stepkit.at_least import at_least  # noqa: E402
 from stepkit.bound import bound_s  # noqa: E402
-from stepkit.command_line import RANKS, command_line, parse_in_lab  # noqa: E402
+from stepkit.command_line import RANKS, command_line, parse_step  # noqa: E402
 from stepkit.over_ranks import greatest, losses_that_differ  # noqa: E402
 from stepkit.paired import paired_ratio  # noqa: E402
 from stepkit.pieces import GATHER, REDUCE, Call, as_overlapped, bytes_each_way, trace_of  # noqa: E402
@@ -45,7 +45,7 @@ def _parse() -> argparse.Namespace:
     add("--ratio", type=at_least(0.01, float), default=1.0, help="of communication to compute (1)")
     add("--rounds", type=at_least(1), default=5, help="in which each variant makes a step (5)")
     add("--sequences", type=at_least(0), default=0, help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
-    return parse_in_lab(parser, sets_rates=True)
+    return parse_step(parser)
 
 
 def _say(text: str) -> None:

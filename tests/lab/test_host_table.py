@@ -2,7 +2,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import random
+import subprocess
+import sys
 import unittest
 
 import support
@@ -143,6 +146,18 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
         said = "WARN first\n" + "x\n" * ended.kTailChars + "last"
         self.assertTrue(ended.tail(said).startswith("WARN first") and ended.tail(said).endswith("last"))
         self.assertEqual("short", ended.tail("short"))
+
+
+class OutsideALab(unittest.TestCase):
+    def test_programs_say_what_to_run_them_by(self) -> None:
+        outside = {name: value for name, value in os.environ.items() if not name.startswith(("RWLAB", "MASTER_", "RANK", "WORLD_SIZE"))}
+        for program, options in (("faultkit/rail_loss_perf", ["--kind", "reset"]), ("faultkit/peer_loss_perf", ["--kind", "kill"]),
+                                 ("incastkit/incast_perf", []), ("hostkit/share_perf", ["--rails", "1"]), ("hostkit/false_alarm_perf", []),
+                                 ("hostkit/connect_loss_perf", [])):
+            done = subprocess.run([sys.executable, "-B", support.kPerf / f"{program}.py", *options], env={**outside, "RANK": "0"},
+                                  capture_output=True, text=True, timeout=20, check=False)
+            self.assertEqual(2, done.returncode, program)
+            self.assertRegex(done.stderr, "error: WORLD_SIZE, .*RWLAB_ADDRESSES not set: run it by perf/lab run", program)
 
 
 class Disturbances(unittest.TestCase):
