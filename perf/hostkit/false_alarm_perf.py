@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,7 +22,8 @@ from labkit.inside import parse_in_lab, tell  # noqa: E402
 _ROOT = Path(__file__).resolve().parents[2]
 _BUSY = 2  # at each of the two ranks
 _PATIENCE_S = 60.0
-_GIVEN_UP = " left"  # a line at WARN that ends so tells of a lane: "1 of 2 lanes left"
+# The plugin's lines at WARN about a lane it gave up: engine/rail_log.cc has the first kind, engine/live_session_lanes.cc the second.
+_GIVEN_UP = re.compile(r"WARN .*: (rail .*; \d+ of \d+ lanes left|lane \d+ to .* on rail .* given up: .*)")
 
 
 def _parse() -> argparse.Namespace:
@@ -46,7 +48,7 @@ def _busy() -> Iterator[None]:
 
 
 def _given_up(said: str) -> list[str]:
-    return [line for line in said.splitlines() if "WARN" in line and line.endswith(_GIVEN_UP)]
+    return [line for line in said.splitlines() if _GIVEN_UP.fullmatch(line)]
 
 
 def _summary(document: dict | None, given_up: list[list[str]]) -> dict:

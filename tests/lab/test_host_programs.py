@@ -10,6 +10,8 @@ from statistics import mean
 
 import engine_lab
 import support
+from hostkit.false_alarm_perf import _given_up
+from real_hosts import SET
 
 _LAB = ("--management", "--rate", "200mbit", "--shape", "both")
 
@@ -56,6 +58,13 @@ class Programs(unittest.TestCase):
         found = self.run_in_lab("hostkit/false_alarm_perf.py", _LAB, "--seconds", "3", "--load=--both --size 256K")
         self.assertEqual((0, 0), (found["summary"]["errors"], found["summary"]["wrong_bytes"]), found)
         self.assertGreater(found["summary"]["control_frames"], 0, found)
+
+    def test_a_lane_that_is_reset_counts_as_given_up(self) -> None:
+        reset = f"[ $RANK = 1 ] || (moved eth1 100000; sleep 0.5; {SET} --nic 1 --reset) &"
+        outcome = engine_lab.net_perf(list(_LAB), "--both", "--duration", "3", beside=reset)
+        self.assertEqual((0, 0), (outcome.status, outcome.result["verify"]["errors"]), str(outcome))
+        for host in (0, 1):
+            self.assertEqual(1, len(_given_up("\n".join(outcome.said(host)))), str(outcome))
 
     def test_jobs_of_many_ranks(self) -> None:
         found = self.run_in_lab("hostkit/many_ranks_perf.py", ("--loopback", "--hosts", "1"), "--ranks", "6", "--jobs", "2")

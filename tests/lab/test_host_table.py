@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -128,18 +129,38 @@ class Shares(unittest.TestCase):
 
 
 class Alarms(unittest.TestCase):
-    kSaid = """WARN NET/Railweave : rail eth1 to host1 pid 1: no answer to what was sent; 1 of 2 lanes left
-WARN NET/Railweave : rail eth1 to host1 pid 1: carries again; 2 lanes
+    kFrom = "WARN NET/Railweave : "
+    kLost = "rail {} to {}: {}; {} of {} lanes left"  # said once a moment has passed without another lane of the rail
+    kSpoilt = "lane {} to {} on rail {} given up: {}"  # of wrong bytes: said at once
+    kSaid = f"""{kFrom}rail eth1 to host1 pid 1: no answer to what was sent; 1 of 2 lanes left
+{kFrom}rail eth1 to host1 pid 1: carries again; 2 lanes
+{kFrom}lane 7 to host1 pid 1 on rail eth1 given up: damaged payload
 INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
 """
 
+    def warnings_of_the_plugin(self) -> dict[str, set[str]]:
+        """What it may say at WARN, by source file."""
+        sources = {file: file.read_text() for file in (support.kPerf.parent / "plugin").rglob("*.cc")}
+        return {file.name: {"".join(re.findall(r'"([^"]*)"', text)) for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
+                for file, source in sources.items() if "RW_WARN(" in source}
+
+    def test_lanes_given_up_are_told_in_these_words_and_in_no_others(self) -> None:
+        """The plugin's own texts: where one changes, false_alarm_perf counts nothing and finds no fault."""
+        said = self.warnings_of_the_plugin()
+        self.assertIn(self.kLost, said["rail_log.cc"])
+        self.assertIn(self.kSpoilt, said["live_session_lanes.cc"])
+        every = set().union(*said.values())
+        self.assertGreater(len(every), 25)
+        counted = {text for text in every if false_alarm_perf._given_up(self.kFrom + text.replace("{}", "7"))}
+        self.assertEqual({self.kLost, self.kSpoilt}, counted)
+
     def test_lanes_given_up_and_frames_said_twice(self) -> None:
         given_up = false_alarm_perf._given_up(self.kSaid)
-        self.assertEqual(1, len(given_up))
+        self.assertEqual([self.kSaid.splitlines()[0], self.kSaid.splitlines()[2]], given_up)
         engine = {"control_frames": 500, "control_frames_said_again": 2}
         document = {"results": [{"verify": {"errors": 0}, "ranks": [{"engine": engine}, {"engine": engine}]}]}
         found = false_alarm_perf._summary(document, [given_up, []])
-        self.assertEqual((1, 0.004, 0), (found["lanes_lost"], found["said_again_share"], found["errors"]))
+        self.assertEqual((2, 0.004, 0), (found["lanes_lost"], found["said_again_share"], found["errors"]))
         self.assertEqual(1, false_alarm_perf._summary(None, [[], []])["errors"])
 
     def test_warnings_before_the_tail_are_told(self) -> None:
