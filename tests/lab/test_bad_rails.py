@@ -7,6 +7,8 @@ import engine_lab
 from engine_lab import kBin, net_perf
 from real_hosts import FAULT_S, ONE_SWITCH, ROUTED, SET, TWO, RealHosts
 
+_TOLD_S = 9.5  # of a transfer: with its warm-up, the ten seconds within which a rail without a lane is told
+
 
 class SmallPacketsOnly(RealHosts):
     """real-hosts 3: a rail that passes a handshake and no data."""
@@ -54,27 +56,41 @@ class SaidClearly(RealHosts):
     """real-hosts 4: within ten seconds a rail without a lane is named, with its cause where the host knows it."""
 
     def test_a_firewall_from_the_start(self) -> None:
-        for action in ("drop", "reject", "reset"):
+        """The host that dials says what it saw; the other one says whose log has the cause. The rail that carries is not mentioned."""
+        refused = r"connect to 10\.77\.1\.2:\d+: Connection refused"
+        for action, cause in (("drop", r"dialling 10\.77\.1\.2:\d+ from eth1: no answer to the connection: a firewall"), ("reject", refused),
+                              ("reset", refused)):
             with self.subTest(action=action):
-                outcome = self.transfer([*TWO, "--arp", "strict"], seconds=12, from_start=f"--host 1 --nic 1 --firewall {action}")
+                outcome = self.transfer([*TWO, "--arp", "strict"], seconds=_TOLD_S, from_start=f"--host 1 --nic 1 --firewall {action}")
                 self.assert_carries(1, outcome)
-                self.assert_warned(outcome, (0,), "eth1")
+                self.assertEqual([("eth0", "eth0")], outcome.pairs(), str(outcome))
+                dialler, = self.warnings_of(0, outcome, 1)
+                self.assertRegex(dialler, rf"rail eth1 to host1 pid \d+: no lane yet: to its rail eth1, \d+ tries: {cause}", str(outcome))
+                other, = self.warnings_of(1, outcome, 1)
+                self.assertRegex(other, r"rail eth1 to host0 pid \d+: no lane yet: the peer dials, and its log says why", str(outcome))
 
     def test_rp_filter_with_two_nics_in_a_subnet(self) -> None:
-        outcome = self.transfer([*ONE_SWITCH, "--subnets", "shared", "--rp-filter", "1", "--disable-ipv6"], seconds=12)
+        outcome = self.transfer([*ONE_SWITCH, "--subnets", "shared", "--rp-filter", "1", "--disable-ipv6"], seconds=_TOLD_S)
         self.assert_carries(1, outcome)
         self.assert_warned(outcome, (0, 1), "rp_filter")
 
     def test_rp_filter_with_two_default_routes(self) -> None:
-        outcome = self.transfer([*ROUTED, "--routes", "metric", "--rp-filter", "1", "--disable-ipv6"], seconds=12)
+        outcome = self.transfer([*ROUTED, "--routes", "metric", "--rp-filter", "1", "--disable-ipv6"], seconds=_TOLD_S)
         self.assert_carries(1, outcome)
         self.assert_warned(outcome, (0, 1), "eth1", "rp_filter")
 
     def test_info_lists_a_rail_without_a_lane(self) -> None:
-        ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; echo info $({kBin / 'railweave-info'} --pid $pid | tr '\\n' ' ')) &"
+        """In the table of rails, beside the one that carries; and a rail's line is not a lane's."""
+        info = kBin / "railweave-info"
+        ask = f"[ $RANK = 1 ] || (moved eth0 100000; sleep 1; {info} --pid $pid | sed 's/^/info /') &"
         outcome = self.transfer([*TWO, "--arp", "strict"], seconds=4, from_start="--host 1 --nic 1 --firewall drop", beside=ask)
-        listed, = outcome.values(0, "info")
-        self.assertIn("eth1", " ".join(listed), str(outcome))
+        listed = outcome.values(0, "info")
+        self.assertIn(["RAIL", "LINK", "LANES"], [line[:3] for line in listed], str(outcome))
+        rows = [line for line in listed if line and line[0] in ("eth0", "eth1")]
+        self.assertEqual([["eth0", "up", "1"], ["eth1", "up", "0"]], [row[:3] for row in rows[:2]], str(outcome))
+        self.assertGreater(float(rows[0][3]), 0, str(outcome))
+        self.assertEqual((["0", "B"], "10.77.1.1"), (rows[1][3:5], rows[1][-2]), str(outcome))
+        self.assertEqual(["eth0"], [row[0] for row in rows[2:]], str(outcome))  # lanes of the session
 
 
 if __name__ == "__main__":
