@@ -1,13 +1,19 @@
 """Each fault does what it says to real packets, and restore() undoes it."""
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
+import re
+import select
 import unittest
+from unittest import mock
 
 import support
-from labkit import faults
+from labkit import faults, set_options, shaping
 from labkit.faults import Rule
 from labkit.iproute import CommandError, ip
+from labkit.plan import Plan
 from open_lab import OpenLab, pump
 from support import eventually
 
@@ -51,6 +57,17 @@ class Links(Fault):
                 faults.cut(lab.nic(1, 1)[1])
                 self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
                 self.undone(lab)
+
+    def test_cut_one_way(self) -> None:
+        """What the host sends is lost: it hears of a connection, and its answer does not come."""
+        with OpenLab(*_STRICT) as lab:
+            self.assertEqual(lab.reaches(1, 1), "connected")  # each knows the other's MAC from now on
+            for cut, heard in ((faults.cut_out, True), (faults.cut, False)):
+                cut(lab.nic(1, 1)[1])
+                before = lab.bytes_in(1, 1)
+                self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
+                self.assertEqual(lab.bytes_in(1, 1) > before, heard, cut)
+            self.undone(lab)
 
 
 class Packets(Fault):
@@ -96,6 +113,15 @@ class Packets(Fault):
                     faults.filter_tcp(*lab.nic(1, 1), Rule(direction=direction, at="port"))
                     self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), ("silent", "connected"))
                 self.undone(lab)
+
+    def test_a_rejected_connection_goes_on_where_a_reset_one_ends(self) -> None:
+        with OpenLab(*_STRICT) as lab, lab.listen(1, 1) as listener:
+            said, end = lab.dial(1, listener)
+            with end, listener.accept()[0] as other:
+                faults.filter_tcp(*lab.nic(1, 1), Rule("reject", "in"))
+                self.assertEqual((said, pump(end, other, 1000, 0.3)), ("connected", 0))
+                self.undone(lab)
+                self.assertTrue(eventually(lambda: select.select([other], [], [], 0)[0]), "what was sent before does not arrive")
 
     def test_ipv4_alone_may_be_broken(self) -> None:
         with OpenLab(*_STRICT, "--dual-stack") as lab:
@@ -226,16 +252,45 @@ class Paths(Fault):
 
 
 class CommandLine(unittest.TestCase):
-    def test_every_fault_has_an_option(self) -> None:
-        """Each leaves its mark on the host; --up takes all away."""
-        with OpenLab("--network", "rails") as lab:
-            for option in ("--port-down", "--port-mtu 1000", "--firewall reset --direction in",
-                           "--firewall drop --at port --family ipv4", "--lose 5",
-                           "--lose-syn 50 --direction in", "--address 10.79.0.1/24", "--lose-flows 50", "--lose-routes", "--arp-flip 0", "--new-mac", "--reset"):
-                done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *option.split())
-                self.assertEqual((done.returncode, done.stderr), (0, ""), option)
-            self.assertEqual(support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", "--up").returncode, 0)
-            self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"))
+    """`perf/lab set`; what each fault does to packets is tested above, what a rate does by test_traffic.py."""
+
+    kFaults = {  # option: what it calls, with which arguments beside plan, host and NIC
+        "--rate 20mbit": ("set_rate", 20_000_000), "--down": ("take_down",), "--port-down": ("take_port_down",), "--cut": ("cut",),
+        "--cut-out": ("cut_out",), "--switch-down": ("take_switch_down",), "--reset": ("reset",), "--port-mtu 1000": ("shrink_port_mtu", 1000),
+        "--firewall reset --direction in": ("filter_tcp", Rule("reset", "in")), "--firewall reject": ("filter_tcp", Rule("reject")),
+        "--firewall drop --at port --family ipv4": ("filter_tcp", Rule("drop", at="port", family="ipv4")),
+        "--lose 5 --direction out": ("lose_packets", 5, "out"), "--lose-flows 50 --direction in": ("lose_flows", 50, "in"),
+        "--lose-syn 50 --direction in": ("filter_tcp", Rule("drop", "in", "port", syn_percent=50)),
+        "--address 10.79.0.1/24,fd00::1/64": ("replace_addresses", ["10.79.0.1/24", "fd00::1/64"]), "--lose-routes": ("lose_routes",),
+        "--forget-connections": ("forget_connections",), "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",), "--up": ("restore",)}
+
+    def called(self, options: str, plan: Plan) -> list[tuple]:
+        """What `perf/lab set` calls of labkit for NIC 1 of host 1, with plain values among the arguments."""
+        parser = argparse.ArgumentParser()
+        set_options.add(parser.add_subparsers())
+        calls: list[tuple] = []
+        with contextlib.ExitStack() as stack:
+            for module, name in (*((faults, name) for name in faults.__all__ if name != "Rule"), (shaping, "set_rate")):
+                stack.enter_context(mock.patch.object(module, name, lambda *given, name=name: calls.append((name, *given))))
+            set_options.apply(plan, parser.parse_args(["set", "--host", "1", "--nic", "1", *options.split()]))
+        nic, other = plan.hosts[1].nics[1], plan.hosts[1].nics[0]
+        self.assertTrue(all(nic in call or plan in call for call in calls), options)
+        return [tuple(one for one in call if one not in (plan, plan.hosts[1], nic, other)) for call in calls]
+
+    def test_every_option_makes_its_fault(self) -> None:
+        with OpenLab(*_STRICT) as lab:
+            for options, fault in self.kFaults.items():
+                self.assertEqual([fault], self.called(options, lab.plan), options)
+        usage = support.lab("set", "--help").stdout.partition("(")[2].partition(")")[0]
+        self.assertEqual(set(re.findall(r"--[a-z-]+", usage)), {options.split()[0] for options in self.kFaults}, "a fault without a test")
+
+    def test_every_fault_can_be_had_of_a_lab_that_runs(self) -> None:
+        with OpenLab(*_STRICT) as lab:
+            for options in self.kFaults:
+                done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *options.split())
+                seen = (0, "") if options != "--forget-connections" else (1, "perf/lab: this lab's router has no firewall (--stateful makes one)\n")
+                self.assertEqual((done.returncode, done.stderr), seen, options)
+            self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"))  # --up came last
             self.assertEqual(lab.run(1, "nft", "list", "ruleset"), "")
 
     def test_what_cannot_be_is_refused_by_name(self) -> None:
