@@ -137,6 +137,7 @@ LanePacing LaneDriver::pacing(TimePoint t) {
   pace_.look(t, h);
   LanePacing pacing;
   pacing.outstanding_bytes = h.outstanding_bytes;
+  pacing.acknowledged_bytes = h.acknowledged_bytes;
   pacing.left = pace_.left();
   return pacing;
 }

@@ -251,8 +251,11 @@ void LiveSession::recall_slow_lanes(TimePoint t, const std::vector<std::optional
   Recall::Verdict verdict;
   {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < lanes.size(); ++i)
-      if (lanes[i]) lanes[i]->believed = protocol_.rate_of(lanes_[i]->id()), lanes[i]->proven = protocol_.is_proven(lanes_[i]->id());
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      if (!lanes[i]) continue;
+      lanes[i]->believed = protocol_.rate_of(lanes_[i]->id());
+      if (!protocol_.holds_data(lanes_[i]->id(), lanes[i]->acknowledged_bytes)) lanes[i]->left.reset();
+    }
     verdict = recall_.look(t, lanes, protocol_.consumed_frames());
     if (verdict.asked) {
       protocol_.ask_for_answer(lanes_[*verdict.asked]->id());

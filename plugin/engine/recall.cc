@@ -14,8 +14,7 @@ bool holds_up(const LanePacing& lane, Rate others) {
 
 // `sure`: for how long a lane has been suspected while the peer answered without a pause; negative: the peer does not answer.
 bool needs_time(const LanePacing& lane, Nanos sure) {
-  if (sure < (lane.proven ? Recall::kSure : Recall::kSureUnproven)) return true;
-  return lane.late_for > Nanos{0} && lane.late_for < (lane.proven ? Recall::kLateMost : Recall::kLateMostUnproven);
+  return sure < Recall::kSure || (lane.late_for > Nanos{0} && lane.late_for < Recall::kLateMost);
 }
 
 Nanos left_of(const LanePacing& lane) { return lane.left.value_or(Nanos{0}); }

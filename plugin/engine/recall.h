@@ -33,10 +33,10 @@ class LanePace {
 // Of one open lane.
 struct LanePacing {
   std::uint64_t outstanding_bytes = 0;
-  std::optional<Nanos> left;
+  std::uint64_t acknowledged_bytes = 0;    // ever
+  std::optional<Nanos> left;               // none, too, where nobody waits for what it holds
   Rate believed;                           // that the striper counts on
   bool works = true;                       // is neither silent nor without a link
-  bool proven = true;                      // else it came after a loss: little is lost with it, and it gets less time
   Nanos late_for{0};                       // the peer's kernel owes an answer for so long, which is unusual there
 };
 
@@ -47,9 +47,6 @@ class Recall {
   static constexpr Nanos kSure = std::chrono::milliseconds(700);      // suspected for so long, and the peer answers
   // A lane that nobody answers is silence's to judge, or waits for one retransmission: it is not recalled before that has had its time.
   static constexpr Nanos kLateMost = std::chrono::milliseconds(1200);
-  // kSure and kLateMost of a lane that is not proven.
-  static constexpr Nanos kSureUnproven = std::chrono::milliseconds(150);
-  static constexpr Nanos kLateMostUnproven = std::chrono::milliseconds(400);
   static constexpr Nanos kAnswerMost = std::chrono::milliseconds(300);
 
   struct Verdict {

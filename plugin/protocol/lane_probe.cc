@@ -1,6 +1,7 @@
 #include "protocol/lane_probe.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace railweave::protocol {
 namespace {
@@ -52,8 +53,15 @@ std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t
   left_ = 0;
   const Nanos rest = std::clamp<Nanos>(kRestTimes * took_at_least, kRest, kRestMax);
   next_ = now + rest;
+  const std::optional<Bounds> before = std::exchange(faster_, std::nullopt);
   if (!whole) return {};
   Bounds bounds{Rate::of(double(counted(bytes_)), took_at_most), Rate::of(double(bytes_), std::max(took_at_least, Nanos{1us}))};
+  if (bounds.least > believed_ && !before) {
+    faster_ = bounds;
+    next_ = now;
+    return {};
+  }
+  if (before) bounds = {std::min(before->least, bounds.least), std::min(before->most, bounds.most)};
   if (bounds.least > believed_) {
     first_rest_ = std::min(2 * first_rest_, kRestMax);
   } else if (bounds.most < believed_) {

@@ -1,8 +1,8 @@
 // A lane that looks slow is passed over while others take what waits sooner, so it cannot show that it has become faster.
-// A probe gives it a little all the same, and measures. How often is bounded by what probes take: whoever waits for one loses a
-// fortieth of the time. Only of a lane of less than 4 Mb/s it is more, a twentieth at 1 Mb/s, or it would not be asked for more than
-// five seconds (while something waits). A shaper's bucket can make any lane look fast for a probe: each may change the estimate
-// only so far, and after each that raised it a lane waits longer for its next. Time comes in as an argument.
+// A probe gives it a little padding all the same, and measures. Probes take a fortieth of the lane's time; of a lane of less than 4 Mb/s
+// more, or it would not be asked for more than five seconds (while something waits). A shaper's bucket can make any lane look fast for a
+// probe: one that finds a lane faster is repeated at once, and the worse of the two counts; it may change the estimate only so far, and
+// after each such pair a lane waits longer for its next. Time comes in as an argument.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ class LaneProbe {
   };
 
   LaneProbe();
-  // The caller would pass the lane over now, with `outstanding_bytes` on it. True: not this time, the lane gets
-  // left_bytes() though they will be late. REQUIRES: kBytes are waiting, observe() was told of `now`. `believed`: the lane's rate.
+  // The caller would pass the lane over now, with `outstanding_bytes` on it. True: the lane gets left_bytes() of padding.
+  // REQUIRES: observe() was told of `now`. `believed`: the lane's rate.
   bool begin(TimePoint now, std::uint64_t outstanding_bytes, Rate believed);
   // So many were given to the lane.
   void handed(std::uint64_t bytes);
@@ -41,6 +41,7 @@ class LaneProbe {
   std::uint64_t left_ = 0;                 // to be handed
   std::uint64_t acknowledged_ = 0;         // ever
   std::uint64_t end_ = 0;                  // acknowledged when the probe ends
+  std::optional<Bounds> faster_;           // the last probe said so, and is to be repeated
   TimePoint since_{}, looked_{};           // began; was looked at last
   Rate believed_;                          // then
   TimePoint next_{};                       // set when the lane is passed over first

@@ -144,8 +144,8 @@ class Session {
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
-  // False: the lane came after a loss, and not all of its first probe was acknowledged yet. True of a lane that is not live.
-  bool is_proven(LaneId lane) const;
+  // Somebody waits for what the lane holds, of which the peer's kernel acknowledged the first `acknowledged_bytes` ever: it is not padding alone.
+  bool holds_data(LaneId lane, std::uint64_t acknowledged_bytes) const;
 
   // Frames that this lane should write now. `flush` also sends what otherwise waits for company. None once the session failed: that
   // its lanes end is what the peer is to hear, not that streams were closed.
@@ -163,7 +163,9 @@ class Session {
 
   // True when next_frames() of some lane may have something: new since the lanes were last asked, or held back.
   bool has_data() const { return !turns_.empty(); }
-  bool has_control() const { return !send_control_.empty() || !recv_control_.empty() || session_control_ || signs_asked_ > 0; }
+  bool has_control() const {
+    return !send_control_.empty() || !recv_control_.empty() || session_control_ || signs_asked_ > 0 || any_owes_padding();
+  }
   bool has_lazy() const { return !lazy_.empty(); }
 
   // --- rails that are new or changed since the session began (rail_news.h)
@@ -211,6 +213,7 @@ class Session {
     bool proven = true;                      // else it came after a loss, and kBytes of a LaneProbe were not acknowledged yet
     std::uint64_t peer_fence_count = 0;
     std::uint64_t taken_bytes = 0;           // ever
+    std::uint64_t data_end = 0;              // taken_bytes behind the last segment
     LaneView view;
     TimePoint reported_at{};
     RateEstimator estimator;
@@ -226,7 +229,8 @@ class Session {
   Lane* find(LaneId id);
   const Lane* find(LaneId id) const;
   bool is_held_back(const Lane& lane) const;
-  static std::uint64_t may_take_unproven(const Lane& lane);
+  bool owes_padding(const Lane& lane) const;
+  bool any_owes_padding() const;
   // It takes new frames.
   bool serves(const Lane& lane) const;
   bool carries_control(const Lane& lane) const;
@@ -237,6 +241,7 @@ class Session {
   std::size_t take_control(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_lazy(Lane& lane, std::span<OutgoingFrame> frames);
   std::size_t take_data(Lane& lane, std::span<OutgoingFrame> frames);
+  std::size_t take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes);
   bool next_session_control(OutgoingFrame& frame);
   void take(Lane& lane, OutgoingFrame& frame);
 

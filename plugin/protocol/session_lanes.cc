@@ -110,9 +110,9 @@ bool Session::wants_report(LaneId id, TimePoint now) const {
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 
-bool Session::is_proven(LaneId id) const {
+bool Session::holds_data(LaneId id, std::uint64_t acknowledged_bytes) const {
   const Lane* lane = find(id);
-  return lane == nullptr || lane->proven;
+  return lane != nullptr && lane->data_end > acknowledged_bytes;
 }
 
 Rate Session::rate_of(LaneId id) const {

@@ -1,5 +1,6 @@
 // What a lane writes next: control first, then data by turn (send_turns.h) and earliest completion (decisions D3, D4).
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <tuple>
 #include <utility>
@@ -11,10 +12,7 @@ namespace {
 
 constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
 
-// Segment for a lane that took less than it may, until it is proven.
-std::uint32_t rest_of_probe(std::uint64_t may_take, std::uint64_t taken_bytes) {
-  return std::max((std::uint32_t(may_take - taken_bytes) + kLineBytes - 1) / kLineBytes * kLineBytes, kSegmentBytesMin);
-}
+constexpr std::array<std::byte, kControlPayloadBytesMax> kPadding{};
 
 }  // namespace
 
@@ -32,7 +30,8 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   if (control) n += take_control(*lane, frames.subspan(n));
   // Behind that much data a grant would come when the peer has run out of those it has.
   if (control && waiting_bytes_ >= kQueueBytes && worth_refilling(lane->view)) n += take_lazy(*lane, frames.subspan(n));
-  if (serving) n += take_data(*lane, frames.subspan(n));
+  if (owes_padding(*lane)) n += take_padding(*lane, frames.subspan(n), LaneProbe::kBytes - lane->taken_bytes);
+  if (serving && !is_held_back(*lane)) n += take_data(*lane, frames.subspan(n));
   if (control && (n > 0 || flush)) n += take_lazy(*lane, frames.subspan(n));
   const bool owes = lane->ledger.owes_report() || lane->sign_asked;
   if (n == 0 && owes && lane->ledger.has_room_for_report()) {
@@ -43,15 +42,10 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   return n;
 }
 
-// A lane that came after a loss gets one probe, and nothing else until all of that is acknowledged, while a proven lane is there.
+// A lane that came after a loss gets kBytes of padding, and nothing else until all of that is acknowledged, while a proven lane is there.
 bool Session::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
   return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
-}
-
-// One segment, which is some large packets, and when that is through the rest of a probe: a message waits for what leads nowhere.
-std::uint64_t Session::may_take_unproven(const Lane& lane) {
-  return lane.view.outstanding_bytes < lane.taken_bytes && lane.taken_bytes - lane.view.outstanding_bytes >= kSegmentBytesMin ? LaneProbe::kBytes : kSegmentBytesMin;
 }
 
 // Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is late, or not
@@ -160,28 +154,50 @@ bool Session::may_use(const SendStream& stream, const Lane& lane) const {
   });
 }
 
+// At once, whether data waits or not: a lane that leads nowhere is found out before anybody counts on it.
+bool Session::owes_padding(const Lane& lane) const {
+  return lane.taken_bytes < LaneProbe::kBytes && serves(lane) && is_held_back(lane) && lane.ledger.has_room() && !goodbye_written_;
+}
+
+bool Session::any_owes_padding() const {
+  return lost_lane_ && std::ranges::any_of(lanes_, [this](const auto& lane) { return owes_padding(*lane); });
+}
+
+// No message waits for padding: a lane that is slow, or leads nowhere, costs its own time only (docs/decisions/0023). The last of it is to
+// be answered, so that the lane is proven though nobody asks its kernel.
+std::size_t Session::take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes) {
+  std::size_t n = 0;
+  for (std::uint64_t taken = 0; taken < bytes && n < frames.size() && lane.ledger.has_room(); ++n) {
+    frames[n] = {{.length = kControlPayloadBytesMax}, kPadding};
+    taken += kFrameHeaderBytes + kControlPayloadBytesMax;
+    if (taken >= bytes) frames[n].header.a = kKeepAnswerMe;
+    take(lane, frames[n]);
+  }
+  return n;
+}
+
 std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
-  if (!turns_.empty() && !worth_refilling(lane.view) && lane.probe.left_bytes() == 0) return 0;
-  const bool held_back = is_held_back(lane);
+  if (turns_.empty()) return 0;
+  if (lane.probe.left_bytes() > 0) return take_padding(lane, frames, lane.probe.left_bytes());
+  if (!worth_refilling(lane.view)) return 0;
   while (!turns_.empty() && n < frames.size() && lane.ledger.has_room()) {
-    if (held_back && lane.taken_bytes >= may_take_unproven(lane)) break;
-    const bool probing = lane.probe.left_bytes() > 0;
-    if (!probing && lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
+    if (lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = turns_.pick([&](const SendStream& stream) { return may_use(stream, lane); });
     if (s == nullptr) break;
     const OthersView instead = others(lane, *s);
-    std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
-    if (held_back) bytes = std::min(bytes, rest_of_probe(may_take_unproven(lane), lane.taken_bytes));
+    const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
-    const bool chosen = probing || finishes_in_time(lane.view, instead, likely, waiting_bytes_);
-    if (!chosen && (waiting_bytes_ < LaneProbe::kBytes ||  // or nobody need have reported just now
-                    !lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate)))
-      break;
+    if (!finishes_in_time(lane.view, instead, likely, waiting_bytes_)) {
+      const bool probe = waiting_bytes_ >= LaneProbe::kBytes &&  // else nobody need have reported just now
+                         lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate);
+      return probe ? n + take_padding(lane, frames.subspan(n), lane.probe.left_bytes()) : n;
+    }
     SendStream::Segment segment = s->cut(bytes);
     frames[n] = {segment.header, segment.payload};
     ++s->ledger_frames;
     take(lane, frames[n++]);
+    lane.data_end = lane.taken_bytes;
     turns_.took(*s, segment.header.length);
     note(*s);
   }

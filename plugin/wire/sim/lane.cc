@@ -74,7 +74,8 @@ LaneHealth SimLane::health() {
 Hearing SimLane::hearing() {
   const SimEnd& end = connection_->end(end_);
   const TimePoint now = connection_->now();
-  const bool shut_out = end.out.is_shut_out(), idle = !end.out.is_owed() && now - end.heard_at >= kIdleProbe;
+  // While anything is unanswered TCP sends that again, and asks nothing else.
+  const bool shut_out = end.out.is_shut_out() && !end.out.is_owed(), idle = !end.out.is_owed() && now - end.heard_at >= kIdleProbe;
   if ((shut_out || idle) && end.lost.ok() && now - probed_at_ >= (shut_out ? kResendLeast : kIdleProbe)) {
     probed_at_ = now;
     connection_->probe(end_);

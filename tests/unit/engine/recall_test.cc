@@ -52,7 +52,7 @@ class Recalling : public testing::Test {
   }
 
   static LanePacing lane(std::uint64_t outstanding_bytes, std::optional<Nanos> left, bool works = true) {
-    return {outstanding_bytes, left, Rate::from_megabits(1000), works, true, Nanos{0}};
+    return {outstanding_bytes, 0, left, Rate::from_megabits(1000), works, Nanos{0}};
   }
 
   Recall recall_;
@@ -81,20 +81,6 @@ TEST_F(Recalling, one_that_nobody_answers_is_not_before_that_has_had_its_time) {
   EXPECT_EQ(look_for(3s), std::vector<int>{});
   lanes_[1]->late_for = Recall::kLateMost;
   EXPECT_EQ(look_for(50ms), std::vector<int>{1}) << "the peer has answered for long enough";
-}
-
-// A message waits for what such a lane was given.
-TEST_F(Recalling, one_that_came_after_a_loss_and_is_not_proven_gets_less_time) {
-  lanes_ = {lane(0, {}), lane(16 << 10, Nanos::max())};
-  lanes_[1]->proven = false;
-  lanes_[1]->late_for = Recall::kLateMostUnproven - 1ms;
-  EXPECT_EQ(look_for(1s), std::vector<int>{});
-  lanes_[1]->late_for = Recall::kLateMostUnproven;
-  EXPECT_EQ(look_for(50ms), std::vector<int>{1});
-  lanes_ = {lane(0, {}), lane(16 << 10, Nanos::max())};
-  lanes_[1]->proven = false;
-  EXPECT_EQ(look_for(Recall::kSureUnproven), std::vector<int>{});
-  EXPECT_EQ(look_for(100ms), std::vector<int>{1});
 }
 
 TEST_F(Recalling, of_a_peer_that_does_not_answer_none_is) {

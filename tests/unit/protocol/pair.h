@@ -40,6 +40,12 @@ class Pair {
     side(End::b).out[lane];
   }
 
+  // One that has its padding behind it, if it comes after a loss.
+  void add_proven_lane(LaneId lane) {
+    add_lane(lane, 0, 0);
+    run();
+  }
+
   // What the lane takes now; it is not written yet. Returns how many frames.
   std::size_t take(End from, LaneId lane, std::size_t frames_max = 16, bool flush = true) {
     std::vector<OutgoingFrame> frames(frames_max);

@@ -118,19 +118,19 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   pair_.run();
   ASSERT_EQ(pair_.events(End::b).back().kind, Event::Kind::incoming);
   // OPENED, GRANT
+  pair_.add_proven_lane(2);
   RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
   std::vector<std::byte> buffer(60'000);
   pair_.b().post(in, tickets_[0], buffer.data(), buffer.size());
-  pair_.add_lane(2, 0, 0);
   EXPECT_EQ(pair_.send(End::b, 1) + pair_.send(End::b, 2), 2u);
   const LaneId used = pair_.arriving(End::a, 1) ? 1 : 2;
   pair_.lose_both(used);
   pair_.run();
   EXPECT_TRUE(out.opened());
+  pair_.add_proven_lane(3);
   const auto data = pattern(buffer.size());
   pair_.a().post(out, tickets_[1], data.data(), data.size());
   // ACK
-  pair_.add_lane(3, 0, 0);
   const LaneId rest = used == 1 ? 2 : 1;
   pair_.send(End::a, rest);
   pair_.send(End::a, 3);
@@ -145,7 +145,7 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
   EXPECT_TRUE(buffer == data);
   // CLOSE and GOODBYE
-  pair_.add_lane(4, 0, 0);
+  pair_.add_proven_lane(4);
   pair_.a().close(out);
   pair_.a().say_goodbye();
   const LaneId last = acked == 3 ? rest : 3;
@@ -160,7 +160,7 @@ TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
 TEST_F(Fences, on_fence__says_whether_the_lane_was_too_slow) {
   for (const bool too_slow : {false, true}) {
     const LaneId lane = next_++;
-    pair_.add_lane(lane, 0, 0);
+    pair_.add_proven_lane(lane);
     pair_.b().lose_lane(lane, too_slow);
     pair_.run();
     ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_condemned);

@@ -192,14 +192,18 @@ TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late__though_its_dela
 
 class NewLane : public LateControl {
  protected:
-  // Lane 2 comes; `after_loss`: lane 0 was lost before.
-  void renew(bool after_loss) {
-    if (after_loss) {
-      pair_.lose_both(0);
-      pair_.run();
-    }
-    pair_.add_lane(2, 2, 2);
+  // Lane 0 is lost, then lane 2 comes.
+  void renew() {
+    pair_.lose_both(0);
     pair_.run();
+    pair_.add_lane(2, 2, 2);
+  }
+  // Likewise, and much waits when it comes.
+  void renew(const Pair::Ends& ends) {
+    pair_.lose_both(0);
+    pair_.run();
+    post_much(ends);
+    pair_.add_lane(2, 2, 2);
   }
   // 4 MiB that may be sent.
   void post_much(const Pair::Ends& ends) {
@@ -213,7 +217,10 @@ class NewLane : public LateControl {
     const std::size_t before = pair_.written(End::a).size();
     pair_.send(End::a, lane);
     std::uint64_t bytes = 0;
-    for (std::size_t i = before; i < pair_.written(End::a).size(); ++i) bytes += pair_.written(End::a)[i].length;
+    for (std::size_t i = before; i < pair_.written(End::a).size(); ++i) {
+      bytes += pair_.written(End::a)[i].length;
+      segments_ += pair_.written(End::a)[i].type == FrameType::segment;
+    }
     return bytes;
   }
   // The kernel tells that it carries a gigabit, and holds nothing; or that so many bytes are not acknowledged.
@@ -222,45 +229,76 @@ class NewLane : public LateControl {
   }
 
   std::vector<std::byte> data_, buffer_;
+  int segments_ = 0;                       // that bytes_by() saw
 };
 
 // Full shares are far more: what silence taught of a lane's rate must not let it have them.
-TEST_F(NewLane, after_a_loss_it_gets_a_segment_and_then_a_probe_until_all_of_that_is_acknowledged) {
+TEST_F(NewLane, after_a_loss_it_gets_padding_until_all_of_that_is_acknowledged) {
   const Pair::Ends ends = pair_.open();
-  renew(true);
-  post_much(ends);
-  const std::uint64_t first = bytes_by(2);
-  EXPECT_GE(first, kSegmentBytesMin);
-  EXPECT_LE(first, kSegmentBytesMin + kFrameHeaderBytes);
-  report(2, 1000, first - 1000);
-  EXPECT_EQ(bytes_by(2), 0u);
-  EXPECT_FALSE(pair_.a().is_proven(2));
-  report(2, first);
-  const std::uint64_t probe = first + bytes_by(2);
-  EXPECT_GE(probe, LaneProbe::kBytes);
-  EXPECT_LE(probe, LaneProbe::kBytes + kSegmentBytesMin);
+  renew(ends);
+  std::uint64_t padding = 0;
+  while (const std::uint64_t bytes = bytes_by(2)) padding += bytes;
+  EXPECT_GE(padding, LaneProbe::kBytes * 9 / 10);
+  EXPECT_LE(padding, LaneProbe::kBytes);
+  EXPECT_EQ(segments_, 0);
   for (int i = 0; i < 10; ++i) {
-    report(2, first, probe - first);
+    report(2, 1000, padding);
     EXPECT_EQ(bytes_by(2), 0u);
   }
+  EXPECT_FALSE(pair_.a().holds_data(2, 1000)) << "no message waits for padding";
   report(2, LaneProbe::kBytes - 1);
   EXPECT_EQ(bytes_by(2), 0u);
-  report(2, LaneProbe::kBytes + kFrameHeaderBytes);
+  report(2, LaneProbe::kBytes);
   EXPECT_GT(bytes_by(2), 0u);
-  EXPECT_TRUE(pair_.a().is_proven(2));
+  EXPECT_GT(segments_, 0);
+  EXPECT_TRUE(pair_.a().holds_data(2, LaneProbe::kBytes));
+  pair_.run();
+  EXPECT_TRUE(buffer_ == data_);
+}
+
+TEST_F(NewLane, its_padding_waits_for_no_data) {
+  renew();
+  EXPECT_TRUE(pair_.a().has_control());
+  std::uint64_t padding = 0;
+  while (const std::uint64_t bytes = bytes_by(2)) padding += bytes;
+  EXPECT_GE(padding, LaneProbe::kBytes * 9 / 10);
+  EXPECT_FALSE(pair_.a().has_control());
+  pair_.run();
+  EXPECT_FALSE(pair_.a().has_control()) << "it was answered: the lane is proven, and owes nothing more";
+}
+
+// As the lane of a rail of 1 Mb/s: to hold up nobody it gets no data even to show that it has become faster.
+TEST_F(NewLane, one_that_is_passed_over_is_asked_by_padding) {
+  const Pair::Ends ends = pair_.open();
+  pair_.add_lane(2, 2, 2);
+  pair_.run();
+  pair_.teach(End::a, 0, Rate::from_megabits(1000));
+  pair_.teach(End::a, 1, Rate::from_megabits(1000));
+  pair_.teach(End::a, 2, Rate::from_megabits(1));
+  post_much(ends);
+  std::uint64_t bytes = 0;
+  for (int i = 0; i < 20; ++i, now_ += 30ms) {
+    pair_.a().report(2, now_, {.outstanding_bytes = 0, .acknowledged_bytes = 1 * MiB});
+    while (const std::uint64_t more = bytes_by(2)) bytes += more;
+  }
+  EXPECT_GE(bytes, LaneProbe::kBytes * 9 / 10);
+  EXPECT_EQ(segments_, 0);
 }
 
 TEST_F(NewLane, after_a_loss_it_gets_no_control_while_a_proven_one_is_there) {
-  renew(true);
+  renew();
   pair_.a().report(1, now_, {.outstanding_bytes = 10 * MiB});
   pair_.a().open_stream(Class::normal, 7, ~0ull);
-  EXPECT_EQ(pair_.take(End::a, 2), 0u);
+  const std::size_t before = pair_.written(End::a).size();
+  pair_.send(End::a, 2);
+  for (std::size_t i = before; i < pair_.written(End::a).size(); ++i) EXPECT_EQ(pair_.written(End::a)[i].type, FrameType::keep);
   EXPECT_EQ(pair_.take(End::a, 1), 1u);
 }
 
 TEST_F(NewLane, without_a_loss_it_is_like_the_others) {
   const Pair::Ends ends = pair_.open();
-  renew(false);
+  pair_.add_lane(2, 2, 2);
+  pair_.run();
   post_much(ends);
   EXPECT_GT(bytes_by(2), 0u);
   report(2, 1000, 40 * KiB);
@@ -270,8 +308,7 @@ TEST_F(NewLane, without_a_loss_it_is_like_the_others) {
 
 TEST_F(NewLane, alone_it_takes_all) {
   const Pair::Ends ends = pair_.open();
-  renew(true);
-  post_much(ends);
+  renew(ends);
   ASSERT_GT(bytes_by(2), 0u);
   pair_.lose_both(1);
   report(2, 1000, 0);
@@ -282,8 +319,7 @@ TEST_F(NewLane, alone_it_takes_all) {
 
 TEST_F(NewLane, the_others_do_not_leave_data_to_one_that_may_take_none) {
   const Pair::Ends ends = pair_.open();
-  renew(true);
-  post_much(ends);
+  renew(ends);
   ASSERT_GT(bytes_by(2), 0u);
   report(2, 0, 65'000);
   now_ -= 29ms;
@@ -296,7 +332,7 @@ TEST_F(NewLane, the_others_do_not_leave_data_to_one_that_may_take_none) {
 // Else nobody asks its kernel when little waits, and what waits for its rails waits for ever.
 TEST_F(NewLane, it_wants_a_report_while_anything_waits) {
   const Pair::Ends ends = pair_.open();
-  renew(true);
+  renew();
   EXPECT_FALSE(pair_.a().wants_report(2, now_));
   const auto data = pattern(100);
   pair_.a().post(ends.out, tickets_[0], data.data(), data.size());
@@ -306,8 +342,7 @@ TEST_F(NewLane, it_wants_a_report_while_anything_waits) {
 
 TEST_F(NewLane, what_the_peer_consumed_proves_it_too) {
   const Pair::Ends ends = pair_.open();
-  renew(true);
-  post_much(ends);
+  renew(ends);
   ASSERT_GT(bytes_by(2), 0u);
   pair_.receive(End::b, 2);
   pair_.b().ask_for_sign(2);
