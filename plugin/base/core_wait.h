@@ -1,12 +1,14 @@
 // How long a thread has waited for a core: time in which it could not do what it was asked for, and others may think it dead.
 #pragma once
 
+#include <optional>
+
 #include "railweave/units.h"
 
 namespace railweave {
 
-// Of the calling thread, since it began: runnable, but not running (the second number of /proc/thread-self/schedstat). 0 where the
+// Of the calling thread, since it began: runnable, but not running (the second number of /proc/thread-self/schedstat). None where the
 // kernel does not say.
-Nanos core_wait();
+std::optional<Nanos> core_wait();
 
 }  // namespace railweave

@@ -139,10 +139,16 @@ void Handshake::end_at(TimePoint deadline) {
 }
 
 // Where many processes share few cores, the answer may be there and this thread was not.
-void Handshake::on_deadline(Nanos held_up_before) {
-  const Nanos held_up = core_wait() - held_up_before;
-  if (held_up >= kHeldUpLeast) return end_at(now() + held_up);
-  finish(!parting_.ok() ? parting_ : Status(Code::timed_out, Scope::lane, what_ + ": " + why_late()));
+void Handshake::on_deadline(std::optional<Nanos> held_up_before) {
+  const std::optional<Nanos> held_up = core_wait();
+  if (held_up && held_up_before && *held_up - *held_up_before >= kHeldUpLeast) return end_at(now() + (*held_up - *held_up_before));
+  Status why = parting_;
+  try {
+    if (why.ok()) why = Status(Code::timed_out, Scope::lane, what_ + ": " + why_late());
+  } catch (const std::bad_alloc&) {
+    why = out_of_memory();
+  }
+  finish(std::move(why));
 }
 
 // What came through and what did not tells where to look. Welcome and confirm are the large packets of a handshake.

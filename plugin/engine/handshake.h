@@ -85,7 +85,7 @@ class Handshake final : public Pollable {
   Status take_hello();
   Status queue_hello();
   const ConnectionKey* connection() const { return connection_ ? &*connection_ : challenge_->connection(); }
-  void on_deadline(Nanos held_up_before);
+  void on_deadline(std::optional<Nanos> held_up_before);
   std::string why_late() const;
   bool see_out();
   void finish(Status status);

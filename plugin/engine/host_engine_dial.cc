@@ -130,7 +130,7 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, NewLane la
   const auto session = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;
   LaneUpkeep& upkeep = *upkeeps_.emplace(session.get(), std::make_unique<LaneUpkeep>(
-      reactor_, self_, key.peer, key.traffic_class, session, welcome.rails, rails, dialled_rail,
+      reactor_, self_, key.peer, key.traffic_class, session, welcome.rails, rails, dialled_rail, absence_told_,
       [this](LiveSession& joined, NewLane joining) { add_lane(joined, std::move(joining)); })).first->second;
   absent_rails_.at(session.get())->know(upkeep.failures(), upkeep.peer_rails());
   upkeep.look();

@@ -13,6 +13,7 @@ namespace railweave::engine {
 void HostEngine::on_link(int rail, bool up) {
   std::erase(rails_down_, rail);
   if (!up) rails_down_.push_back(rail);
+  doors_.tell_link(rail, up);
   for (const auto& session : sessions()) session->tell_link(rail, up);
   tell_rail(rail);
   if (!up) return;
@@ -70,9 +71,7 @@ void HostEngine::tell_rail(int index) {
 }
 
 protocol::RailNews::Statement HostEngine::news_of(int rail) const {
-  PeerRail told = doors_.rails()[std::size_t(rail)];
-  told.link_down = std::ranges::find(rails_down_, rail) != rails_down_.end();
-  const std::vector<std::byte> bytes = encode_rail(told);
+  const std::vector<std::byte> bytes = encode_rail(doors_.rails()[std::size_t(rail)]);
   return {rail, editions_[std::size_t(rail)], std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
 }
 

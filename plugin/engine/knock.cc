@@ -58,7 +58,6 @@ void Knock::ask(const RailPair& rails, Nanos time) {
   if (!why_no_route(rail, route).empty()) return;
   Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, 0, rails);
   hello.rails = *self_.announced;  // all of our addresses may be others by now, and no lane is left to say so
-  for (int i = 0; i < int(hello.rails.size()); ++i) hello.rails[std::size_t(i)].link_down = !session_->has_link(i);
   auto& place = asked_.emplace_back();
   auto asked = std::make_shared<const Handshake*>(nullptr);
   place = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello, {self_.key, session_->secret()}, now() + time,

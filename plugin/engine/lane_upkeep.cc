@@ -11,12 +11,13 @@
 #include "base/random.h"
 #include "base/without_memory.h"
 #include "discovery/rail_hazards.h"
+#include "engine/absent_rails.h"
 
 namespace railweave::engine {
 
 LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
                        std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, int dialled_rail,
-                       Joined joined)
+                       AbsenceTold& told, Joined joined)
     : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(std::move(session)),
       peer_rails_(std::move(peer_rails)), joined_(std::move(joined)), pairs_(hooks()) {
   know_pairs();
@@ -24,7 +25,7 @@ LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId&
   pairs_.begin(first, now(), is_astray);
   const RailPair dialled{first.local, dialled_rail};
   if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
-  RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, session_->peer(), astray(first));
+  if (told.peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, session_->peer(), astray(first));
   failures_.failed(dialled, astray(first), true);
 }
 
@@ -131,9 +132,21 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
   pairs_.try_began(pair, now());
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
-                                   {self_.key, session_->secret()}, now() + (may_change_family(pair, route.source.family) ? std::min(due.time, kTimeOfFirstFamily) : due.time),
-                                   [this, raw](Handshake::Outcome outcome) { on_join(*raw, std::move(outcome)); });
+                                   {self_.key, session_->secret()}, now() + (is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time),
+                                   [this, raw](Handshake::Outcome outcome) {
+                                     try {
+                                       on_join(*raw, std::move(outcome));
+                                     } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
+                                       session_->fail(out_of_memory());
+                                     }
+                                   });
   return true;
+}
+
+// Behind a router nobody answers a link-local address, which the kernel asks for three seconds.
+bool LaneUpkeep::is_short(const RailPairs::Pair& pair, const Route& route) const {
+  const Address::Family family = route.source.family;
+  return may_change_family(pair, family) || (discovery::is_link_local(route.target.address) && has_other_way(pair.rails, family));
 }
 
 // By the family whose turn it is; by the other one where the kernel has no route. None: a try that failed.

@@ -20,14 +20,16 @@
 
 namespace railweave::engine {
 
+class AbsenceTold;
+
 class LaneUpkeep {
  public:
-  // `self` outlives it. `first`: the pair of the lane that made the session, which is lane 0. `dialled_rail`: the peer's, whose address was
-  // dialled for that; -1: not known. `joined`: where new lanes go.
+  // `self` and `told` outlive it. `first`: the pair of the lane that made the session, which is lane 0. `dialled_rail`: the peer's, whose
+  // address was dialled for that; -1: not known. `joined`: where new lanes go.
   using Joined = std::function<void(LiveSession& session, NewLane lane)>;
   LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
              std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first,
-             int dialled_rail, Joined joined);
+             int dialled_rail, AbsenceTold& told, Joined joined);
   ~LaneUpkeep();
 
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
@@ -65,7 +67,8 @@ class LaneUpkeep {
     std::unique_ptr<Handshake> handshake;
   };
 
-  // For a try by the first of two families: the other one may do. Longer than two round trips of most networks.
+  // For a try by the first of two families, or to a link-local address: the other family may do. Longer than two round trips of most
+  // networks.
   static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
   static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
 
@@ -76,6 +79,7 @@ class LaneUpkeep {
   bool has_other_way(const RailPair& rails, Address::Family than) const;
   bool take_peer_rail(int rail, const PeerRail& is);
   bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
+  bool is_short(const RailPairs::Pair& pair, const Route& route) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
   std::optional<Route> find_way(RailPairs::Pair& pair);

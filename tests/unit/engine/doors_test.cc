@@ -44,6 +44,17 @@ TEST_F(DoorsTest, an_address_that_comes_back_has_its_port) {
   EXPECT_EQ(port(0), before);
 }
 
+// In a first, a welcome and a knock, as in RAILS: peers do not dial a rail that is down.
+TEST_F(DoorsTest, peers_are_told_of_a_link_that_is_down_until_the_rail_is_put_again) {
+  doors_.tell_link(0, false);
+  EXPECT_TRUE(doors_.rails()[0].link_down);
+  doors_.tell_link(0, true);
+  EXPECT_FALSE(doors_.rails()[0].link_down);
+  doors_.tell_link(0, false);
+  ASSERT_TRUE(doors_.put(0, rail(3)).ok());
+  EXPECT_FALSE(doors_.rails()[0].link_down);
+}
+
 TEST_F(DoorsTest, of_former_ones_the_last_that_was_in_use_stays_longest) {
   const int first = port(0);
   for (int last = 10; last < 14; ++last) ASSERT_TRUE(doors_.put(0, rail(last)).ok());
