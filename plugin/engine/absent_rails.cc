@@ -34,10 +34,7 @@ bool AbsenceTold::peers() { return peers_ < kPeersMost && ++peers_ > 0; }
 
 AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, AbsenceTold& told)
     : reactor_(reactor), rails_(rails), session_(std::move(session)), told_(told) {
-  timer_ = reactor_.at(now() + kAfter, [this] {
-    timer_ = 0;
-    look();
-  });
+  look_later();
 }
 
 AbsentRails::~AbsentRails() {
@@ -49,45 +46,68 @@ void AbsentRails::know(const JoinFailures& failures, const std::vector<PeerRail>
   peer_rails_ = &peer_rails;
 }
 
-std::vector<bool> AbsentRails::which_had_lanes(int RailPair::*side, std::size_t rails) const {
-  std::vector<bool> had(rails);
-  for (const RailPair& pair : session_->pairs_that_carried())
-    if (std::size_t(pair.*side) < rails) had[std::size_t(pair.*side)] = true;
-  return had;
+void AbsentRails::look_later() {
+  if (timer_) return;
+  timer_ = reactor_.at(now() + kAfter, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int RailPair::*side, std::size_t rails) {
+  Rails found(rails);
+  for (const RailPair& pair : pairs)
+    if (std::size_t(pair.*side) < rails) found[std::size_t(pair.*side)] = true;
+  return found;
 }
 
 void AbsentRails::look() {
   if (session_->over() || session_->is_leaving()) return;
-  const std::vector<bool> ours = which_had_lanes(&RailPair::local, rails_.size());
+  if (session_->is_without_lanes() || session_->peer_is_silent()) return look_later();  // no rail is to blame
+  const std::vector<RailPair> open = session_->rails_of_lanes(), &carried = session_->pairs_that_carried();
+  const Rails ours = which(open, &RailPair::local, rails_.size()), ours_before = which(carried, &RailPair::local, rails_.size());
   std::vector<std::string> hazards;  // asking the kernel takes time
   for (int rail = 0; rail < int(ours.size()); ++rail) {
-    if (ours[std::size_t(rail)] || !session_->has_link(rail) || !told_.ours(rail)) continue;
+    if (ours[std::size_t(rail)] || !session_->has_link(rail)) continue;
+    const std::string cause = cause_of(rail, ours_before[std::size_t(rail)]);
+    if (cause.empty() || !told_.ours(rail)) continue;
     if (hazards.empty()) hazards = hazards_of(rails_);
-    tell_ours(rail, hazards[std::size_t(rail)]);
+    tell_ours(rail, ours_before[std::size_t(rail)], cause, hazards[std::size_t(rail)]);
   }
   if (!failures_) return;
-  const std::vector<bool> peers = which_had_lanes(&RailPair::remote, peer_rails_->size());
+  const Rails peers = which(carried, &RailPair::remote, peer_rails_->size());
   for (int rail = 0; rail < int(peers.size()); ++rail)
-    if (!peers[std::size_t(rail)]) tell_peers(rail);
+    if (!peers[std::size_t(rail)]) tell_peers(rail, ours);
 }
 
-void AbsentRails::tell_ours(int rail, const std::string& hazard) {
-  const JoinFailures::Failure* const failure = failures_ ? failures_->of_ours(rail) : nullptr;
-  const std::string cause = failure ? fmt::format("to its rail {}, {} {}: {}", (*peer_rails_)[std::size_t(failure->rails.remote)].name, failure->tries,
-                                                  failure->tries == 1 ? "try" : "tries", failure->why)
-                            : failures_ ? "none of its rails has a link and an address of the same family"
-                                        : "the peer dials, and its log says why it comes by no lane";
-  RW_WARN(net, "rail {} to {}: no lane yet: {}{}", rails_[std::size_t(rail)].name, session_->peer(), cause,
-          hazard == "good" ? "" : "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard);
+namespace {
+
+std::string tries(const JoinFailures::Failure& failure) { return fmt::format("{} {}", failure.tries, failure.tries == 1 ? "try" : "tries"); }
+
+}  // namespace
+
+// Empty: nothing that RailLog did not say.
+std::string AbsentRails::cause_of(int rail, bool carried) const {
+  if (!failures_) return "the peer dials, and its log says why it comes by no lane";
+  const JoinFailures::Failure* const failure = failures_->of_ours(rail, session_->pairs_that_carried());
+  if (!failure) return carried ? "" : "none of its rails has a link and an address of the same family";
+  const PeerRail& theirs = (*peer_rails_)[std::size_t(failure->rails.remote)];
+  if (theirs.link_down && carried) return "";
+  return fmt::format("to its rail {}, {}: {}", theirs.name, tries(*failure), failure->why);
 }
 
-// Where one of ours has no lane either, both have one cause, and it has been told.
-void AbsentRails::tell_peers(int rail) {
+void AbsentRails::tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard) {
+  const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));  // such a rail may never carry, but this one did
+  RW_WARN(net, "rail {} to {}: no lane{}: {}{}", rails_[std::size_t(rail)].name, session_->peer(), carried ? "" : " yet", cause,
+          concerns ? "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard : "");
+}
+
+// One that never had a lane. Where one of ours has none either, both have one cause, and it has been told.
+void AbsentRails::tell_peers(int rail, const Rails& ours) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
-  const std::vector<bool> ours = which_had_lanes(&RailPair::local, rails_.size());
   if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down || !ours[std::size_t(failure->rails.local)] || !told_.peers()) return;
-  RW_WARN(net, "rail {} of {}: no lane yet: from {}, {} {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
-          rails_[std::size_t(failure->rails.local)].name, failure->tries, failure->tries == 1 ? "try" : "tries", failure->why);
+  RW_WARN(net, "rail {} of {}: no lane yet: from {}, {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
+          rails_[std::size_t(failure->rails.local)].name, tries(*failure), failure->why);
 }
 
 }  // namespace railweave::engine

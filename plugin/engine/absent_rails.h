@@ -1,5 +1,6 @@
-// Says in the log, some seconds after a session began, which rails never had a lane of it, with the cause as far as this host knows it and
-// the setting that mends it (docs/deployment.md, "Several NICs"). A rail that had a lane and lost it is RailLog's.
+// Says in the log which rails have no lane of a session, with the cause as far as this host knows it and the setting that mends it
+// (docs/deployment.md, "Several NICs"): some seconds after the session began, and as long after a rail was lost, is new or has a link again. That
+// a rail is lost RailLog says at once.
 //
 // On the reactor's thread only. Destroying it before its time says nothing.
 #pragma once
@@ -40,12 +41,17 @@ class AbsentRails {
 
   // What the session's dialler knows. Both outlive it.
   void know(const JoinFailures& failures, const std::vector<PeerRail>& peer_rails);
+  // Lanes were lost, or a rail may have one now.
+  void look_later();
 
  private:
+  using Rails = std::vector<bool>;
+
   void look();
-  std::vector<bool> which_had_lanes(int RailPair::*side, std::size_t rails) const;
-  void tell_ours(int rail, const std::string& hazard);
-  void tell_peers(int rail);
+  static Rails which(const std::vector<RailPair>& pairs, int RailPair::*side, std::size_t rails);
+  std::string cause_of(int rail, bool carried) const;
+  void tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard);
+  void tell_peers(int rail, const Rails& ours);
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;

@@ -222,6 +222,8 @@ void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
 
 void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] {
+    session->note_witnesses();
+    if (const auto it = absent_rails_.find(session.get()); it != absent_rails_.end()) it->second->look_later();
     if (const auto it = rail_logs_.find(session.get()); it != rail_logs_.end()) it->second->look();
     if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->look();
     if (const auto it = knocks_.find(session.get()); it != knocks_.end()) it->second->look();
@@ -245,7 +247,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   }
   if (old) bury(old);
   watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
-  if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session));
+  if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session, rail_lines_));
   if (by_rails) absent_rails_.emplace(session.get(), std::make_unique<AbsentRails>(reactor_, rails_now_, session, absence_told_));
   for (const int down : rails_down_) session->tell_link(down, false);
   const std::string rail = by_rails ? rails_now_[std::size_t(lane.local_rail)].name : "shm";

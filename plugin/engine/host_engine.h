@@ -62,6 +62,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override;
   void on_session_over(std::shared_ptr<LiveSession> session) override;
   void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
+  bool warns_of_unused() override;
   void on_rails_told(std::shared_ptr<LiveSession> session) override;
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override;
   void wake_for(std::shared_ptr<LiveSession> session) override;
@@ -78,6 +79,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   struct Arrival {
     int rail = -1, dialled = 0;
     std::string interface;
+    Address::Family family = Address::Family::v4;
   };
   Arrival arrival_of(const wire::Accepted& accepted, int dialled_rail) const;
   void on_connection(wire::Accepted accepted, int dialled_rail);
@@ -165,6 +167,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   std::map<const LiveSession*, std::unique_ptr<SessionWatch>> watches_;
   std::map<const LiveSession*, std::unique_ptr<RailLog>> rail_logs_;     // of sessions by rails
   AbsenceTold absence_told_;
+  RailLines rail_lines_;
   std::map<const LiveSession*, std::unique_ptr<LaneUpkeep>> upkeeps_;    // of sessions that we dialled, by rails
   std::map<const LiveSession*, std::unique_ptr<Knock>> knocks_;          // of those that we accepted, by rails
   std::map<const LiveSession*, std::unique_ptr<AbsentRails>> absent_rails_;  // of sessions by rails; refers to upkeeps_
@@ -176,6 +179,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   bool warned_idle_ = false;
   bool said_too_many_ = false;
   TimePoint warned_shown_out_{};
+  std::atomic<TimePoint> warned_unused_{TimePoint{}};
   bool leaving_ = false;
 };
 

@@ -19,18 +19,25 @@ constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a 
 constexpr std::size_t kIdleMax = 64;                    // when so many have not;
 constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
 constexpr Nanos kGiveWay = std::chrono::seconds(1);     // the age of our own dial from which a crossing one is taken: ours leads nowhere
-constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, or encrypts alone
+constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, encrypts alone, or sends nonsense
+
+bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
+  return std::ranges::any_of(rail.addresses, [&](const Address& own) {
+    return std::ranges::any_of(addresses, [&](const PeerAddress& a) { return a.address.family == own.family && a.address.bytes == own.bytes; });
+  });
+}
 
 }  // namespace
 
 // With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
 HostEngine::Arrival HostEngine::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
-  if (rails_now_[std::size_t(dialled_rail)].by_routes) return {dialled_rail, dialled_rail, ""};  // by any interface, and bound to none
+  const Address::Family family = accepted.remote.family() == AF_INET6 ? Address::Family::v6 : Address::Family::v4;
+  if (rails_now_[std::size_t(dialled_rail)].by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
   const auto rail = std::ranges::find(rails_now_, accepted.interface, &Rail::ifindex);
   const bool told = accepted.interface != 0 && !wire::on_this_host(accepted.remote);
-  if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name};
-  if (rail != rails_now_.end()) return {int(rail - rails_now_.begin()), dialled_rail, rail->name};
-  return {-1, dialled_rail, wire::interface_name(accepted.interface)};
+  if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name, family};
+  if (rail != rails_now_.end()) return {int(rail - rails_now_.begin()), dialled_rail, rail->name, family};
+  return {-1, dialled_rail, wire::interface_name(accepted.interface), family};
 }
 
 void HostEngine::on_connection(wire::Accepted accepted, int dialled_rail) {
@@ -70,6 +77,12 @@ void HostEngine::note_shown_out(const std::string& why, bool set_up_wrongly) {
   }
   warned_shown_out_ = now();
   RW_WARN(net, "shown out: {}", why);
+}
+
+bool HostEngine::warns_of_unused() {
+  TimePoint before = warned_unused_.load(std::memory_order_relaxed);
+  if (before != TimePoint{} && now() - before < kWarnAgain) return false;
+  return warned_unused_.compare_exchange_strong(before, now(), std::memory_order_relaxed);
 }
 
 bool HostEngine::refused_for_encryption(const Handshake::Outcome& caller) {
@@ -204,6 +217,7 @@ void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewL
 void HostEngine::tell_astray(const UnconfirmedLanes::Entry& entry) {
   if (entry.dialled_rail == entry.lane.local_rail) return;
   const PeerRail& dialled = doors_.rails()[std::size_t(entry.dialled_rail)];
+  if (has_any_of(rails_now_[std::size_t(entry.lane.local_rail)], dialled.addresses)) return;  // the address has moved there
   const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
   if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.ours(entry.dialled_rail)) return;
   RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
@@ -282,7 +296,7 @@ void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) 
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
-    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail}, hello.rails);
+    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail}, arrival.family, hello.rails);
     return;
   }
   // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.

@@ -17,6 +17,7 @@ void HostEngine::on_link(int rail, bool up) {
   for (const auto& session : sessions()) session->tell_link(rail, up);
   tell_rail(rail);
   if (!up) return;
+  for (const auto& [session, absent] : absent_rails_) absent->look_later();
   for (const auto& [session, upkeep] : upkeeps_) upkeep->on_link_up(rail);
 }
 
@@ -61,6 +62,7 @@ void HostEngine::take_rail(int known, Rail rail) {
   rails_now_[std::size_t(index)] = std::move(rail);
   link_watch_.hear({link});
   tell_rail(index);
+  for (const auto& [session, absent] : absent_rails_) absent->look_later();
   for (const auto& [session, upkeep] : upkeeps_) upkeep->on_own_rail(index);
 }
 

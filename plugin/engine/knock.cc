@@ -74,9 +74,7 @@ void Knock::on_answer(const Handshake* asked, const RailPair& rails, const Hands
   using Refusal = Hello::Refusal;
   const Refusal refusal = outcome.status.ok() ? outcome.hello.refusal : Refusal::none;
   if (refusal == Refusal::unknown_session) return session_->lose("it says: " + outcome.hello.reason);  // no other instance says so
-  // Another pair might lead to another host that has the same address: its word is no verdict.
-  const std::vector<RailPair>& carried = session_->pairs_that_carried();
-  if (std::ranges::find(carried, rails) == carried.end()) return;
+  if (!session_->speaks_for_peer(rails)) return;
   const bool beside_own = std::ranges::find(open, rails) != open.end();  // beside its own silent lane it may be a firewall's word
   if (refusal == Refusal::stranger) {
     session_->lose("it says: " + outcome.hello.reason);

@@ -22,7 +22,7 @@ struct SilenceVerdict {
   std::vector<int> given_up;               // silent while another one is heard, or on a dead link while another one is not silent
   std::vector<int> asked;                  // a frame should be sent there that is to be answered
   bool peer_is_silent = false;             // no lane is heard: other pairs of rails may be
-  bool peer_is_gone = false;               // for the peer timeout
+  bool peer_is_gone = false;               // for the peer timeout; for twice that if it knocked, and no lane came of that yet
 };
 
 // No lane is heard for so long: the peer counts as silent. When a lane is silent the wire says.
@@ -30,7 +30,11 @@ inline constexpr Nanos kPeerSilenceMost = std::chrono::seconds(1);
 // After a lane's silence began, and as long as answers take on that lane: what is heard of another lane then was sent since.
 inline constexpr Nanos kHeardAfter = std::chrono::milliseconds(100);
 
-// `lanes` by place; none: no open lane there.
-SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<LaneSign>>& lanes, Nanos peer_timeout);
+// A peer that knocked lives, and a lane may come of its knock.
+inline constexpr Nanos kKnockHope = std::chrono::seconds(3);
+
+// `lanes` by place; none: no open lane there. `knocked_at`: when the peer asked by a new connection last.
+SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<LaneSign>>& lanes, Nanos peer_timeout,
+                             TimePoint knocked_at = TimePoint::min());
 
 }  // namespace railweave::engine

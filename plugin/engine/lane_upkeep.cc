@@ -15,6 +15,14 @@
 
 namespace railweave::engine {
 
+namespace {
+
+constexpr Nanos kAskAnew = std::chrono::seconds(1);  // a SYN that is lost comes again after so long, then in twice that
+
+Address::Family other_family(Address::Family than) { return than == Address::Family::v4 ? Address::Family::v6 : Address::Family::v4; }
+
+}  // namespace
+
 LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
                        std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, int dialled_rail,
                        AbsenceTold& told, Joined joined)
@@ -50,13 +58,33 @@ RailPairs::Hooks LaneUpkeep::hooks() {
           }};
 }
 
-void LaneUpkeep::on_knock(const RailPair& by, const std::vector<PeerRail>& peer_rails) {
+void LaneUpkeep::on_knock(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
+  session_->on_knock();
   for (int rail = 0; rail < int(peer_rails.size()); ++rail)
     if (take_peer_rail(rail, peer_rails[std::size_t(rail)]))
       RW_INFO(net, "{} says of its rail {}: addresses that are new", session_->peer(), peer_rails[std::size_t(rail)].name);
   pairs_.on_knock(by);
   knocked_ = !session_->is_without_lanes();
+  dial_by_knock(by, family);
   look();
+}
+
+// The way by which the peer's packets come is open. What is under way there may ask by the other family, or ask next in seconds.
+void LaneUpkeep::dial_by_knock(const RailPair& by, Address::Family family) {
+  const auto asks_anew = [&](const auto& a) { return a->family != family || now() - a->began_at >= kAskAnew; };
+  RailPairs::Pair* const pair = pairs_.find(by);
+  if (!pair || pair->up > 0 || !session_->has_link(by.local)) return;
+  if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family) return;
+  std::vector<std::unique_ptr<Attempt>> old;  // over after the new one began: while one is under way the session waits for it
+  for (auto& attempt : attempts_) {
+    if (attempt->pair != pair) continue;
+    if (!asks_anew(attempt)) return;
+    old.push_back(std::move(attempt));
+  }
+  std::erase(attempts_, nullptr);
+  for (std::size_t i = 0; i < old.size(); ++i) pairs_.try_ended(*pair, now());
+  families_.failed(by, other_family(family));
+  (void)dial({pair, kPlacesMax, RailPairs::kTime});
 }
 
 void LaneUpkeep::on_link_up(int rail) {
@@ -123,6 +151,8 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   auto attempt = std::make_unique<Attempt>();
   attempt->pair = &pair;
   attempt->family = route.source.family;
+  attempt->link_local = discovery::is_link_local(route.target.address);
+  attempt->began_at = now();
   if (unheard_of_.empty()) unheard_of_.push_back(protocol::LaneId(next_lane_++));
   attempt->lane = unheard_of_.back();
   unheard_of_.pop_back();
@@ -184,8 +214,15 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const bool other_family = may_change_family(pair, over->family);
   families_.failed(pair.rails, over->family);
   const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
-  other_family ? failures_.failed(pair.rails, why) : note_failure(pair, why);
+  note_failed_join(*over, why, !other_family);
   look();
+}
+
+// Of a link-local address people know nothing.
+void LaneUpkeep::note_failed_join(const Attempt& attempt, std::string why, bool rests) {
+  RailPairs::Pair& pair = *attempt.pair;
+  attempt.link_local ? failures_.failed_beside(pair.rails, std::move(why)) : failures_.failed(pair.rails, std::move(why));
+  if (rests) pairs_.failed(pair, now());
 }
 
 // True: the answer to a join shows that the peer has no such session any more.
@@ -194,10 +231,10 @@ bool LaneUpkeep::ends_session(const Attempt& attempt, const Handshake::Outcome& 
   RW_INFO(net, "no lane from {}: {}", attempt.what, why);
   if (session_->is_leaving()) return false;
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session) return session_->lose("it says: " + why), true;
-  // Its listeners outlive their addresses (doors.h). A pair that never carried may lead to another host that has the same address.
+  // Its listeners outlive their addresses (doors.h).
   const RailPairs::Pair& pair = *attempt.pair;
   const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
-  if (!pair.carried() || !nobody_heard) return false;
+  if (!session_->speaks_for_peer(pair.rails) || !nobody_heard) return false;
   if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why), true;
   // Beside its own silent lane it may be a firewall's word.
   const bool refused = outcome.status.system_errno() == ECONNREFUSED && (pair.up == 0 || session_->is_without_lanes());

@@ -36,8 +36,8 @@ class LaneUpkeep {
   // pair may be the one that works, and the lanes there are count for nothing.
   void look();
   // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though we, who owe
-  // nothing, did not notice. `peer_rails`: as the peer has them now.
-  void on_knock(const RailPair& by, const std::vector<PeerRail>& peer_rails);
+  // nothing, did not notice. `family`: of the addresses by which the question came. `peer_rails`: as the peer has them now.
+  void on_knock(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails);
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
   // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
@@ -63,6 +63,8 @@ class LaneUpkeep {
     protocol::LaneId lane = 0;
     std::string what;              // "eth0 to 10.0.0.2:4000"
     Address::Family family = Address::Family::v4;
+    bool link_local = false;       // the addresses
+    TimePoint began_at{};
     std::optional<Joining> joining;
     std::unique_ptr<Handshake> handshake;
   };
@@ -79,6 +81,7 @@ class LaneUpkeep {
   bool has_other_way(const RailPair& rails, Address::Family than) const;
   bool take_peer_rail(int rail, const PeerRail& is);
   bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
+  void dial_by_knock(const RailPair& by, Address::Family family);
   bool is_short(const RailPairs::Pair& pair, const Route& route) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
@@ -86,6 +89,7 @@ class LaneUpkeep {
   void on_welcome(const Attempt& attempt, Handshake::Outcome outcome);
   Status check_place(const RailPair& where) const;
   void note_failure(RailPairs::Pair& pair, std::string why);
+  void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
   bool ends_session(const Attempt& attempt, const Handshake::Outcome& outcome);

@@ -291,7 +291,9 @@ bool LiveSession::may_open_elsewhere(const Status& why) const {
 void LiveSession::give_way() { fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another")); }
 
 void LiveSession::tell_loss(const Status& why) {
-  if (why.code() != Code::cancelled && !told_.exchange(true, std::memory_order_relaxed)) RW_WARN(net, "{}", why.message());
+  if (why.code() == Code::cancelled || told_.exchange(true, std::memory_order_relaxed)) return;
+  if (used() || owner_.warns_of_unused()) RW_WARN(net, "{}", why.message());
+  else RW_INFO(net, "{}", why.message());
 }
 
 // A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.

@@ -67,6 +67,8 @@ class SessionOwner {
   virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent. May be called with a lane's claim held.
   virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
+  // The end of a session in which no stream ever was is to be told at WARN: strangers may not fill the log.
+  virtual bool warns_of_unused() { return true; }
   // The peer said something of its rails: take_told_rails().
   virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
   // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
@@ -107,6 +109,13 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   int open_lanes() const { return int(rails_of_lanes().size()); }
   // Rail pairs that have a lane now or had one earlier.
   const std::vector<RailPair>& pairs_that_carried() const { return carried_; }
+  // Whoever answers for the peer by that pair, by refusing a connection or not knowing the session, is believed: the pair has a lane, or had
+  // one when any was left. One that was lost while others went on may lead to a firewall, or to another host.
+  bool speaks_for_peer(const RailPair& rails) const;
+  // Lanes came or went: whom to believe is seen anew.
+  void note_witnesses();
+  // The peer asked by a new connection whether we are there.
+  void on_knock();
   // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
   void retire(const std::vector<Surplus>& surplus);
   // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
@@ -249,7 +258,9 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   const Nanos stall_timeout_;
   std::vector<RailPair> slow_pairs_;        // guarded by mutex_
   std::vector<LaneLoss> losses_;            // likewise
-  std::vector<RailPair> carried_;           // the reactor's thread's, as is
+  std::vector<RailPair> carried_;           // the reactor's thread's, as are
+  std::vector<RailPair> witnesses_;
+  TimePoint knocked_at_ = TimePoint::min();
   Recall recall_;
   PeerPulse pulse_;
   Question question_;

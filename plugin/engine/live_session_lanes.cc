@@ -47,7 +47,16 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
   }
   links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried this
   if (std::exchange(peer_is_silent_, false)) RW_WARN(net, "{} answers again", peer_);  // its handshake did
+  note_witnesses();
   return true;
+}
+
+bool LiveSession::speaks_for_peer(const RailPair& rails) const { return std::ranges::find(witnesses_, rails) != witnesses_.end(); }
+
+void LiveSession::on_knock() { knocked_at_ = now(); }
+
+void LiveSession::note_witnesses() {
+  if (std::vector<RailPair> open = rails_of_lanes(); !open.empty()) witnesses_ = std::move(open);
 }
 
 bool LiveSession::had_lane(protocol::LaneId id) {
@@ -215,7 +224,7 @@ void LiveSession::look_for_signs(bool at_once) {
   end_if_hopeless(t);
   std::vector<std::optional<LaneSign>> lanes;
   for (int i = 0; i < lane_count(); ++i) lanes.push_back(sign_of(*lanes_[i]));
-  const SilenceVerdict verdict = judge_silence(t, lanes, peer_timeout_);
+  const SilenceVerdict verdict = judge_silence(t, lanes, peer_timeout_, knocked_at_);
   for (const int i : verdict.given_up) give_up(*lanes_[i], Why::unanswered);
   if (!verdict.asked.empty()) {
     const std::lock_guard lock(mutex_);

@@ -1,5 +1,7 @@
 #include "engine/rail_log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,8 +17,14 @@ bool carries(const std::vector<RailPair>& open, int rail) { return std::ranges::
 
 }  // namespace
 
-RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session)
-    : reactor_(reactor), rails_(rails), session_(std::move(session)) {}
+bool RailLines::may_warn(int rail, About about, TimePoint t) {
+  Lately& lately = lately_[{rail, about}];
+  if (lately.since == TimePoint::min() || t - lately.since >= kWindow) lately = {t, 0};
+  return ++lately.lines <= kPeersMost;
+}
+
+RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, RailLines& lines)
+    : reactor_(reactor), rails_(rails), session_(std::move(session)), lines_(lines) {}
 
 RailLog::~RailLog() {
   if (timer_) reactor_.cancel(timer_);
@@ -49,9 +57,14 @@ void RailLog::tell_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
     if ((told_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
     told_ &= ~bit_of(rail);
-    RW_WARN(net, "rail {} to {}: carries again; {} {}", rails_[std::size_t(rail)].name, session_->peer(), open.size(),
-            open.size() == 1 ? "lane" : "lanes");
+    tell(rail, RailLines::About::comeback, fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
   }
+}
+
+void RailLog::tell(int rail, RailLines::About about, const std::string& what) {
+  const std::string& name = rails_[std::size_t(rail)].name;
+  if (lines_.may_warn(rail, about, now())) RW_WARN(net, "rail {} to {}: {}", name, session_->peer(), what);
+  else RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
 }
 
 void RailLog::tell_losses() {
@@ -63,8 +76,7 @@ void RailLog::tell_losses() {
     if ((told_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
     told_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
-    RW_WARN(net, "rail {} to {}: {}; {} of {} lanes left", rails_[std::size_t(loss.rail)].name, session_->peer(), loss.cause,
-            lanes_left_, lanes_before_);
+    tell(loss.rail, RailLines::About::loss, fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
   }
   lanes_before_ = open.size();
 }

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/live_session.h"
@@ -16,13 +18,30 @@
 
 namespace railweave::engine {
 
+// What an engine said at WARN lately. A rail that is lost concerns every peer: the first few are named there, the others at INFO.
+class RailLines {
+ public:
+  static constexpr int kPeersMost = 4;
+  static constexpr Nanos kWindow = std::chrono::seconds(10);
+
+  enum class About { loss, comeback };
+  bool may_warn(int rail, About about, TimePoint t);
+
+ private:
+  struct Lately {
+    TimePoint since = TimePoint::min();
+    int lines = 0;
+  };
+  std::map<std::pair<int, About>, Lately> lately_;
+};
+
 class RailLog {
  public:
   static constexpr Nanos kSettle = std::chrono::milliseconds(50);
   static constexpr Nanos kPatience = std::chrono::seconds(1);
 
-  // `rails`, ours, outlive it.
-  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session);
+  // `rails` (ours) and `lines` outlive it.
+  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, RailLines& lines);
   ~RailLog();
 
   // Lanes were lost, or came.
@@ -32,10 +51,12 @@ class RailLog {
   void tell_losses_later();
   void tell_returns(const std::vector<RailPair>& open);
   void tell_losses();
+  void tell(int rail, RailLines::About about, const std::string& what);
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
   const std::shared_ptr<LiveSession> session_;
+  RailLines& lines_;
   std::vector<LaneLoss> losses_;        // not told yet; the first of each rail
   std::size_t lanes_before_ = 0;        // the first of them; of lanes that went together some may be told of later
   std::size_t lanes_left_ = 0;          // the fewest since: others come up in their stead meanwhile

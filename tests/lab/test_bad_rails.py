@@ -30,6 +30,28 @@ class SmallPacketsOnly(RealHosts):
         self.assert_carries(1, self.transfer(TWO, "--host 1 --nic 1 --lose 40", seconds=10), from_s=FAULT_S + 3)
 
 
+    def test_a_port_whose_mtu_becomes_small(self) -> None:
+        outcome = self.transfer([*TWO, "--mtu", "9000"], "--host 1 --nic 1 --port-mtu 1500", seconds=14)
+        self.assert_carries(1, outcome, from_s=FAULT_S + 3)
+        self.assert_warned(outcome, (0,), "eth1", "MTU")
+
+
+class TwoThings(RealHosts):
+    """One rail is bad already when the other one is lost for a while."""
+
+    def test_a_firewall_rejects_on_one_and_the_other_is_out(self) -> None:
+        """Refusals of a rail that lost its lanes while the other carried say nothing of the peer."""
+        outcome = self.transfer(TWO, f"--host 1 --nic 0 --firewall reject; sleep 1; {SET} --host 1 --nic 1 --cut; sleep 2; "
+                                f"{SET} --host 1 --nic 1 --up", seconds=9)
+        self.assert_carries(1, outcome, from_s=FAULT_S + 4.5)
+
+    def test_all_are_out_for_nearly_the_peer_timeout(self) -> None:
+        """Both address families are there: the peer's knock says by which it is heard again."""
+        outcome = self.transfer(TWO, f"--host 1 --nic 0 --cut; {SET} --host 1 --nic 1 --cut; sleep 8.7; {SET} --host 1 --nic 0 --up; "
+                                f"{SET} --host 1 --nic 1 --up", seconds=15)
+        self.assert_carries(1.6, outcome, from_s=FAULT_S + 12)
+
+
 class OtherAddresses(RealHosts):
     """real-hosts 5: all addresses of a host change at once."""
 

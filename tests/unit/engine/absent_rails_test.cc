@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/rail_log.h"
+
 namespace railweave::engine {
 namespace {
 
@@ -13,6 +15,22 @@ TEST(AbsenceTold, each_rail_of_ours_once_and_few_of_all_peers) {
   int times = 0;
   for (int i = 0; i < 100; ++i) times += told.peers();
   EXPECT_EQ(times, 4);
+}
+
+// An event that concerns every peer is no flood.
+TEST(RailLines, may_warn__of_a_few_peers_for_each_event) {
+  RailLines lines;
+  const auto times = [&](int rail, RailLines::About about, TimePoint t) {
+    int warned = 0;
+    for (int i = 0; i < 500; ++i) warned += lines.may_warn(rail, about, t);
+    return warned;
+  };
+  const TimePoint t{std::chrono::hours(1)};
+  EXPECT_EQ(times(0, RailLines::About::loss, t), 4);
+  EXPECT_EQ(times(0, RailLines::About::comeback, t), 4);
+  EXPECT_EQ(times(1, RailLines::About::loss, t), 4);
+  EXPECT_EQ(times(0, RailLines::About::loss, t + RailLines::kWindow / 2), 0);
+  EXPECT_EQ(times(0, RailLines::About::loss, t + RailLines::kWindow), 4);
 }
 
 }  // namespace

@@ -27,5 +27,24 @@ TEST(JoinFailures, a_pair_that_came_up_is_forgotten) {
   EXPECT_EQ(failures.of_peers(1), nullptr);
 }
 
+TEST(JoinFailures, a_likelier_pair_speaks_before_one_that_was_tried_first) {
+  JoinFailures failures;
+  failures.failed({1, 0}, "a stand-in");
+  failures.failed({1, 1}, "its own");
+  EXPECT_EQ(failures.of_ours(1)->why, "a stand-in");
+  EXPECT_EQ(failures.of_ours(1, {{0, 0}, {1, 1}})->why, "its own");
+  EXPECT_EQ(failures.of_ours(1, {{0, 0}})->why, "a stand-in");
+}
+
+TEST(JoinFailures, what_was_tried_beside_speaks_where_nothing_else_does) {
+  JoinFailures failures;
+  failures.failed_beside({0, 0}, "by a link-local address");
+  EXPECT_EQ(failures.of_ours(0)->why, "by a link-local address");
+  failures.failed({0, 0}, "refused");
+  failures.failed_beside({0, 0}, "by a link-local address");
+  EXPECT_EQ(failures.of_ours(0)->why, "refused");
+  EXPECT_EQ(failures.of_ours(0)->tries, 3);
+}
+
 }  // namespace
 }  // namespace railweave::engine

@@ -113,10 +113,11 @@ TEST_F(Hope, a_kernel_that_loses_patience_with_a_silent_peer_does_so_too_soon) {
   EXPECT_FALSE(waits(kThen + 10s)) << "silent since then, not since the kernel said so";
 }
 
-TEST_F(Hope, of_a_peer_that_is_heard_the_kernels_word_counts) {
+TEST_F(Hope, of_a_peer_that_was_heard_again_the_kernels_word_counts_after_one_dial) {
   hope_.peer_silent(kThen);
   hope_.peer_heard();
-  EXPECT_FALSE(lost(kThen + 7s, true));
+  ASSERT_TRUE(lost(kThen + 7s, true));
+  EXPECT_FALSE(waits(kThen + 10s));
 }
 
 TEST_F(Hope, a_second_loss_begins_anew) {
@@ -126,6 +127,18 @@ TEST_F(Hope, a_second_loss_begins_anew) {
   hope_.raise(kThen + 1h);  // lanes came back meanwhile
   ASSERT_TRUE(lost(kThen + 1h + 1s));
   EXPECT_TRUE(waits(kThen + 1h + 9s));
+}
+
+// A firewall forgot idle connections: a new one passes.
+TEST_F(Hope, an_idle_session_that_the_kernel_ends_is_dialled_once) {
+  ASSERT_TRUE(lost(kThen, true));
+  EXPECT_TRUE(waits(kThen + 2900ms));
+  EXPECT_FALSE(waits(kThen + 3s));
+}
+
+TEST_F(Hope, after_a_silence_in_which_it_was_dialled_it_is_not_again) {
+  hope_.peer_silent(kThen);
+  EXPECT_FALSE(lost(kThen + kPeerTimeout, true));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ class Looking : public testing::Test {
         else if (!line.owes_since) line.owes_since = now_;
         signs.push_back(line.open ? std::optional(LaneSign{hearing_of(line), line.link_down}) : std::nullopt);
       }
-      last = judge_silence(now_, signs, kTimeout);
+      last = judge_silence(now_, signs, kTimeout, knocked_at_);
       given_up_.insert(given_up_.end(), last.given_up.begin(), last.given_up.end());
       asked_.insert(asked_.end(), last.asked.begin(), last.asked.end());
     }
@@ -60,6 +60,7 @@ class Looking : public testing::Test {
     return h;
   }
 
+  TimePoint knocked_at_ = TimePoint::min();
   TimePoint now_{1h};
   std::vector<Line> lines_;
   Places given_up_, asked_;
@@ -229,6 +230,30 @@ TEST_F(Looking, without_any_link_none_is_given_up) {
   lines_[1].answers = true;
   look_for(50ms);
   EXPECT_EQ(given_up_, Places{0});
+}
+
+// It lives, and its lane comes if its way here is open: the outage may end just before the timeout.
+TEST_F(Looking, a_peer_that_knocks_has_some_time_more) {
+  lines_ = {Line{}, Line{}};
+  look_for(1s);
+  for (Line& line : lines_) line.answers = false;
+  EXPECT_FALSE(look_for(kTimeout - 500ms).peer_is_gone);
+  knocked_at_ = now_;
+  EXPECT_FALSE(look_for(2s).peer_is_gone);
+  EXPECT_TRUE(look_for(2s).peer_is_gone) << "no lane came of it";
+}
+
+TEST_F(Looking, one_that_knocks_and_comes_no_further_is_gone_in_the_end) {
+  lines_ = {Line{}};
+  look_for(1s);
+  lines_[0].answers = false;
+  bool gone = false;
+  for (Nanos waited{0}; !gone && waited < 3 * kTimeout; waited += 1s) {
+    knocked_at_ = now_;
+    gone = look_for(1s).peer_is_gone;
+    EXPECT_TRUE(!gone || waited >= kTimeout);
+  }
+  EXPECT_TRUE(gone);
 }
 
 }  // namespace
