@@ -112,7 +112,10 @@ void find_relations(std::vector<Interface>& all) {
     for (std::size_t j = 0; j < all.size(); ++j) {
       if (i == j) continue;
       const bool member = all[j].link.master == all[i].link.ifindex;
-      if (member && all[i].link.kind != "vrf") {
+      if (member && all[i].link.kind == "vrf") {
+        all[j].vrf = all[i].link.name;
+        all[j].vrf_ifindex = all[i].link.ifindex;
+      } else if (member) {
         all[j].master_name = all[i].link.name;
         all[j].master_kind = all[i].link.kind;
       }

@@ -16,6 +16,8 @@ struct Interface {
   AddressChoice addresses;
 
   std::string master_name, master_kind;  // of the bond, bridge... this is a member of; empty: none (a VRF is none)
+  std::string vrf;                       // as Rail's
+  int vrf_ifindex = 0;                   // likewise
   std::vector<int> lowers;               // indices of the interfaces this one is stacked on
   Footing footing = Footing::guest;
   bool representor = false;   // a switch port that stands for a VF or SF; its peer carries the traffic

@@ -66,6 +66,8 @@ Rail to_rail(const Interface& interface) {
   rail.footing = interface.footing;
   rail.by_routes = interface.by_routes();
   rail.loopback = interface.link.loopback && !rail.by_routes;
+  rail.vrf = interface.vrf;
+  rail.vrf_ifindex = interface.vrf_ifindex;
   rail.lanes_min = interface.lanes_min;
   return rail;
 }

@@ -47,8 +47,8 @@ Status Doors::open(const Config& config, const std::vector<Rail>& rails) {
   return {};
 }
 
-Result<std::unique_ptr<Doors::Door>> Doors::make_door(int rail, const Address& address) {
-  Result<wire::Listening> listening = wire::listen_at(address, ports_, options_);
+Result<std::unique_ptr<Doors::Door>> Doors::make_door(int index, const Rail& rail, const Address& address) {
+  Result<wire::Listening> listening = wire::listen_at(address, ports_, options_, rail.vrf);
   if (listening.status().code() == Code::exhausted)
     return Status(Code::exhausted, Scope::engine,
                   fmt::format("{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
@@ -58,7 +58,7 @@ Result<std::unique_ptr<Doors::Door>> Doors::make_door(int rail, const Address& a
     return Status(why.code(), why.scope(), why.message() + port_hint(why.system_errno()), why.system_errno());
   auto door = std::make_unique<Door>();
   door->doors = this;
-  door->rail = rail;
+  door->rail = index;
   door->address = address;
   door->port = listening->address.port();
   door->fd = std::move(listening->fd);
@@ -98,7 +98,7 @@ Status Doors::put(int index, const Rail& rail) {
     if (door) {
       had.emplace_back(door, address);
     } else {
-      RW_ASSIGN_OR_RETURN(std::unique_ptr<Door> fresh, make_door(index, address));
+      RW_ASSIGN_OR_RETURN(std::unique_ptr<Door> fresh, make_door(index, rail, address));
       door = made.emplace_back(std::move(fresh)).get();
     }
     told.addresses.push_back({address, door->port});

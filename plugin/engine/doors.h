@@ -61,7 +61,7 @@ class Doors {
     void on_ready(std::uint32_t) override { doors->accept_all(*this); }
   };
 
-  Result<std::unique_ptr<Door>> make_door(int rail, const Address& address);
+  Result<std::unique_ptr<Door>> make_door(int index, const Rail& rail, const Address& address);
   Door* find(int rail, const Address& address);
   bool is_former(const Door& door) const;
   bool is_robbed_of(int index, const Address& address) const;

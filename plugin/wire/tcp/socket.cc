@@ -201,12 +201,14 @@ Result<bool> connected(int fd, const SocketAddress& remote) {
                 fmt::format("connect to {}: {} (errno {})", to_string(remote), errno_text(err), err), err);
 }
 
-Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options) {
+Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options, const std::string& vrf) {
   for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
     const SocketAddress at = socket_address(address, std::uint16_t(port));
     RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(at.family()));
     RW_TRY(set_int(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR"));
     RW_TRY(set_options(fd.get(), options));
+    // Only there the kernel knows the address. Who was started by `ip vrf exec` is bound to the VRF already, and may not be again.
+    if (!vrf.empty()) (void)::setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, vrf.data(), socklen_t(vrf.size()));
     RW_ASSIGN_OR_RETURN(const bool listens, try_listen(fd.get(), at));
     if (!listens) continue;
     const SocketAddress chosen = local_address(fd.get());

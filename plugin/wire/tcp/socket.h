@@ -65,8 +65,9 @@ struct Listening {
 };
 
 // Listens on `address` only, with a backlog of 1024, at an ephemeral port or the first free one of the range. The
-// traffic class of `options` is what accepted sockets start with. Errors: exhausted when the range is in use, system.
-Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options);
+// traffic class of `options` is what accepted sockets start with. `vrf`: the VRF device whose address it is; empty: none. Errors: exhausted
+// when the range is in use, system.
+Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options, const std::string& vrf = {});
 
 struct Accepted {
   OwnedFd fd = OwnedFd();  // none: nobody waits

@@ -253,6 +253,8 @@ TEST(Hosts, a_member_of_a_vrf_keeps_its_addresses) {
   host.card("eth0", kPort0, "10.0.0.1/24", 25'000).master = 2;
   host.link("vrf-blue", "vrf");
   EXPECT_EQ("eth0", rails_of(host));
+  EXPECT_EQ("vrf-blue", rail(host, "eth0").vrf);
+  EXPECT_EQ(host.find("vrf-blue").ifindex, rail(host, "eth0").vrf_ifindex);
 }
 
 TEST(Hosts, sysfs_of_another_namespace_is_not_believed) {
