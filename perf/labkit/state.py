@@ -6,6 +6,8 @@ import json
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .iproute import CommandError, ip, namespaces
@@ -46,8 +48,15 @@ class Claim:
 
     def __init__(self, name: str) -> None:
         self.path = folder() / f"{name}.json"
-        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        fcntl.flock(self.fd, fcntl.LOCK_EX)
+        self.fd = self._lock()
+        while not _is_file_of(self.path, self.fd):  # another lab that began took it for a leftover, and removed it
+            os.close(self.fd)
+            self.fd = self._lock()
+
+    def _lock(self) -> int:
+        fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        return fd
 
     def write(self, plan: Plan) -> None:
         text = json.dumps({"pid": os.getpid(), "plan": plan.to_json()}, indent=1).encode()
@@ -58,18 +67,35 @@ class Claim:
         self.path.unlink(missing_ok=True)
 
 
-def _is_held(path: Path) -> bool:
+def _is_file_of(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _held_by_us(path: Path) -> Iterator[bool]:
+    """False: another process holds the file's lock, or there is no such file."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return False
+        yield False
+        return
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            ours = True
+        except BlockingIOError:
+            ours = False
+        yield ours
     finally:
         os.close(fd)
-    return False
+
+
+def _is_held(path: Path) -> bool:
+    with _held_by_us(path) as ours:
+        return path.exists() and not ours
 
 
 def living() -> dict[str, dict]:
@@ -101,7 +127,9 @@ def clean_leftovers() -> list[str]:
     """Removes namespaces and files of labs whose owner and guardian are both gone. Returns the labs' names."""
     removed = []
     for path in folder().glob(f"{kPrefix}-*.json"):
-        if not _is_held(path):
+        with _held_by_us(path) as ours:  # until it is gone: its owner may be about to lock it
+            if not ours:
+                continue
             removed.append(path.stem)
             for ns in _namespaces_of(path.stem):
                 try:

@@ -69,18 +69,18 @@ void LaneUpkeep::on_knock(const RailPair& by, Address::Family family, const std:
   look();
 }
 
-// The way by which the peer's packets come is open. What is under way there may ask by the other family, or ask next in seconds.
+// The way by which the peer's packets come is open. What has been under way there for long may ask by the other family, or ask next in seconds.
 void LaneUpkeep::dial_by_knock(const RailPair& by, Address::Family family) {
-  const auto asks_anew = [&](const auto& a) { return a->family != family || now() - a->began_at >= kAskAnew; };
+  const auto is_old = [&](const auto& a) { return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily); };
   RailPairs::Pair* const pair = pairs_.find(by);
   if (!pair || pair->up > 0 || !session_->has_link(by.local)) return;
   if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family) return;
+  const auto is_its = [&](const auto& a) { return a->pair == pair; };
+  if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
+  if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_old(a); })) return;
   std::vector<std::unique_ptr<Attempt>> old;  // over after the new one began: while one is under way the session waits for it
-  for (auto& attempt : attempts_) {
-    if (attempt->pair != pair) continue;
-    if (!asks_anew(attempt)) return;
-    old.push_back(std::move(attempt));
-  }
+  for (auto& attempt : attempts_)
+    if (is_its(attempt)) old.push_back(std::move(attempt));
   std::erase(attempts_, nullptr);
   for (std::size_t i = 0; i < old.size(); ++i) pairs_.try_ended(*pair, now());
   families_.failed(by, other_family(family));

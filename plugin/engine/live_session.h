@@ -110,10 +110,10 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   // Rail pairs that have a lane now or had one earlier.
   const std::vector<RailPair>& pairs_that_carried() const { return carried_; }
   // Whoever answers for the peer by that pair, by refusing a connection or not knowing the session, is believed: the pair has a lane, or had
-  // one when any was left. One that was lost while others went on may lead to a firewall, or to another host.
+  // one when the peer was heard last. One that was lost before that may lead to a firewall, or to another host.
   bool speaks_for_peer(const RailPair& rails) const;
-  // Lanes came or went: whom to believe is seen anew.
-  void note_witnesses();
+  // Lanes came or went: when each pair had its last lane is noted.
+  void note_pairs();
   // The peer asked by a new connection whether we are there.
   void on_knock();
   // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
@@ -259,7 +259,12 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<RailPair> slow_pairs_;        // guarded by mutex_
   std::vector<LaneLoss> losses_;            // likewise
   std::vector<RailPair> carried_;           // the reactor's thread's, as are
-  std::vector<RailPair> witnesses_;
+  struct HadLane {
+    RailPair rails;
+    std::optional<TimePoint> lost_at;       // none: it has one
+  };
+  std::vector<HadLane> had_lanes_;
+  TimePoint heard_at_ = TimePoint::min();   // on any lane
   TimePoint knocked_at_ = TimePoint::min();
   Recall recall_;
   PeerPulse pulse_;

@@ -14,6 +14,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kSignsEvery = std::chrono::milliseconds(50);
+constexpr Nanos kLostTogether = std::chrono::milliseconds(200);  // lanes of a process that ended
 constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
 std::string seconds_told(Nanos time) { return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()); }
@@ -47,16 +48,26 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
   }
   links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried this
   if (std::exchange(peer_is_silent_, false)) RW_WARN(net, "{} answers again", peer_);  // its handshake did
-  note_witnesses();
+  note_pairs();
+  heard_at_ = now();
   return true;
 }
 
-bool LiveSession::speaks_for_peer(const RailPair& rails) const { return std::ranges::find(witnesses_, rails) != witnesses_.end(); }
+bool LiveSession::speaks_for_peer(const RailPair& rails) const {
+  const auto had = std::ranges::find(had_lanes_, rails, &HadLane::rails);
+  return had != had_lanes_.end() && (!had->lost_at || *had->lost_at + kLostTogether >= heard_at_);
+}
 
 void LiveSession::on_knock() { knocked_at_ = now(); }
 
-void LiveSession::note_witnesses() {
-  if (std::vector<RailPair> open = rails_of_lanes(); !open.empty()) witnesses_ = std::move(open);
+void LiveSession::note_pairs() {
+  const std::vector<RailPair> open = rails_of_lanes();
+  for (HadLane& had : had_lanes_)
+    if (!had.lost_at && std::ranges::find(open, had.rails) == open.end()) had.lost_at = now();
+  for (const RailPair& rails : open) {
+    const auto known = std::ranges::find(had_lanes_, rails, &HadLane::rails);
+    known == had_lanes_.end() ? had_lanes_.push_back({rails, {}}) : known->lost_at.reset();
+  }
 }
 
 bool LiveSession::had_lane(protocol::LaneId id) {
@@ -224,6 +235,8 @@ void LiveSession::look_for_signs(bool at_once) {
   end_if_hopeless(t);
   std::vector<std::optional<LaneSign>> lanes;
   for (int i = 0; i < lane_count(); ++i) lanes.push_back(sign_of(*lanes_[i]));
+  for (const auto& lane : lanes)
+    if (lane) heard_at_ = std::max(heard_at_, lane->hearing.heard_at);
   const SilenceVerdict verdict = judge_silence(t, lanes, peer_timeout_, knocked_at_);
   for (const int i : verdict.given_up) give_up(*lanes_[i], Why::unanswered);
   if (!verdict.asked.empty()) {

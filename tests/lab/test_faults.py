@@ -146,7 +146,7 @@ class Packets(Fault):
         for options in (_STRICT, ["--arp", "strict"]):
             with self.subTest(options=options), OpenLab(*options) as lab:
                 faults.lose_packets(lab.plan, lab.nic(1, 1)[1], 10)
-                self.assertGreater(lab.carries(1, 1, 200_000, 10), 0)  # some 140 packets
+                self.assertGreater(lab.carries(1, 1, 200_000, 30), 0)  # some 140 packets; a SYN may be lost several times
                 sent = lab.run(0, "cat", "/proc/net/snmp").splitlines()
                 names, values = (line.split() for line in sent if line.startswith("Tcp:"))
                 self.assertGreater(int(values[names.index("RetransSegs")]), 0)

@@ -139,10 +139,13 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
 """
 
     def warnings_of_the_plugin(self) -> dict[str, set[str]]:
-        """What it may say at WARN, by source file."""
+        """What it may say at WARN, by source file. RailLog puts its lines together of two texts."""
         sources = {file: file.read_text() for file in (support.kPerf.parent / "plugin").rglob("*.cc")}
-        return {file.name: {"".join(re.findall(r'"([^"]*)"', text)) for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
+        said = {file.name: {"".join(re.findall(r'"([^"]*)"', text)) for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
                 for file, source in sources.items() if "RW_WARN(" in source}
+        ends = re.findall(r'fmt::format\("([^"]*)"', next(source for file, source in sources.items() if file.name == "rail_log.cc"))
+        said["rail_log.cc"] = {start.removesuffix("{}") + end for start in said["rail_log.cc"] for end in ends}
+        return said
 
     def test_lanes_given_up_are_told_in_these_words_and_in_no_others(self) -> None:
         """The plugin's own texts: where one changes, false_alarm_perf counts nothing and finds no fault."""

@@ -1,8 +1,11 @@
 """`perf/lab run`: what a rank sees, and what the caller gets back."""
 from __future__ import annotations
 
+import fcntl
 import os
 import tempfile
+import threading
+import time
 import unittest
 import unittest.mock
 from pathlib import Path
@@ -111,6 +114,28 @@ class ExitStatus(unittest.TestCase):
         done = lab("run", "--hosts", "1", "--nics", "1", "--", "sh", "-c", "echo out; echo err >&2; printf tail")
         self.assertEqual(done.stdout, "[host0] out\n[host0] tail\n")
         self.assertEqual(done.stderr, "[host0] err\n")
+
+
+class Claims(unittest.TestCase):
+    def test_another_labs_start_takes_the_file_for_a_leftover(self) -> None:
+        """Between its making and its locking: the claim makes another one."""
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(state, "folder", lambda: Path(folder)):
+            path = Path(folder) / "rwlab-1-aa.json"
+            cleaner = os.open(path, os.O_RDWR | os.O_CREAT)
+            fcntl.flock(cleaner, fcntl.LOCK_EX)
+            claims: list[state.Claim] = []
+            owner = threading.Thread(target=lambda: claims.append(state.Claim("rwlab-1-aa")))
+            owner.start()
+            while not any(f":{os.fstat(cleaner).st_ino} " in line and "->" in line for line in Path("/proc/locks").read_text().splitlines()):
+                self.assertTrue(owner.is_alive())
+                time.sleep(0.01)
+            path.unlink()
+            os.close(cleaner)
+            owner.join()
+            self.assertTrue(os.path.samestat(path.stat(), os.fstat(claims[0].fd)))
+            self.assertEqual([], state.clean_leftovers(), "it is locked")
+            os.close(claims[0].fd)
+            self.assertEqual(["rwlab-1-aa"], state.clean_leftovers())
 
 
 if __name__ == "__main__":
