@@ -47,7 +47,7 @@ struct Rail {
   bool by_routes = false;           // a loopback or dummy interface that holds a routable address (BGP to the host): packets go by whichever
                                     // NIC the routes say, so lanes are bound to the address and to no interface
   std::string vrf;                  // the VRF device that this is a member of; empty: none
-  int vrf_ifindex = 0;              // of that
+  int vrf_ifindex = 0;              // of the VRF device; 0: none
   int lanes_min = 1;                // lanes of a pair from which all links below have a share: of a bond, of several routes
 };
 

@@ -98,6 +98,8 @@ AddressChoice chosen_before(const std::vector<Address>& addresses) {
   return {.usable = addresses, .link_local_only = !addresses.empty() && link_local};
 }
 
+bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id; }
+
 bool same_subnet(const Address& a, const Address& b) {
   if (a.family != b.family) return false;
   const int bits = std::min(a.prefix_bits, b.prefix_bits);

@@ -35,6 +35,9 @@ bool is_routable(const Address& address);
 // Those of a rail as they were chosen once, whatever its interface has now.
 AddressChoice chosen_before(const std::vector<Address>& addresses);
 
+// The same address, whatever the length of its prefix.
+bool same_host(const Address& a, const Address& b);
+
 // Whether the subnets of two addresses, as their prefixes say, are one or lie in one another.
 bool same_subnet(const Address& a, const Address& b);
 

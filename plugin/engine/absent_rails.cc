@@ -64,7 +64,7 @@ AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int Ra
 void AbsentRails::look() {
   if (session_->over() || session_->is_leaving()) return;
   if (session_->is_without_lanes() || session_->peer_is_silent()) return look_later();  // no rail is to blame
-  const std::vector<RailPair> open = session_->rails_of_lanes(), &carried = session_->pairs_that_carried();
+  const std::vector<RailPair> open = session_->rails_of_lanes(), carried = session_->pairs_that_carried();
   const Rails ours = which(open, &RailPair::local, rails_.size()), ours_before = which(carried, &RailPair::local, rails_.size());
   std::vector<std::string> hazards;  // asking the kernel takes time
   for (int rail = 0; rail < int(ours.size()); ++rail) {
@@ -86,7 +86,7 @@ std::string tries(const JoinFailures::Failure& failure) { return fmt::format("{}
 
 }  // namespace
 
-// Empty: nothing that RailLog did not say.
+// Empty: RailLog has told all that is known.
 std::string AbsentRails::cause_of(int rail, bool carried) const {
   if (!failures_) return "the peer dials, and its log says why it comes by no lane";
   const JoinFailures::Failure* const failure = failures_->of_ours(rail, session_->pairs_that_carried());
@@ -97,7 +97,7 @@ std::string AbsentRails::cause_of(int rail, bool carried) const {
 }
 
 void AbsentRails::tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard) {
-  const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));  // such a rail may never carry, but this one did
+  const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));  // what may keep a rail from ever carrying did not keep this one
   RW_WARN(net, "rail {} to {}: no lane{}: {}{}", rails_[std::size_t(rail)].name, session_->peer(), carried ? "" : " yet", cause,
           concerns ? "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard : "");
 }

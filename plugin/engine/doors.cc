@@ -28,10 +28,8 @@ std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
   return first;
 }
 
-bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id; }
-
 bool is_told(const Address& address, const PeerRail& rail) {
-  return std::ranges::any_of(rail.addresses, [&](const PeerAddress& told) { return same_host(told.address, address); });
+  return std::ranges::any_of(rail.addresses, [&](const PeerAddress& told) { return discovery::same_host(told.address, address); });
 }
 
 }  // namespace
@@ -71,7 +69,7 @@ bool Doors::is_former(const Door& door) const { return !is_told(door.address, ra
 Doors::Door* Doors::find(int rail, const Address& address) {
   Door* left = nullptr;
   for (const auto& door : doors_) {
-    if (!same_host(door->address, address)) continue;
+    if (!discovery::same_host(door->address, address)) continue;
     if (door->rail == rail) return door.get();
     if (door->released || is_former(*door)) left = door.get();
   }
@@ -80,7 +78,7 @@ Doors::Door* Doors::find(int rail, const Address& address) {
 
 void Doors::release(int index, const std::vector<Address>& all_but) {
   for (const auto& door : doors_)
-    if (door->rail == index) door->released = std::ranges::none_of(all_but, [&](const Address& has) { return same_host(has, door->address); });
+    if (door->rail == index) door->released = std::ranges::none_of(all_but, [&](const Address& has) { return discovery::same_host(has, door->address); });
 }
 
 bool Doors::tells(int index, const Rail& rail) const {
@@ -124,7 +122,7 @@ Status Doors::put(int index, const Rail& rail) {
 
 // Its door went along to another rail, or is released, and the other (which had the address too for a while) has its own.
 bool Doors::is_robbed_of(int index, const Address& address) const {
-  const auto keeps = [&](const auto& door) { return door->rail == index && !door->released && same_host(door->address, address); };
+  const auto keeps = [&](const auto& door) { return door->rail == index && !door->released && discovery::same_host(door->address, address); };
   if (std::ranges::any_of(doors_, keeps)) return false;
   for (std::size_t other = 0; other < rails_.size(); ++other)
     if (int(other) != index && is_told(address, rails_[other])) return true;

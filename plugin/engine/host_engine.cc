@@ -222,7 +222,7 @@ void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
 
 void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] {
-    session->note_pairs();
+    session->note_lost_pairs();
     if (const auto it = absent_rails_.find(session.get()); it != absent_rails_.end()) it->second->look_later();
     if (const auto it = rail_logs_.find(session.get()); it != rail_logs_.end()) it->second->look();
     if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->look();

@@ -23,7 +23,7 @@ constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in 
 
 bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
   return std::ranges::any_of(rail.addresses, [&](const Address& own) {
-    return std::ranges::any_of(addresses, [&](const PeerAddress& a) { return a.address.family == own.family && a.address.bytes == own.bytes; });
+    return std::ranges::any_of(addresses, [&](const PeerAddress& a) { return discovery::same_host(a.address, own); });
   });
 }
 
@@ -34,7 +34,7 @@ HostEngine::Arrival HostEngine::arrival_of(const wire::Accepted& accepted, int d
   const Address::Family family = accepted.remote.family() == AF_INET6 ? Address::Family::v6 : Address::Family::v4;
   if (rails_now_[std::size_t(dialled_rail)].by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
   const auto rail = std::ranges::find(rails_now_, accepted.interface, &Rail::ifindex);
-  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_now_[std::size_t(dialled_rail)].vrf_ifindex;  // of IPv4 the kernel says so
+  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_now_[std::size_t(dialled_rail)].vrf_ifindex;  // the kernel names the VRF, not the NIC, for IPv4
   const bool told = accepted.interface != 0 && !by_vrf && !wire::on_this_host(accepted.remote);
   if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name, family};
   if (rail != rails_now_.end()) return {int(rail - rails_now_.begin()), dialled_rail, rail->name, family};

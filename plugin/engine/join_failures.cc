@@ -13,7 +13,7 @@ void JoinFailures::failed(const RailPair& rails, std::string why, bool told) {
   known->why = std::move(why);
 }
 
-void JoinFailures::failed_beside(const RailPair& rails, std::string why) {
+void JoinFailures::failed_by_link_local(const RailPair& rails, std::string why) {
   const auto known = std::ranges::find(failures_, rails, &Failure::rails);
   failed(rails, known == failures_.end() ? std::move(why) : known->why);
 }

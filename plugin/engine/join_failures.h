@@ -20,8 +20,9 @@ class JoinFailures {
   };
 
   void failed(const RailPair& rails, std::string why, bool told = false);
-  // Likewise, by an address that is no one's choice: if the pair failed by another one before, that is what people are told.
-  void failed_beside(const RailPair& rails, std::string why);
+  // The pair failed by its link-local addresses. The failure before, if there was one, stays the one that people are told of: they know
+  // the address that it names.
+  void failed_by_link_local(const RailPair& rails, std::string why);
   void came_up(const RailPair& rails);
   // Of the pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. Of `likelier` pairs before others.
   const Failure* of_ours(int rail, const std::vector<RailPair>& likelier = {}) const;

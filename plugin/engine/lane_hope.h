@@ -39,7 +39,7 @@ class LaneHope {
 
  private:
   static constexpr Nanos kLived = std::chrono::seconds(1);
-  static constexpr Nanos kOneDial = std::chrono::seconds(3);  // of idle lanes the kernel's verdict may be the first word of a silence
+  static constexpr Nanos kOneDial = std::chrono::seconds(3);  // from the kernel's end of the last lane, where no silence was noticed before
   const Nanos peer_timeout_;
   int joins_ = 0;
   TimePoint until_ = TimePoint::min();

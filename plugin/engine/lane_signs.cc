@@ -50,10 +50,11 @@ SilenceVerdict judge_silence(TimePoint now, const std::vector<std::optional<Lane
   verdict.peer_is_silent = verdict.given_up.empty() && unheard >= kPeerSilenceMost;
   // A stopped peer's window may be shut for a minute between two questions of our kernel's: the next one tells.
   if (std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane) && lane->hearing.asks_later; })) return verdict;
-  // Of idle lanes both ends hear by keepalive, a tenth apart: whoever is first to give up may be the one who is dialled.
+  // Over idle lanes each end learns of a silence by its own keepalives, a tenth of the timeout apart. The dialler may be the later one, and its
+  // dial must still find the session.
   const bool idle = std::ranges::all_of(lanes, [](const auto& lane) { return !lane || !lane->hearing.silent_since || lane->hearing.owes_keepalive; });
   const Nanos patience = idle ? peer_timeout + 2 * wire::keepalive_interval(peer_timeout) : peer_timeout;
-  // Small packets alone may come through for ever.
+  // A knock is a small packet: where large ones are lost, knocks come for ever.
   if (knocked_at >= now - kKnockHope && unheard < 2 * peer_timeout) return verdict;
   // Somebody who only received asks late, and nobody answers since the last keepalive.
   verdict.peer_is_gone = verdict.peer_is_silent && (unheard >= patience || now - last_heard >= patience + wire::keepalive_interval(peer_timeout));

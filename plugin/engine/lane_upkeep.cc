@@ -69,16 +69,17 @@ void LaneUpkeep::on_knock(const RailPair& by, Address::Family family, const std:
   look();
 }
 
-// The way by which the peer's packets come is open. What has been under way there for long may ask by the other family, or ask next in seconds.
+// The peer's packets came by this pair and family, so this way is open. A dial that has been under way for long uses the other family, or sends
+// its next SYN in seconds only: a new one takes its place.
 void LaneUpkeep::dial_by_knock(const RailPair& by, Address::Family family) {
-  const auto is_old = [&](const auto& a) { return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily); };
+  const auto is_long_under_way = [&](const auto& a) { return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily); };
   RailPairs::Pair* const pair = pairs_.find(by);
   if (!pair || pair->up > 0 || !session_->has_link(by.local)) return;
   if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family) return;
   const auto is_its = [&](const auto& a) { return a->pair == pair; };
   if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
-  if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_old(a); })) return;
-  std::vector<std::unique_ptr<Attempt>> old;  // over after the new one began: while one is under way the session waits for it
+  if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_long_under_way(a); })) return;
+  std::vector<std::unique_ptr<Attempt>> old;  // destroyed last: the session waits while any attempt is there
   for (auto& attempt : attempts_)
     if (is_its(attempt)) old.push_back(std::move(attempt));
   std::erase(attempts_, nullptr);
@@ -173,7 +174,7 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   return true;
 }
 
-// Behind a router nobody answers a link-local address, which the kernel asks for three seconds.
+// Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three seconds.
 bool LaneUpkeep::is_short(const RailPairs::Pair& pair, const Route& route) const {
   const Address::Family family = route.source.family;
   return may_change_family(pair, family) || (discovery::is_link_local(route.target.address) && has_other_way(pair.rails, family));
@@ -218,10 +219,9 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   look();
 }
 
-// Of a link-local address people know nothing.
 void LaneUpkeep::note_failed_join(const Attempt& attempt, std::string why, bool rests) {
   RailPairs::Pair& pair = *attempt.pair;
-  attempt.link_local ? failures_.failed_beside(pair.rails, std::move(why)) : failures_.failed(pair.rails, std::move(why));
+  attempt.link_local ? failures_.failed_by_link_local(pair.rails, std::move(why)) : failures_.failed(pair.rails, std::move(why));
   if (rests) pairs_.failed(pair, now());
 }
 

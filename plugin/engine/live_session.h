@@ -67,7 +67,7 @@ class SessionOwner {
   virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent. May be called with a lane's claim held.
   virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
-  // The end of a session in which no stream ever was is to be told at WARN: strangers may not fill the log.
+  // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.
   virtual bool warns_of_unused() { return true; }
   // The peer said something of its rails: take_told_rails().
   virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
@@ -108,12 +108,12 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::vector<RailPair> rails_of_lanes() const;
   int open_lanes() const { return int(rails_of_lanes().size()); }
   // Rail pairs that have a lane now or had one earlier.
-  const std::vector<RailPair>& pairs_that_carried() const { return carried_; }
-  // Whoever answers for the peer by that pair, by refusing a connection or not knowing the session, is believed: the pair has a lane, or had
-  // one when the peer was heard last. One that was lost before that may lead to a firewall, or to another host.
+  std::vector<RailPair> pairs_that_carried() const;
+  // A refused connection, or an answer that denies the session, counts as the peer's own word when it comes by this pair: the pair has a lane,
+  // or had one when the peer was heard last. A pair whose lanes were lost before that may lead to a firewall, or to another host.
   bool speaks_for_peer(const RailPair& rails) const;
-  // Lanes came or went: when each pair had its last lane is noted.
-  void note_pairs();
+  // To be called when lanes were lost: notes when each pair lost its last one.
+  void note_lost_pairs();
   // The peer asked by a new connection whether we are there.
   void on_knock();
   // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
@@ -258,12 +258,11 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   const Nanos stall_timeout_;
   std::vector<RailPair> slow_pairs_;        // guarded by mutex_
   std::vector<LaneLoss> losses_;            // likewise
-  std::vector<RailPair> carried_;           // the reactor's thread's, as are
-  struct HadLane {
+  struct Carried {
     RailPair rails;
-    std::optional<TimePoint> lost_at;       // none: it has one
+    std::optional<TimePoint> lost_at;       // its last lane; none: it has one
   };
-  std::vector<HadLane> had_lanes_;
+  std::vector<Carried> carried_;            // the reactor's thread's, as are
   TimePoint heard_at_ = TimePoint::min();   // on any lane
   TimePoint knocked_at_ = TimePoint::min();
   Recall recall_;

@@ -14,7 +14,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kSignsEvery = std::chrono::milliseconds(50);
-constexpr Nanos kLostTogether = std::chrono::milliseconds(200);  // lanes of a process that ended
+constexpr Nanos kLostTogether = std::chrono::milliseconds(200);  // the lanes of a process that ends are reset within so long
 constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
 std::string seconds_told(Nanos time) { return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()); }
@@ -35,7 +35,8 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
     if (!protocol_.has_room_for_lane()) return false;
     if (place < places) remember(driver.stats());
   }
-  if (std::ranges::find(carried_, rails) == carried_.end()) carried_.push_back(rails);
+  if (const auto known = std::ranges::find(carried_, rails, &Carried::rails); known != carried_.end()) known->lost_at.reset();
+  else carried_.push_back({rails, {}});
   driver.start(id, rails, std::move(lane));
   if (place == places) lane_count_.store(places + 1, std::memory_order_release);
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here
@@ -48,26 +49,27 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
   }
   links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried this
   if (std::exchange(peer_is_silent_, false)) RW_WARN(net, "{} answers again", peer_);  // its handshake did
-  note_pairs();
   heard_at_ = now();
   return true;
 }
 
+std::vector<RailPair> LiveSession::pairs_that_carried() const {
+  std::vector<RailPair> pairs;
+  for (const Carried& carried : carried_) pairs.push_back(carried.rails);
+  return pairs;
+}
+
 bool LiveSession::speaks_for_peer(const RailPair& rails) const {
-  const auto had = std::ranges::find(had_lanes_, rails, &HadLane::rails);
-  return had != had_lanes_.end() && (!had->lost_at || *had->lost_at + kLostTogether >= heard_at_);
+  const auto known = std::ranges::find(carried_, rails, &Carried::rails);
+  return known != carried_.end() && (!known->lost_at || *known->lost_at + kLostTogether >= heard_at_);
 }
 
 void LiveSession::on_knock() { knocked_at_ = now(); }
 
-void LiveSession::note_pairs() {
+void LiveSession::note_lost_pairs() {
   const std::vector<RailPair> open = rails_of_lanes();
-  for (HadLane& had : had_lanes_)
-    if (!had.lost_at && std::ranges::find(open, had.rails) == open.end()) had.lost_at = now();
-  for (const RailPair& rails : open) {
-    const auto known = std::ranges::find(had_lanes_, rails, &HadLane::rails);
-    known == had_lanes_.end() ? had_lanes_.push_back({rails, {}}) : known->lost_at.reset();
-  }
+  for (Carried& carried : carried_)
+    if (!carried.lost_at && std::ranges::find(open, carried.rails) == open.end()) carried.lost_at = now();
 }
 
 bool LiveSession::had_lane(protocol::LaneId id) {

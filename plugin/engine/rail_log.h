@@ -18,7 +18,8 @@
 
 namespace railweave::engine {
 
-// What an engine said at WARN lately. A rail that is lost concerns every peer: the first few are named there, the others at INFO.
+// Bounds an engine's lines at WARN about its rails. A rail that is lost concerns every peer: the first few peers are named at WARN, the others at
+// INFO. One thread at a time.
 class RailLines {
  public:
   static constexpr int kPeersMost = 4;

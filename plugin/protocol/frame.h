@@ -39,7 +39,7 @@ enum class FrameType : std::uint8_t {
   abort = 7,     // this end failed or was cancelled; aux = Code, payload says why. flag from_receiver
   fence = 8,     // lane aux: a frames wholly consumed there, none will be any more; b = 1: it was too slow
   goodbye = 9,   // this instance leaves: it asks for nothing more and owes nothing
-  keep = 10,     // carries `consumed` only; a = kKeepAnswerMe: something is to be sent back on this lane. Its payload is padding
+  keep = 10,     // carries `consumed` only; a = kKeepAnswerMe: something is to be sent back on this lane. A payload is padding
   rails = 11,    // the sender's rail aux is as the payload says; a = edition: of two the higher stands
   retire = 12,   // b = 1: lane aux takes no new frames while another lane is there; its sender gave it `message` frames. b = 0: it
                  // serves again. a = edition, of each lane: of two the higher stands

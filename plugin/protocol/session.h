@@ -144,7 +144,7 @@ class Session {
   // A frame is partly written and the kernel takes no more (or does again): control goes by other lanes meanwhile.
   void set_blocked(LaneId lane, bool blocked);
   Rate rate_of(LaneId lane) const;
-  // Somebody waits for what the lane holds, of which the peer's kernel acknowledged the first `acknowledged_bytes` ever: it is not padding alone.
+  // The lane holds segments, and not padding alone, when the peer's kernel acknowledged the first `acknowledged_bytes` that the lane ever took.
   bool holds_data(LaneId lane, std::uint64_t acknowledged_bytes) const;
 
   // Frames that this lane should write now. `flush` also sends what otherwise waits for company. None once the session failed: that

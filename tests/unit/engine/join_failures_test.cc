@@ -36,12 +36,12 @@ TEST(JoinFailures, a_likelier_pair_speaks_before_one_that_was_tried_first) {
   EXPECT_EQ(failures.of_ours(1, {{0, 0}})->why, "a stand-in");
 }
 
-TEST(JoinFailures, what_was_tried_beside_speaks_where_nothing_else_does) {
+TEST(JoinFailures, a_link_local_address_speaks_where_no_other_does) {
   JoinFailures failures;
-  failures.failed_beside({0, 0}, "by a link-local address");
+  failures.failed_by_link_local({0, 0}, "by a link-local address");
   EXPECT_EQ(failures.of_ours(0)->why, "by a link-local address");
   failures.failed({0, 0}, "refused");
-  failures.failed_beside({0, 0}, "by a link-local address");
+  failures.failed_by_link_local({0, 0}, "by a link-local address");
   EXPECT_EQ(failures.of_ours(0)->why, "refused");
   EXPECT_EQ(failures.of_ours(0)->tries, 3);
 }

@@ -109,6 +109,16 @@ TEST(LaneProbe, begin__a_lane_that_looks_fast_in_vain_is_tried_ever_more_rarely)
   EXPECT_LT(probes, 30);
 }
 
+// A probe of a slow lane takes a quarter of a second where that is possible.
+TEST(LaneProbe, begin__gives_a_slow_lane_little) {
+  for (const auto& [megabits, bytes] : {std::pair{0.1, 32 * KiB}, {1.0, 32 * KiB}, {2.5, 64 * KiB}, {1000.0, 64 * KiB}}) {
+    LaneProbe probe;
+    probe.begin(TimePoint{1s}, 0, Rate::from_megabits(megabits));
+    ASSERT_TRUE(probe.begin(TimePoint{2s}, 0, Rate::from_megabits(megabits)));
+    EXPECT_EQ(probe.left_bytes(), bytes) << megabits;
+  }
+}
+
 TEST(LaneProbe, begin__not_at_once_nor_while_the_lane_is_in_use) {
   LaneProbe probe;
   EXPECT_FALSE(probe.begin(TimePoint{1s}, 0, kBelieved));
