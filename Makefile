@@ -53,7 +53,7 @@ mutants: tools  ## remove each cure of a known pitfall and see its test fail
 	@tests/mutants/run
 
 soak: tools  ## an hour and a half at most: a virtual day, new seeds, twenty minutes of each fuzz target, more under sanitizers; writes tests/soak_result.txt
-	@timeout --signal=INT 5400 tests/run --record tests/soak_result.txt day worlds deep asan-all asan-lab tsan-all tsan-lab
+	@timeout --signal=INT 5400 tests/run --record tests/soak_result.txt day worlds deep clang-all asan-all asan-lab tsan-all tsan-lab
 
 clean:  ## remove all that was built; .venv stays
 	rm -rf build

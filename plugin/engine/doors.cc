@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/process_limits.h"
 #include "base/scope_exit.h"
+#include "discovery/address_choice.h"
 #include "engine/fork_guard.h"
 
 namespace railweave::engine {

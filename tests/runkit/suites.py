@@ -55,7 +55,8 @@ SUITES = [
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
     Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True, beside="day"),
-    # Every version of the net, and the lab, where `make test` runs a part.
+    # What `make test` runs or builds a part of, whole: the other compiler, every version of the net, the lab.
+    Suite("clang-all", "clang", "", 1, "a second compiler and its warnings: tests and programs too", on_request=True),
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
           f"{FORKED}|{UNSANITARY}", 2, on_request=True),
     Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", on_request=True),

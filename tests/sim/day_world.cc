@@ -148,7 +148,7 @@ void DayWorld::keep_flows() {
     watch.ended = flow->ended();
     if (t - watch.moved > standstill) return fail("stuck: " + flow->state());
     if (!flow->over() || !flow->settled()) watch.over_since = t;
-    const bool follower = std::ranges::none_of(lines_, [&](const Line& line) { return line.flow == flow; });
+    const bool follower = std::ranges::none_of(lines_, [&, flow = flow](const Line& line) { return line.flow == flow; });
     if (follower && t - watch.over_since > kRememberedFor) forgotten.push_back(flow);
   }
   for (Couple& c : couples_)

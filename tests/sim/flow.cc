@@ -82,7 +82,7 @@ void Flow::on_opened(const Status& status) {
 bool Flow::post_send() {
   if (out_closed_ || !opened_ || !out_->can_post()) return false;
   const std::uint64_t index = sends_.posted++;
-  sends_.kept.push_back(std::make_unique<Request>(*this, true, index, content(index)));
+  sends_.kept.push_back(std::unique_ptr<Request>(new Request{*this, true, index, content(index)}));
   Request& r = *sends_.kept.back();
   posted_bytes_ += r.buffer.size();
   rules_.send_posted(r.buffer.size(), tag_of(index));
@@ -102,7 +102,7 @@ bool Flow::post_receive(bool too_short) {
     capacity = std::size_t(r >> 20) % size_of(index);
     troubled_ = receiver_troubled_ = true;
   }
-  receives_.kept.push_back(std::make_unique<Request>(*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
+  receives_.kept.push_back(std::unique_ptr<Request>(new Request{*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)}));
   Request& request = *receives_.kept.back();
   memory_.lend(request.buffer);
   rules_.receive_posted(capacity);
