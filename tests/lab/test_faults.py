@@ -81,6 +81,19 @@ class Packets(Fault):
                 self.undone(lab)
                 self.assertEqual(lab.link(0, 0)["gso_max_segs"], 65535)
 
+    def test_a_connection_of_that_time_is_offloaded_afterwards(self) -> None:
+        with OpenLab(*_STRICT, "--mtu", "9000") as lab, lab.listen(1, 1) as listener:
+            faults.shrink_port_mtu(lab.plan, lab.nic(1, 1)[1], 1500)
+            _, end = lab.dial(1, listener)
+            other = listener.accept()[0]
+            with end, other:
+                self.assertEqual(pump(end, other, 1000, 3), 1000)
+                faults.restore(lab.plan, *lab.nic(1, 1))
+                before = lab.link(0, 1)["stats64"]["tx"]
+                self.assertEqual(pump(end, other, 4_000_000, 3), 4_000_000)
+                after = lab.link(0, 1)["stats64"]["tx"]
+            self.assertGreater((after["bytes"] - before["bytes"]) / (after["packets"] - before["packets"]), 2 * 9000, "bytes a packet")
+
     def test_offload_stays_off_while_another_port_needs_it_off(self) -> None:
         with OpenLab(*_STRICT, "--mtu", "9000") as lab:
             for nic in (0, 1):

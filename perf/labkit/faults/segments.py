@@ -11,6 +11,7 @@ from ..iproute import CommandError, ip
 from ..plan import Nic, Plan
 
 _MOST = 65535  # segments in one: the kernel's own limit
+_NOWHERE = "192.0.2.1/32"  # for documentation (RFC 5737)
 
 
 def shrink_port_mtu(plan: Plan, nic: Nic, mtu_bytes: int) -> None:
@@ -42,6 +43,8 @@ def restore(plan: Plan, nic: Nic) -> None:
         ends |= _host_ends(plan)
     for ns, dev in ends:
         _set_most(ns, dev, _MOST)
+    for ns in {ns for ns, _ in ends}:
+        _make_sockets_look_again(ns)
 
 
 def _cable(nic: Nic) -> set[tuple[str, str]]:
@@ -59,3 +62,10 @@ def _limited(ns: str) -> set[str]:
 
 def _set_most(ns: str, dev: str, segments: int) -> None:
     ip("link", "set", "dev", dev, "gso_max_segs", str(segments), ns=ns)
+
+
+def _make_sockets_look_again(ns: str) -> None:
+    """An open socket keeps the limit that its NIC had when it looked for a route. After any change of routes it looks again; the MTU
+    that a router told of stays."""
+    for action in ("add", "del"):
+        ip("route", action, "blackhole", _NOWHERE, ns=ns)

@@ -18,6 +18,8 @@ constexpr int kKeepalivesUnanswered = 3;     // in a row, by chance once in 15,0
 
 Nanos timeouts(double count, Nanos timeout) { return std::chrono::duration_cast<Nanos>(count * timeout); }
 
+std::uint32_t answers(const tcp_info& info) { return info.tcpi_segs_in - info.tcpi_data_segs_in; }
+
 // The retransmission timeout as it was before the kernel doubled it for each retransmission that nobody answered.
 Nanos plain_timeout(const tcp_info& info) {
   const std::uint32_t doubled = info.tcpi_unacked > 0 ? std::min<std::uint32_t>(info.tcpi_backoff, 16) : 0;
@@ -39,9 +41,9 @@ Nanos probe_patience(const tcp_info& info) {
 
 Hearing LaneHearing::look(TimePoint now, const tcp_info& info) {
   const bool in_time = now - std::exchange(looked_at_, now) <= kLookMost;
-  const TimePoint answered_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);
+  const TimePoint acknowledged_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);  // by any packet, with data or without
   Hearing h;
-  h.heard_at = std::max<TimePoint>(answered_at, now - std::chrono::milliseconds(info.tcpi_last_data_recv));
+  h.heard_at = std::max<TimePoint>(acknowledged_at, now - std::chrono::milliseconds(info.tcpi_last_data_recv));
   h.usual = std::max<Nanos>(kLateLeast, 2 * std::chrono::microseconds(info.tcpi_rtt));
   h.owes = info.tcpi_unacked > 0 || info.tcpi_probes > 0;  // a probe of a shut window wants its answer, too
   h.owes_keepalive = info.tcpi_unacked == 0 && info.tcpi_probes > 0 && info.tcpi_backoff == 0;
@@ -50,12 +52,12 @@ Hearing LaneHearing::look(TimePoint now, const tcp_info& info) {
     waiting_since_ = h.owes ? std::optional(now) : std::nullopt;
     waiting_at_ = info.tcpi_bytes_acked;
     silent_since_.reset();
-    see_answer(now, answered_at, info);
+    see_answer(now, acknowledged_at, info);
     return h;
   }
-  if (info.tcpi_segs_in != received_) see_answer(now, answered_at, info);
+  if (answers(info) != answers_ || info.tcpi_sacked != sacked_) see_answer(now, acknowledged_at, info);
   // Any answer counts, if only that the window is shut.
-  const TimePoint since = std::max(*waiting_since_, answered_at);
+  const TimePoint since = std::max(*waiting_since_, answered_at_);
   if (silent_since_ && since > *silent_since_ + kClocks) silent_since_.reset();
   if (!silent_since_ && is_silent(now - since, info)) {
     if (in_time || overdue_) silent_since_ = since;
@@ -66,13 +68,15 @@ Hearing LaneHearing::look(TimePoint now, const tcp_info& info) {
   return h;
 }
 
-void LaneHearing::see_answer(TimePoint now, TimePoint answered_at, const tcp_info& info) {
-  received_ = info.tcpi_segs_in;
+void LaneHearing::see_answer(TimePoint now, TimePoint heard_at, const tcp_info& info) {
+  answered_at_ = heard_at;
+  answers_ = answers(info);
+  sacked_ = info.tcpi_sacked;
   sent_ = info.tcpi_data_segs_out;
   resent_ = info.tcpi_total_retrans;
   in_flight_ = info.tcpi_unacked - std::min(info.tcpi_unacked, info.tcpi_sacked + info.tcpi_lost) + info.tcpi_retrans;
   // By this time the kernel counts all as lost, though none of it was known to be.
-  if (now - answered_at >= plain_timeout(info)) in_flight_ += info.tcpi_lost;
+  if (now - heard_at >= plain_timeout(info)) in_flight_ += info.tcpi_lost;
   overdue_ = false;
 }
 

@@ -6,6 +6,10 @@
 // packet that is lost alone and sent again three times counts as four. Where our host sends nothing again, because the packet waits in
 // its own queue, a lane is silent after a second.
 //
+// An answer to what was sent is more of it acknowledged, if only selectively (SACK), or a packet without data: the peer's kernel sends one
+// for all that comes out of order or a second time. A packet with data is none by itself: where nothing of ours arrives any more, what the
+// peer sends again and again may still reach us.
+//
 // Pure. Threads: the lane's.
 #pragma once
 
@@ -33,14 +37,16 @@ class LaneHearing {
   static constexpr Nanos kLookMost = std::chrono::milliseconds(250);
 
  private:
-  void see_answer(TimePoint now, TimePoint answered_at, const tcp_info& info);
+  void see_answer(TimePoint now, TimePoint heard_at, const tcp_info& info);
   bool is_silent(Nanos owed_for, const tcp_info& info) const;
 
   TimePoint looked_at_{};
   std::optional<TimePoint> waiting_since_;   // an answer is owed, and none has come since ...
   std::uint64_t waiting_at_ = 0;             // ... that of this byte
-  // At the first look after anything came last.
-  std::uint32_t received_ = 0;               // packets ever
+  TimePoint answered_at_{};                  // what was sent, last; not before
+  // At the first look after the last answer.
+  std::uint32_t answers_ = 0;                // packets without data that came, ever
+  std::uint32_t sacked_ = 0;                 // packets
   std::uint32_t in_flight_ = 0;              // packets
   std::uint32_t sent_ = 0, resent_ = 0;      // packets with data, ever
   bool overdue_ = false;                     // the last look found it silent, and came late

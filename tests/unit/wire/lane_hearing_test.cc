@@ -159,6 +159,30 @@ TEST_F(Heard, who_answers_is_not_silent__if_only_that_the_window_is_shut) {
   }
 }
 
+// A rail that carries one way only: the peer is heard, and sends again what our kernel acknowledges in vain.
+TEST_F(Heard, what_the_peer_sends_is_no_answer_to_what_it_owes) {
+  send(3);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_FALSE(silent_within(100ms));
+    ++info_.tcpi_segs_in, ++info_.tcpi_data_segs_in;
+    heard_at_ = now_;
+    EXPECT_EQ(look().heard_at, now_);
+    if (i == 0) time_out();
+  }
+  EXPECT_EQ(silent_within(1s), 100ms);
+}
+
+TEST_F(Heard, what_arrived_out_of_order_is_an_answer__if_a_packet_with_data_tells_of_it) {
+  send(8);
+  time_out();
+  EXPECT_FALSE(silent_within(290ms));
+  ++info_.tcpi_segs_in, ++info_.tcpi_data_segs_in, ++info_.tcpi_sacked;
+  heard_at_ = now_;
+  send(4);
+  send_again();
+  EXPECT_EQ(silent_within(1s), 300ms);
+}
+
 TEST_F(Heard, of_a_keepalive_alone_three_must_be_unanswered) {
   info_.tcpi_probes = 1;
   EXPECT_FALSE(silent_within(2s));
