@@ -177,7 +177,8 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
 // Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three seconds.
 bool LaneUpkeep::is_short(const RailPairs::Pair& pair, const Route& route) const {
   const Address::Family family = route.source.family;
-  return may_change_family(pair, family) || (discovery::is_link_local(route.target.address) && has_other_way(pair.rails, family));
+  const bool is_unlikely = discovery::is_link_local(route.target.address) || families_.is_doubtful(pair.rails, family);
+  return may_change_family(pair, family) || (is_unlikely && has_other_way(pair.rails, family));
 }
 
 // By the family whose turn it is; by the other one where the kernel has no route. None: a try that failed.
@@ -212,7 +213,7 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) return on_welcome(*over, std::move(outcome));
   if (ends_session(*over, outcome)) return;
   if (!outcome.spoke) unheard_of_.push_back(over->lane);
-  const bool other_family = may_change_family(pair, over->family);
+  const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) && has_other_way(pair.rails, over->family));
   families_.failed(pair.rails, over->family);
   const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
   note_failed_join(*over, why, !other_family);
@@ -256,6 +257,7 @@ void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) 
   }
   if (where != pair.rails) note_failure(pair, astray(where));
   failures_.came_up(where);
+  if (where == pair.rails) families_.came_up(where, attempt.family);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
   lane.fd = std::move(outcome.fd);
   joined_(*session_, std::move(lane));

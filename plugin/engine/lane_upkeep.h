@@ -69,8 +69,8 @@ class LaneUpkeep {
     std::unique_ptr<Handshake> handshake;
   };
 
-  // For a try by the first of two families, or to a link-local address: the other family may do. Longer than two round trips of most
-  // networks.
+  // For a try by the first of two families, to a link-local address, or by a family that never carried where the other one did: the other
+  // family may do. Longer than two round trips of most networks.
   static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
   static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
 

@@ -26,6 +26,17 @@ TEST(FamilyChoice, what_came_up_stays_and_the_other_may_be_tried_when_it_fails_l
   EXPECT_EQ(choice.avoided(kPair), v4) << "dialled by IPv6 again after a loss";
 }
 
+TEST(FamilyChoice, a_family_is_doubtful_where_only_the_other_one_carried) {
+  FamilyChoice choice;
+  EXPECT_FALSE(choice.is_doubtful(kPair, v4)) << "neither did";
+  choice.came_up(kPair, v6);
+  EXPECT_TRUE(choice.is_doubtful(kPair, v4));
+  EXPECT_FALSE(choice.is_doubtful(kPair, v6));
+  EXPECT_FALSE(choice.is_doubtful(kOther, v4));
+  choice.came_up(kPair, v4);
+  EXPECT_FALSE(choice.is_doubtful(kPair, v4));
+}
+
 TEST(FamilyChoice, where_there_is_one_family_only_it_may_be_tried_for_ever) {
   FamilyChoice choice;
   for (int i = 0; i < 3; ++i) choice.failed(kPair, v4);
@@ -36,8 +47,10 @@ TEST(FamilyChoice, forget__those_pairs_begin_anew_and_no_others) {
   FamilyChoice choice;
   choice.failed(kPair, v4);
   choice.failed(kOther, v4);
+  choice.came_up(kPair, v6);
   choice.forget([](const RailPair& pair) { return pair.local == 1; });
   EXPECT_FALSE(choice.avoided(kPair));
+  EXPECT_FALSE(choice.is_doubtful(kPair, v4));
   EXPECT_EQ(choice.avoided(kOther), v4);
 }
 
