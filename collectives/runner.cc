@@ -14,12 +14,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them
+constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them; and at most, ...
+constexpr Nanos kLookMost = 16ms;     // ... while the same ones go on driving: many ranks on few cores need these
 constexpr int kLooksMax = 20;         // in a row without anything unfinished: then it sleeps until it is woken
 constexpr Nanos kSoon = 50us;         // from a submission to its wait()
 constexpr Nanos kSpin = 1ms;          // without anything moving, and
 constexpr int kPassesBeforeNaps = 64;  // so many passes: then whoever drives begins to sleep between them
-constexpr Nanos kNap = 50us;
+constexpr Nanos kNap = 50us;           // and at most, ...
+constexpr Nanos kNapMost = 1ms;
+constexpr int kWaitPerNap = 64;        // ... of a wait that already took this many naps
 
 // Yields while something may come any moment, then naps: with more ranks than cores the others need them. Not for the time
 // alone: a yield lasts as long as who else is on this core wants it, and two that share one and nap are never moved apart (Linux
@@ -32,7 +35,7 @@ class Patience {
     if (passes_ < kPassesBeforeNaps || now() - since_ < kSpin) {
       sched_yield();
     } else {
-      std::this_thread::sleep_for(kNap);
+      std::this_thread::sleep_for(std::clamp<Nanos>((now() - since_) / kWaitPerNap, kNap, kNapMost));
     }
   }
 
@@ -188,7 +191,14 @@ Runner::Waiter Runner::count_waiter() {
     const Nanos submitted_at(bell_->submitted_at_ns.exchange(0, std::memory_order_relaxed));
     bell_->waits_soon.store(now().time_since_epoch() - submitted_at < kSoon, std::memory_order_relaxed);
   }
-  return Waiter(bell_->waiters);
+  return Waiter(*bell_);
+}
+
+Runner::Waiter::Waiter(Bell& bell) : bell_(bell) { bell_.waiters.fetch_add(1, std::memory_order_relaxed); }
+
+Runner::Waiter::~Waiter() {
+  const bool last = bell_.waiters.fetch_sub(1, std::memory_order_seq_cst) == 1;
+  if (last && bell_.relies_on_waiters.load(std::memory_order_seq_cst) && bell_.busy.load(std::memory_order_relaxed)) bell_.ring();
 }
 
 void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
@@ -225,6 +235,7 @@ void Runner::Bell::ring() {
 // While others drive, or nothing is unfinished, it looks again in a while; in the end it sleeps until it is woken.
 bool Runner::Bell::wait() {
   std::unique_lock lock(mutex);
+  Nanos look = kLook / 2;
   for (int looks = 0; !stopping && !asked; ++looks) {
     const bool attended = waiters.load(std::memory_order_relaxed) > 0;
     if (busy.load(std::memory_order_seq_cst) && !attended) {
@@ -233,13 +244,17 @@ bool Runner::Bell::wait() {
     }
     if (attended) looks = 0;
     if (looks < kLooksMax) {
-      rung.wait_for(lock, kLook);
+      look = attended ? std::min(2 * look, kLookMost) : kLook;
+      relies_on_waiters.store(look > kLook, std::memory_order_seq_cst);
+      if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;  // the last one left before it could know
+      rung.wait_for(lock, look, [&] { return stopping || asked; });
       continue;
     }
     deep.store(true, std::memory_order_seq_cst);
     rung.wait(lock, [&] { return stopping || asked || busy.load(std::memory_order_seq_cst); });
     deep.store(false, std::memory_order_seq_cst);
   }
+  relies_on_waiters.store(false, std::memory_order_relaxed);
   asked = false;
   return !stopping;
 }

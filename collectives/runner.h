@@ -51,6 +51,8 @@ struct Scheduling {
 };
 
 class Runner {
+  struct Bell;
+
  public:
   // The process's one; made at first use, gone with its last holder. Errors: exhausted (no thread to be had).
   static Result<std::shared_ptr<Runner>> shared();
@@ -68,12 +70,12 @@ class Runner {
   // Somebody drives a part by himself and waits, as long as this lives: the thread need not come for it.
   class Waiter {
    public:
-    explicit Waiter(std::atomic<int>& waiters) : waiters_(waiters) { waiters_.fetch_add(1, std::memory_order_relaxed); }
-    ~Waiter() { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+    explicit Waiter(Bell& bell);
+    ~Waiter();
     Waiter(const Waiter&) = delete;
 
    private:
-    std::atomic<int>& waiters_;
+    Bell& bell_;
   };
   Waiter count_waiter();
   // For what may take its time; owns what it needs.
@@ -96,6 +98,7 @@ class Runner {
     std::atomic<bool> busy{false};           // somebody has unfinished operations, as of the last pass or submission
     std::atomic<int> waiters{0};             // threads in drive_until()
     std::atomic<bool> deep{false};           // the thread sleeps until it is woken
+    std::atomic<bool> relies_on_waiters{false};  // the thread looks seldom: the last waiter wakes it
     std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly; 0: somebody came to wait since
     std::atomic<bool> waits_soon{false};     // its caller came to wait at once
     std::mutex mutex;
