@@ -14,15 +14,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them; and at most, ...
-constexpr Nanos kLookMost = 16ms;     // ... while the same ones go on driving: many ranks on few cores need these
+constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them
+constexpr Nanos kLookMost = 16ms;     // the thread's looks lengthen to this while callers wait: with many ranks on few cores each look costs
 constexpr int kLooksMax = 20;         // in a row without anything unfinished: then it sleeps until it is woken
 constexpr Nanos kSoon = 50us;         // from a submission to its wait()
 constexpr Nanos kSpin = 1ms;          // without anything moving, and
 constexpr int kPassesBeforeNaps = 64;  // so many passes: then whoever drives begins to sleep between them
-constexpr Nanos kNap = 50us;           // and at most, ...
+constexpr Nanos kNap = 50us;           // a nap is the wait so far, divided by kWaitPerNap, within kNap and kNapMost
 constexpr Nanos kNapMost = 1ms;
-constexpr int kWaitPerNap = 64;        // ... of a wait that already took this many naps
+constexpr int kWaitPerNap = 64;
 
 // Yields while something may come any moment, then naps: with more ranks than cores the others need them. Not for the time
 // alone: a yield lasts as long as who else is on this core wants it, and two that share one and nap are never moved apart (Linux
@@ -198,7 +198,7 @@ Runner::Waiter::Waiter(Bell& bell) : bell_(bell) { bell_.waiters.fetch_add(1, st
 
 Runner::Waiter::~Waiter() {
   const bool last = bell_.waiters.fetch_sub(1, std::memory_order_seq_cst) == 1;
-  if (last && bell_.relies_on_waiters.load(std::memory_order_seq_cst) && bell_.busy.load(std::memory_order_relaxed)) bell_.ring();
+  if (last && bell_.relies_on_waiters.load(std::memory_order_seq_cst)) bell_.shorten_look();
 }
 
 void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
@@ -232,6 +232,15 @@ void Runner::Bell::ring() {
   rung.notify_one();
 }
 
+// What is submitted from now on may count on a look within kLook.
+void Runner::Bell::shorten_look() {
+  {
+    const std::lock_guard lock(mutex);
+    relies_on_waiters.store(false, std::memory_order_relaxed);
+  }
+  rung.notify_one();
+}
+
 // While others drive, or nothing is unfinished, it looks again in a while; in the end it sleeps until it is woken.
 bool Runner::Bell::wait() {
   std::unique_lock lock(mutex);
@@ -246,8 +255,8 @@ bool Runner::Bell::wait() {
     if (looks < kLooksMax) {
       look = attended ? std::min(2 * look, kLookMost) : kLook;
       relies_on_waiters.store(look > kLook, std::memory_order_seq_cst);
-      if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;  // the last one left before it could know
-      rung.wait_for(lock, look, [&] { return stopping || asked; });
+      if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;  // the last waiter left before it could know
+      rung.wait_for(lock, look, [&] { return stopping || asked || (look > kLook && !relies_on_waiters.load(std::memory_order_relaxed)); });
       continue;
     }
     deep.store(true, std::memory_order_seq_cst);

@@ -98,7 +98,7 @@ class Runner {
     std::atomic<bool> busy{false};           // somebody has unfinished operations, as of the last pass or submission
     std::atomic<int> waiters{0};             // threads in drive_until()
     std::atomic<bool> deep{false};           // the thread sleeps until it is woken
-    std::atomic<bool> relies_on_waiters{false};  // the thread looks seldom: the last waiter wakes it
+    std::atomic<bool> relies_on_waiters{false};  // the thread looks seldom; the last waiter to leave calls shorten_look()
     std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly; 0: somebody came to wait since
     std::atomic<bool> waits_soon{false};     // its caller came to wait at once
     std::mutex mutex;
@@ -109,6 +109,7 @@ class Runner {
     bool wait();                             // until the thread is needed. False: the runner ends
     void nap(Nanos length);                  // or until somebody rings
     void ring();                             // it is needed
+    void shorten_look();                     // it may be, soon
   };
 
   Runner() : bell_(std::make_shared<Bell>()) {}

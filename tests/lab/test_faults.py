@@ -81,7 +81,7 @@ class Packets(Fault):
                 self.undone(lab)
                 self.assertEqual(lab.link(0, 0)["gso_max_segs"], 65535)
 
-    def test_a_connection_of_that_time_is_offloaded_afterwards(self) -> None:
+    def test_a_connection_made_meanwhile_is_offloaded_afterwards(self) -> None:
         with OpenLab(*_STRICT, "--mtu", "9000") as lab, lab.listen(1, 1) as listener:
             faults.shrink_port_mtu(lab.plan, lab.nic(1, 1)[1], 1500)
             _, end = lab.dial(1, listener)

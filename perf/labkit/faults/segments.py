@@ -65,7 +65,7 @@ def _set_most(ns: str, dev: str, segments: int) -> None:
 
 
 def _make_sockets_look_again(ns: str) -> None:
-    """An open socket keeps the limit that its NIC had when it looked for a route. After any change of routes it looks again; the MTU
-    that a router told of stays."""
+    """An open socket keeps the limit that its NIC had when the socket looked for a route. After any change of routes an IPv4 socket looks
+    again, and the MTU that a router told of stays. Sockets of IPv6 are left alone."""
     for action in ("add", "del"):
         ip("route", action, "blackhole", _NOWHERE, ns=ns)

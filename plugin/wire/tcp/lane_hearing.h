@@ -43,10 +43,10 @@ class LaneHearing {
   TimePoint looked_at_{};
   std::optional<TimePoint> waiting_since_;   // an answer is owed, and none has come since ...
   std::uint64_t waiting_at_ = 0;             // ... that of this byte
-  TimePoint answered_at_{};                  // what was sent, last; not before
+  TimePoint answered_at_{};                  // when the last answer came, or a little later
   // At the first look after the last answer.
   std::uint32_t answers_ = 0;                // packets without data that came, ever
-  std::uint32_t sacked_ = 0;                 // packets
+  std::uint32_t sacked_ = 0;                 // packets that the peer has out of order
   std::uint32_t in_flight_ = 0;              // packets
   std::uint32_t sent_ = 0, resent_ = 0;      // packets with data, ever
   bool overdue_ = false;                     // the last look found it silent, and came late
