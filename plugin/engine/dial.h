@@ -50,6 +50,7 @@ struct NewLane {
   wire::ShmLane::End end = wire::ShmLane::End::maker;
   std::optional<Secret> session_secret = {};  // of a first lane, where there is a key
   std::unique_ptr<wire::TlsStream> tls = {};  // where we encrypt, and it is none of shared memory
+  bool doubtful = false;                // its pair of rails failed before (Session::add_lane())
 };
 
 // Where there is a key: what lanes that join the session of this first one will show.

@@ -265,7 +265,8 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
   const RailPair rails{lane.local_rail, lane.remote_rail};
-  if (!session.add_lane(lane.id, rails, make_lane(session, lane))) return;
+  const bool doubtful = lane.doubtful || wire::has_sent_again(lane.fd.get());
+  if (!session.add_lane(lane.id, rails, make_lane(session, lane), doubtful)) return;
   if (const auto it = rail_logs_.find(&session); it != rail_logs_.end()) it->second->look();
   if (SessionWatch* watch = watch_of(session)) watch->look();
 }

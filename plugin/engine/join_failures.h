@@ -1,4 +1,4 @@
-// Why pairs of rails of a session have no lane: the last failure of each since it came up last. For people; nothing is decided by it.
+// Why pairs of rails of a session have no lane: the last failure of each since it came up last.
 //
 // Pure. One thread at a time.
 #pragma once
@@ -24,6 +24,7 @@ class JoinFailures {
   // the address that it names.
   void failed_by_link_local(const RailPair& rails, std::string why);
   void came_up(const RailPair& rails);
+  bool knows(const RailPair& rails) const;
   // Of the pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. Of `likelier` pairs before others.
   const Failure* of_ours(int rail, const std::vector<RailPair>& likelier = {}) const;
   const Failure* of_peers(int rail) const;

@@ -256,6 +256,7 @@ void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) 
     return look();
   }
   if (where != pair.rails) note_failure(pair, astray(where));
+  lane.doubtful = failures_.knows(where);
   failures_.came_up(where);
   if (where == pair.rails) families_.came_up(where, attempt.family);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());

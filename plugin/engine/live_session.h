@@ -100,8 +100,8 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
 
   // --- lanes. Those that add, list and judge them: one thread at a time (the reactor's).
-  // Takes the place of one that is closed, or a new one. False: no room for another.
-  bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
+  // Takes the place of one that is closed, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
+  bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false);
   // There is one of that number, or was.
   bool had_lane(protocol::LaneId id);
   // Of each lane that is not closed.

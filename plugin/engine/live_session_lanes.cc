@@ -21,7 +21,7 @@ std::string seconds_told(Nanos time) { return std::to_string(std::chrono::durati
 
 }  // namespace
 
-bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
+bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful) {
   const int places = lane_count();
   int place = 0;
   while (place < places && lanes_[place]->descriptor() >= 0) ++place;
@@ -42,7 +42,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here
     const std::lock_guard lock(mutex_);
     if (protocol_.live_lanes() == 0) hope_.lane_back(now());
-    protocol_.add_lane(id, rails.local, rails.remote);
+    protocol_.add_lane(id, rails.local, rails.remote, doubtful);
   } catch (const std::bad_alloc&) {
     driver.close();
     throw;

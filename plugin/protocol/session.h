@@ -87,8 +87,9 @@ class Session {
 
   // --- lanes. A number is used once in a session. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails.
   // A lane that the peer gave up before it was added here is condemned at once. What is over is forgotten here, so that lanes
-  // may come and go for as long as there are numbers.
-  void add_lane(LaneId lane, int local_rail, int remote_rail);
+  // may come and go for as long as there are numbers. `doubtful`: its path failed, or lost packets, before the lane stood; like a lane that
+  // comes after a loss, such a lane gets padding, and no data until the padding is acknowledged, while another lane is better.
+  void add_lane(LaneId lane, int local_rail, int remote_rail, bool doubtful = false);
   // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE. `too_slow`:
   // why; the peer, who may be the one that dials, is told.
   void lose_lane(LaneId lane, bool too_slow = false);
@@ -210,7 +211,7 @@ class Session {
     std::uint64_t retire_edition = 0;
     std::uint64_t retire_frames = 0;         // that the peer gave it before
     bool peer_fenced = false;
-    bool proven = true;                      // else it came after a loss, and kBytes of a LaneProbe were not acknowledged yet
+    bool proven = true;                      // else it is doubtful or came after a loss, and kBytes of a LaneProbe were not acknowledged yet
     std::uint64_t peer_fence_count = 0;
     std::uint64_t taken_bytes = 0;           // ever
     std::uint64_t data_end = 0;              // taken_bytes behind the last segment
@@ -305,6 +306,7 @@ class Session {
   std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
   std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
   bool lost_lane_ = false;                   // some lane was lost: those that come must prove themselves
+  bool must_prove_ = false;                  // some lane had to, ever
   bool session_control_ = false;             // a FENCE, RETIRE, RAILS or GOODBYE waits
   RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;

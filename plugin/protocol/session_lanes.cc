@@ -22,7 +22,7 @@ const Session::Lane* Session::find(LaneId id) const {
   return nullptr;
 }
 
-void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
+void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful) {
   assert(local_rail < 64 && remote_rail < 64);
   forget_lanes();
   if (Lane* known = find(id)) {
@@ -40,7 +40,8 @@ void Session::add_lane(LaneId id, int local_rail, int remote_rail) {
   }
   lane->local_bit = std::uint64_t{1} << local_rail;
   lane->remote_bit = std::uint64_t{1} << remote_rail;
-  lane->proven = !lost_lane_;
+  lane->proven = !lost_lane_ && !doubtful;
+  must_prove_ |= !lane->proven;
   lanes_.push_back(std::move(lane));
 }
 

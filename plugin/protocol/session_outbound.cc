@@ -42,7 +42,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   return n;
 }
 
-// A lane that came after a loss gets kBytes of padding, and nothing else until all of that is acknowledged, while a proven lane is there.
+// A lane that is doubtful, or came after a loss, gets kBytes of padding, and nothing else until all of that is acknowledged, while a proven lane is there.
 bool Session::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
   return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
@@ -160,7 +160,7 @@ bool Session::owes_padding(const Lane& lane) const {
 }
 
 bool Session::any_owes_padding() const {
-  return lost_lane_ && std::ranges::any_of(lanes_, [this](const auto& lane) { return owes_padding(*lane); });
+  return must_prove_ && std::ranges::any_of(lanes_, [this](const auto& lane) { return owes_padding(*lane); });
 }
 
 // No message waits for padding: a lane that is slow, or leads nowhere, costs its own time only (docs/decisions/0023). The last of it is to

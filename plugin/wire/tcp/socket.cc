@@ -125,6 +125,13 @@ Result<bool> try_listen(int fd, const SocketAddress& at) {
   return true;
 }
 
+// All 0 where the socket is none of TCP.
+tcp_info info_of(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info : tcp_info{};
+}
+
 }  // namespace
 
 Nanos keepalive_interval(Nanos peer_timeout) { return std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes); }
@@ -150,11 +157,9 @@ std::string interface_name(int index) {
   return ::if_indextoname(unsigned(index), name) ? std::string(name) : fmt::format("interface {}", index);
 }
 
-std::size_t segment_bytes(int fd) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_snd_mss : 0;
-}
+std::size_t segment_bytes(int fd) { return info_of(fd).tcpi_snd_mss; }
+
+bool has_sent_again(int fd) { return info_of(fd).tcpi_total_retrans > 0; }
 
 bool has_unacknowledged(int fd) {
   int bytes = 0;

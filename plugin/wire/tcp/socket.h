@@ -42,6 +42,8 @@ bool on_this_host(const SocketAddress& address);
 
 // Payload of a connection's largest packet, as the kernel sends it now (TCP_INFO); 0 where the socket is none of TCP.
 std::size_t segment_bytes(int fd);
+// Our kernel sent some packet of the connection more than once: its SYN or SYN-ACK, or what was written (TCP_INFO).
+bool has_sent_again(int fd);
 // Some of what was written is not acknowledged by the peer's kernel.
 bool has_unacknowledged(int fd);
 

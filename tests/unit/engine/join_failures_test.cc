@@ -23,7 +23,10 @@ TEST(JoinFailures, a_pair_that_came_up_is_forgotten) {
   JoinFailures failures;
   failures.failed({1, 1}, "no answer", true);
   EXPECT_TRUE(failures.of_peers(1)->told);
+  EXPECT_TRUE(failures.knows({1, 1}));
+  EXPECT_FALSE(failures.knows({1, 0}));
   failures.came_up({1, 1});
+  EXPECT_FALSE(failures.knows({1, 1}));
   EXPECT_EQ(failures.of_peers(1), nullptr);
 }
 

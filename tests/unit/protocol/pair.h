@@ -33,9 +33,9 @@ class Pair {
   void add_lanes(int count) {
     for (int i = 0; i < count; ++i) add_lane(LaneId(i), i, i);
   }
-  void add_lane(LaneId lane, int rail_a, int rail_b) {
-    a().add_lane(lane, rail_a, rail_b);
-    b().add_lane(lane, rail_b, rail_a);
+  void add_lane(LaneId lane, int rail_a, int rail_b, bool doubtful = false) {
+    a().add_lane(lane, rail_a, rail_b, doubtful);
+    b().add_lane(lane, rail_b, rail_a, doubtful);
     side(End::a).out[lane];
     side(End::b).out[lane];
   }

@@ -256,6 +256,34 @@ TEST_F(NewLane, after_a_loss_it_gets_padding_until_all_of_that_is_acknowledged) 
   EXPECT_TRUE(buffer_ == data_);
 }
 
+// As on a rail that loses four packets of ten: the lane's first tries to connect failed, or packets of the one that stood were sent again.
+TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
+  const Pair::Ends ends = pair_.open();
+  post_much(ends);
+  pair_.add_lane(2, 2, 2, true);
+  std::uint64_t padding = 0;
+  while (const std::uint64_t bytes = bytes_by(2)) padding += bytes;
+  EXPECT_GE(padding, LaneProbe::kBytes * 9 / 10);
+  EXPECT_EQ(segments_, 0);
+  report(2, LaneProbe::kBytes);
+  EXPECT_GT(bytes_by(2), 0u);
+  EXPECT_GT(segments_, 0);
+  pair_.run();
+  EXPECT_TRUE(buffer_ == data_);
+}
+
+TEST_F(NewLane, a_doubtful_one_carries_data_where_it_is_the_only_one) {
+  const Pair::Ends ends = pair_.open();
+  pair_.add_lane(2, 2, 2, true);
+  pair_.a().set_blocked(0, true);
+  pair_.a().set_blocked(1, true);
+  pair_.lose_both(0);
+  pair_.lose_both(1);
+  post_much(ends);
+  pair_.run();
+  EXPECT_TRUE(buffer_ == data_);
+}
+
 TEST_F(NewLane, its_padding_waits_for_no_data) {
   renew();
   EXPECT_TRUE(pair_.a().has_control());
