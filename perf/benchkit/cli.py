@@ -8,7 +8,7 @@ import signal
 import sys
 from pathlib import Path
 
-from . import results
+from . import host, results
 from .acceptance import Case, choose, load
 from .measure import Outcome, kRoot, measure, pool
 
@@ -79,6 +79,20 @@ def _measure_one(case: Case, args: argparse.Namespace, before: list[tuple[Outcom
     return outcome, runs
 
 
+def _measure_all(cases: list[Case], args: argparse.Namespace, folder: Path | None) -> list[Outcome]:
+    """Each id's results are written to `folder` as soon as they are there."""
+    outcomes: list[Outcome] = []
+    for name, group in itertools.groupby(cases, lambda case: case.id):
+        where = results.circumstances()
+        done: list[tuple[Outcome, int]] = []
+        for case in group:
+            done.append(_measure_one(case, args, done))
+        outcomes += [outcome for outcome, _ in done]
+        if folder:
+            print(f"      written: {results.write(folder, name, done, where)}", flush=True)
+    return outcomes
+
+
 def _parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="perf/bench", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
@@ -117,16 +131,12 @@ def main(argv: list[str]) -> int:
         print(f"perf/bench: no net_perf in {args.build}/bin; `make build` first", file=sys.stderr)
         return 2
     folder = Path(args.results) if args.results else None if args.runs else kRoot / "perf" / "results"
-    outcomes: list[Outcome] = []
     try:
-        for name, group in itertools.groupby(cases, lambda case: case.id):
-            where = results.circumstances()
-            done: list[tuple[Outcome, int]] = []
-            for case in group:
-                done.append(_measure_one(case, args, done))
-            outcomes += [outcome for outcome, _ in done]
-            if folder:
-                print(f"      written: {results.write(folder, name, done, where)}", flush=True)
+        with host.alone():
+            outcomes = _measure_all(cases, args, folder)
+    except host.Busy as error:
+        print(f"perf/bench: {error}", file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     counts = {verdict: sum(outcome.verdict == verdict for outcome in outcomes) for verdict in ("PASS", "FAIL", "SKIP")}

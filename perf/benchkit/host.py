@@ -1,20 +1,39 @@
-"""What the host of a virtual machine takes of its cores while something is measured, and waiting until it takes less.
+"""Whether the machine is there for the measurement: no other one runs, and the host of a virtual machine takes little of its cores.
 
 Only a core that is wanted shows what is taken of it: on an idle machine the kernel counts next to nothing as stolen.
 """
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterator
 
 kCalm = 0.1  # the most a host may take of the cores in a run that is not repeated
 _PROBE_S = 0.5
 _PAUSE_S = 5.0
 _SPIN = f"import time\nend = time.monotonic() + {_PROBE_S}\nwhile time.monotonic() < end: pass"
+
+
+class Busy(RuntimeError):
+    """A message for people."""
+
+
+@contextmanager
+def alone(name: str = "railweave-bench") -> Iterator[None]:
+    """While this lasts no other process of this network namespace is alone by the same name. Raises Busy where one is: two labs with
+    --favour starve one another, and a rank may get no core for many seconds."""
+    with socket.socket(socket.AF_UNIX) as mark:
+        try:
+            mark.bind(f"\0{name}")  # gone with this process
+        except OSError as error:
+            raise Busy("another perf/bench measures on this machine, and both would be wrong: wait for its end") from error
+        yield
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,15 @@ class Formulas(unittest.TestCase):
             holds(1, "about 1")
 
 
+class Alone(unittest.TestCase):
+    def test_one_measurement_at_a_time(self) -> None:
+        with host.alone("railweave-test-bench"):
+            with self.assertRaisesRegex(host.Busy, "another perf/bench"), host.alone("railweave-test-bench"):
+                pass
+        with host.alone("railweave-test-bench"):
+            pass
+
+
 class ComparedSides(unittest.TestCase):
     """perf/compare measures nothing that it could not hold against something."""
 
