@@ -4,6 +4,7 @@ Only a core that is wanted shows what is taken of it: on an idle machine the ker
 """
 from __future__ import annotations
 
+import errno
 import os
 import socket
 import subprocess
@@ -26,13 +27,15 @@ class Busy(RuntimeError):
 
 @contextmanager
 def alone(name: str = "railweave-bench") -> Iterator[None]:
-    """While this lasts no other process of this network namespace is alone by the same name. Raises Busy where one is: two labs with
-    --favour starve one another, and a rank may get no core for many seconds."""
+    """Holds `name` until the block ends. Raises Busy while another process of this network namespace holds the name: two labs with --favour
+    starve one another, and a rank may get no core for many seconds."""
     with socket.socket(socket.AF_UNIX) as mark:
         try:
             mark.bind(f"\0{name}")  # gone with this process
         except OSError as error:
-            raise Busy("another perf/bench measures on this machine, and both would be wrong: wait for its end") from error
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise Busy("another perf/bench measures on this machine, and two at once starve one another: wait for the other one's end") from error
         yield
 
 

@@ -70,12 +70,12 @@ def main() -> int:
         ranks = RankPrograms(args.programs, Path(folder))
         running = ranks.begin("net_perf", "--verify", "--sleep-us", "50", "--duration", str(args.seconds), *args.load.split())
         document, said = ranks.end(running, args.seconds + _PATIENCE_S)
-    meeting.tell("heard-of", {"given_up": _given_up(said), "said": tail(said)})
+    meeting.tell("outcome", {"given_up": _given_up(said), "said": tail(said)})
     if os.environ["RANK"] != "0":
         meeting.hear("heard")
         meeting.close()
         return 0
-    other = meeting.hear("heard-of")
+    other = meeting.hear("outcome")
     given_up = [_given_up(said), other["given_up"]]
     tell({"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": [tail(said), other["said"]] if document is None else [],
           "summary": _summary(document, given_up)}, args.json)

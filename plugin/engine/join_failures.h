@@ -24,6 +24,7 @@ class JoinFailures {
   // the address that it names.
   void failed_by_link_local(const RailPair& rails, std::string why);
   void came_up(const RailPair& rails);
+  // The pair failed since it came up last.
   bool knows(const RailPair& rails) const;
   // Of the pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. Of `likelier` pairs before others.
   const Failure* of_ours(int rail, const std::vector<RailPair>& likelier = {}) const;

@@ -306,7 +306,7 @@ class Session {
   std::uint64_t consumed_frames_ = 0, exchanged_segments_ = 0;
   std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
   bool lost_lane_ = false;                   // some lane was lost: those that come must prove themselves
-  bool must_prove_ = false;                  // some lane had to, ever
+  bool must_prove_ = false;                  // some lane came unproven, ever: else any_owes_padding() looks at none
   bool session_control_ = false;             // a FENCE, RETIRE, RAILS or GOODBYE waits
   RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;

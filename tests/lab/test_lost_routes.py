@@ -45,7 +45,7 @@ class BothEnds(RealHosts):
         self.assert_no_pause(outcome)
         self.assert_carries(1, outcome)
 
-    def test_most_paths_to_a_rail_are_dead_at_first(self) -> None:
+    def test_all_paths_to_a_rail_are_dead_at_first(self) -> None:
         """ECMP: a connection that is dialled again has another source port, and may take another path. The first ones all fail; of the
         later ones one in twenty would."""
         outcome = self.transfer([*ROUTED, "--routes", "policy"], "--host 1 --nic 1 --lose-flows 5", seconds=14,

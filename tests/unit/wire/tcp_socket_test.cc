@@ -177,15 +177,10 @@ TEST(TcpSocket, nobody_dials_from_an_interface_that_is_gone) {
 
 // Its backlog is full: the kernel drops what asks for a connection, and the SYN is sent again after a second.
 TEST(TcpSocket, a_syn_that_was_lost_is_told) {
-  OwnedFd full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(::bind(full.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(::listen(full.get(), 0), 0);
-  ASSERT_EQ(::getsockname(full.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-  const SocketAddress remote = parse_socket_address("127.0.0.1:" + std::to_string(ntohs(address.sin_port))).value();
+  auto full = listen_at(loopback_address(), PortRange{}, {});
+  ASSERT_TRUE(full.ok());
+  ASSERT_EQ(::listen(full->fd.get(), 0), 0);
+  const SocketAddress remote = full->address;
   auto first = dial({loopback_address(), "lo", remote, {}});
   ASSERT_TRUE(first.ok() && connected(first->get(), remote).ok());
   EXPECT_FALSE(has_sent_again(first->get()));
