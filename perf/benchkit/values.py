@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from stepkit.paired import paired_ratio, strays
+from stepkit.paired import paired_ratio, ratios_of, strays
 
 Sized = dict[str, float]  # a figure of each size in bytes
 
@@ -76,8 +76,8 @@ def of_pairs(upper: list[float], lower: list[float]) -> dict[str, Any]:
     ratio = paired_ratio(upper, lower)
     if ratio["low"] is None:
         raise NoValue(f"of {len(upper)} pairs there is no interval")
-    samples = [a / b for a, b in zip(upper, lower, strict=True)]
-    return {**ratio, **strays(samples), "samples": samples}
+    samples, without = ratios_of(upper, lower)
+    return {**ratio, **strays(samples, without), "samples": samples}
 
 
 def median(samples: list[float] | list[Sized]) -> float | Sized:

@@ -98,6 +98,17 @@ class StepTest(unittest.TestCase):
         wild = paired_ratio([1.0] * 18 + [0.1, 30.0], [1.0] * 20)
         self.assertEqual((1.0, 1.0), (wild["low"], wild["high"]))
 
+    def test_a_pair_without_a_ratio_counts_as_beyond_either_end(self) -> None:
+        upper, lower = [float(number) for number in range(1, 21)], [1.0] * 20
+        found = paired_ratio([*upper, 1.0], [*lower, -0.2])
+        self.assertEqual((5.0, 16.0), (found["low"], found["high"]))  # of 21 the sixth from either end, the pair without a ratio one of them
+        self.assertEqual(10.5, found["median"])
+        self.assertEqual({"down": 0.5, "up": 0.5}, strays([0.8, 1.25], 1))
+        with self.assertRaisesRegex(ValueError, "above 0, found -0.2"):
+            paired_ratio([1.0] * 5, [1.0] * 4 + [-0.2])
+        with self.assertRaisesRegex(ValueError, "above 0, found -0.2"):
+            paired_ratio([1.0] * 12, [1.0] * 6 + [-0.2] * 6)
+
 
 if __name__ == "__main__":
     unittest.main()
