@@ -47,11 +47,22 @@ void AbsentRails::know(const JoinFailures& failures, const std::vector<PeerRail>
 }
 
 void AbsentRails::look_later() {
-  if (timer_) return;
-  timer_ = reactor_.at(now() + kAfter, [this] {
+  const TimePoint t = now();
+  see(t);
+  if (!timer_) look_at(t + kAfter);
+}
+
+void AbsentRails::look_at(TimePoint t) {
+  timer_ = reactor_.at(t, [this] {
     timer_ = 0;
     look();
   });
+}
+
+void AbsentRails::see(TimePoint t) {
+  Rails absent = which(session_->rails_of_lanes(), &RailPair::local, rails_.size());
+  for (int rail = 0; rail < int(absent.size()); ++rail) absent[std::size_t(rail)] = !absent[std::size_t(rail)] && session_->has_link(rail);
+  times_.see(t, absent);
 }
 
 AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int RailPair::*side, std::size_t rails) {
@@ -64,16 +75,21 @@ AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int Ra
 void AbsentRails::look() {
   if (session_->over() || session_->is_leaving()) return;
   if (session_->is_without_lanes() || session_->peer_is_silent()) return look_later();  // no rail is to blame
+  const TimePoint t = now();
+  see(t);
   const std::vector<RailPair> open = session_->rails_of_lanes(), carried = session_->pairs_that_carried();
   const Rails ours = which(open, &RailPair::local, rails_.size()), ours_before = which(carried, &RailPair::local, rails_.size());
   std::vector<std::string> hazards;  // asking the kernel takes time
   for (int rail = 0; rail < int(ours.size()); ++rail) {
-    if (ours[std::size_t(rail)] || !session_->has_link(rail)) continue;
+    if (!times_.is_due(rail, t)) continue;
     const std::string cause = cause_of(rail, ours_before[std::size_t(rail)]);
-    if (cause.empty() || !told_.ours(rail)) continue;
+    if (cause.empty()) continue;
+    times_.told(rail);
+    if (!told_.ours(rail)) continue;
     if (hazards.empty()) hazards = hazards_of(rails_);
     tell_ours(rail, ours_before[std::size_t(rail)], cause, hazards[std::size_t(rail)]);
   }
+  if (const auto next = times_.next(t)) look_at(*next);
   if (!failures_) return;
   const Rails peers = which(carried, &RailPair::remote, peer_rails_->size());
   for (int rail = 0; rail < int(peers.size()); ++rail)

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/absence_times.h"
 #include "engine/join_failures.h"
 #include "engine/live_session.h"
 #include "engine/reactor.h"
@@ -47,7 +48,9 @@ class AbsentRails {
  private:
   using Rails = std::vector<bool>;
 
+  void look_at(TimePoint t);
   void look();
+  void see(TimePoint t);
   static Rails which(const std::vector<RailPair>& pairs, int RailPair::*side, std::size_t rails);
   std::string cause_of(int rail, bool carried) const;
   void tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard);
@@ -59,6 +62,7 @@ class AbsentRails {
   AbsenceTold& told_;
   const JoinFailures* failures_ = nullptr;        // null: the peer dialled
   const std::vector<PeerRail>* peer_rails_ = nullptr;
+  AbsenceTimes times_{kAfter};                    // of ours
   Reactor::TimerId timer_ = 0;
 };
 

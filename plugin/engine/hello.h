@@ -4,7 +4,8 @@
 //   acceptor → dialler   welcome: the lane may stand │ refused: why, then the connection is closed
 //   dialler → acceptor   confirm: the welcome came, the lane stands; frames follow
 //
-// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome) or a reason (refused). A welcome and a confirm have
+// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome, and a join that asks whether the session is still served:
+// knock.h) or a reason (refused). A welcome and a confirm have
 // padding behind the body, so that each fills two TCP segments: a path that loses large packets fails the handshake.
 // Plain values; any thread.
 #pragma once
@@ -38,7 +39,7 @@ struct PeerRail {
 
 struct Hello {
   enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4, confirm = 5 };
-  // Why a first was refused, where the dialler must act on it.
+  // Why a first or a join was refused, where the dialler must act on it.
   enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4, encryption = 6 };  // 5 is reserved
 
   Kind kind = Kind::first;

@@ -268,6 +268,7 @@ void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   const bool doubtful = lane.doubtful || wire::has_sent_again(lane.fd.get());
   if (!session.add_lane(lane.id, rails, make_lane(session, lane), doubtful)) return;
   if (const auto it = rail_logs_.find(&session); it != rail_logs_.end()) it->second->look();
+  if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_lane();
   if (SessionWatch* watch = watch_of(session)) watch->look();
 }
 

@@ -229,8 +229,7 @@ void HostEngine::tell_astray(const UnconfirmedLanes::Entry& entry) {
 void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
   if (leaving_) return;
   const Hello& hello = entry.hello;
-  // Whoever dialled was slow, and has given up: a lane of it would only have to be fenced.
-  if (char end; ::recv(entry.lane.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
+  if (wire::is_closed_by_peer(entry.lane.fd.get())) return;  // a slow dialler gave up: its lane would only have to be fenced
   const auto session = session_of(key_of_dialler(hello));
   tell_astray(entry);
   if (session && session->serial() == hello.session) {
@@ -295,13 +294,12 @@ void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) 
   const Secret* const secret = session ? session->secret() : first->lane.session_secret ? &*first->lane.session_secret : nullptr;
   if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *secret).ok())
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
+  if (wire::is_closed_by_peer(caller.fd.get())) return;  // we were stopped, and the dialler gave up: what it said of its rails is old
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
     if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail}, arrival.family, hello.rails);
     return;
   }
-  // We were stopped, and whoever asked has given up: a lane of it would only have to be fenced.
-  if (char end; ::recv(caller.fd.get(), &end, 1, MSG_PEEK | MSG_DONTWAIT) == 0) return;
   welcome(std::move(caller), arrival, {OwnedFd(), hello.lane, arrival.rail, std::min<int>(hello.local_rail, 63), -1}, secret);
 }
 

@@ -85,7 +85,7 @@ void HostEngine::hear_rails(LiveSession& session) {
   for (const protocol::RailNews::Statement& news : session.take_told_rails()) {
     Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
     if (!rail.ok()) return session.lose("it told of its rail " + std::to_string(news.rail) + ": " + std::string(rail.status().message()));
-    RW_INFO(net, "{} says of its rail {}: {}", session.peer(), rail->name, rail->link_down ? "link down" : "link up, or addresses that are new");
+    RW_INFO(net, "{} says of its rail {}: {}", session.peer(), rail->name, state_of(*rail));
     if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_peer_rail(news.rail, *rail);
     if (const auto it = upkeeps_.find(&session); it != upkeeps_.end()) it->second->on_peer_rail(news.rail, *rail);
   }

@@ -29,6 +29,7 @@ void Knock::look() {
     const bool without_lanes = session_->is_without_lanes();
     if (!without_lanes && !session_->peer_is_silent()) {
       pause_ = kSoon;
+      asked_.clear();
       return;
     }
     const int local_rails = int(self_.rails->size()), remote_rails = int(peer_rails_.size());
@@ -48,6 +49,9 @@ void Knock::look() {
     session_->fail(out_of_memory());
   }
 }
+
+// What is asked still says what our rails were before: told late, the peer would take it for news.
+void Knock::on_lane() { asked_.clear(); }
 
 void Knock::ask(const RailPair& rails, Nanos time) {
   if (std::size_t(rails.remote) >= peer_rails_.size()) return;

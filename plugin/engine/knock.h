@@ -28,6 +28,8 @@ class Knock {
   ~Knock();
 
   void on_peer_rail(int rail, PeerRail is);
+  // The session has a lane that stands: whoever is being asked need not answer.
+  void on_lane();
   // Where the session is without lanes: asks by each pair of rails that carried one; where none is heard, by any, in turn. And again
   // until that is over.
   void look();

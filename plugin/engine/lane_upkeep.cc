@@ -12,6 +12,7 @@
 #include "base/without_memory.h"
 #include "discovery/rail_hazards.h"
 #include "engine/absent_rails.h"
+#include "engine/rail_log.h"
 
 namespace railweave::engine {
 
@@ -60,9 +61,13 @@ RailPairs::Hooks LaneUpkeep::hooks() {
 
 void LaneUpkeep::on_knock(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
   session_->on_knock();
-  for (int rail = 0; rail < int(peer_rails.size()); ++rail)
-    if (take_peer_rail(rail, peer_rails[std::size_t(rail)]))
-      RW_INFO(net, "{} says of its rail {}: addresses that are new", session_->peer(), peer_rails[std::size_t(rail)].name);
+  bool news = false;
+  for (int rail = 0; rail < int(peer_rails.size()); ++rail) {
+    if (!take_peer_rail(rail, peer_rails[std::size_t(rail)])) continue;
+    RW_INFO(net, "{} says of its rail {}: {}", session_->peer(), peer_rails[std::size_t(rail)].name, state_of(peer_rails[std::size_t(rail)]));
+    news = true;
+  }
+  if (news) know_pairs();
   pairs_.on_knock(by);
   knocked_ = !session_->is_without_lanes();
   dial_by_knock(by, family);
@@ -100,17 +105,16 @@ void LaneUpkeep::on_own_rail(int rail) {
 }
 
 void LaneUpkeep::on_peer_rail(int rail, const PeerRail& is) {
-  (void)take_peer_rail(rail, is);
+  if (take_peer_rail(rail, is)) know_pairs();
   look();
 }
 
-// False: it is as before.
+// True: it is another than before, and the pairs are to be known anew.
 bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
   PeerRail& known = peer_rails_[std::size_t(rail)];
   if (known == is) return false;
   known = is;
-  know_pairs();
   if (is.link_down) return true;
   families_.forget([&](const RailPair& rails) { return rails.remote == rail; });
   pairs_.wake_remote(rail);

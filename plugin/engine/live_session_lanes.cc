@@ -220,13 +220,14 @@ bool LiveSession::watches_control() {
 void LiveSession::look_for_late_control(TimePoint t) {
   if (t - control_looked_at_ < protocol::Session::kLateLook || !watches_control()) return;
   control_looked_at_ = t;
+  const TimePoint before = now();
   std::vector<protocol::Session::LaneLook> looks;
   for (int i = 0; i < lane_count(); ++i) {
     const auto claim = lanes_[i]->claimed();
     if (lanes_[i]->open()) looks.push_back({lanes_[i]->id(), lanes_[i]->report()});
   }
   const std::lock_guard lock(mutex_);
-  if (protocol_.say_late_control_again(now(), looks) > 0) publish();
+  if (protocol_.say_late_control_again(before, now(), looks) > 0) publish();
 }
 
 void LiveSession::look_for_signs(bool at_once) {

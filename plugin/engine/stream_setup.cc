@@ -80,8 +80,10 @@ void ListenQueue::push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots) {
 std::unique_ptr<RecvEnd> ListenQueue::pop() {
   const std::lock_guard lock(mutex_);
   if (waiting_.empty()) return nullptr;
-  std::unique_ptr<RecvEnd> end = std::move(waiting_.front().end);
-  waiting_.pop_front();
+  const auto live = std::ranges::find_if(waiting_, [](const Waiting& w) { return !w.end->dead(); });
+  const auto next = live != waiting_.end() ? live : waiting_.begin();
+  std::unique_ptr<RecvEnd> end = std::move(next->end);
+  waiting_.erase(next);
   return end;
 }
 

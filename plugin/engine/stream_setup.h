@@ -80,7 +80,9 @@ class ListenQueue {
   SlotBudget::Share take_slots() { return budget_.take(); }
   // `slots`: the stream's; null: it has none.
   void push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots);
-  std::unique_ptr<RecvEnd> pop();      // null when empty
+  // The oldest whose session lives, before those of sessions that are over: a peer whose session ended unanswered opens the stream again in
+  // another. Null when empty.
+  std::unique_ptr<RecvEnd> pop();
   void drop_dead();                    // all but the last kDeadMax
   void close();                        // and what is in it
 

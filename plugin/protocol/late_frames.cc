@@ -4,7 +4,7 @@
 
 namespace railweave::protocol {
 
-void LateFrames::look(TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt) {
+void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt) {
   acknowledged_ = acknowledged;
   late_end_ = 0;
   if (acknowledged >= taken) {
@@ -12,11 +12,11 @@ void LateFrames::look(TimePoint now, std::uint64_t taken, std::uint64_t acknowle
     return;
   }
   const Nanos patience = std::clamp<Nanos>(kRoundTrips * smoothed_rtt, kLeast, kMost);
-  while (count_ > 1 && at(1).at <= now - patience) {
+  while (count_ > 1 && at(1).at <= before - patience) {
     oldest_ = (oldest_ + 1) % kLooksMax;
     --count_;
   }
-  if (count_ > 0 && at(0).at <= now - patience) late_end_ = at(0).taken;
+  if (count_ > 0 && at(0).at <= before - patience) late_end_ = at(0).taken;
   const bool worth_keeping = count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kLooksInPatience);
   if (worth_keeping && count_ < kLooksMax) at(count_++) = {now, taken};
 }

@@ -19,9 +19,9 @@ class LateFrames {
   static constexpr Nanos kLeast = std::chrono::milliseconds(60);  // a kernel may hold back a lone acknowledgement for 40 ms
   static constexpr Nanos kMost = std::chrono::seconds(1);  // a connection that was made in an outage took the outage for a round trip
 
-  // The lane took `taken` frames ever, and the peer's kernel acknowledged the first `acknowledged` of them. `now` is a time before
-  // these counts were made. `smoothed_rtt`: 0 if not known.
-  void look(TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
+  // The lane took `taken` frames ever, and the peer's kernel acknowledged the first `acknowledged` of them. `before` is a time before the kernel was
+  // asked, `now` one after the lane's frames were counted: a thread may be without its core in between. `smoothed_rtt`: 0 if not known.
+  void look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt);
   // Some frame was late at the last look.
   bool any() const { return acknowledged_ < late_end_; }
 

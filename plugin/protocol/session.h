@@ -126,10 +126,10 @@ class Session {
   // Another lane is there, and this one is late or holds statements that its kernel may not have acknowledged: say_late_control_again()
   // should be called every kLateLook.
   bool watches_control() const;
-  // `lanes`: all open ones, as they are `now`. Statements that their lane's kernel did not acknowledge in time are to go by another lane
+  // `lanes`: all open ones, whose kernels were asked between `before` and `now`. Statements that their lane's kernel did not acknowledge in time are to go by another lane
   // as well, once for each lane, unless all lanes are late. A late lane gets no control while another one is not late. Returns how many
   // frames are said again; they are there for next_frames().
-  std::size_t say_late_control_again(TimePoint now, std::span<const LaneLook> lanes);
+  std::size_t say_late_control_again(TimePoint before, TimePoint now, std::span<const LaneLook> lanes);
   // Statements that lanes took ever, and those of them that were said again because they were late.
   std::uint64_t control_frames() const { return control_frames_; }
   std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }

@@ -13,12 +13,12 @@ bool Session::watches_control() const {
   });
 }
 
-std::size_t Session::say_late_control_again(TimePoint now, std::span<const LaneLook> looks) {
+std::size_t Session::say_late_control_again(TimePoint before, TimePoint now, std::span<const LaneLook> looks) {
   for (const LaneLook& look : looks) {
     Lane* lane = find(look.lane);
     if (lane == nullptr || lane->state != Lane::State::live) continue;
     const std::uint64_t acknowledged = lane->ledger.on_kernel_acknowledged(look.report.acknowledged_bytes);
-    lane->late.look(now, lane->ledger.taken(), acknowledged, look.report.smoothed_rtt);
+    lane->late.look(before, now, lane->ledger.taken(), acknowledged, look.report.smoothed_rtt);
   }
   const bool another = std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });
   // Behind a GOODBYE nothing follows: lanes half-close as soon as it is written.

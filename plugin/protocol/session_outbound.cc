@@ -146,11 +146,11 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
   return sum;
 }
 
-// A stream keeps to the rails of its two devices; where no lane joins two such rails, any lane serves.
+// A stream keeps to the rails of its two devices; where no lane joins two such rails and may have data, any lane serves.
 bool Session::may_use(const SendStream& stream, const Lane& lane) const {
   if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
   return std::ranges::none_of(lanes_, [&](const auto& other) {
-    return serves(*other) && stream.may_use(other->local_bit, other->remote_bit);
+    return serves(*other) && !is_held_back(*other) && stream.may_use(other->local_bit, other->remote_bit);
   });
 }
 

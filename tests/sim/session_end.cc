@@ -368,7 +368,8 @@ void SessionEnd::look_for_late_control() {
     const wire::LaneHealth h = open.lane->health();
     looks.push_back({open.id, {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, h.smoothed_rtt}});
   }
-  if (session_.say_late_control_again(host_.clock.local(net_.now()), looks) > 0) touch();
+  const TimePoint now = host_.clock.local(net_.now());
+  if (session_.say_late_control_again(now, now, looks) > 0) touch();
 }
 
 void SessionEnd::drain() {

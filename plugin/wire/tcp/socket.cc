@@ -161,6 +161,12 @@ std::size_t segment_bytes(int fd) { return info_of(fd).tcpi_snd_mss; }
 
 bool has_sent_again(int fd) { return info_of(fd).tcpi_total_retrans > 0; }
 
+bool is_closed_by_peer(int fd) {
+  char next = 0;
+  const ssize_t n = ::recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 bool has_unacknowledged(int fd) {
   int bytes = 0;
   return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0;

@@ -44,6 +44,8 @@ bool on_this_host(const SocketAddress& address);
 std::size_t segment_bytes(int fd);
 // Our kernel sent some packet of the connection more than once: its SYN or SYN-ACK, or what was written (TCP_INFO).
 bool has_sent_again(int fd);
+// The peer closed or reset the connection, and nothing unread came before that.
+bool is_closed_by_peer(int fd);
 // Some of what was written is not acknowledged by the peer's kernel.
 bool has_unacknowledged(int fd);
 

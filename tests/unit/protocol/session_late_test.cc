@@ -28,7 +28,7 @@ class LateControl : public ::testing::Test {
       std::vector<Session::LaneLook> looks;
       for (const LaneId lane : work) looks.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
       for (const LaneId lane : stand) looks.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
-      said += pair_.session(from).say_late_control_again(now_, looks);
+      said += pair_.session(from).say_late_control_again(now_, now_, looks);
     }
     return said;
   }
@@ -268,6 +268,29 @@ TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
   report(2, LaneProbe::kBytes);
   EXPECT_GT(bytes_by(2), 0u);
   EXPECT_GT(segments_, 0);
+  pair_.run();
+  EXPECT_TRUE(buffer_ == data_);
+}
+
+// Its two devices are joined by lane 1 alone, which is lost; the lane that comes in its place may lead nowhere.
+TEST_F(NewLane, a_stream_of_its_rails_uses_other_lanes_until_theirs_is_proven) {
+  const Pair::Ends ends = pair_.open(Class::normal, 0b110, ~0ull);
+  pair_.lose_both(1);
+  pair_.run();
+  post_much(ends);
+  const std::uint64_t sent = bytes_by(0);
+  EXPECT_GT(sent, 0u);
+  EXPECT_GT(segments_, 0);
+  report(0, sent);
+  pair_.add_lane(2, 2, 2);
+  while (bytes_by(2) > 0) segments_ = 0;
+  EXPECT_EQ(segments_, 0) << "padding";
+  EXPECT_GT(bytes_by(0), 0u);
+  EXPECT_GT(segments_, 0);
+  report(2, LaneProbe::kBytes);
+  segments_ = 0;
+  EXPECT_EQ(bytes_by(0), 0u) << "proven: the stream keeps to it";
+  EXPECT_GT(bytes_by(2), 0u);
   pair_.run();
   EXPECT_TRUE(buffer_ == data_);
 }

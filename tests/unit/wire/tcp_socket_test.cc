@@ -175,6 +175,36 @@ TEST(TcpSocket, nobody_dials_from_an_interface_that_is_gone) {
   EXPECT_NE(dialled.status().message().find("rw-is-gone"), std::string::npos) << dialled.status().message();
 }
 
+TEST(TcpSocket, a_peer_that_closed_is_known_once_all_was_read) {
+  auto listening = listen_at(loopback_address(), PortRange{}, {});
+  ASSERT_TRUE(listening.ok());
+  auto dialled = dial({loopback_address(), "lo", listening->address, {}});
+  ASSERT_TRUE(dialled.ok() && readable(listening->fd.get(), 5000));
+  const OwnedFd taken(::accept(listening->fd.get(), nullptr, nullptr));
+  EXPECT_FALSE(is_closed_by_peer(taken.get()));
+  ASSERT_EQ(::send(dialled->get(), "x", 1, 0), 1);
+  dialled->reset();
+  ASSERT_TRUE(readable(taken.get(), 5000));
+  EXPECT_FALSE(is_closed_by_peer(taken.get())) << "a byte came before the end";
+  char byte = 0;
+  ASSERT_EQ(::recv(taken.get(), &byte, 1, 0), 1);
+  ASSERT_TRUE(readable(taken.get(), 5000));
+  EXPECT_TRUE(is_closed_by_peer(taken.get()));
+}
+
+TEST(TcpSocket, a_peer_that_reset_has_closed) {
+  auto listening = listen_at(loopback_address(), PortRange{}, {});
+  ASSERT_TRUE(listening.ok());
+  auto dialled = dial({loopback_address(), "lo", listening->address, {}});
+  ASSERT_TRUE(dialled.ok() && readable(listening->fd.get(), 5000));
+  const OwnedFd taken(::accept(listening->fd.get(), nullptr, nullptr));
+  const linger at_once{1, 0};
+  ASSERT_EQ(::setsockopt(dialled->get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+  dialled->reset();
+  ASSERT_TRUE(readable(taken.get(), 5000));
+  EXPECT_TRUE(is_closed_by_peer(taken.get()));
+}
+
 // Its backlog is full: the kernel drops what asks for a connection, and the SYN is sent again after a second.
 TEST(TcpSocket, a_syn_that_was_lost_is_told) {
   auto full = listen_at(loopback_address(), PortRange{}, {});

@@ -1,0 +1,54 @@
+#include "engine/absence_times.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Absence : public testing::Test {
+ protected:
+  TimePoint at(Nanos time) const { return begin_ + time; }
+
+  const TimePoint begin_{1h};
+  AbsenceTimes times_{8s};
+};
+
+TEST_F(Absence, a_rail_lost_just_before_a_look_is_due_eight_seconds_after_its_loss) {
+  times_.see(at(0s), {true, true});
+  times_.see(at(1s), {false, false});
+  EXPECT_EQ(times_.next(at(1s)), std::nullopt);
+  times_.see(at(7900ms), {false, true});
+  EXPECT_FALSE(times_.is_due(1, at(8s)));
+  EXPECT_EQ(times_.next(at(8s)), at(15900ms));
+  EXPECT_TRUE(times_.is_due(1, at(15900ms)));
+  EXPECT_FALSE(times_.is_due(0, at(15900ms)));
+}
+
+TEST_F(Absence, a_rail_that_is_due_and_of_which_nothing_is_known_is_asked_for_again) {
+  times_.see(at(0s), {true});
+  EXPECT_TRUE(times_.is_due(0, at(8s)));
+  EXPECT_EQ(times_.next(at(8s)), at(16s));
+  times_.told(0);
+  EXPECT_FALSE(times_.is_due(0, at(16s)));
+  EXPECT_EQ(times_.next(at(16s)), std::nullopt);
+}
+
+TEST_F(Absence, a_rail_that_was_told_of_is_told_of_again_after_it_had_a_lane) {
+  times_.see(at(0s), {true});
+  times_.told(0);
+  times_.see(at(9s), {false});
+  times_.see(at(10s), {true});
+  EXPECT_FALSE(times_.is_due(0, at(17s)));
+  EXPECT_TRUE(times_.is_due(0, at(18s)));
+}
+
+TEST_F(Absence, a_rail_that_comes_later_has_its_own_time) {
+  times_.see(at(0s), {false});
+  times_.see(at(5s), {false, true});
+  EXPECT_EQ(times_.next(at(5s)), at(13s));
+}
+
+}  // namespace
+}  // namespace railweave::engine

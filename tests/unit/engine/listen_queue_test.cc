@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include "engine/stream_setup.h"
+#include "tests/unit/engine/paperwork.h"
+
+namespace railweave::engine {
+namespace {
+
+TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accepted) {
+  add_lanes(1);
+  const auto offered = [&](protocol::StreamId stream) {
+    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = stream, .a = 7, .b = ~std::uint64_t{0}});
+    drive(3);
+    std::uint64_t bytes = 1;
+    for (const FrameHeader& h : paper_[0].sent)
+      if (h.type == FrameType::opened && h.stream == stream) bytes = h.b;
+    return bytes;
+  };
+  EXPECT_EQ(offered(0), config_.eager_limit_bytes);
+  EXPECT_EQ(offered(1), config_.eager_limit_bytes);
+  EXPECT_EQ(offered(2), 0u);
+  recv_ = queue_->pop();
+  EXPECT_EQ(offered(3), config_.eager_limit_bytes);
+  queue_->close();
+}
+
+// The peer's session ended without an answer, and it opens the stream again in another.
+TEST_F(Paperwork, a_stream_that_lives_is_accepted_before_one_whose_session_is_over) {
+  add_lanes(1);
+  paper_[0].says({.type = FrameType::open, .aux = 1, .stream = 0, .a = 7, .b = ~std::uint64_t{0}});
+  drive();
+  session_->fail(Status(Code::remote, Scope::session, "unanswered"));
+  session_->close_lanes();
+  session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
+  ASSERT_TRUE(session_->add_lane(1, {1, 1}, std::make_unique<PaperLane>(paper_[1], "eth1")));
+  paper_[1].says({.type = FrameType::open, .aux = 1, .stream = 0, .a = 7, .b = ~std::uint64_t{0}});
+  drive();
+  recv_ = queue_->pop();
+  ASSERT_TRUE(recv_);
+  EXPECT_FALSE(recv_->dead());
+  const std::unique_ptr<RecvEnd> dead = queue_->pop();
+  ASSERT_TRUE(dead);
+  EXPECT_TRUE(dead->dead());
+}
+
+TEST_F(Paperwork, of_streams_whose_session_is_over_the_last_few_wait_for_their_accept) {
+  add_lanes(1);
+  for (protocol::StreamId stream = 0; stream < 100; ++stream)
+    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = stream, .a = 7, .b = ~std::uint64_t{0}});
+  drive(3);
+  queue_->drop_dead();
+  session_->fail(Status(Code::remote, Scope::session, "gone"));
+  queue_->drop_dead();
+  std::size_t left = 0;
+  while (queue_->pop()) ++left;
+  EXPECT_EQ(left, ListenQueue::kDeadMax);
+}
+
+}  // namespace
+}  // namespace railweave::engine
