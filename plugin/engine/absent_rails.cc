@@ -74,7 +74,7 @@ AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int Ra
 
 void AbsentRails::look() {
   if (session_->over() || session_->is_leaving()) return;
-  if (session_->is_without_lanes() || session_->peer_is_silent()) return look_later();  // no rail is to blame
+  if (session_->is_without_lanes() || session_->peer_is_silent() || !session_->used()) return look_later();  // no rail is to blame; or a stranger
   const TimePoint t = now();
   see(t);
   const std::vector<RailPair> open = session_->rails_of_lanes(), carried = session_->pairs_that_carried();

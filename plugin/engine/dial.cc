@@ -200,27 +200,27 @@ void Dial::next_round() {
   ++rounds_;
   only_that_ = true;
   if (dial_local()) return;
-  struct Way {
-    int rail;
-    Route route;
-  };
-  std::vector<Way> ways;
-  for (const PeerAddress& address : peer_.addresses) {
-    for (int i = 0; i < int(self_.rails->size()); ++i) {
-      Way way{i, {}};
-      if (best_route((*self_.rails)[i], PeerRail{"", 0, {address}, false}, way.route)) ways.push_back(way);
-    }
-  }
-  std::stable_partition(ways.begin(), ways.end(), [](const Way& w) { return w.route.same_subnet; });
-  const bool any_near = !ways.empty() && ways.front().route.same_subnet;
-  if (any_near && rounds_ == 1) std::erase_if(ways, [](const Way& w) { return !w.route.same_subnet; });
-  if (ways.empty())
+  const int rails = int(self_.rails->size()), addresses = int(peer_.addresses.size());
+  std::vector<RailPair> near, far;
+  for (int rail = 0; rail < rails; ++rail)
+    for (int address = 0; address < addresses; ++address)
+      if (const std::optional<Route> route = route_to(rail, address)) (route->same_subnet ? near : far).push_back({rail, address});
+  if (near.empty() && far.empty())
     return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
                                                            wire::to_string(peer_.addresses.front().address) + ")"));
-  std::erase_if(ways, [&](const Way& way) { return leads_nowhere(way.rail, way.route); });
-  if (ways.size() > kAttemptsPerRound) ways.resize(kAttemptsPerRound);
-  for (const Way& way : ways) dial(way.rail, way.route);
+  if (!near.empty() && rounds_ == 1) far.clear();
+  const auto is_of_no_use = [this](const RailPair& way) { return leads_nowhere(way.local, *route_to(way.local, way.remote)); };
+  std::erase_if(near, is_of_no_use);
+  std::erase_if(far, is_of_no_use);
+  const std::vector<RailPair> ways = ways_of_round(near, far, rails, addresses, rounds_, kAttemptsPerRound);
+  for (const RailPair& way : ways) dial(way.local, *route_to(way.local, way.remote));
   if (ways.empty()) next_round_later();
+}
+
+std::optional<Route> Dial::route_to(int rail, int address) const {
+  Route route;
+  if (!best_route((*self_.rails)[std::size_t(rail)], PeerRail{"", 0, {peer_.addresses[std::size_t(address)]}, false}, route)) return {};
+  return route;
 }
 
 // A route may come yet, as long as a connect has time.

@@ -108,6 +108,7 @@ class Dial {
   void dial(int rail, const Route& route);
   void next_round();
   void next_round_later();
+  std::optional<Route> route_to(int rail, int address) const;
   bool leads_nowhere(int rail, const Route& route);
   // False: there is no way to the peer but by rails.
   bool dial_local();

@@ -4,12 +4,13 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "engine/hello.h"
 
 namespace railweave::engine {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x56574c52;  // "RLWV"
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = kHelloVersion;  // who cannot shake hands learns it from connect()
 
 struct WireAddress {
   std::uint8_t family;

@@ -242,7 +242,6 @@ Status Handshake::write_some(bool& all) {
     if (n < 0) return broken(what_ + ": send");
     out_.erase(out_.begin(), out_.begin() + n);
     if (!saying_hello_) continue;
-    spoke_ = true;
     attached_.reset();
   }
   all = true;
@@ -273,10 +272,13 @@ Status Handshake::read_some(bool& all) {
 Status Handshake::measure() {
   const std::span<const std::byte, kHelloFixedBytes> head(in_.data(), kHelloFixedBytes);
   if (challenge_->concerns(head)) return {};
-  RW_ASSIGN_OR_RETURN(expected_bytes_, hello_bytes(head));
-  if (connection()) expected_bytes_ += kSealBytes;
+  Result<std::size_t> bytes = hello_bytes(head);
+  if (!bytes.ok()) return of_connection(bytes.status());
+  expected_bytes_ = *bytes + (connection() ? kSealBytes : 0);
   return {};
 }
+
+Status Handshake::of_connection(const Status& why) const { return Status(why.code(), why.scope(), what_ + ": " + why.message()); }
 
 Status Handshake::take_message(bool& complete) {
   static_assert(kChallengeBytes == kHelloFixedBytes);
@@ -291,7 +293,7 @@ Status Handshake::take_turn() {
   no_common_key_ = turn.no_common_key;
   if (turn.answer) out_.assign(turn.answer->begin(), turn.answer->end());
   if (turn.status.ok()) return role_ == Role::dialler ? queue_hello() : Status();
-  const Status why(turn.status.code(), turn.status.scope(), what_ + ": " + turn.status.message());
+  const Status why = of_connection(turn.status);
   if (!turn.answer) return why;
   parting_ = why;
   return {};
@@ -329,7 +331,9 @@ Status Handshake::take_hello() {
     in_.resize(in_.size() - kSealBytes);
     RW_TRY(key->check(other(role_), in_, seal_));
   }
-  RW_ASSIGN_OR_RETURN(hello_, decode_hello(in_));
+  Result<Hello> hello = decode_hello(in_);
+  if (!hello.ok()) return of_connection(hello.status());
+  hello_ = std::move(*hello);
   const bool joined = own_.session && hello_.kind == Hello::Kind::welcome;
   return key && joined ? key->check_session(other(role_), seal_, *own_.session) : Status();
 }
@@ -341,7 +345,7 @@ void Handshake::finish(Status status) {
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
   // Nothing here asks for memory: whoever waits for the outcome has nobody else to hear it from.
-  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), spoke_, no_common_key_, {}, seal_, std::move(what_)};
+  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), no_common_key_, {}, seal_, std::move(what_)};
   if (challenge_ && connection()) outcome.connection = *connection();
   if (!outcome.status.ok()) outcome.fd.reset();
   const Done done = std::move(done_);

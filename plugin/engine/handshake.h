@@ -35,7 +35,6 @@ class Handshake final : public Pollable {
     Hello hello;
     OwnedFd fd;
     OwnedFd attached = OwnedFd();  // that came with a local Hello
-    bool spoke = false;            // some of our Hello may have reached the peer
     bool no_common_key = false;    // why there is none, and will not be
     std::optional<ConnectionKey> connection = {};  // there is one with a key
     Seal seal = {};                                // of the peer's Hello; checked but for the session's part
@@ -80,6 +79,7 @@ class Handshake final : public Pollable {
   Status write_some(bool& all);
   Status read_some(bool& all);
   Status measure();
+  Status of_connection(const Status& why) const;
   Status take_message(bool& complete);
   Status take_turn();
   Status take_hello();
@@ -104,7 +104,6 @@ class Handshake final : public Pollable {
   Nanos patience_{0};                // a joining lane's
   bool connecting_ = false;
   bool confirms_ = false;            // the Hello that is awaited is a confirm
-  bool spoke_ = false;
   bool local_ = false;
   OwnedFd attached_;                 // local: to be sent with our Hello; then, what came with theirs
   std::optional<Hello> own_hello_;   // the dialler's, until it is its turn

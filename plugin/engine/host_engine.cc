@@ -93,7 +93,7 @@ void HostEngine::serve() {
     local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
   });
   link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this](int rail) { rails_now_[std::size_t(rail)].ifindex = 0; },
-                   [this] { look_for_rails(); });
+                   [this] { return look_for_rails(); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_session_over(std::shared_ptr<LiveSession> session) override;
   void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
   bool warns_of_unused() override;
+  bool may_warn_of_silence(bool is_silent) override;
   void on_rails_told(std::shared_ptr<LiveSession> session) override;
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override;
   void wake_for(std::shared_ptr<LiveSession> session) override;
@@ -121,8 +123,8 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
 
   // host_engine_rails.cc: links and rails that change. Reactor's thread.
   void on_link(int rail, bool up);
-  void look_for_rails();
-  void take_rail(int known, Rail rail);
+  bool look_for_rails();               // false: something was short
+  bool take_rail(int known, Rail rail);  // likewise
   void tell_rail(int index);
   protocol::RailNews::Statement news_of(int rail) const;
   void hear_rails(LiveSession& session);
@@ -178,6 +180,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   Reactor::TimerId idle_timer_ = 0;                                      // of show_out_idle_sessions()
   bool warned_idle_ = false;
   bool said_too_many_ = false;
+  std::set<std::string> told_of_no_use_;                                 // interfaces that no door could be opened for
   TimePoint warned_shown_out_{};
   std::atomic<TimePoint> warned_unused_{TimePoint{}};
   bool leaving_ = false;

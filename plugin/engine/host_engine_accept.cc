@@ -18,6 +18,7 @@ constexpr std::size_t kIncomingMax = 1024;              // handshakes under way;
 constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a stream in its session,
 constexpr std::size_t kIdleMax = 64;                    // when so many have not;
 constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
+constexpr int kLoopbackIndex = 1;                       // of `lo`, in each network namespace (linux/include/net/flow.h)
 constexpr Nanos kGiveWay = std::chrono::seconds(1);     // the age of our own dial from which a crossing one is taken: ours leads nowhere
 constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, encrypts alone, or sends nonsense
 
@@ -35,7 +36,8 @@ HostEngine::Arrival HostEngine::arrival_of(const wire::Accepted& accepted, int d
   if (rails_now_[std::size_t(dialled_rail)].by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
   const auto rail = std::ranges::find(rails_now_, accepted.interface, &Rail::ifindex);
   const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_now_[std::size_t(dialled_rail)].vrf_ifindex;  // the kernel names the VRF, not the NIC, for IPv4
-  const bool told = accepted.interface != 0 && !by_vrf && !wire::on_this_host(accepted.remote);
+  if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};  // from this host: pinned it would lead nowhere
+  const bool told = accepted.interface != 0 && !by_vrf;
   if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name, family};
   if (rail != rails_now_.end()) return {int(rail - rails_now_.begin()), dialled_rail, rail->name, family};
   return {-1, dialled_rail, wire::interface_name(accepted.interface), family};
@@ -84,6 +86,10 @@ bool HostEngine::warns_of_unused() {
   TimePoint before = warned_unused_.load(std::memory_order_relaxed);
   if (before != TimePoint{} && now() - before < kWarnAgain) return false;
   return warned_unused_.compare_exchange_strong(before, now(), std::memory_order_relaxed);
+}
+
+bool HostEngine::may_warn_of_silence(bool is_silent) {
+  return rail_lines_.may_warn(RailLines::kNoRail, is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
 }
 
 bool HostEngine::refused_for_encryption(const Handshake::Outcome& caller) {

@@ -65,6 +65,17 @@ std::vector<RailPair> spread_pairs(std::vector<RailPair> candidates, int local_r
   return candidates;
 }
 
+std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std::vector<RailPair>& far, int rails, int addresses, int round,
+                                    std::size_t most) {
+  std::vector<RailPair> ways = spread_pairs(near, rails, addresses);
+  const std::vector<RailPair> others = spread_pairs(far, rails, addresses);
+  ways.insert(ways.end(), others.begin(), others.end());
+  if (ways.size() <= most) return ways;
+  std::ranges::rotate(ways, ways.begin() + std::ptrdiff_t(std::size_t(round - 1) * most % ways.size()));
+  ways.resize(most);
+  return ways;
+}
+
 std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,
                                    int remote_rails) {
   std::vector<int> uses_local(local_rails), uses_remote(remote_rails);

@@ -46,6 +46,11 @@ std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std:
 // that leads somewhere comes soon.
 std::vector<RailPair> spread_pairs(std::vector<RailPair> candidates, int local_rails, int remote_rails);
 
+// Of ways to reach a peer, pairs of one of our rails and one of its addresses: at most `most` to be tried in this round (from 1 on). Those that are
+// near come first, likewise spread; a later round begins where the one before ended.
+std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std::vector<RailPair>& far, int rails, int addresses, int round,
+                                    std::size_t most);
+
 // Out of `candidates` (those that failed before left out): adds to `chosen` until both sides' rails are covered as far as
 // that is possible. Each rail of the larger side is used once, those of the smaller side evenly.
 std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,

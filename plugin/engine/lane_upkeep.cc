@@ -85,8 +85,11 @@ void LaneUpkeep::dial_by_knock(const RailPair& by, Address::Family family) {
   if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
   if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_long_under_way(a); })) return;
   std::vector<std::unique_ptr<Attempt>> old;  // destroyed last: the session waits while any attempt is there
-  for (auto& attempt : attempts_)
-    if (is_its(attempt)) old.push_back(std::move(attempt));
+  for (auto& attempt : attempts_) {
+    if (!is_its(attempt)) continue;
+    free_again_.push_back(attempt->lane);
+    old.push_back(std::move(attempt));
+  }
   std::erase(attempts_, nullptr);
   for (std::size_t i = 0; i < old.size(); ++i) pairs_.try_ended(*pair, now());
   families_.failed(by, other_family(family));
@@ -104,8 +107,10 @@ void LaneUpkeep::on_own_rail(int rail) {
   on_link_up(rail);
 }
 
-void LaneUpkeep::on_peer_rail(int rail, const PeerRail& is) {
-  if (take_peer_rail(rail, is)) know_pairs();
+void LaneUpkeep::on_peer_rails(const std::vector<PeerRailNews>& news) {
+  bool any = false;
+  for (const PeerRailNews& of : news) any |= take_peer_rail(of.rail, of.is);
+  if (any) know_pairs();
   look();
 }
 
@@ -144,7 +149,7 @@ void LaneUpkeep::look() {
 bool LaneUpkeep::dial(const RailPairs::Due& due) {
   if (open_and_under_way() >= due.room) return true;
   RailPairs::Pair& pair = *due.pair;
-  if (unheard_of_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
+  if (free_again_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
     if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
       RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", session_->peer());
     return true;
@@ -158,9 +163,9 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   attempt->family = route.source.family;
   attempt->link_local = discovery::is_link_local(route.target.address);
   attempt->began_at = now();
-  if (unheard_of_.empty()) unheard_of_.push_back(protocol::LaneId(next_lane_++));
-  attempt->lane = unheard_of_.back();
-  unheard_of_.pop_back();
+  if (free_again_.empty()) free_again_.push_back(protocol::LaneId(next_lane_++));
+  attempt->lane = free_again_.back();
+  free_again_.pop_back();
   attempt->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   if (pair.promises()) attempt->joining.emplace(session_);
   const Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, attempt->lane, pair.rails);
@@ -216,7 +221,8 @@ void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   if (session_->over()) return;
   if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) return on_welcome(*over, std::move(outcome));
   if (ends_session(*over, outcome)) return;
-  if (!outcome.spoke) unheard_of_.push_back(over->lane);
+  const bool exists = outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::duplicate;
+  if (!exists) free_again_.push_back(over->lane);  // without a confirm the peer has no lane of that number
   const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) && has_other_way(pair.rails, over->family));
   families_.failed(pair.rails, over->family);
   const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
@@ -251,8 +257,10 @@ void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) 
   RailPairs::Pair& pair = *attempt.pair;
   const RailPair where{pair.rails.local, outcome.hello.remote_rail};
   NewLane lane{OwnedFd(), attempt.lane, where.local, where.remote};
-  Status agreed = check_place(where);
-  if (agreed.ok() && where != pair.rails && is_surplus(attempt, where)) return look();
+  Status agreed = check_welcome(attempt, outcome.hello);
+  const bool is_wanted = agreed.ok() && (where == pair.rails || !is_surplus(attempt, where));
+  if (!is_wanted) free_again_.push_back(attempt.lane);
+  if (agreed.ok() && !is_wanted) return look();
   if (agreed.ok()) agreed = confirm(lane, outcome);
   if (!agreed.ok()) {
     RW_INFO(net, "no lane from {}: {}", attempt.what, agreed.message());
@@ -269,9 +277,15 @@ void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) 
   look();
 }
 
-Status LaneUpkeep::check_place(const RailPair& where) const {
-  if (std::size_t(where.remote) < peer_rails_.size()) return {};
-  return Status(Code::remote, Scope::lane, "a welcome by rail " + std::to_string(where.remote) + ", expected below " + std::to_string(peer_rails_.size()));
+// Whoever has the peer's address now is not the peer.
+Status LaneUpkeep::check_welcome(const Attempt& attempt, const Hello& welcome) const {
+  const std::string what = "a welcome from " + attempt.what;
+  if (welcome.from != peer_) return Status(Code::remote, Scope::lane, what + " by another instance, expected " + session_->peer());
+  if (welcome.session != session_->serial() || welcome.lane != attempt.lane)
+    return Status(Code::remote, Scope::lane, what + " to lane " + std::to_string(welcome.lane) + " of session " + std::to_string(welcome.session) +
+                                                 ", expected lane " + std::to_string(attempt.lane) + " of " + std::to_string(session_->serial()));
+  if (welcome.remote_rail < peer_rails_.size()) return {};
+  return Status(Code::remote, Scope::lane, what + " by rail " + std::to_string(welcome.remote_rail) + ", expected below " + std::to_string(peer_rails_.size()));
 }
 
 // The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on both, or the address has moved.

@@ -42,7 +42,11 @@ class LaneUpkeep {
   void on_link_up(int rail);
   // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
   void on_own_rail(int rail);
-  void on_peer_rail(int rail, const PeerRail& is);
+  struct PeerRailNews {
+    int rail = 0;
+    PeerRail is;
+  };
+  void on_peer_rails(const std::vector<PeerRailNews>& news);
 
   const JoinFailures& failures() const { return failures_; }
   const std::vector<PeerRail>& peer_rails() const { return peer_rails_; }
@@ -87,7 +91,7 @@ class LaneUpkeep {
   Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
   std::optional<Route> find_way(RailPairs::Pair& pair);
   void on_welcome(const Attempt& attempt, Handshake::Outcome outcome);
-  Status check_place(const RailPair& where) const;
+  Status check_welcome(const Attempt& attempt, const Hello& welcome) const;
   void note_failure(RailPairs::Pair& pair, std::string why);
   void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;
@@ -110,7 +114,7 @@ class LaneUpkeep {
   JoinFailures failures_;
   std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
   std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
-  std::vector<protocol::LaneId> unheard_of_;         // ... and these were not: the peer never saw them
+  std::vector<protocol::LaneId> free_again_;         // ... and these were not: their lanes were never confirmed
   bool knocked_ = false;                             // since the last look
   Reactor::TimerId timer_ = 0;
 };

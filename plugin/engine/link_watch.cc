@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -17,27 +18,45 @@ void LinkWatch::open(Told told, Gone gone, Changed changed) {
   told_ = std::move(told);
   gone_ = std::move(gone);
   changed_ = std::move(changed);
-  Result<discovery::LinkNews> news = discovery::LinkNews::open();
-  if (!news.ok()) {
-    RW_INFO(net, "no news of links: {}", news.status().message());
-    return;
-  }
-  news_ = std::move(*news);
-  if (const Status s = reactor_.add(news_->descriptor(), *this, EPOLLIN); !s.ok()) {
+  if (const Status s = listen(); !s.ok()) {
     RW_INFO(net, "no news of links: {}", s.message());
-    return news_.reset();
+    go_on_later();
+  }
+}
+
+Status LinkWatch::listen() {
+  RW_ASSIGN_OR_RETURN(news_, discovery::LinkNews::open());
+  if (Status s = reactor_.add(news_->descriptor(), *this, EPOLLIN); !s.ok()) {
+    news_.reset();
+    return s;
   }
   guard_descriptor(news_->descriptor());
+  return {};
+}
+
+// What has happened meanwhile nobody told: it is looked for.
+void LinkWatch::go_on_later() {
+  listen_timer_ = reactor_.at(now() + kAgainMost, [this] {
+    listen_timer_ = 0;
+    if (!listen().ok()) return go_on_later();
+    RW_INFO(net, "there is news of links again");
+    look_for_changes(kSettle);
+  });
+}
+
+void LinkWatch::stop_listening() {
+  if (!news_) return;
+  reactor_.remove(news_->descriptor(), *this);
+  release_descriptor(news_->descriptor());
+  news_.reset();
 }
 
 void LinkWatch::close() {
   for (Link& link : links_)
     if (link.timer) reactor_.cancel(std::exchange(link.timer, 0));
   if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));
-  if (!news_) return;
-  reactor_.remove(news_->descriptor(), *this);
-  release_descriptor(news_->descriptor());
-  news_.reset();
+  if (listen_timer_) reactor_.cancel(std::exchange(listen_timer_, 0));
+  stop_listening();
 }
 
 void LinkWatch::on_ready(std::uint32_t) {
@@ -46,21 +65,31 @@ void LinkWatch::on_ready(std::uint32_t) {
   });
   Result<discovery::News> news = news_->read();
   if (!news.ok()) {
-    RW_INFO(net, "no more news of links: {}", news.status().message());
-    close();
+    RW_INFO(net, "no more news of links: {}; the kernel is asked again in {} s", news.status().message(),
+            std::chrono::duration_cast<std::chrono::seconds>(kAgainMost).count());
+    stop_listening();
+    go_on_later();
     std::vector<discovery::LinkState> all_up;
     for (const Rail& rail : rails_) all_up.push_back({rail.ifindex, true});
     return hear(all_up);
   }
   hear(news->links);
-  if (news->addresses || !news->links.empty()) look_for_changes();
+  if (news->addresses || !news->links.empty()) look_for_changes(kSettle);
 }
 
-void LinkWatch::look_for_changes() {
-  if (change_timer_) return;
-  change_timer_ = reactor_.at(now() + kSettle, [this] {
+void LinkWatch::look_for_changes(Nanos delay) {
+  const TimePoint when = now() + delay;
+  if (change_timer_ && change_at_ <= when) return;
+  if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));  // after a shortage it may be a minute
+  change_at_ = when;
+  change_timer_ = reactor_.at(when, [this] {
     change_timer_ = 0;
-    changed_();
+    if (changed_()) {
+      again_ = kAgain;
+      return;
+    }
+    look_for_changes(again_);
+    again_ = std::min(2 * again_, kAgainMost);
   });
 }
 

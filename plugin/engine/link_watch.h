@@ -20,15 +20,17 @@ class LinkWatch final : public Pollable {
  public:
   static constexpr Nanos kSteady = std::chrono::milliseconds(20);
   static constexpr Nanos kSettle = std::chrono::milliseconds(300);  // interfaces come in several steps
+  static constexpr Nanos kAgain = std::chrono::seconds(2);          // after a shortage; doubles ...
+  static constexpr Nanos kAgainMost = std::chrono::minutes(1);      // ... up to this
   using Told = std::function<void(int rail, bool up)>;
   using Gone = std::function<void(int rail)>;  // the rail is to forget its index
-  using Changed = std::function<void()>;
+  using Changed = std::function<bool()>;       // false: something was short, and the change is to be looked at again
 
   // `rails` outlive it, and may grow.
   LinkWatch(Reactor& reactor, const std::vector<Rail>& rails);
   ~LinkWatch() { close(); }
 
-  // A failure is logged and otherwise harmless.
+  // Where the kernel cannot be asked for news now, it is asked again later.
   void open(Told told, Gone gone, Changed changed);
   void close();
 
@@ -41,7 +43,10 @@ class LinkWatch final : public Pollable {
  private:
   void on_ready(std::uint32_t) override;
   void tell(std::size_t rail);
-  void look_for_changes();
+  Status listen();
+  void stop_listening();
+  void go_on_later();
+  void look_for_changes(Nanos delay);
 
   struct Link {
     bool up = true;                // as heard
@@ -55,6 +60,9 @@ class LinkWatch final : public Pollable {
   Gone gone_;
   Changed changed_;
   Reactor::TimerId change_timer_ = 0;
+  TimePoint change_at_{};          // when that is due
+  Nanos again_ = kAgain;
+  Reactor::TimerId listen_timer_ = 0;
   std::optional<discovery::LinkNews> news_;
   std::vector<Link> links_;        // by rail
   std::atomic<std::uint64_t> down_{0};  // a bit for each rail that is told to be down

@@ -205,7 +205,9 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::opened: return stream_opened(event);
     case protocol::Event::Kind::incoming: return accept(event);
     case protocol::Event::Kind::goodbye: return;
-    case protocol::Event::Kind::rails_told: return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
+    case protocol::Event::Kind::rails_told:
+      if (rails_told_.exchange(true, std::memory_order_acq_rel)) return;  // the owner has not looked since
+      return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
     case protocol::Event::Kind::lane_retired: return end_retired(event.lane);
     case protocol::Event::Kind::lane_condemned:
       for (int i = 0; i < lane_count(); ++i) {

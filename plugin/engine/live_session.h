@@ -69,7 +69,9 @@ class SessionOwner {
   virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
   // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.
   virtual bool warns_of_unused() { return true; }
-  // The peer said something of its rails: take_told_rails().
+  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Reactor's thread.
+  virtual bool may_warn_of_silence(bool /*is_silent*/) { return true; }
+  // The peer said something of its rails: take_told_rails(), once for all that it says until then.
   virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
   // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
   virtual void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) = 0;
@@ -226,6 +228,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void remember_slow(const RailPair& rails);
   void look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes);
   void end_if_hopeless(TimePoint t);
+  void tell_silence(bool is_silent);
   std::string rails_told();                 // of open lanes: "eth0, eth1"
   void lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow = false);
   void note_loss(LaneDriver& lane, const Status& why, bool malformed);
@@ -292,6 +295,7 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   std::atomic<bool> over_{false};
   std::atomic<bool> broken_{false};         // protocol_ failed by itself, and fail() is on its way or at work
   std::atomic<bool> told_{false};
+  std::atomic<bool> rails_told_{false};     // the owner was told of rails and has not taken what was told
 };
 
 template <class ProtocolStream>

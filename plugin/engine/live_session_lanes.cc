@@ -48,7 +48,7 @@ bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::uniq
     throw;
   }
   links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried this
-  if (std::exchange(peer_is_silent_, false)) RW_WARN(net, "{} answers again", peer_);  // its handshake did
+  if (std::exchange(peer_is_silent_, false)) tell_silence(false);  // its handshake answered
   heard_at_ = now();
   return true;
 }
@@ -62,6 +62,13 @@ std::vector<RailPair> LiveSession::pairs_that_carried() const {
 bool LiveSession::speaks_for_peer(const RailPair& rails) const {
   const auto known = std::ranges::find(carried_, rails, &Carried::rails);
   return known != carried_.end() && (!known->lost_at || *known->lost_at + kLostTogether >= heard_at_);
+}
+
+// Many peers may fall silent at once: the log names a few of them.
+void LiveSession::tell_silence(bool is_silent) {
+  const std::string line = is_silent ? "no answer from " + peer_ + " on " + rails_told() : peer_ + " answers again";
+  if (owner_.may_warn_of_silence(is_silent)) RW_WARN(net, "{}", line);
+  else RW_INFO(net, "{}", line);
 }
 
 void LiveSession::on_knock() { knocked_at_ = now(); }
@@ -252,8 +259,8 @@ void LiveSession::look_for_signs(bool at_once) {
     const std::lock_guard lock(mutex_);
     peer_is_silent_ ? hope_.peer_silent(t - kPeerSilenceMost) : hope_.peer_heard();
   }
-  if (peer_is_silent_ && !silent_before) RW_WARN(net, "no answer from {} on {}", peer_, rails_told());
-  if (!peer_is_silent_ && silent_before && !is_without_lanes()) RW_WARN(net, "{} answers again", peer_);
+  if (peer_is_silent_ && !silent_before) tell_silence(true);
+  if (!peer_is_silent_ && silent_before && !is_without_lanes()) tell_silence(false);
   if (verdict.peer_is_gone)
     return lose("no answer on " + rails_told() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
   // Also when it is over: what was dialled meanwhile followed no plan.
@@ -337,7 +344,7 @@ void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<La
       RW_WARN(net, "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or are large "
                    "packets lost on every rail (a smaller MTU on the way)?", peer_);
       return;
-    case PeerPulse::Verdict::back: RW_WARN(net, "{} answers again", peer_); return;
+    case PeerPulse::Verdict::back: return tell_silence(false);
     case PeerPulse::Verdict::gone:
       return lose("its kernel answers, but it has not for " + seconds_told(stall_timeout_) + " s (RAILWEAVE_STALL_TIMEOUT)", ETIMEDOUT);
   }
@@ -410,6 +417,7 @@ void LiveSession::tell_rail(protocol::RailNews::Statement news) {
 }
 
 std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
+  rails_told_.store(false, std::memory_order_release);
   const std::lock_guard lock(mutex_);
   return protocol_.take_told_rails();
 }

@@ -24,6 +24,7 @@ class RailLines {
  public:
   static constexpr int kPeersMost = 4;
   static constexpr Nanos kWindow = std::chrono::seconds(10);
+  static constexpr int kNoRail = -1;  // lines about a peer on all rails
 
   enum class About { loss, comeback };
   bool may_warn(int rail, About about, TimePoint t);

@@ -90,6 +90,7 @@ TEST_F(Unconfirmed, AnOldVersionIsNamed) {
   Rogue rogue(handle_, [](Hello& h) { h.version = 1; });
   EXPECT_FALSE(rogue.welcome());
   EXPECT_TRUE(logged(log, "version 1, expected 2: the peer runs another release of Railweave")) << log.all();
+  EXPECT_TRUE(logged(log, "connection from 127.0.0.1:")) << log.all();
 }
 
 // An acceptor that says welcome and not a word more.
@@ -125,6 +126,14 @@ class Silent {
     const auto bytes = engine::encode_hello(welcome);
     return send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size());
   }
+  // The next connection's, which is closed then.
+  bool hear_and_close(Hello& hello) {
+    OwnedFd lane = std::move(fd_);
+    fd_.reset(accept(door_.get(), nullptr, nullptr));
+    const bool heard = fd_ && hear(hello);
+    fd_ = std::move(lane);
+    return heard;
+  }
   bool hear(Hello& hello) {
     std::vector<std::byte> message(engine::kHelloFixedBytes);
     if (!read_whole(message)) return false;
@@ -159,6 +168,24 @@ TEST(Confirm, TheDiallersFirstFrameFollowsItAndWaitsForNoAnswer) {
   const auto frame = protocol::decode(protocol::ConstHeaderBytes(header));
   ASSERT_TRUE(frame.ok());
   EXPECT_EQ(frame.value().type, protocol::FrameType::open);
+}
+
+// A rail that lets small packets through only would use up all numbers in two days.
+TEST(Confirm, TheNumberOfALaneThatWasNotConfirmedIsUsedAgain) {
+  Config config = loopback();
+  config.lanes_per_rail = 2;
+  const auto engine = start_engine(config);
+  ASSERT_TRUE(engine);
+  Silent acceptor;
+  auto connector = engine->connect(0, acceptor.handle());
+  ASSERT_TRUE(connector.ok());
+  ASSERT_TRUE(acceptor.welcome_one());
+  for (int i = 0; i < 3; ++i) {
+    Hello join;
+    ASSERT_TRUE(acceptor.hear_and_close(join)) << i;
+    EXPECT_EQ(join.kind, Hello::Kind::join);
+    EXPECT_EQ(join.lane, 1) << i;
+  }
 }
 
 }  // namespace

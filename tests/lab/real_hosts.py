@@ -10,6 +10,7 @@ from engine_lab import EngineTest, Outcome, net_perf
 from faultkit import recovery
 
 _RAIL_MBPS = 95.0  # payload of one rail
+_LEAST_TOO_MUCH = 1.3
 _MOST = 0.85  # of what the rails carry: the machine does other things meanwhile
 CABLES = ["--management", "--favour", "--rate", "100mbit"]  # ranks meet where no fault is, and go before other programs
 TWO = [*CABLES, "--shape", "both"]
@@ -44,19 +45,23 @@ def by_half_seconds(outcome: Outcome) -> str:
 
 
 class RealHosts(EngineTest):
-    def transfer(self, lab: list[str], fault: str = "", seconds: float = 6, from_start: str = "", beside: str = "") -> Outcome:
+    def transfer(self, lab: list[str], fault: str = "", seconds: float = 6, from_start: str = "", beside: str = "",
+                 setup: str = "") -> Outcome:
         """1 MiB messages, four in flight, from host 0 to host 1. `fault` comes at FAULT_S, `from_start` before anything is sent: both
-        are options of `perf/lab set`. Ends without an error or a wrong byte."""
+        are options of `perf/lab set`; `setup` is a script that each rank runs first, instead. Ends without an error or a wrong byte."""
         once = ["--at", f"{FAULT_S}:{SET} {fault}"] if fault else []
         outcome = net_perf(lab, "--size", "1M", "--duration", str(seconds), "--warmup", "0.5", *once, deadline_s=seconds + 25,
-                           setup=f"[ $RANK = 1 ] || {SET} {from_start}" if from_start else "", beside=beside)
+                           setup=f"[ $RANK = 1 ] || {SET} {from_start} || exit 1" if from_start else setup, beside=beside)
         self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual([0] if fault else [], [event["exit"] for event in outcome.result["events"]], f"the fault did not happen: {outcome}")
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         return outcome
 
     def assert_carries(self, rails: float, outcome: Outcome, from_s: float = 0.5) -> None:
-        """The payload of so many rails from that second on."""
+        """The payload of so many rails from that second on; of a whole number no more either: else the fault did not happen."""
         seen = payload_mbps(outcome, from_s)
+        if rails == int(rails):
+            self.assertLess(seen, _LEAST_TOO_MUCH * rails * _RAIL_MBPS, f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
         self.assertGreater(seen, _MOST * rails * _RAIL_MBPS, f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
 
     def assert_no_pause(self, outcome: Outcome, from_s: float = 0.0) -> None:

@@ -28,6 +28,16 @@ class Shortage(EngineTest):
                 self.assertLess(until - without, 1_000_000, str(outcome))  # it was not there meanwhile
                 self.assertGreater(outcome.carried(victim)["eth1"][1] - until, 5_000_000, str(outcome))
 
+    def test_a_rail_that_gets_another_address_in_a_shortage_carries_once_that_is_over(self) -> None:
+        """Nothing tells of the address again: the engine looks for it by itself."""
+        outcome = self.short(1, "256M", """prlimit --pid $pid --nofile=3:; $RWLAB_PROGRAM set --host 1 --nic 1 --address 10.77.1.77/24
+            $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1
+            echo until $(cat /sys/class/net/eth1/statistics/rx_bytes); prlimit --pid $pid --nofile=1024:""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        until = int(outcome.values(1, "until")[0][0])
+        self.assertGreater(outcome.carried(1)["eth1"][1] - until, 5_000_000, str(outcome))
+
     def test_without_memory_it_goes_on_or_ends_with_an_error(self) -> None:
         for victim in (0, 1):
             with self.subTest(without=victim):

@@ -22,14 +22,21 @@ class OneSegment(RealHosts):
         self.assert_carries(1, outcome)
         self.assert_warned(outcome, (0, 1), "arp_ignore")
 
+    def test_both_nics_carry_where_one_may_bind_to_addresses_of_others(self) -> None:
+        """Hosts that take over addresses (keepalived, kube-vip) allow it; no address is this host's for that reason."""
+        allow = "for v in 4 6; do echo 1 > /proc/sys/net/ipv$v/ip_nonlocal_bind || exit 1; done"
+        self.assert_both_carry(self.transfer(ONE_SWITCH, seconds=4, setup=allow))
+
     def lose_the_nic_that_carries(self, how: str, *lab: str) -> Outcome:
         """Which of the receiver's NICs that is, is found by its counters."""
         lose = f"""
             came_in() {{ cat /sys/class/net/eth$1/statistics/rx_bytes; }}
             [ $RANK = 0 ] || (until [ $(($(came_in 0) + $(came_in 1))) -gt 24000000 ]; do sleep 0.05; done
                               nic=0; [ $(came_in 0) -gt $(came_in 1) ] || nic=1
-                              {SET} --host 1 --nic $nic {how}; echo lost eth$nic) &"""
-        return self.transfer([*ONE_SWITCH, *lab], seconds=7, beside=lose)
+                              {SET} --host 1 --nic $nic {how} && echo lost eth$nic) &"""
+        outcome = self.transfer([*ONE_SWITCH, *lab], seconds=7, beside=lose)
+        self.assertTrue(outcome.values(1, "lost"), f"the fault did not happen: {outcome}")
+        return outcome
 
     def test_the_nic_that_carries_is_taken_down(self) -> None:
         for subnets in ("shared", "disjoint"):

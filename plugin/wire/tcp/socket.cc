@@ -23,6 +23,7 @@ namespace railweave::wire {
 namespace {
 
 constexpr int kBacklog = 1024;
+constexpr std::uint16_t kAnyPort = 9;  // nothing is sent there
 constexpr int kKeepProbes = 10;  // at most, in the time that a peer has
 
 const char* errno_text(int err) {
@@ -144,12 +145,15 @@ Status set_options(int fd, const SocketOptions& options) {
   return Status();
 }
 
-// An address is this host's own if one can bind to it.
-bool on_this_host(const SocketAddress& address) {
+// What goes to an address of this host has the same address for its source. (Whether one can bind to it says nothing: net.ipv4.ip_nonlocal_bind
+// of hosts that take over addresses.)
+Result<bool> on_this_host(const SocketAddress& address) {
   if (address.loopback()) return true;
-  SocketAddress any_port = socket_address(address.address(), 0);
-  OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  return fd && ::bind(fd.get(), any_port.get(), any_port.size) == 0;
+  const OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!fd) return system_error(Scope::lane, fmt::format("socket to find out whether {} is this host", to_string(address)));
+  const SocketAddress to = socket_address(address.address(), kAnyPort);
+  if (::connect(fd.get(), to.get(), to.size) != 0) return false;  // no route
+  return local_address(fd.get()).address().bytes == to.address().bytes;
 }
 
 std::string interface_name(int index) {
@@ -173,7 +177,9 @@ bool has_unacknowledged(int fd) {
 }
 
 Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote) {
-  if (interface.empty() || on_this_host(remote)) return {};
+  if (interface.empty()) return {};
+  RW_ASSIGN_OR_RETURN(const bool own, on_this_host(remote));
+  if (own) return {};
   if (::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.data(), socklen_t(interface.size())) == 0 || errno != ENODEV) return {};
   return system_error(Scope::lane, "bind to interface " + interface);
 }

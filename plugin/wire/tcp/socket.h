@@ -31,14 +31,14 @@ Nanos keepalive_interval(Nanos peer_timeout);
 // subnet need it, at both ends (dial() does it; whoever accepts calls this). Does nothing, and that is fine, for an
 // empty name, where the kernel does not permit it, and for a `remote` on this host: between two of its own addresses
 // packets go through `lo`, and pinned they would leave by the interface and be dropped on their return as forged.
-// Errors: system (ENODEV) where there is no interface of that name, by now: the socket would go wherever a route leads.
+// Errors: system (ENODEV) where there is no interface of that name, by now: the socket would go wherever a route leads; as on_this_host().
 Status bind_to_interface(int fd, const std::string& interface, const SocketAddress& remote);
 
 // "eth0"; "interface 7" where there is none of that index any more.
 std::string interface_name(int index);
 
-// An address of this host: between two of these packets go through `lo`.
-bool on_this_host(const SocketAddress& address);
+// An address of this host: between two of these packets go through `lo`. Errors: system, without a descriptor to ask by.
+Result<bool> on_this_host(const SocketAddress& address);
 
 // Payload of a connection's largest packet, as the kernel sends it now (TCP_INFO); 0 where the socket is none of TCP.
 std::size_t segment_bytes(int fd);

@@ -27,7 +27,7 @@ class Links : public testing::Test {
     on_reactor([this] {
       watch_ = std::make_unique<LinkWatch>(reactor_, rails_);
       watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); },
-                   [this](int rail) { rails_[std::size_t(rail)].ifindex = 0; }, [] {});
+                   [this](int rail) { rails_[std::size_t(rail)].ifindex = 0; }, [] { return true; });
     });
   }
   void TearDown() override {

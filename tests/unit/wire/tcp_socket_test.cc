@@ -175,6 +175,24 @@ TEST(TcpSocket, nobody_dials_from_an_interface_that_is_gone) {
   EXPECT_NE(dialled.status().message().find("rw-is-gone"), std::string::npos) << dialled.status().message();
 }
 
+// 192.0.2.1 is nobody's (RFC 5737). tests/lab has hosts where one may bind to addresses of others.
+TEST(TcpSocket, on_this_host__is_what_the_kernel_delivers_here) {
+  EXPECT_TRUE(*on_this_host(socket_address(loopback_address(), 0)));
+  EXPECT_TRUE(*on_this_host(*parse_socket_address("127.1.2.3:80")));
+  EXPECT_FALSE(*on_this_host(*parse_socket_address("192.0.2.1:80")));
+  EXPECT_FALSE(*on_this_host(*parse_socket_address("[2001:db8::1]:80")));
+}
+
+TEST(TcpSocket, on_this_host__without_a_descriptor_is_an_error) {
+  rlimit old;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  const rlimit none{0, old.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Result<bool> own = on_this_host(*parse_socket_address("192.0.2.1:80"));
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_EQ(own.status().system_errno(), EMFILE);
+}
+
 TEST(TcpSocket, a_peer_that_closed_is_known_once_all_was_read) {
   auto listening = listen_at(loopback_address(), PortRange{}, {});
   ASSERT_TRUE(listening.ok());

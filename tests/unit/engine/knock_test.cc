@@ -1,0 +1,93 @@
+#include "engine/knock.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <future>
+
+#include "tests/unit/engine/paperwork.h"
+#include "wire/tcp/socket.h"
+
+namespace railweave::engine {
+namespace {
+
+// A session whose only lane was lost, and a peer's door, which nobody opens but the test.
+class Knocking : public Paperwork {
+ protected:
+  Knocking() {
+    config_.peer_timeout = std::chrono::seconds(60);
+    rails_[0].name = "lo";
+    rails_[0].loopback = true;
+    rails_[0].addresses = {{.family = Address::Family::v4, .bytes = {127, 0, 0, 1}, .prefix_bits = 8}};
+  }
+  ~Knocking() override {
+    reactor_.stop();
+    knock_.reset();
+  }
+  void SetUp() override {
+    auto door = wire::listen_at(rails_[0].addresses[0], PortRange{}, {});
+    ASSERT_TRUE(door.ok());
+    door_ = std::move(door->fd);
+    const PeerRail peer_rail{"lo", 10'000, {{rails_[0].addresses[0], door->address.port()}}, false};
+    announced_ = {peer_rail};
+    self_.rails = &rails_;
+    self_.announced = &announced_;
+    self_.config = &config_;
+    add_lanes(1);
+    session_->join_began();  // so that it does not end with its lane
+    paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+    drive();
+    ASSERT_TRUE(session_->is_without_lanes());
+    knock_ = std::make_unique<Knock>(reactor_, self_, InstanceId{1}, 0, session_, announced_);
+    ASSERT_TRUE(reactor_.start().ok());
+  }
+  void on_reactor(std::function<void()> act) {
+    std::promise<void> done;
+    reactor_.run_soon([&] {
+      act();
+      done.set_value();
+    });
+    done.get_future().wait();
+  }
+  // A connection that says its Hello, or none.
+  OwnedFd knocked() {
+    const timeval patience{2, 0};
+    (void)::setsockopt(door_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const int flags = ::fcntl(door_.get(), F_GETFL);
+    (void)::fcntl(door_.get(), F_SETFL, flags & ~O_NONBLOCK);
+    OwnedFd fd(::accept(door_.get(), nullptr, nullptr));
+    (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);  // less than a knock has
+    std::array<std::byte, kHelloFixedBytes> head;
+    if (::recv(fd.get(), head.data(), head.size(), MSG_WAITALL) != ssize_t(head.size())) fd.reset();
+    auto bytes = fd ? hello_bytes(head) : Result<std::size_t>(std::size_t{0});
+    std::vector<std::byte> body(bytes.ok() ? *bytes - head.size() : 0);
+    if (fd && ::recv(fd.get(), body.data(), body.size(), MSG_WAITALL) != ssize_t(body.size())) fd.reset();
+    return fd;
+  }
+
+  Reactor reactor_;
+  std::vector<Rail> rails_{1};
+  std::vector<PeerRail> announced_;
+  Identity self_;
+  OwnedFd door_;
+  std::unique_ptr<Knock> knock_;
+};
+
+// What it says of our rails is old by then, and the peer would take it for news.
+TEST_F(Knocking, a_knock_ends_when_a_lane_stands_again) {
+  on_reactor([this] { knock_->look(); });
+  const OwnedFd asked = knocked();
+  ASSERT_TRUE(asked);
+  EXPECT_FALSE(wire::is_closed_by_peer(asked.get()));
+  on_reactor([this] {
+    ASSERT_TRUE(session_->add_lane(1, {0, 0}, std::make_unique<PaperLane>(paper_[1], "lo")));
+    knock_->on_lane();
+  });
+  char byte = 0;
+  EXPECT_EQ(::recv(asked.get(), &byte, 1, 0), 0) << "closed at once";
+  EXPECT_TRUE(wire::is_closed_by_peer(asked.get()));
+}
+
+}  // namespace
+}  // namespace railweave::engine
