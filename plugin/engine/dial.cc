@@ -195,20 +195,24 @@ bool Dial::dial_local() {
   return true;
 }
 
-// All addresses of the handle at once, from rails of their subnets where there are such.
+// All addresses of the handle at once, from rails of their subnets where there are such. Link-local ones have their turn when the others have
+// failed: a host with a NIC that is no rail in the same segment may take all IPv4 connections there (ARP), but no others.
 void Dial::next_round() {
   ++rounds_;
   only_that_ = true;
   if (dial_local()) return;
   const int rails = int(self_.rails->size()), addresses = int(peer_.addresses.size());
-  std::vector<RailPair> near, far;
+  std::vector<RailPair> near, far, link_local;
   for (int rail = 0; rail < rails; ++rail)
     for (int address = 0; address < addresses; ++address)
-      if (const std::optional<Route> route = route_to(rail, address)) (route->same_subnet ? near : far).push_back({rail, address});
-  if (near.empty() && far.empty())
+      if (const std::optional<Route> route = route_to(rail, address))
+        (discovery::is_link_local(route->target.address) ? link_local : route->same_subnet ? near : far).push_back({rail, address});
+  if (near.empty() && far.empty() && link_local.empty())
     return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
                                                            wire::to_string(peer_.addresses.front().address) + ")"));
+  const bool is_only_way = near.empty() && far.empty();
   if (!near.empty() && rounds_ == 1) far.clear();
+  if (is_only_way || rounds_ > 1) near.insert(near.end(), link_local.begin(), link_local.end());
   const auto is_of_no_use = [this](const RailPair& way) { return leads_nowhere(way.local, *route_to(way.local, way.remote)); };
   std::erase_if(near, is_of_no_use);
   std::erase_if(far, is_of_no_use);

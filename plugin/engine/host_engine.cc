@@ -143,9 +143,8 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
     if (content.addresses.empty())  // others have them now
       for (const PeerRail& rail : announced_) content.addresses.insert(content.addresses.end(), rail.addresses.begin(), rail.addresses.end());
   }
-  // Link-local addresses mean something on one link only: they are told where there are no others.
-  const auto is_local = [](const PeerAddress& a) { return a.address.scope_id != 0; };
-  if (!std::ranges::all_of(content.addresses, is_local)) std::erase_if(content.addresses, is_local);
+  // Link-local addresses mean something on one link only: they are told last, where there is room.
+  std::ranges::stable_partition(content.addresses, [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
   handle = encode_handle(content);
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
 }

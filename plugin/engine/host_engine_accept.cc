@@ -120,7 +120,7 @@ void HostEngine::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
   if (refused_for_encryption(outcome)) return;
   if (arrival.rail < 0)
     return refuse(outcome, Hello::Refusal::none, "the connection to rail " + rails_now_[std::size_t(arrival.dialled)].name + " arrived on " +
-                                                     arrival.interface + ", which is no rail here");
+                                                     arrival.interface + ", which is no rail here; set `" + discovery::kMendArp + "` on this host, or use IPv6");
   switch (hello.kind) {
     case Hello::Kind::first: return accept_first(std::move(outcome), arrival);
     case Hello::Kind::join: return accept_join(std::move(outcome), arrival);

@@ -236,12 +236,18 @@ class Pooled(unittest.TestCase):
 class ResultsTold(unittest.TestCase):
     def test_commits_are_those_of_the_results(self) -> None:
         root = acceptance.kFile.parents[1]
-        (told,) = re.findall(r"seconds: (A and B in one run at .*?)\. Each row", (root / "docs" / "results.md").read_text(), re.DOTALL)
-        commits = re.findall(r"[0-9a-f]{7}", told)
-        self.assertEqual(len(commits), 3, told)
-        for ids, commit in zip((r"[AB]\d", "C3", r"O\d"), commits, strict=True):
-            found = {json.loads(path.read_text())["commit"][:7] for path in (root / "perf" / "results").glob("*.json") if re.fullmatch(ids, path.stem)}
-            self.assertEqual(found, {commit}, ids)
+        (table,) = re.findall(r"\| rows \| what \| commit \|\n\|[-|]+\n(.*?)\n\n", (root / "docs" / "results.md").read_text(), re.DOTALL)
+        told = {}
+        for line in table.splitlines():
+            rows, _, commits = (cell.strip() for cell in line.strip("|").split("|"))
+            groups, found = rows.split(";"), re.findall(r"[0-9a-f]{7}", commits)
+            for group, commit in zip(groups, found * len(groups) if len(found) == 1 else found, strict=False):
+                told |= {name.strip(): commit for name in group.split(",")}
+        self.assertEqual(set(told), {"A", "B", "C3", "O", *(f"N{n}" for n in range(1, 8))})
+        for rows, commit in told.items():
+            pattern = rows if rows[-1].isdigit() else rows + r"\d"
+            found = {json.loads(path.read_text())["commit"][:7] for path in (root / "perf" / "results").glob("*.json") if re.fullmatch(pattern, path.stem)}
+            self.assertEqual(found, {commit}, rows)
 
 
 class Host(unittest.TestCase):

@@ -153,7 +153,7 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
         self.assertIn(self.kLost, said["rail_log.cc"])
         self.assertIn(self.kSpoilt, said["live_session_lanes.cc"])
         every = set().union(*said.values())
-        self.assertGreater(len(every), 25)
+        self.assertGreater(len(every), 20)
         counted = {text for text in every if false_alarm_perf._given_up(self.kFrom + text.replace("{}", "7"))}
         self.assertEqual({self.kLost, self.kSpoilt}, counted)
 

@@ -59,7 +59,8 @@ def lose_flows(nic: Nic, percent: float, direction: str = "both") -> None:
     """All packets of so many TCP connections, chosen by their ports: where a router spreads connections over several paths (ECMP), one
     of which leads nowhere. Raises CommandError."""
     flow = {"in": "tcp dport . tcp sport", "out": "tcp sport . tcp dport"}  # the host's port first
-    _at_port(nic, direction, {way: f"jhash {ports} mod 100000 seed 0x1 < {round(percent * 1000)} drop" for way, ports in flow.items()})
+    some = {way: f"jhash {ports} mod 100000 seed 0x1 < {round(percent * 1000)} drop" for way, ports in flow.items()}
+    _at_port(nic, direction, some if percent < 100 else dict.fromkeys(flow, "tcp dport 0-65535 drop"))
 
 
 def restore(host: Host, nic: Nic) -> None:
