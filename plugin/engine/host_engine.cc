@@ -144,7 +144,7 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
       for (const PeerRail& rail : announced_) content.addresses.insert(content.addresses.end(), rail.addresses.begin(), rail.addresses.end());
   }
   // Link-local addresses mean something on one link only: they are told last, where there is room.
-  std::ranges::stable_partition(content.addresses, [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
+  std::stable_partition(content.addresses.begin(), content.addresses.end(), [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
   handle = encode_handle(content);
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
 }

@@ -71,7 +71,7 @@ std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std
   const std::vector<RailPair> others = spread_pairs(far, rails, addresses);
   ways.insert(ways.end(), others.begin(), others.end());
   if (ways.size() <= most) return ways;
-  std::ranges::rotate(ways, ways.begin() + std::ptrdiff_t(std::size_t(round - 1) * most % ways.size()));
+  std::rotate(ways.begin(), ways.begin() + std::ptrdiff_t(std::size_t(round - 1) * most % ways.size()), ways.end());
   ways.resize(most);
   return ways;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "base/scope_exit.h"
 #include "engine/fork_guard.h"
