@@ -215,22 +215,23 @@ TEST(LanePlan, spread_pairs__any_few_in_a_row_have_different_rails) {
   EXPECT_EQ(PairList(spread.begin() + 4, spread.begin() + 8), (PairList{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
 }
 
-// A peer whose first NIC is dead, on one subnet with eight of ours: some way to another address is tried in the first round.
+// The first NICs of both ends are dead, all in one subnet: some way between others is tried in the first round.
 TEST(LanePlan, ways_of_round__reach_every_address_at_once_and_all_ways_in_turn) {
   std::vector<RailPair> all;
   for (int rail = 0; rail < 8; ++rail)
     for (int address = 0; address < 4; ++address) all.push_back({rail, address});
-  std::set<int> addresses;
+  std::set<int> addresses, rails;
   std::set<std::pair<int, int>> tried;
   for (int round = 1; round <= 4; ++round) {
     const std::vector<RailPair> ways = ways_of_round(all, {}, 8, 4, round, 8);
     ASSERT_EQ(ways.size(), 8u);
     for (const RailPair& way : ways) {
-      if (round == 1) addresses.insert(way.remote);
+      if (round == 1) addresses.insert(way.remote), rails.insert(way.local);
       tried.emplace(way.local, way.remote);
     }
   }
   EXPECT_EQ(addresses.size(), 4u);
+  EXPECT_GE(rails.size(), 4u);
   EXPECT_EQ(tried.size(), 32u);
 }
 
