@@ -184,6 +184,9 @@ TEST(TcpSocket, on_this_host__is_what_the_kernel_delivers_here) {
 }
 
 TEST(TcpSocket, on_this_host__without_a_descriptor_is_an_error) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer looks at an object's type through a pipe, and has none then";
+#endif
   rlimit old;
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
   const rlimit none{0, old.rlim_max};
