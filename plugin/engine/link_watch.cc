@@ -35,7 +35,7 @@ Status LinkWatch::listen() {
   return {};
 }
 
-// What has happened meanwhile nobody told: it is looked for.
+// Rails that changed meanwhile are looked for then. The state of links comes with the next news of each.
 void LinkWatch::go_on_later() {
   listen_timer_ = reactor_.at(now() + kAgainMost, [this] {
     listen_timer_ = 0;

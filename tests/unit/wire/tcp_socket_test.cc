@@ -197,14 +197,10 @@ TEST(TcpSocket, on_this_host__without_a_descriptor_is_an_error) {
 }
 
 TEST(TcpSocket, a_peer_that_closed_is_known_once_all_was_read) {
-  auto listening = listen_at(loopback_address(), PortRange{}, {});
-  ASSERT_TRUE(listening.ok());
-  auto dialled = dial({loopback_address(), "lo", listening->address, {}});
-  ASSERT_TRUE(dialled.ok() && readable(listening->fd.get(), 5000));
-  const OwnedFd taken(::accept(listening->fd.get(), nullptr, nullptr));
+  auto [dialled, taken] = tcp_pair();
   EXPECT_FALSE(is_closed_by_peer(taken.get()));
-  ASSERT_EQ(::send(dialled->get(), "x", 1, 0), 1);
-  dialled->reset();
+  ASSERT_EQ(::send(dialled.get(), "x", 1, 0), 1);
+  dialled.reset();
   ASSERT_TRUE(readable(taken.get(), 5000));
   EXPECT_FALSE(is_closed_by_peer(taken.get())) << "a byte came before the end";
   char byte = 0;
@@ -214,14 +210,10 @@ TEST(TcpSocket, a_peer_that_closed_is_known_once_all_was_read) {
 }
 
 TEST(TcpSocket, a_peer_that_reset_has_closed) {
-  auto listening = listen_at(loopback_address(), PortRange{}, {});
-  ASSERT_TRUE(listening.ok());
-  auto dialled = dial({loopback_address(), "lo", listening->address, {}});
-  ASSERT_TRUE(dialled.ok() && readable(listening->fd.get(), 5000));
-  const OwnedFd taken(::accept(listening->fd.get(), nullptr, nullptr));
+  auto [dialled, taken] = tcp_pair();
   const linger at_once{1, 0};
-  ASSERT_EQ(::setsockopt(dialled->get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
-  dialled->reset();
+  ASSERT_EQ(::setsockopt(dialled.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once), 0);
+  dialled.reset();
   ASSERT_TRUE(readable(taken.get(), 5000));
   EXPECT_TRUE(is_closed_by_peer(taken.get()));
 }
