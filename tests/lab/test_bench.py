@@ -243,7 +243,7 @@ class ResultsTold(unittest.TestCase):
             groups, found = rows.split(";"), re.findall(r"[0-9a-f]{7}", commits)
             for group, commit in zip(groups, found * len(groups) if len(found) == 1 else found, strict=False):
                 told |= {name.strip(): commit for name in group.split(",")}
-        self.assertEqual(set(told), {"A", "B", "C3", "O", *(f"N{n}" for n in range(1, 8))})
+        self.assertEqual(set(told), {"A", "B", "C3", "O", *(f"N{n}" for n in range(1, 8)), "N6-A5"})
         for rows, commit in told.items():
             pattern = rows if rows[-1].isdigit() else rows + r"\d"
             found = {json.loads(path.read_text())["commit"][:7] for path in (root / "perf" / "results").glob("*.json") if re.fullmatch(pattern, path.stem)}

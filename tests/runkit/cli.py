@@ -34,8 +34,12 @@ def arguments(argv):
     return args
 
 
-def record(path, lines, total):
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+def commit_here():
+    """What is built and tested: asked for before a run, for somebody may commit meanwhile."""
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+
+
+def record(path, commit, lines, total):
     where = f"{time.strftime('%Y-%m-%d %H:%M')}, commit {commit}, Linux {os.uname().release}, {os.cpu_count()} cores"
     path.write_text("\n".join([where, *lines, *total.failures, str(total)]) + "\n")
 
@@ -57,7 +61,7 @@ def main(argv):
     chosen = [suite for suite in SUITES if suite.name in args.suites or not (args.suites or suite.on_request)]
     logs = ROOT / "build" / "test-logs"
     logs.mkdir(parents=True, exist_ok=True)
-    total, built, began, lines = Count(), {}, time.monotonic(), []
+    total, built, began, lines, commit = Count(), {}, time.monotonic(), [], commit_here()
     presets = list(dict.fromkeys(suite.preset for suite in chosen))
     print(f"{len(chosen)} suites, {len(presets)} builds ({', '.join(presets)})", flush=True)
     try:
@@ -65,14 +69,14 @@ def main(argv):
     except SystemExit as ended:
         ran = sum(not line.startswith(" ") for line in lines)  # a suite's notes are indented
         if args.record:
-            record(args.record, [*lines, f"ended early, {ran} of {len(chosen)} suites"], total)
+            record(args.record, commit, [*lines, f"ended early, {ran} of {len(chosen)} suites"], total)
         report(total, f"ended early, {ran} of {len(chosen)}", began)
         raise ended
     if not args.suites and not built["release"]:
         for name in forgotten("release"):
             total.fail(f"{name}: no suite of tests/run runs it; give it a label that one does")
     if args.record:
-        record(args.record, lines, total)
+        record(args.record, commit, lines, total)
     report(total, str(len(chosen)), began)
     return 1 if total.failed else 0
 

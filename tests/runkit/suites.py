@@ -59,8 +59,8 @@ SUITES = [
     Suite("clang-all", "clang", "", 1, "a second compiler and its warnings: tests and programs too", on_request=True),
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
           f"{FORKED}|{UNSANITARY}", 2, on_request=True),
-    Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", on_request=True),
+    Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
     Suite("tsan-all", "tsan", "^(unit|contract|engine|nccl)$", 1500, "data races: every net version", SANITIZED,
           f"{FORKED}|{RESET}|{UNSANITARY}", 2, on_request=True),
-    Suite("tsan-lab", "tsan", "^lab$", 1500, "data races between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", on_request=True),
+    Suite("tsan-lab", "tsan", "^lab$", 1500, "data races between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
 ]
