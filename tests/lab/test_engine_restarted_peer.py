@@ -27,6 +27,7 @@ else
   listens $first
   cables --cut
   kill -9 $first
+  wait $first  # its ports are free again
   (second "$@") & new=$!
   listens $new
   cables --up
