@@ -1,7 +1,7 @@
-// A wire moves frames between two instances over lanes. It knows headers as opaque bytes and payload as spans; what they
-// mean is the session's business (plugin/protocol), reached through LaneHandler.
+// A lane moves frames between two instances. It knows headers as opaque bytes and payload as spans; what they mean is the
+// session's business (plugin/protocol), reached through LaneHandler. How lanes are made: wire/port.h.
 //
-// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health() and hearing(),
+// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health(), hearing() and end(),
 // one at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
 #pragma once
 
@@ -21,18 +21,10 @@
 namespace railweave::wire {
 
 inline constexpr std::size_t kHeaderBytes = 64;
-inline constexpr std::size_t kTokenBytesMax = 64;
-
-// How payload finds its place. ask: the header arrives first and the session answers where. push: the sender writes to
-// a place named by a token from the receiver's GRANT; the header arrives after the bytes. pull: the header arrives with a
-// token made by the sender's lane, the session answers where, the receiving lane fetches the bytes.
-enum class Placement { ask, push, pull };
 
 struct OutFrame {
   std::array<std::byte, kHeaderBytes> header;
-  std::span<const std::byte> payload;       // referenced, not copied, until released(); empty for control frames
-  std::array<std::byte, kTokenBytesMax> token{};  // push lanes only: the peer's token for the region ...
-  std::size_t token_offset = 0;             // ... and where in it the payload goes
+  std::span<const std::byte> payload;  // referenced, not copied, until released(); empty for control frames
 };
 
 // The answer to a header: where the frame's payload goes.
@@ -46,6 +38,16 @@ struct LaneHealth {
   std::uint64_t acknowledged_bytes = 0;     // ever
   Nanos min_rtt{0};                         // 0: not known yet
   Nanos smoothed_rtt{0};                    // of late, held-back acknowledgements included; 0: not known
+};
+
+// Why a lane ended.
+enum class LaneEnd {
+  closed,      // the peer ended the lane in good order
+  reset,       // the peer's kernel, or something on the path, broke the connection
+  unanswered,  // the peer's kernel did not answer for as long as ours waits
+  corrupted,   // the wire's own check failed: what arrived is not what was sent
+  refused,     // the peer's host has nobody there
+  system,      // this host failed: no memory, say
 };
 
 // What the peer's kernel says, if only that it is there. The default: it is always there.
@@ -67,9 +69,9 @@ class LaneHandler {
   virtual void written(std::size_t n) = 0;
   // The `n` oldest frames taken and not yet released are no longer referenced by the lane or the kernel.
   virtual void released(std::size_t n) = 0;
-  // ask, pull: a header arrived. An error gives the lane up: nothing after it is read.
+  // A header arrived. The answer says where its payload goes. An error gives the lane up: nothing after it is read.
   virtual Result<Target> header(std::span<const std::byte, kHeaderBytes> header) = 0;
-  // The frame whose header came last is wholly in place (push: header and payload at once, Target unused).
+  // The frame whose header came last is wholly in place.
   virtual Status consumed(std::span<const std::byte, kHeaderBytes> header) = 0;
 
  protected:
@@ -83,15 +85,20 @@ struct Moved {
 
 class Lane {
  public:
-  // Closes at once; the peer sees the end of the lane. Where the kernel holds pages (zero-copy) it waits for them, 0.1 s at most.
+  // Closes the lane; the peer sees the end of it. Waits until the lane has ended (end()): 0.1 s at most.
   virtual ~Lane() = default;
 
-  virtual Placement placement() const = 0;
   // Moves at most about `budget_bytes`; what is read into a watched target
   // becomes visible in ascending order. Errors end reading for good:
   // Code::remote (the peer's end closed or reset it; only after everything it had sent), Code::system, or what the
   // handler returned. Not blocked: call again without waiting for the descriptor, the lane may hold bytes itself.
   virtual Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) = 0;
+  // Why the lane ended. Says something once read() or write() has failed by an error that is not the handler's.
+  virtual LaneEnd why_ended() const = 0;
+  // Ends the lane: it is not read or written any more. True: the lane has ended; destroying it waits for nothing, and then neither the wire
+  // nor a device touches memory of its callers. False: the lane is ending (a queue pair takes milliseconds to die); ask again soon. A lane
+  // that ends when its descriptor is closed has nothing to wait for.
+  virtual bool end() { return true; }
   // Goes on after read() saw the peer's orderly end (half-close). That the connection broke is told by read(), write()
   // is then merely blocked; its own errors end the lane.
   virtual Result<Moved> write(LaneHandler& handler) = 0;
@@ -107,11 +114,9 @@ class Lane {
   // What arrives is what was sent, without a check of ours: no network is between, or something else sees to it.
   virtual bool vouches_for_bytes() const { return false; }
   virtual LaneStats stats() const = 0;
-  // push: writes a token (<= kTokenBytesMax) that lets the peer write into `region`; 0 when not supported.
-  virtual std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) = 0;
   // No more frames will be written: half-close after what was taken. read() goes on.
   virtual Status finish_writing() = 0;
-  // Pollable descriptor, -1 if none.
+  // A descriptor that can be polled, an epoll descriptor, say; it stays the same. -1: none, the lane has to be looked at by time.
   virtual int descriptor() const = 0;
   // The caller is about to wait on descriptor(), level-triggered, for what is answered: POLLIN, which tells of input and of
   // the peer's end, and, where `writing`, whatever tells of room for what write() left. 0: there is something to read or

@@ -36,10 +36,8 @@ class LaneContract : public ::testing::TestWithParam<LaneFactory> {
  protected:
   LaneContract() : pair(GetParam().connect()), near(*pair.near, 1), far(*pair.far, 2) {}
 
-  Placement placement() const { return pair.far->placement(); }
-
   // The next frame of `from` has a payload of `size` bytes and is expected by `to`.
-  void send(Recorder& from, Recorder& to, std::size_t size) { from.address_last(to.expect(from.queue(size))); }
+  void send(Recorder& from, Recorder& to, std::size_t size) { to.expect(from.queue(size)); }
 
   // One turn of both ends; false, after letting time pass, when nothing moved.
   bool turn(std::size_t budget_bytes = 1 * MiB);

@@ -24,7 +24,6 @@ TEST_P(LaneFlow, read_keeps_its_budget_to_about_a_frame) {
 }
 
 TEST_P(LaneFlow, a_reader_who_does_not_read_stops_the_writer) {
-  if (placement() == Placement::push) GTEST_SKIP() << "push lanes write without the reader";
   for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
   write_until_stuck(near);
   EXPECT_TRUE(near.last_write.blocked);

@@ -27,12 +27,8 @@ class Pages {
 
 class LaneMemory : public LaneContract {
  protected:
-  // Reads at `far` in little bites until it is inside the next frame's payload (push: until some of it was moved).
+  // Reads at `far` in little bites until it is inside the next frame's payload.
   void read_into_payload() {
-    if (placement() == Placement::push) {
-      for (int i = 0; i < 50; ++i) pair.pass_time();
-      return;
-    }
     for (int i = 0; i < 10'000 && !far.inside_payload(); ++i)
       if (far.read(100) == 0) pair.pass_time();
     ASSERT_TRUE(far.inside_payload());
@@ -45,7 +41,7 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
   Pages pages(kFrame * kFrames);
   for (std::size_t i = 0; i < kFrames; ++i) {
     const FrameName name = near.queue_from(pages.all().subspan(i * kFrame, kFrame));
-    near.address_last(far.expect(name));
+    far.expect(name);
   }
   write_until_stuck(near);
   ASSERT_LT(near.handed, kFrames);
@@ -59,7 +55,7 @@ TEST_P(LaneMemory, withdraw_while_a_send_is_stuck) {
 TEST_P(LaneMemory, withdraw_of_a_send_that_is_half_read) {
   constexpr std::size_t kFrame = 300'000;
   Pages pages(kFrame);
-  near.address_last(far.expect(near.queue_from(pages.all().first(kFrame))));
+  far.expect(near.queue_from(pages.all().first(kFrame)));
   send(near, far, 5000);
   for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
   read_into_payload();
@@ -81,7 +77,7 @@ TEST_P(LaneMemory, withdraw_of_other_memory_changes_nothing) {
 TEST_P(LaneMemory, withdraw_in_the_middle_of_a_receive) {
   constexpr std::size_t kFrame = 300'000;
   Pages pages(kFrame);
-  near.address_last(far.expect_lost(near.queue(kFrame), pages.all().first(kFrame)));
+  far.expect_lost(near.queue(kFrame), pages.all().first(kFrame));
   send(near, far, 5000);
   for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
   read_into_payload();
@@ -94,13 +90,33 @@ TEST_P(LaneMemory, withdraw_in_the_middle_of_a_receive) {
 TEST_P(LaneMemory, withdraw_of_a_part_of_a_receive) {
   constexpr std::size_t kFrame = 300'000;
   Pages pages(kFrame);
-  near.address_last(far.expect_lost(near.queue(kFrame), pages.all().first(kFrame)));
+  far.expect_lost(near.queue(kFrame), pages.all().first(kFrame));
   send(near, far, 5000);
   for (int i = 0; i < 50 && near.write() > 0; ++i) pair.pass_time();
   read_into_payload();
   pair.far->withdraw_target(pages.all().last(1));
   pages.take_away();
   finish();
+}
+
+TEST_P(LaneMemory, a_lane_that_has_ended_touches_no_memory) {
+  constexpr std::size_t kFrame = 1 * MiB, kFrames = 16;
+  Pages sent(kFrame * kFrames), received(kFrame);
+  for (std::size_t i = 0; i < kFrames; ++i) {
+    const FrameName name = near.queue_from(sent.all().subspan(i * kFrame, kFrame));
+    i == 0 ? far.expect_lost(name, received.all()) : far.expect(name);
+  }
+  write_until_stuck(near);
+  read_into_payload();
+  for (auto* lane : {&pair.near, &pair.far}) {
+    int looks = 0;
+    for (; !(*lane)->end() && looks < 20'000; ++looks) pair.pass_time();
+    EXPECT_LT(looks, 20'000) << "the lane never ended";
+    lane->reset();
+  }
+  sent.take_away();
+  received.take_away();
+  for (int i = 0; i < 50; ++i) pair.pass_time();
 }
 
 TEST_P(LaneMemory, released_memory_is_free_for_other_use) {

@@ -64,7 +64,7 @@ std::size_t first_wrong(const FrameName& name, std::span<const std::byte> payloa
 }
 
 FrameName Recorder::queue_from(std::span<std::byte> memory, std::size_t size) {
-  Outgoing out{{sender_, std::uint32_t(size), next_seq_++}, memory, nullptr, {}};
+  Outgoing out{{sender_, std::uint32_t(size), next_seq_++}, memory, nullptr};
   if (memory.empty() && size > 0) {
     out.owned = std::make_unique_for_overwrite<std::byte[]>(size);
     out.memory = {out.owned.get(), size};
@@ -87,18 +87,13 @@ std::size_t Recorder::write() {
   return moved->bytes;
 }
 
-Token Recorder::add(Incoming in) {
+void Recorder::add(Incoming in) {
   if (!in.discarded && in.memory.empty()) {
     in.owned = std::make_unique_for_overwrite<std::byte[]>(in.name.size + 2 * kGuard);
     std::fill_n(in.owned.get(), in.name.size + 2 * kGuard, kGuardByte);
     in.memory = {in.owned.get() + kGuard, in.name.size};
   }
-  Token token{};
-  if (lane_.placement() == Placement::push && in.name.size > 0) {
-    EXPECT_GT(lane_.make_token(in.memory, token), 0u);
-  }
   incoming_.push_back(std::move(in));
-  return token;
 }
 
 std::size_t Recorder::read(std::size_t budget_bytes) {
@@ -126,7 +121,6 @@ std::size_t Recorder::next_frames(std::span<OutFrame> frames) {
     const Outgoing& out = outgoing_[taken - freed + i];
     frames[i].header = encode(out.name);
     frames[i].payload = out.memory;
-    frames[i].token = out.token;
     taken_bytes += kHeaderBytes + out.memory.size();
   }
   taken += n;
@@ -151,7 +145,6 @@ void Recorder::released(std::size_t n) {
 }
 
 Result<Target> Recorder::header(std::span<const std::byte, kHeaderBytes> bytes) {
-  EXPECT_NE(lane_.placement(), Placement::push) << "push lanes have no header()";
   EXPECT_FALSE(header_answered_) << "a header inside a payload";
   EXPECT_TRUE(read_error.ok()) << "a header after the lane's error";
   if (!answer_to_header.ok()) return answer_to_header;
@@ -167,7 +160,7 @@ Result<Target> Recorder::header(std::span<const std::byte, kHeaderBytes> bytes) 
 }
 
 Status Recorder::consumed(std::span<const std::byte, kHeaderBytes> bytes) {
-  EXPECT_EQ(header_answered_, lane_.placement() != Placement::push);
+  EXPECT_TRUE(header_answered_);
   header_answered_ = false;
   if (!answer_to_consumed.ok()) return answer_to_consumed;
   const FrameName name = decode(bytes);

@@ -20,8 +20,6 @@ struct FrameName {
   friend bool operator==(const FrameName&, const FrameName&) = default;
 };
 
-using Token = std::array<std::byte, kTokenBytesMax>;
-
 std::array<std::byte, kHeaderBytes> encode(const FrameName& name);
 FrameName decode(std::span<const std::byte, kHeaderBytes> header);
 void fill(const FrameName& name, std::span<std::byte> payload);
@@ -36,19 +34,17 @@ class Recorder final : public LaneHandler {
   // Sending. The payload lies in memory of the recorder, or in the caller's, which is left alone after release.
   FrameName queue(std::size_t size) { return queue_from({}, size); }
   FrameName queue_from(std::span<std::byte> memory) { return queue_from(memory, memory.size()); }
-  // Push lanes: where the frame queued last goes.
-  void address_last(const Token& token) { outgoing_.back().token = token; }
   // Lane::write once; returns the bytes moved. Does nothing after an error.
   std::size_t write();
 
-  // Receiving. The next frame to come is this one; the token says where, for push lanes.
-  Token expect(const FrameName& frame) { return add({frame, {}, nullptr, true, false}); }
-  Token expect_at(const FrameName& frame, std::span<std::byte> memory) {
-    return add({frame, memory, nullptr, true, false});
+  // Receiving. The next frame to come is this one.
+  void expect(const FrameName& frame) { add({frame, {}, nullptr, true, false}); }
+  void expect_at(const FrameName& frame, std::span<std::byte> memory) {
+    add({frame, memory, nullptr, true, false});
   }
   // Its payload is withdrawn on the way: nobody looks at it.
-  Token expect_lost(const FrameName& frame, std::span<std::byte> memory) {
-    return add({frame, memory, nullptr, false, false});
+  void expect_lost(const FrameName& frame, std::span<std::byte> memory) {
+    add({frame, memory, nullptr, false, false});
   }
   // The answer to its header is: throw away.
   void expect_discarded(const FrameName& frame) { add({frame, {}, nullptr, false, true}); }
@@ -78,7 +74,6 @@ class Recorder final : public LaneHandler {
     FrameName name;
     std::span<std::byte> memory;
     std::unique_ptr<std::byte[]> owned;
-    Token token{};
   };
   struct Incoming {
     FrameName name;
@@ -88,7 +83,7 @@ class Recorder final : public LaneHandler {
   };
 
   FrameName queue_from(std::span<std::byte> memory, std::size_t size);
-  Token add(Incoming incoming);
+  void add(Incoming incoming);
   void check_guards(const Incoming& incoming) const;
 
   Lane& lane_;

@@ -4,10 +4,10 @@
 namespace railweave::wire::contract {
 namespace {
 
-LanePair connect_sim(const LinkSpec& spec, Placement placement) {
+LanePair connect_sim(const LinkSpec& spec) {
   auto net = std::make_shared<SimNetwork>(20260101);
   LanePair pair;
-  auto [near, far] = net->connect(spec, placement);
+  auto [near, far] = net->connect(spec);
   pair.near = std::move(near);
   pair.far = std::move(far);
   pair.pass_time = [net = net.get(), by = spec.delay] { net->run_until(net->now() + by); };
@@ -23,15 +23,9 @@ std::vector<LaneFactory> sim_factories() {
   rough.piece_bytes = 1500;
   rough.pause_probability = 0.2;
   rough.queue_bytes = 20'000;
+  rough.ending_most = std::chrono::milliseconds(3);
   rough.send_buffer_bytes = rough.receive_buffer_bytes = 100'000;
-  std::vector<LaneFactory> all;
-  const std::pair<const char*, Placement> placements[] = {
-      {"ask", Placement::ask}, {"push", Placement::push}, {"pull", Placement::pull}};
-  for (const auto& [name, placement] : placements) {
-    all.push_back({std::string("sim_") + name, [smooth, p = placement] { return connect_sim(smooth, p); }});
-    all.push_back({std::string("sim_rough_") + name, [rough, p = placement] { return connect_sim(rough, p); }});
-  }
-  return all;
+  return {{"sim", [smooth] { return connect_sim(smooth); }}, {"sim_rough", [rough] { return connect_sim(rough); }}};
 }
 
 }  // namespace railweave::wire::contract

@@ -32,7 +32,7 @@ engine::RailPairs::Hooks Dialler::hooks() {
 }
 
 void Dialler::begin(int rail) {
-  auto lanes = net_.connect(*near_.host().rails[std::size_t(rail)].link, *far_.host().rails[std::size_t(rail)].link, wire::Placement::ask);
+  auto lanes = net_.connect(*near_.host().rails[std::size_t(rail)].link, *far_.host().rails[std::size_t(rail)].link);
   pairs_.begin({rail, rail}, now());
   near_.add_lane(next_lane_, rail, rail, std::move(lanes.first));
   far_.add_lane(next_lane_++, rail, rail, std::move(lanes.second));
@@ -92,7 +92,7 @@ void Dialler::join(engine::RailPairs::Pair& pair, Nanos time) {
   if (stopped_ || next_lane_ >= kLanesMost) return;
   pairs_.try_began(pair, now());
   const engine::RailPair rails = pair.rails;
-  auto lanes = net_.connect(*near_.host().rails[std::size_t(rails.local)].link, *far_.host().rails[std::size_t(rails.remote)].link, wire::Placement::ask);
+  auto lanes = net_.connect(*near_.host().rails[std::size_t(rails.local)].link, *far_.host().rails[std::size_t(rails.remote)].link);
   const protocol::LaneId lane = next_lane_++;
   const bool awaited = pair.promises();
   if (awaited) life_.join_began();

@@ -29,7 +29,7 @@ void Knock::look() {
 
 void Knock::ask(HostRail& near, HostRail& far) {
   const engine::RailPair pair{int(&near - near_.host().rails.data()), int(&far - far_.host().rails.data())};
-  auto lanes = net_.connect(*near.link, *far.link, wire::Placement::ask);
+  auto lanes = net_.connect(*near.link, *far.link);
   const auto question = asked_.emplace_back(std::make_shared<Question>(Question{std::move(lanes.first), std::move(lanes.second)}));
   question->near->send_word([this, alive = alive_, asked = std::weak_ptr(question), pair] {
     const auto still = asked.lock();  // none: it took too long, another is asked

@@ -1,5 +1,5 @@
 // A lane between two processes of one host: rings in shared memory, and one-copy reads of the peer's memory where the
-// kernel permits them (Placement::ask; docs/shm.md).
+// kernel permits them (docs/shm.md).
 //
 // Life: takes a connected AF_UNIX stream that is past the handshake, and the shared object that its two ends agreed on.
 // The destructor closes at once: what lies in the rings the peer still reads, what was offered and not fetched is lost.
@@ -29,9 +29,9 @@ class ShmLane final : public Lane {
 
   ShmLane(OwnedFd socket, shm::SharedObject object, End end, const ShmLaneOptions& options = {});
 
-  Placement placement() const override { return Placement::ask; }
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
+  LaneEnd why_ended() const override { return LaneEnd::closed; }  // a peer that died looks the same
   bool at_frame_boundary() const override { return writer_.idle(); }
   bool withdraw_payload(std::span<const std::byte> range) override {
     writer_.withdraw(range);
@@ -41,7 +41,6 @@ class ShmLane final : public Lane {
   LaneHealth health() override;
   bool vouches_for_bytes() const override { return true; }
   LaneStats stats() const override;
-  std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;
   int descriptor() const override { return peer_.descriptor(); }
   short prepare_to_wait(bool writing) override;

@@ -8,32 +8,22 @@
 
 namespace railweave::wire {
 
-SimEnd::SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number, Placement placement)
+SimEnd::SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number)
     : out(net, link, connection, number),
-      sending(placement, out, link.spec().send_buffer_bytes),
-      receiving(placement) {}
+      sending(out, link.spec().send_buffer_bytes) {}
 
-SimConnection::SimConnection(SimNetwork& net, SimLink& first, SimLink& second, Placement placement, std::uint64_t number)
+SimConnection::SimConnection(SimNetwork& net, SimLink& first, SimLink& second, std::uint64_t number)
     : net_(net),
       links_{&first, &second},
-      placement_(placement),
       number_(number),
-      ends_{SimEnd(net, first, *this, 0, placement), SimEnd(net, second, *this, 1, placement)} {}
+      ends_{SimEnd(net, first, *this, 0), SimEnd(net, second, *this, 1)} {}
 
-std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& first, SimLink& second, Placement placement,
-                                                   std::uint64_t number) {
-  std::shared_ptr<SimConnection> c(new SimConnection(net, first, second, placement, number));
+std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& first, SimLink& second, std::uint64_t number) {
+  std::shared_ptr<SimConnection> c(new SimConnection(net, first, second, number));
   for (int i : {0, 1}) {
     SimConnection* self = c.get();  // the connection owns its ends
     c->end(i).heard_at = net.now();
     c->end(i).receiving.was_read = [self, i](std::size_t bytes) { self->end(1 - i).out.was_read(bytes); };
-    c->end(i).receiving.fetch = [self, i] {
-      self->net_.after(self->delay(), [c = self->shared_from_this(), i] {
-        c->deliver(i, [c, i] {
-          if (c->end(1 - i).lane) c->end(1 - i).sending.fetch();
-        });
-      });
-    };
   }
   first.add(c);
   if (&first != &second) second.add(c);
@@ -57,6 +47,12 @@ void SimConnection::send_word(int from, std::function<void()> what) {
 }
 
 TimePoint SimConnection::now() const { return net_.now(); }
+
+TimePoint SimConnection::draw_end(int i) {
+  const Nanos takes(std::int64_t(net_.random_below(std::uint64_t(link(i).spec().ending_most.count()) + 1)));
+  net_.after(takes, [c = shared_from_this(), i] { c->wake(i); });
+  return net_.now() + takes;
+}
 
 void SimConnection::heard(int i) { end(i).heard_at = net_.now(); }
 
@@ -114,11 +110,7 @@ bool SimConnection::arrived(int i, const Piece& piece) {
   return true;
 }
 
-void SimConnection::acknowledged(int i, std::uint64_t frame) {
-  if (!end(i).lane) return;
-  end(i).sending.acknowledged(frame);
-  wake(i);
-}
+void SimConnection::acknowledged(int i) { wake(i); }
 
 void SimConnection::wake(int i) {
   if (!end(i).lane || end(i).wake_coming) return;

@@ -27,20 +27,18 @@ struct SimEnd {
   bool wake_coming = false;
   TimePoint heard_at{};     // anything of the other end's, acknowledgements too
 
-  SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number, Placement placement);
+  SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number);
 };
 
 class SimConnection : public std::enable_shared_from_this<SimConnection> {
  public:
-  static std::shared_ptr<SimConnection> make(SimNetwork& net, SimLink& first, SimLink& second, Placement placement,
-                                             std::uint64_t number);
+  static std::shared_ptr<SimConnection> make(SimNetwork& net, SimLink& first, SimLink& second, std::uint64_t number);
 
   SimEnd& end(int i) { return ends_[std::size_t(i)]; }
   SimLink& link(int end) const { return *links_[std::size_t(end)]; }
   Nanos delay() const;  // one way
   // Of the sending end's link: which of its two queues.
   int queue_of(int from) const { return links_[0] == links_[1] ? from : 0; }
-  Placement placement() const { return placement_; }
   std::string name(int end) const;
 
   void opened(int end, SimLane& lane);
@@ -54,6 +52,8 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   // The same, one delay later.
   void send_word(int from, std::function<void()> what);
   TimePoint now() const;
+  // When a lane that ends now has ended. Whoever drives it is called then.
+  TimePoint draw_end(int end);
   // Something of the other end's came, if only that it is there.
   void heard(int end);
   // Asks the other end's kernel whether it is there, as TCP does of a shut window and of an idle connection.
@@ -61,17 +61,16 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
 
   // From the pipes. arrived: false when nobody is there; the sender will hear of it.
   bool arrived(int end, const Piece& piece);
-  void acknowledged(int end, std::uint64_t frame);
+  void acknowledged(int end);
 
  private:
-  SimConnection(SimNetwork& net, SimLink& first, SimLink& second, Placement placement, std::uint64_t number);
+  SimConnection(SimNetwork& net, SimLink& first, SimLink& second, std::uint64_t number);
   void reset_soon(int end);  // this end is told, one delay later, that the other is gone
   void lose_end(int end, const char* why);
   void wake(int end);
 
   SimNetwork& net_;
   const std::array<SimLink*, 2> links_;  // of each end; the same twice: one from end to end
-  const Placement placement_;
   const std::uint64_t number_;
   std::array<SimEnd, 2> ends_;
 };

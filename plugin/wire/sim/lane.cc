@@ -27,12 +27,9 @@ SimLane::~SimLane() { connection_->closed(end_); }
 
 SimLink& SimLane::link() const { return connection_->link(end_); }
 
-Placement SimLane::placement() const { return connection_->placement(); }
-
 Result<Moved> SimLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   ++read_calls_;
   SimEnd& end = connection_->end(end_);
-  end.sending.release(handler);
   auto moved = end.receiving.read(handler, budget_bytes);
   if (!moved.ok() || !moved->blocked || (end.lost.ok() && !end.receiving.ended())) return moved;
   if (moved->bytes > 0) return Moved{moved->bytes, false};  // the error is for the next call
@@ -47,8 +44,15 @@ Result<Moved> SimLane::write(LaneHandler& handler) {
   ++write_calls_;
   SimEnd& end = connection_->end(end_);
   if (!end.lost.ok()) return Moved{0, true};  // read() tells why
-  end.sending.release(handler);
   return end.sending.write(handler);
+}
+
+LaneEnd SimLane::why_ended() const { return connection_->end(end_).lost.ok() ? LaneEnd::closed : LaneEnd::reset; }
+
+bool SimLane::end() {
+  if (link().spec().ending_most == Nanos{0}) return true;
+  if (ended_at_ == TimePoint{}) ended_at_ = connection_->draw_end(end_);
+  return connection_->now() >= ended_at_;
 }
 
 bool SimLane::at_frame_boundary() const { return connection_->end(end_).sending.at_frame_boundary(); }
@@ -116,10 +120,6 @@ LaneStats SimLane::stats() const {
   s.rate = link().spec().rate;
   s.min_rtt = end.out.min_rtt();
   return s;
-}
-
-std::size_t SimLane::make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) {
-  return connection_->end(end_).receiving.make_token(region, token);
 }
 
 Status SimLane::finish_writing() {

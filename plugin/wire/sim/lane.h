@@ -1,7 +1,8 @@
-// One end of a simulated lane. Keeps Lane's contract for all three placements; see network.h for how to get one.
+// One end of a simulated lane. Keeps Lane's contract; see network.h for how to get one.
 //
 // Bytes arrive in pieces of random size, with pauses between them. When the link is cut, read() gives out what had
-// arrived and then the error. Destroying a lane with unread input resets the connection, as TCP does.
+// arrived and then the error. Destroying a lane with unread input resets the connection, as TCP does. A lane that is
+// destroyed before it has ended is gone at once: in virtual time nobody waits.
 // The handler is called from read() and write() only; on_ready from SimNetwork::step() only.
 #pragma once
 
@@ -20,16 +21,17 @@ class SimLane final : public Lane {
   SimLane(std::shared_ptr<SimConnection> connection, int end);
   ~SimLane() override;
 
-  // Something changed for this lane: input, the end or loss of the lane, room to write, frames to release. Then read()
+  // Something changed for this lane: input, the end or loss of the lane, room to write. Then read()
   // until blocked and write(). May destroy this lane or others.
   std::function<void(Lane&)> on_ready;
 
   // What the lane runs over, of two the one at its end: cut(), silence(), set_rate().
   SimLink& link() const;
 
-  Placement placement() const override;
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
+  LaneEnd why_ended() const override;
+  bool end() override;
   bool at_frame_boundary() const override;
   bool withdraw_payload(std::span<const std::byte> range) override;
   void withdraw_target(std::span<const std::byte> range) override;
@@ -41,7 +43,6 @@ class SimLane final : public Lane {
   // `what` happens at the other end, one delay later, or when the way there is open: a word before the first frame.
   void send_word(std::function<void()> what);
   LaneStats stats() const override;
-  std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) override;
   Status finish_writing() override;
   int descriptor() const override { return -1; }
 
@@ -50,6 +51,7 @@ class SimLane final : public Lane {
   const int end_;
   std::uint64_t read_calls_ = 0, write_calls_ = 0;
   TimePoint probed_at_{}, owes_since_{};
+  TimePoint ended_at_{};  // once end() was called
   bool owed_ = false;
 };
 

@@ -29,6 +29,7 @@ struct LinkSpec {
   std::size_t piece_bytes = 16 * KiB;                 // bytes travel in pieces of 1 to this many, drawn at random
   double pause_probability = 0.01;                    // that a piece, and all behind it on its lane, comes late ...
   Nanos pause_most = std::chrono::microseconds(200);  // ... by up to this
+  Nanos ending_most{0};                               // a lane takes up to this, drawn at random, from end() until it has ended
 };
 
 class SimLink {

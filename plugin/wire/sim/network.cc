@@ -11,18 +11,17 @@ SimLink& SimNetwork::add_link(const LinkSpec& spec) {
   return *links_.back();
 }
 
-std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(SimLink& link, Placement placement) {
-  return connect(link, link, placement);
+std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(SimLink& link) {
+  return connect(link, link);
 }
 
-std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(SimLink& first, SimLink& second, Placement placement) {
-  auto connection = SimConnection::make(*this, first, second, placement, lanes_++);
+std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(SimLink& first, SimLink& second) {
+  auto connection = SimConnection::make(*this, first, second, lanes_++);
   return {std::make_unique<SimLane>(connection, 0), std::make_unique<SimLane>(connection, 1)};
 }
 
-std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(const LinkSpec& spec,
-                                                                                  Placement placement) {
-  return connect(add_link(spec), placement);
+std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> SimNetwork::connect(const LinkSpec& spec) {
+  return connect(add_link(spec));
 }
 
 void SimNetwork::at(TimePoint when, std::function<void()> what) {

@@ -2,7 +2,7 @@
 // always.
 //
 //   SimNetwork net(seed);
-//   auto [a, b] = net.connect(LinkSpec{.rate = Rate::from_megabits(1000)}, Placement::ask);
+//   auto [a, b] = net.connect(LinkSpec{.rate = Rate::from_megabits(1000)});
 //   a->on_ready = [&](Lane& lane) { ... lane.read(handler, budget); lane.write(handler); ... };
 //   net.run_until(net.now() + std::chrono::seconds(1));
 //
@@ -33,11 +33,11 @@ class SimNetwork {
 
   // A link and what it carries: several lanes on one link share its rate and its fate.
   SimLink& add_link(const LinkSpec& spec);
-  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& link, Placement placement);
+  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& link);
   // Over two links: `first` at the first lane's end, `second` at the other's.
-  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& first, SimLink& second, Placement placement);
+  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(SimLink& first, SimLink& second);
   // The same over a link of its own: (*first).link() to trouble it.
-  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(const LinkSpec& spec, Placement placement);
+  std::pair<std::unique_ptr<SimLane>, std::unique_ptr<SimLane>> connect(const LinkSpec& spec);
 
   // Calls `what` then; events of one time in the order in which they were added. Times gone by mean now.
   void at(TimePoint when, std::function<void()> what);

@@ -1,10 +1,8 @@
 #include "wire/sim/pipe.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "wire/overlap.h"
 #include "wire/sim/connection.h"
 #include "wire/sim/link.h"
 #include "wire/sim/network.h"
@@ -18,29 +16,16 @@ constexpr Nanos kPieceTimeMost = 20ms;
 constexpr Nanos kTailProbe = 20ms;  // and two round trips, about: then TCP sends the last packet again
 constexpr std::size_t kPieceBytesLeast = 200;
 
-// Payload with a place of its own is not held in the receiver's buffer.
-bool is_buffered(CargoKind kind) { return kind == CargoKind::stream || kind == CargoKind::header; }
+// Bytes need room in the receiver's buffer.
+bool is_buffered(CargoKind kind) { return kind == CargoKind::stream; }
 
 }  // namespace
 
 void SimPipe::put(Cargo cargo) {
   if (stopped_) return;
-  put_ += cargo.bytes.size() + (cargo.kind == CargoKind::write ? kHeaderBytes : 0);
-  if (cargo.kind == CargoKind::payload) {
-    cargo_.push_front(std::move(cargo));  // never behind headers, which may wait for the reader who waits for this
-  } else {
-    cargo_.push_back(std::move(cargo));
-  }
+  put_ += cargo.bytes.size();
+  cargo_.push_back(std::move(cargo));
   kick();
-}
-
-void SimPipe::withdraw(std::span<const std::byte> range) {
-  for (Cargo& cargo : cargo_) {
-    if (cargo.own || !overlap(cargo.bytes, range)) continue;
-    cargo.own = std::make_unique_for_overwrite<std::byte[]>(cargo.bytes.size());
-    std::memcpy(cargo.own.get(), cargo.bytes.data(), cargo.bytes.size());
-    cargo.bytes = {cargo.own.get(), cargo.bytes.size()};
-  }
 }
 
 void SimPipe::stop() {
@@ -86,22 +71,13 @@ void SimPipe::send_piece() {
   auto piece = std::make_shared<Piece>();
   piece->kind = cargo.kind;
   piece->bytes.assign(cargo.bytes.begin(), cargo.bytes.begin() + std::ptrdiff_t(n));
-  piece->header = cargo.header;
-  piece->region = cargo.region;
-  piece->offset = cargo.offset;
   piece->sent_at = net_.now();
   cargo.bytes = cargo.bytes.subspan(n);
-  cargo.offset += n;
-  if (cargo.bytes.empty()) {
-    piece->last = true;
-    piece->frame = cargo.frame;
-    cargo_.pop_front();
-  }
+  if (cargo.bytes.empty()) cargo_.pop_front();
   if (is_buffered(piece->kind)) buffered_sent_ += n;
-  const std::size_t weight = piece->weight();
   if (!is_owed()) owed_since_ = net_.now();
-  sent_ += weight;
-  link_.put(connection_.queue_of(direction_), weight, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
+  sent_ += n;
+  link_.put(connection_.queue_of(direction_), n, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
 }
 
 void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
@@ -125,14 +101,14 @@ void SimPipe::arrived(std::shared_ptr<Piece> piece) {
 
 void SimPipe::acknowledged(const Piece& piece) {
   if (stopped_) return;
-  acknowledged_ += piece.weight();
+  acknowledged_ += piece.bytes.size();
   owed_since_ = net_.now();
   connection_.heard(direction_);
   const Nanos rtt = net_.now() - piece.sent_at;
   const bool sent_again = rtt >= kTailProbe + 2 * smoothed_rtt_;  // tells TCP nothing
   if (!sent_again) smoothed_rtt_ = smoothed_rtt_ == Nanos(0) ? rtt : smoothed_rtt_ + (rtt - smoothed_rtt_) / 8;
   if (min_rtt_ == Nanos(0) || rtt < min_rtt_) min_rtt_ = rtt;
-  connection_.acknowledged(direction_, piece.frame);
+  connection_.acknowledged(direction_);
 }
 
 }  // namespace railweave::wire

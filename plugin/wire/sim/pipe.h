@@ -2,7 +2,6 @@
 // in whole, travels in pieces over the link, arrives in order, and is acknowledged one delay later.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -20,37 +19,20 @@ class SimLink;
 class SimNetwork;
 
 enum class CargoKind {
-  stream,   // ask: header and payload, copied as a kernel would
-  header,   // pull
-  payload,  // pull: asked for by the receiver, who has a place for it
-  write,    // push: payload, then its header
-  end,      // nothing comes after this
+  stream,  // headers and payload, copied as a kernel would
+  end,     // nothing comes after this
 };
-
-inline constexpr std::uint64_t kNoFrame = UINT64_MAX;
 
 struct Cargo {
   CargoKind kind = CargoKind::stream;
-  std::span<const std::byte> bytes;  // not sent yet; of the caller's or of `own`
+  std::span<const std::byte> bytes;  // not sent yet; of `own`
   std::unique_ptr<std::byte[]> own;
-  std::uint64_t frame = kNoFrame;                // released when the last byte is acknowledged
-  std::array<std::byte, kHeaderBytes> header{};  // write
-  std::uint64_t region = 0;                      // write: the peer's name for the place, and the next byte in it
-  std::size_t offset = 0;
 };
 
 struct Piece {
   CargoKind kind = CargoKind::stream;
   std::vector<std::byte> bytes;
-  bool last = false;               // of its cargo
-  std::uint64_t frame = kNoFrame;  // as in Cargo, on the last piece
-  std::array<std::byte, kHeaderBytes> header{};
-  std::uint64_t region = 0;
-  std::size_t offset = 0;
   TimePoint sent_at{};
-
-  // On the network and in all accounts: push headers travel with the last piece.
-  std::size_t weight() const { return bytes.size() + (kind == CargoKind::write && last ? kHeaderBytes : 0); }
 };
 
 class SimPipe {
@@ -60,8 +42,6 @@ class SimPipe {
       : net_(net), link_(link), connection_(connection), direction_(direction) {}
 
   void put(Cargo cargo);
-  // The unsent bytes of cargo that lie in `range` are copied.
-  void withdraw(std::span<const std::byte> range);
   // The unsent rest is forgotten; what is under way arrives.
   void drop_unsent() { cargo_.clear(); }
   // Nothing arrives any more, nothing is acknowledged.

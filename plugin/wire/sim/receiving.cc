@@ -1,7 +1,6 @@
 #include "wire/sim/receiving.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -19,34 +18,8 @@ void ByteQueue::drop(std::size_t n) {
 }
 
 void SimReceiving::arrived(const Piece& piece) {
-  switch (piece.kind) {
-    case CargoKind::stream:
-    case CargoKind::payload:
-      stream_.append(piece.bytes);
-      break;
-    case CargoKind::header:
-      headers_.append(piece.bytes);
-      break;
-    case CargoKind::write:
-      write_to_region(piece);
-      break;
-    case CargoKind::end:
-      ended_ = true;
-      break;
-  }
-}
-
-// As a NIC does it: without asking, and into nothing when the region is gone.
-void SimReceiving::write_to_region(const Piece& piece) {
-  if (!piece.bytes.empty() && piece.region < regions_.size()) {
-    const auto region = regions_[piece.region];
-    if (piece.offset <= region.size() && piece.bytes.size() <= region.size() - piece.offset)
-      ascending_copy(region.data() + piece.offset, piece.bytes.data(), piece.bytes.size());
-  }
-  writing_ += piece.bytes.size();
-  if (!piece.last) return;
-  written_.push_back({piece.header, writing_});
-  writing_ = 0;
+  if (piece.kind == CargoKind::end) ended_ = true;
+  else stream_.append(piece.bytes);
 }
 
 Result<Moved> SimReceiving::read(LaneHandler& handler, std::size_t budget_bytes) {
@@ -57,7 +30,6 @@ Result<Moved> SimReceiving::read(LaneHandler& handler, std::size_t budget_bytes)
 
 Result<Moved> SimReceiving::take(LaneHandler& handler, std::size_t budget_bytes) {
   RW_TRY(failure_);
-  if (placement_ == Placement::push) return read_written(handler, budget_bytes);
   Moved moved;
   while (moved.bytes < budget_bytes && !moved.blocked) {
     const std::size_t before = moved.bytes;
@@ -70,19 +42,17 @@ Result<Moved> SimReceiving::take(LaneHandler& handler, std::size_t budget_bytes)
 }
 
 Status SimReceiving::take_header(LaneHandler& handler, std::size_t& bytes) {
-  ByteQueue& source = header_source();
-  const std::size_t n = std::min(kHeaderBytes - header_have_, source.front().size());
+  const std::size_t n = std::min(kHeaderBytes - header_have_, stream_.front().size());
   if (n == 0) return Status();
-  std::memcpy(header_.data() + header_have_, source.front().data(), n);
+  std::memcpy(header_.data() + header_have_, stream_.front().data(), n);
   header_have_ += n;
   bytes += n;
-  source.drop(n);
+  stream_.drop(n);
   read_ += n;
   if (!in_payload()) return Status();
   RW_ASSIGN_OR_RETURN(const Target target, handler.header(header_));
   place_ = target.where.data();
   rest_ = target.where.size();
-  if (placement_ == Placement::pull && rest_ > 0) fetch();
   return payload_arrived(handler, 0);
 }
 
@@ -95,7 +65,7 @@ Status SimReceiving::take_payload(LaneHandler& handler, std::size_t budget, std:
   }
   bytes += n;
   stream_.drop(n);
-  if (placement_ == Placement::ask) read_ += n;
+  read_ += n;
   return payload_arrived(handler, n);
 }
 
@@ -109,35 +79,8 @@ Status SimReceiving::payload_arrived(LaneHandler& handler, std::size_t n) {
   return handler.consumed(header_);
 }
 
-Result<Moved> SimReceiving::read_written(LaneHandler& handler, std::size_t budget) {
-  Moved moved;
-  while (moved.bytes < budget && !written_.empty()) {
-    const Written frame = written_.front();
-    written_.pop_front();
-    moved.bytes += kHeaderBytes + frame.payload;
-    payload_bytes += frame.payload;
-    ++frames;
-    failure_ = handler.consumed(frame.header);
-    RW_TRY(failure_);
-  }
-  moved.blocked = written_.empty();
-  return moved;
-}
-
 void SimReceiving::withdraw(std::span<const std::byte> range) {
   if (place_ && overlap({place_, rest_}, range)) place_ = nullptr;
-  for (auto& region : regions_)
-    if (overlap(region, range)) region = {};
-}
-
-std::size_t SimReceiving::make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token) {
-  if (placement_ != Placement::push) return 0;
-  const auto same = [&](auto r) { return r.data() == region.data() && r.size() == region.size(); };
-  auto found = std::find_if(regions_.begin(), regions_.end(), same);
-  if (found == regions_.end()) found = regions_.insert(found, region);
-  const std::uint64_t number = std::uint64_t(found - regions_.begin());
-  std::memcpy(token.data(), &number, sizeof number);
-  return sizeof number;
 }
 
 }  // namespace railweave::wire

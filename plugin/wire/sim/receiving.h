@@ -1,10 +1,9 @@
-// The receiving half of a simulated lane: what has arrived, and how the session gets it, for each placement.
+// The receiving half of a simulated lane: what has arrived, and how the session gets it.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <span>
 #include <vector>
@@ -29,53 +28,36 @@ class ByteQueue {
 
 class SimReceiving {
  public:
-  explicit SimReceiving(Placement placement) : placement_(placement) {}
-
-  // What the receiver does besides reading; set before the first byte arrives.
-  std::function<void(std::size_t bytes)> was_read;  // so much of the receive buffer is free again
-  std::function<void()> fetch;                      // pull: send the payload of the oldest header not fetched
+  // So much of the receive buffer is free again. Set before the first byte arrives.
+  std::function<void(std::size_t bytes)> was_read;
 
   void arrived(const Piece& piece);
   // As Lane::read, but blocked where an error may have to be told: the lane knows.
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes);
   void withdraw(std::span<const std::byte> range);
-  std::size_t make_token(std::span<std::byte> region, std::span<std::byte, kTokenBytesMax> token);
 
   bool ended() const { return ended_; }  // the peer's end of input has arrived
   bool inside_frame() const { return header_have_ > 0; }
-  bool unread() const { return !stream_.empty() || !headers_.empty() || !written_.empty(); }
+  bool unread() const { return !stream_.empty(); }
 
   std::uint64_t payload_bytes = 0, frames = 0;  // consumed, ever
 
  private:
-  struct Written {  // push: a frame wholly in its place
-    std::array<std::byte, kHeaderBytes> header;
-    std::size_t payload;
-  };
-
-  void write_to_region(const Piece& piece);
   Result<Moved> take(LaneHandler& handler, std::size_t budget_bytes);
-  Result<Moved> read_written(LaneHandler& handler, std::size_t budget);
   Status take_header(LaneHandler& handler, std::size_t& bytes);
   Status take_payload(LaneHandler& handler, std::size_t budget, std::size_t& bytes);
   Status payload_arrived(LaneHandler& handler, std::size_t n);
-  ByteQueue& header_source() { return placement_ == Placement::pull ? headers_ : stream_; }
   bool in_payload() const { return header_have_ == kHeaderBytes; }
 
-  const Placement placement_;
   Status failure_;  // of the handler; sticks
   bool ended_ = false;
 
-  ByteQueue stream_, headers_;  // ask: all in stream_; pull: payload there, headers here
+  ByteQueue stream_;
   std::array<std::byte, kHeaderBytes> header_{};
   std::size_t header_have_ = 0;
   std::byte* place_ = nullptr;  // of the next byte; null: thrown away
   std::size_t rest_ = 0;
   std::size_t read_ = 0;        // by this read(): was_read is told at its end
-
-  std::vector<std::span<std::byte>> regions_;  // push: by number; empty: withdrawn
-  std::deque<Written> written_;
-  std::size_t writing_ = 0;  // push: payload of the frame that is arriving
 };
 
 }  // namespace railweave::wire

@@ -1,7 +1,6 @@
 #include "wire/sim/sending.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -26,7 +25,6 @@ void keep(std::span<const std::byte>& payload, std::unique_ptr<std::byte[]>& own
 
 std::size_t SimSending::room() const {
   std::uint64_t used = pipe_.put_bytes() - pipe_.acknowledged_bytes() + copied_.size();
-  for (const Kept& k : kept_) used += k.payload.size();
   return used < buffer_bytes_ ? std::size_t(buffer_bytes_ - used) : 0;
 }
 
@@ -37,16 +35,8 @@ Moved SimSending::write(LaneHandler& handler) {
       moved.blocked = true;
       break;
     }
-    if (placement_ == Placement::ask) {
-      if (taken_.empty() && !take(handler)) break;
-      moved.bytes += copy_front(handler);
-    } else {
-      OutFrame frame{};
-      if (finishing_ || handler.next_frames({&frame, 1}) == 0) break;
-      refer(frame);
-      moved.bytes += kHeaderBytes + frame.payload.size();
-      handler.written(1);
-    }
+    if (taken_.empty() && !take(handler)) break;
+    moved.bytes += copy_front(handler);
   }
   put_copied();
   end_if_finished();
@@ -94,61 +84,8 @@ void SimSending::put_copied() {
   pipe_.put(std::move(cargo));
 }
 
-void SimSending::refer(const OutFrame& frame) {
-  const std::uint64_t number = handed_++;
-  acknowledged_.push_back(false);
-  ++frames;
-  payload_bytes += frame.payload.size();
-  Cargo cargo;
-  if (placement_ == Placement::push) {
-    cargo.kind = CargoKind::write;
-    cargo.bytes = frame.payload;
-    cargo.header = frame.header;
-    cargo.frame = number;
-    cargo.offset = frame.token_offset;
-    std::memcpy(&cargo.region, frame.token.data(), sizeof cargo.region);
-  } else {
-    cargo.kind = CargoKind::header;
-    cargo.own = copy_of(frame.header);
-    cargo.bytes = {cargo.own.get(), kHeaderBytes};
-    if (frame.payload.empty()) {
-      cargo.frame = number;
-    } else {
-      kept_.push_back({frame.payload, nullptr, number});
-      waiting_bytes_ += frame.payload.size();
-    }
-  }
-  pipe_.put(std::move(cargo));
-}
-
-void SimSending::fetch() {
-  assert(!kept_.empty() && "a payload was fetched that is not there");
-  Cargo cargo;
-  cargo.kind = CargoKind::payload;
-  cargo.bytes = kept_.front().payload;
-  cargo.own = std::move(kept_.front().own);
-  cargo.frame = kept_.front().frame;
-  waiting_bytes_ -= cargo.bytes.size();
-  kept_.pop_front();
-  pipe_.put(std::move(cargo));
-  end_if_finished();
-}
-
-void SimSending::acknowledged(std::uint64_t frame) {
-  if (frame != kNoFrame) acknowledged_[std::size_t(frame - released_)] = true;
-}
-
-void SimSending::release(LaneHandler& handler) {
-  std::size_t n = 0;
-  for (; !acknowledged_.empty() && acknowledged_.front(); ++n) acknowledged_.pop_front();
-  released_ += n;
-  if (n > 0) handler.released(n);
-}
-
 void SimSending::withdraw(std::span<const std::byte> range) {
   for (Taken& t : taken_) keep(t.frame.payload, t.own, range);
-  for (Kept& k : kept_) keep(k.payload, k.own, range);
-  pipe_.withdraw(range);
 }
 
 void SimSending::finish() {
@@ -157,7 +94,7 @@ void SimSending::finish() {
 }
 
 void SimSending::end_if_finished() {
-  if (!finishing_ || ended_ || !taken_.empty() || !kept_.empty()) return;
+  if (!finishing_ || ended_ || !taken_.empty()) return;
   ended_ = true;
   Cargo end;
   end.kind = CargoKind::end;
@@ -166,9 +103,7 @@ void SimSending::end_if_finished() {
 
 void SimSending::abandon() {
   taken_.clear();
-  kept_.clear();
   waiting_bytes_ = 0;
-  if (placement_ != Placement::ask) pipe_.drop_unsent();
   finish();
 }
 

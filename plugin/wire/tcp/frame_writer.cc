@@ -7,9 +7,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "wire/overlap.h"
 
@@ -166,9 +164,9 @@ void FrameWriter::hear_notices() {
   }
 }
 
-// Not by poll(): it answers for the reset at once.
-void FrameWriter::wait_for_notices(Nanos most) {
-  for (const TimePoint end = now() + most; hear_notices(), notices_owed_ > 0 && now() < end;) std::this_thread::sleep_for(kNoticeLook);
+bool FrameWriter::has_let_go() {
+  if (notices_owed_ > 0) hear_notices();
+  return notices_owed_ == 0;
 }
 
 bool FrameWriter::withdraw(std::span<const std::byte> range) {

@@ -37,14 +37,13 @@ class FrameWriter {
   std::uint64_t bytes_in_kernel() const { return handed_bytes_; }  // ever
   bool finished() const { return shut_; }                          // half-closed: a FIN counts as one byte in SIOCOUTQ
   bool notices_owed() const { return notices_owed_ > 0; }
-  // Of a socket that was reset: the kernel lets go of what its queues hold when it has left. Nothing is released by it.
-  void wait_for_notices(Nanos most);
+  // Hears the kernel's notices and releases nothing, for a lane that is ending. True: the kernel refers to no memory of callers.
+  bool has_let_go();
 
  private:
   static constexpr std::size_t kBatch = 16;           // frames asked for, and gathered in one call
   static constexpr std::size_t kCallBytes = 1 * MiB;  // gathered in one call
   static constexpr std::size_t kTurnBytes = 1 * MiB;  // moved by one write()
-  static constexpr Nanos kNoticeLook = std::chrono::microseconds(100);
   static constexpr std::size_t kRingZeroCopy = 256;   // frames that may wait for notices
 
   struct Slot {

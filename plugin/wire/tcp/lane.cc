@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -17,6 +18,7 @@ namespace railweave::wire {
 namespace {
 
 constexpr Nanos kLetGoMost = std::chrono::milliseconds(100);  // queues below TCP are shorter, unless they stand still
+constexpr Nanos kNoticeLook = std::chrono::microseconds(100);
 constexpr Nanos kRoundTripEvery = std::chrono::milliseconds(4);
 constexpr Nanos kUnsentTime = std::chrono::microseconds(200);
 constexpr double kUnsentLeast = 128 * KiB, kUnsentMost = 16 * MiB;
@@ -48,14 +50,23 @@ TcpLane::TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options
   (void)::setsockopt(descriptor(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);  // a help, not a need
 }
 
+// Not by poll(): it answers for the reset at once.
 TcpLane::~TcpLane() {
-  // The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be sent, but not of
-  // packets in its queues, which leave before the reset does.
-  if (!writer_.notices_owed()) return;
-  const linger at_once{1, 0};
-  (void)::setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-  const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
-  if (::connect(descriptor(), &nobody, sizeof nobody) == 0) writer_.wait_for_notices(kLetGoMost);
+  while (!end()) std::this_thread::sleep_for(kNoticeLook);
+}
+
+// The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be sent, but not of
+// packets in its queues, which leave before the reset does.
+bool TcpLane::end() {
+  if (!writer_.notices_owed()) return true;
+  if (ended_by_ == TimePoint{}) {
+    ended_by_ = now() + kLetGoMost;
+    const linger at_once{1, 0};
+    (void)::setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    const sockaddr nobody{.sa_family = AF_UNSPEC, .sa_data = {}};
+    if (::connect(descriptor(), &nobody, sizeof nobody) != 0) ended_by_ = now();
+  }
+  return writer_.has_let_go() || now() >= ended_by_;
 }
 
 Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {
@@ -63,7 +74,8 @@ Result<Moved> TcpLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   auto moved = reader_.read(handler, budget_bytes);
   // A reset that write() met looks like a plain end of input here: its cause is the better word.
   const bool out_of_input = moved.ok() ? moved->blocked && moved->bytes == 0 : reader_.at_end();
-  if (out_of_input && !write_failure_.ok()) return write_failure_;
+  if (out_of_input && !write_failure_.ok()) moved = write_failure_;
+  if (!moved.ok()) why_ended_ = lane_end_of(moved.status().system_errno());
   return moved;
 }
 
@@ -71,7 +83,9 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
   if (!write_failure_.ok()) return Moved{0, true};
   writer_.reap(handler);
   auto moved = writer_.write(handler);
-  if (moved.ok() || !means_lane_lost(moved.status().system_errno())) return moved;
+  if (moved.ok()) return moved;
+  why_ended_ = lane_end_of(moved.status().system_errno());
+  if (why_ended_ == LaneEnd::system || why_ended_ == LaneEnd::corrupted) return moved;
   write_failure_ = moved.status();
   return Moved{0, true};
 }

@@ -1,4 +1,4 @@
-// A lane over one TCP connection (Placement::ask).
+// A lane over one TCP connection.
 //
 // Life: takes a socket that is connected, non-blocking and past the handshake. The destructor closes at once; if unread
 // input lies in the kernel then, the kernel resets the connection and throws away what the peer has not read yet. So
@@ -35,9 +35,11 @@ class TcpLane final : public Lane {
   TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {}, std::unique_ptr<TlsStream> tls = nullptr);
   ~TcpLane() override;
 
-  Placement placement() const override { return Placement::ask; }
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
+  LaneEnd why_ended() const override { return why_ended_; }
+  // Where the kernel holds pages (zero-copy): resets the connection, and has ended when the kernel let go, or 0.1 s later.
+  bool end() override;
   bool at_frame_boundary() const override { return writer_.idle() && socket_.settled(); }
   bool withdraw_payload(std::span<const std::byte> range) override { return writer_.withdraw(range); }
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
@@ -47,7 +49,6 @@ class TcpLane final : public Lane {
   Hearing hearing() override;
   bool vouches_for_bytes() const override { return socket_.tls != nullptr; }
   LaneStats stats() const override;
-  std::size_t make_token(std::span<std::byte>, std::span<std::byte, kTokenBytesMax>) override { return 0; }
   Status finish_writing() override;
   int descriptor() const override { return socket_.fd.get(); }
   short prepare_to_wait(bool writing) override;
@@ -59,6 +60,8 @@ class TcpLane final : public Lane {
   FrameReader reader_;
   FrameWriter writer_;
   Status write_failure_;            // the connection broke under write(); read() is to report it
+  LaneEnd why_ended_ = LaneEnd::closed;
+  TimePoint ended_by_{};            // once end() was called and the kernel held pages: then the wait for them is over
   std::uint64_t acknowledged_ = 0;  // never goes back
   Nanos min_rtt_{0}, smoothed_rtt_{0};
   TimePoint round_trip_at_{};  // when they were asked for last

@@ -42,7 +42,8 @@ ssize_t LaneSocket::receive(std::span<iovec> pieces) {
 Status LaneSocket::failure(const char* call, int err) const {
   if ((err == EBADMSG || err == ECONNRESET) && tls && tls->failure())
     return Status(Code::remote, Scope::lane, fmt::format("rail {}: {} to {}: TLS: {}", rail, local, remote, tls->failure()), err);
-  const bool lost = means_lane_lost(err);
+  const LaneEnd end = lane_end_of(err);
+  const bool lost = end != LaneEnd::system && end != LaneEnd::corrupted;
   const char* text = ::strerrordesc_np(err);
   return Status(lost ? Code::remote : Code::system, Scope::lane,
                 fmt::format("rail {}: {} to {}: {}{}: {} (errno {})", rail, local, remote,
@@ -57,13 +58,15 @@ Status LaneSocket::closed_by_peer(bool inside_frame) const {
                             inside_frame ? " in the middle of a frame" : ""));
 }
 
-bool means_lane_lost(int err) {
+LaneEnd lane_end_of(int err) {
   switch (err) {
+    case 0: return LaneEnd::closed;
+    case ETIMEDOUT: return LaneEnd::unanswered;
+    case EBADMSG: return LaneEnd::corrupted;
+    case ECONNREFUSED: return LaneEnd::refused;
     case ECONNRESET:
     case ECONNABORTED:
-    case ECONNREFUSED:
     case EPIPE:
-    case ETIMEDOUT:
     case EHOSTUNREACH:
     case EHOSTDOWN:
     case ENETUNREACH:
@@ -71,10 +74,8 @@ bool means_lane_lost(int err) {
     case ENETRESET:
     case ENONET:
     case ENODEV:
-    case ENOTCONN:
-      return true;
-    default:
-      return false;
+    case ENOTCONN: return LaneEnd::reset;
+    default: return LaneEnd::system;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "railweave/status.h"
 #include "wire/tcp/counters.h"
 #include "wire/tcp/tls_stream.h"
+#include "wire/wire.h"
 
 struct iovec;
 
@@ -39,7 +40,8 @@ struct LaneSocket {
   Status closed_by_peer(bool inside_frame) const;
 };
 
-// The errnos that say that this connection is dead, rather than that the call was wrong.
-bool means_lane_lost(int err);
+// What the errno of a call on a connection says of its end: 0 (the end of input) closed, EBADMSG (a TLS record that its tag does not fit)
+// corrupted. system: the call was wrong, or this host lacks something; the connection may stand.
+LaneEnd lane_end_of(int err);
 
 }  // namespace railweave::wire

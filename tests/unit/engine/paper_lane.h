@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <optional>
 #include <string>
@@ -47,7 +48,6 @@ class PaperLane final : public wire::Lane {
  public:
   PaperLane(Paper& paper, std::string rail) : paper_(paper) { stats_.rail = std::move(rail); }
 
-  wire::Placement placement() const override { return wire::Placement::ask; }
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
     wire::Moved moved;
     while (!paper_.arriving.empty()) {
@@ -96,7 +96,14 @@ class PaperLane final : public wire::Lane {
     return h;
   }
   LaneStats stats() const override { return stats_; }
-  std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
+  wire::LaneEnd why_ended() const override {
+    switch (paper_.ending.system_errno()) {
+      case 0: return wire::LaneEnd::closed;
+      case ETIMEDOUT: return wire::LaneEnd::unanswered;
+      case EBADMSG: return wire::LaneEnd::corrupted;
+      default: return wire::LaneEnd::reset;
+    }
+  }
   Status finish_writing() override { return {}; }
   int descriptor() const override { return 1'000'000; }  // beyond what the fork guard closes
 

@@ -26,7 +26,6 @@ class QuietLane final : public wire::Lane {
  public:
   explicit QuietLane(Line& line) : line_(line), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  wire::Placement placement() const override { return wire::Placement::ask; }
   Result<wire::Moved> read(wire::LaneHandler&, std::size_t) override { return wire::Moved{0, true}; }
   Result<wire::Moved> write(wire::LaneHandler& handler) override {
     std::array<wire::OutFrame, 16> frames;
@@ -41,7 +40,7 @@ class QuietLane final : public wire::Lane {
   wire::LaneHealth health() override { return {.outstanding_bytes = line_.outstanding_bytes}; }
   wire::Hearing hearing() override { return ++line_.looks, wire::Hearing{}; }
   LaneStats stats() const override { return {}; }
-  std::size_t make_token(std::span<std::byte>, std::span<std::byte, wire::kTokenBytesMax>) override { return 0; }
+  wire::LaneEnd why_ended() const override { return wire::LaneEnd::closed; }
   Status finish_writing() override { return {}; }
   int descriptor() const override { return fd_.get(); }
 

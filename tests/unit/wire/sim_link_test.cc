@@ -23,9 +23,9 @@ LinkSpec steady(double megabits) {
 
 // One lane with a session's stand-in at each end, which read and write whenever the lane is ready.
 struct Talk {
-  Talk(SimNetwork& network, SimLink& link, Placement placement = Placement::ask) : Talk(network, link, link, placement) {}
-  Talk(SimNetwork& network, SimLink& near, SimLink& far, Placement placement = Placement::ask) : net(network) {
-    auto [first, second] = net.connect(near, far, placement);
+  Talk(SimNetwork& network, SimLink& link) : Talk(network, link, link) {}
+  Talk(SimNetwork& network, SimLink& near, SimLink& far) : net(network) {
+    auto [first, second] = net.connect(near, far);
     a = std::move(first);
     b = std::move(second);
     a->on_ready = [this](Lane&) { drive(*a, at_a, lost_a); };
@@ -226,42 +226,20 @@ TEST(SimLink, an_idle_lane_hears_that_its_peer_is_there_by_probes) {
 }
 
 TEST(SimLink, late_backlog_finds_nobody) {
-  for (Placement placement : {Placement::ask, Placement::push, Placement::pull}) {
-    SimNetwork net(8);
-    SimLink& link = net.add_link(steady(1000));
-    auto [a, b] = net.connect(link, placement);
-    std::vector<std::byte> place(100'000, std::byte{7});
-    std::array<std::byte, kTokenBytesMax> token{};
-    (void)b->make_token(place, token);
-    CountingHandler out;
-    out.to_send = {place.size()};
-    link.silence();
-    EXPECT_TRUE(a->write(out).ok());
-    net.run_until(net.now() + milliseconds(50));
-    b.reset();
-    link.resume();
-    net.run_until(net.now() + milliseconds(50));
-    EXPECT_TRUE(std::all_of(place.begin(), place.end(), [](std::byte x) { return x == std::byte{7}; }));
-    const auto end = a->read(out, 1000);
-    EXPECT_EQ(end.status().code(), Code::remote);
-  }
-}
-
-TEST(SimLink, a_push_lane_withdrawn_from_writes_nothing_more) {
-  SimNetwork net(9);
-  auto [a, b] = net.connect(steady(1000), Placement::push);
-  std::vector<std::byte> place(100'000, std::byte{7});
-  std::array<std::byte, kTokenBytesMax> token{};
-  ASSERT_GT(b->make_token(place, token), 0u);
+  SimNetwork net(8);
+  SimLink& link = net.add_link(steady(1000));
+  auto [a, b] = net.connect(link);
   CountingHandler out;
-  out.to_send = {place.size()};
+  out.to_send = {100'000};
+  link.silence();
   EXPECT_TRUE(a->write(out).ok());
-  net.run_until(net.now() + microseconds(300));
-  EXPECT_NE(place[0], std::byte{7}) << "nothing was written before the withdrawal either";
-  b->withdraw_target(place);
-  std::fill(place.begin(), place.end(), std::byte{9});
   net.run_until(net.now() + milliseconds(50));
-  EXPECT_TRUE(std::all_of(place.begin(), place.end(), [](std::byte x) { return x == std::byte{9}; }));
+  b.reset();
+  link.resume();
+  net.run_until(net.now() + milliseconds(50));
+  const auto end = a->read(out, 1000);
+  EXPECT_EQ(end.status().code(), Code::remote);
+  EXPECT_EQ(a->why_ended(), LaneEnd::reset);
 }
 
 TEST(SimLink, one_seed_one_run) {
