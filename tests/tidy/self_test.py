@@ -64,6 +64,8 @@ class TidyTest(unittest.TestCase):
             ("plugin/engine/a.cc", '#include "../base/fd.h"'),
             ("plugin/engine/a.cc", "#include <CLI/CLI.hpp>"),
             ("plugin/engine/a.cc", "#include <openssl/hmac.h>"),
+            ("plugin/engine/a.cc", '#include "wire/tcp/lane.h"'),
+            ("plugin/base/a.cc", '#include "wire/sim/lane.h"'),
             ("docs/a.md", "TO" "DO: write this"),
         ]
         self.assertEqual(len(violations), len(rules.PATTERNS), "a pattern without a test")

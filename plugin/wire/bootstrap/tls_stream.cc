@@ -1,4 +1,4 @@
-#include "wire/tcp/tls_stream.h"
+#include "wire/bootstrap/tls_stream.h"
 
 #include <openssl/bio.h>
 #include <openssl/crypto.h>

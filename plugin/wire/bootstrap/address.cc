@@ -1,4 +1,4 @@
-#include "wire/tcp/address.h"
+#include "wire/bootstrap/address.h"
 
 #include <arpa/inet.h>
 #include <net/if.h>

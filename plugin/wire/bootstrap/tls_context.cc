@@ -1,4 +1,4 @@
-#include "wire/tcp/tls_context.h"
+#include "wire/bootstrap/tls_context.h"
 
 #include <openssl/ssl.h>
 

@@ -15,8 +15,8 @@
 
 #include "railweave/status.h"
 #include "railweave/units.h"
-#include "wire/tcp/counters.h"
-#include "wire/tcp/tls_context.h"
+#include "wire/counters.h"
+#include "wire/bootstrap/tls_context.h"
 
 struct bio_st;
 struct bio_method_st;

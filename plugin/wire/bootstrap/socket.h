@@ -9,7 +9,7 @@
 #include "railweave/device.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
-#include "wire/tcp/address.h"
+#include "wire/bootstrap/address.h"
 
 namespace railweave::wire {
 
