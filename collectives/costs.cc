@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "collectives/kernels/kernels.h"
 
 namespace railweave::collectives {
@@ -67,11 +67,11 @@ Result<Costs> measure(Group& group, Nanos patience) {
   return costs;
 }
 
-std::mutex known_mutex;
-std::map<std::vector<int>, Costs> known;  // by the host of each rank; guarded by known_mutex
+Mutex known_mutex;
+std::map<std::vector<int>, Costs> known RW_GUARDED_BY(known_mutex);  // by the host of each rank
 
 std::optional<Costs> known_for(const std::vector<int>& host_of) {
-  const std::lock_guard lock(known_mutex);
+  const MutexLock lock(known_mutex);
   const auto it = known.find(host_of);
   return it == known.end() ? std::nullopt : std::optional(it->second);
 }
@@ -86,7 +86,7 @@ Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vecto
   RW_ASSIGN_OR_RETURN(const Costs measured, measure(group, patience));
   RW_ASSIGN_OR_RETURN(const std::string text, place.agree("costs", to_text(measured)));
   RW_ASSIGN_OR_RETURN(const Costs costs, costs_from_text(text));
-  const std::lock_guard lock(known_mutex);
+  const MutexLock lock(known_mutex);
   known[host_of] = costs;
   return costs;
 }

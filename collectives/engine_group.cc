@@ -33,21 +33,24 @@ void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
   planner_ = std::make_unique<Planner>(std::move(planner));
   messages_ = std::make_unique<Messages>(
       *links_, options_.size, kClasses * kChannelsPerClass,
-      [this](Ticket& ticket, Status status, int source, std::size_t bytes) { finish(ticket, std::move(status), source, bytes); });
+      [this](Ticket& ticket, Status status, int source, std::size_t bytes) RW_REQUIRES(runner_->mutex()) {
+        finish(ticket, std::move(status), source, bytes);
+      });
   origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr, traced_name()});
   runner_->add(*this);
 }
 
 void EngineGroup::use_board(std::unique_ptr<BoardLine> line) {
   if (!line) return;
-  const auto held = runner_->lock();         // passes of others look at it
+  const MutexLock held(runner_->mutex());  // passes of others look at it
+  const MutexLock submissions(submissions_mutex_);
   line->count_from(issued_[int(Class::normal)]);
   line_ = std::move(line);
   board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_, traced_name()});
 }
 
 void EngineGroup::plan_by(Planner planner) {
-  const auto held = runner_->lock();
+  const MutexLock held(runner_->mutex());
   *planner_ = std::move(planner);
 }
 
@@ -73,7 +76,7 @@ WorkPtr EngineGroup::submit(Call call) {
   call.problem.host_of = host_of_;
   if (!one_host_ && call.wants_short_chunks()) call.problem.chunk_bytes = kEagerLimitMaxBytes;
   {
-    const std::lock_guard lock(submissions_mutex_);
+    const MutexLock lock(submissions_mutex_);
     const bool counted_by_line = line_ && call.hints.priority == Class::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
     if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
@@ -94,7 +97,7 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
     return ticket;
   }
   {
-    const std::lock_guard lock(submissions_mutex_);
+    const MutexLock lock(submissions_mutex_);
     submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
                             .position = {}, .issued_at = 0, .order = next_order()});
   }
@@ -105,9 +108,9 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
 Status EngineGroup::schedule_by(const std::string& text) {
   if (runner_->forked()) return Runner::dead_after_fork();
   RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(text));
-  const auto held = runner_->lock();
+  const MutexLock held(runner_->mutex());
   {
-    const std::lock_guard lock(submissions_mutex_);
+    const MutexLock lock(submissions_mutex_);
     learning_ = learning_for(policy);
     for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the one before
   }
@@ -125,7 +128,7 @@ std::shared_ptr<Learning> EngineGroup::learning_for(const Policy& policy) const 
 StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
   std::shared_ptr<Learning> learning;
   {
-    const std::lock_guard lock(submissions_mutex_);
+    const MutexLock lock(submissions_mutex_);
     learning = learning_;
   }
   if (!learning) return {};
@@ -150,7 +153,7 @@ void EngineGroup::agree_on(std::shared_ptr<Agreement> agreement) {
   static_assert(RepeatFinder::kPeriodMost * sizeof(std::int64_t) < Scheduler::kSmallBytes, "or this would be learned from");
   auto& values = agreement->values;
   WorkPtr work = all_reduce(values.data(), values.data(), values.size(), DataType::int64, Reduction::max, {}, 1);
-  const std::lock_guard lock(submissions_mutex_);
+  const MutexLock lock(submissions_mutex_);
   agreeing_.emplace_back(std::move(agreement), std::move(work));
 }
 
@@ -203,14 +206,14 @@ void EngineGroup::look_back() {
 }
 
 void EngineGroup::take_submissions() {
-  const std::lock_guard lock(submissions_mutex_);
+  const MutexLock lock(submissions_mutex_);
   std::erase_if(agreeing_, [](auto& one) {
     const bool over = static_cast<Ticket&>(*one.second).over();
     if (over && one.second->status().ok()) one.first->over = true;
     return over;
   });
   change_awaited_ = false;
-  std::erase_if(submissions_, [this](Submitted& s) {
+  std::erase_if(submissions_, [this](Submitted& s) RW_REQUIRES(runner_->mutex()) {
     if (!failed_.ok()) return finish(*s.ticket, failed_), true;
     // Messages overtake calls that wait: the ranks may agree only behind one.
     if (!s.is_message) change_awaited_ = change_awaited_ || (s.change && !make_change(*s.change));

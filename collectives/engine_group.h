@@ -9,10 +9,10 @@
 #include <future>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "collectives/board/line.h"
 #include "collectives/call.h"
 #include "collectives/execution.h"
@@ -36,7 +36,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
               std::vector<int> host_of, const Policy& policy, bool may_learn);
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
-  void join(std::unique_ptr<Links> links, Planner planner);
+  void join(std::unique_ptr<Links> links, Planner planner) RW_NO_THREAD_SAFETY_ANALYSIS;  // nobody drives it before
   // From the next operation on. REQUIRES: every rank does so between the same two operations.
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
@@ -62,12 +62,12 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status schedule_by(const std::string& policy) override;
   void abort(const std::string& why) override;
 
-  // --- Driven, under the runner's lock
-  bool advance() override;
-  void look_back() override;
-  bool busy() const override;
-  Nanos may_rest() const override;
-  std::vector<std::function<void()>> take_callbacks() override { return std::exchange(callbacks_, {}); }
+  // --- Driven, under the runner's lock. The runner calls through Driven, where clang does not see it.
+  bool advance() override RW_REQUIRES(runner_->mutex());
+  void look_back() override RW_REQUIRES(runner_->mutex());
+  bool busy() const override RW_REQUIRES(runner_->mutex());
+  Nanos may_rest() const override RW_REQUIRES(runner_->mutex());
+  std::vector<std::function<void()>> take_callbacks() override RW_REQUIRES(runner_->mutex()) { return std::exchange(callbacks_, {}); }
 
  private:
   static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
@@ -105,24 +105,24 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::shared_ptr<Learning> learning_for(const Policy& policy) const;
   StepLearner::Issued learn_from(const Call& call, Ticket& ticket);
   void agree_on(std::shared_ptr<Agreement> agreement);
-  bool make_change(const Change& change);
-  bool busy_beside_calls() const;          // with more than calls that run
+  bool make_change(const Change& change) RW_REQUIRES(runner_->mutex());
+  bool busy_beside_calls() const RW_REQUIRES(runner_->mutex());  // with more than calls that run
   const std::string& traced_name() const { return options_.traced_as.empty() ? options_.name : options_.traced_as; }
   std::shared_ptr<Ticket> new_ticket() const { return std::make_shared<Ticket>(origin_); }
-  void take_submissions();
-  void take_up(Submitted submitted);
-  bool start_what_is_live(Status& failed);
-  Status start(Submitted submitted);
-  bool run(Status& failed);
-  Status hear_of_losses(bool moved);
-  Status look_after_board(TimePoint t);
-  Standstill standstill() const;
-  void fail(Status why);                   // the first counts; ends once the others have been told
-  bool end_if_told();
-  void end(Status why);
+  void take_submissions() RW_REQUIRES(runner_->mutex());
+  void take_up(Submitted submitted) RW_REQUIRES(runner_->mutex());
+  bool start_what_is_live(Status& failed) RW_REQUIRES(runner_->mutex());
+  Status start(Submitted submitted) RW_REQUIRES(runner_->mutex());
+  bool run(Status& failed) RW_REQUIRES(runner_->mutex());
+  Status hear_of_losses(bool moved) RW_REQUIRES(runner_->mutex());
+  Status look_after_board(TimePoint t) RW_REQUIRES(runner_->mutex());
+  Standstill standstill() const RW_REQUIRES(runner_->mutex());
+  void fail(Status why) RW_REQUIRES(runner_->mutex());  // the first counts; ends once the others have been told
+  bool end_if_told() RW_REQUIRES(runner_->mutex());
+  void end(Status why) RW_REQUIRES(runner_->mutex());
   std::shared_future<std::string> ask(std::function<std::string()> question);
-  bool is_answered() const;
-  void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
+  bool is_answered() const RW_REQUIRES(runner_->mutex());
+  void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0) RW_REQUIRES(runner_->mutex());
 
   const std::shared_ptr<Engine> engine_;   // its end takes time, so it is not left to Links, which end under the lock
   const std::shared_ptr<Runner> runner_;
@@ -137,34 +137,35 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   std::shared_ptr<const TicketOrigin> origin_, board_origin_;  // board_origin_: of operations on the board
   std::shared_ptr<BoardLine> line_;        // null: no board
 
-  std::mutex submissions_mutex_;
-  std::deque<Submitted> submissions_;      // guarded by submissions_mutex_
-  std::uint64_t issued_[kClasses] = {};    // likewise; of class normal line_ counts, if there is one
-  std::shared_ptr<Learning> learning_;     // guarded by submissions_mutex_, as is; null: the policy is not auto
-  std::vector<std::pair<std::shared_ptr<Agreement>, WorkPtr>> agreeing_;
+  Mutex submissions_mutex_;
+  std::deque<Submitted> submissions_ RW_GUARDED_BY(submissions_mutex_);
+  std::uint64_t issued_[kClasses] RW_GUARDED_BY(submissions_mutex_) = {};  // of class normal line_ counts, if there is one
+  std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);   // null: the policy is not auto
+  std::vector<std::pair<std::shared_ptr<Agreement>, WorkPtr>> agreeing_ RW_GUARDED_BY(submissions_mutex_);
 
-  std::unique_ptr<Links> links_;           // null once failed
-  std::unique_ptr<Messages> messages_;     // between two ranks
-  std::unique_ptr<Planner> planner_;
+  // Under the runner's lock.
+  std::unique_ptr<Links> links_ RW_GUARDED_BY(runner_->mutex());        // null once failed
+  std::unique_ptr<Messages> messages_ RW_GUARDED_BY(runner_->mutex());  // between two ranks
+  std::unique_ptr<Planner> planner_ RW_GUARDED_BY(runner_->mutex());
   const std::shared_ptr<Scheduling> scheduling_;
-  Scheduler* const scheduler_;             // scheduling_'s
-  const Scheduler::Line first_line_;       // of as many as there are classes
-  std::optional<Change> change_;           // what `auto` made of the policy; none: it is still listening
-  bool change_awaited_ = false;            // the calls that are left in submissions_ wait until the ranks have agreed
-  std::deque<Submitted> held_;             // calls that were never live so far, in issue order
-  Scratch scratch_;
-  std::list<Running> running_;
-  Status failed_;                          // the first error sticks
-  Status failing_;                         // what it will be: the others are being told
-  TimePoint give_up_telling_{};
-  TimePoint quiet_since_{};                // when something moved last, or the store was asked
-  TimePoint standing_since_{};             // when something moved last
-  Nanos compare_after_ = kStandMost;       // of standing still
-  bool told_standing_ = false;
-  TimePoint board_quiet_since_{};          // likewise, or ranks that the board waits for were looked for
-  std::uint64_t ended_on_board_ = 0;       // as of the last pass
-  std::shared_future<std::string> answer_; // of the store: who was lost
-  std::vector<std::function<void()>> callbacks_;
+  Scheduler* const scheduler_ RW_PT_GUARDED_BY(runner_->mutex());       // scheduling_'s
+  const Scheduler::Line first_line_;                                    // of as many as there are classes
+  std::optional<Change> change_ RW_GUARDED_BY(runner_->mutex());        // what `auto` made of the policy; none: it is still listening
+  bool change_awaited_ RW_GUARDED_BY(runner_->mutex()) = false;         // the calls that are left in submissions_ wait until the ranks have agreed
+  std::deque<Submitted> held_ RW_GUARDED_BY(runner_->mutex());          // calls that were never live so far, in issue order
+  Scratch scratch_ RW_GUARDED_BY(runner_->mutex());
+  std::list<Running> running_ RW_GUARDED_BY(runner_->mutex());
+  Status failed_ RW_GUARDED_BY(runner_->mutex());                       // the first error sticks
+  Status failing_ RW_GUARDED_BY(runner_->mutex());                      // what it will be: the others are being told
+  TimePoint give_up_telling_ RW_GUARDED_BY(runner_->mutex()){};
+  TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};             // when something moved last, or the store was asked
+  TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};          // when something moved last
+  Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;    // of standing still
+  bool told_standing_ RW_GUARDED_BY(runner_->mutex()) = false;
+  TimePoint board_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};       // likewise, or ranks that the board waits for were looked for
+  std::uint64_t ended_on_board_ RW_GUARDED_BY(runner_->mutex()) = 0;    // as of the last pass
+  std::shared_future<std::string> answer_ RW_GUARDED_BY(runner_->mutex());  // of the store: who was lost
+  std::vector<std::function<void()>> callbacks_ RW_GUARDED_BY(runner_->mutex());
 };
 
 }  // namespace railweave::collectives

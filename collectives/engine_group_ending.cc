@@ -20,14 +20,14 @@ EngineGroup::~EngineGroup() {
                       fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
   bool missed = false;
   {
-    const auto held = runner_->lock();     // the scheduler is other groups', too
+    const MutexLock held(runner_->mutex());  // the scheduler is other groups', too
     take_submissions();
     missed = failed_.ok() && busy();
     if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.blame(closed); });
   }
   if (missed) answer_.wait_for(kTellMost);
   {
-    const auto held = runner_->lock();
+    const MutexLock held(runner_->mutex());
     if (failed_.ok()) end(failing_.ok() ? closed : failing_);
   }
   if (told_standing_) runner_->send_on_errand([place = place_] { place.take_back_standing(); });
@@ -161,7 +161,7 @@ void EngineGroup::abort(const std::string& why) {
   if (runner_->forked()) return;
   std::shared_future<std::string> told;
   {
-    const auto held = runner_->lock();
+    const MutexLock held(runner_->mutex());
     std::vector<int> awaited = line_ ? line_->awaited() : std::vector<int>();
     if (awaited.empty() && !running_.empty()) awaited = running_.front().execution->awaited();
     const std::string whom = awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
@@ -172,7 +172,7 @@ void EngineGroup::abort(const std::string& why) {
   told.wait_for(kTellMost);
   std::vector<std::function<void()>> callbacks;
   {
-    const auto held = runner_->lock();
+    const MutexLock held(runner_->mutex());
     if (!failing_.ok()) end(std::exchange(failing_, {}));
     callbacks = take_callbacks();
   }

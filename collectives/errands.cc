@@ -8,10 +8,10 @@ namespace railweave::collectives {
 
 Errands::~Errands() {
   if (!thread_.joinable()) return;
-  std::unique_lock lock(line_->mutex);
+  MutexLock lock(line_->mutex);
   line_->stopping = true;
   line_->changed.notify_all();
-  const bool over = line_->changed.wait_for(lock, kWaitMost, [&] { return line_->over; });
+  const bool over = line_->changed.wait_for(line_->mutex, kWaitMost, [&]() RW_REQUIRES(line_->mutex) { return line_->over; });
   lock.unlock();
   over ? thread_.join() : thread_.detach();
 }
@@ -22,16 +22,16 @@ Status Errands::start() {
 
 void Errands::add(std::function<void()> errand) {
   {
-    const std::lock_guard lock(line_->mutex);
+    const MutexLock lock(line_->mutex);
     line_->errands.push_back(std::move(errand));
   }
   line_->changed.notify_all();
 }
 
 void Errands::Line::run() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   for (;;) {
-    changed.wait(lock, [&] { return stopping || !errands.empty(); });
+    changed.wait(mutex, [&]() RW_REQUIRES(mutex) { return stopping || !errands.empty(); });
     if (errands.empty()) break;
     {
       const std::function<void()> errand = std::move(errands.front());

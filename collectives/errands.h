@@ -6,13 +6,12 @@
 // So an errand owns what it needs.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
+#include "base/mutex.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 
@@ -32,11 +31,11 @@ class Errands {
   struct Line {
     void run();
 
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<std::function<void()>> errands;  // guarded by mutex, as are
-    bool stopping = false;
-    bool over = false;                          // all have been done, and no more come
+    Mutex mutex;
+    ConditionVariable changed;
+    std::deque<std::function<void()>> errands RW_GUARDED_BY(mutex);
+    bool stopping RW_GUARDED_BY(mutex) = false;
+    bool over RW_GUARDED_BY(mutex) = false;     // all have been done, and no more come
   };
 
   const std::shared_ptr<Line> line_ = std::make_shared<Line>();

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "collectives/scheduler/step_learner.h"
 
 namespace railweave::collectives {
@@ -14,17 +14,17 @@ class Learning {
  public:
   // As StepLearner's.
   StepLearner::Issued issued(std::uint64_t what, std::size_t bytes, TimePoint now) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return learner_.issued(what, bytes, now);
   }
   void awaited(std::uint64_t number) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     learner_.awaited(number);
   }
 
  private:
-  std::mutex mutex_;
-  StepLearner learner_;                    // guarded by mutex_
+  Mutex mutex_;
+  StepLearner learner_ RW_GUARDED_BY(mutex_);
 };
 
 }  // namespace railweave::collectives

@@ -66,8 +66,8 @@ class Background {
 // Of one process: a forked child has its own, since fork may have caught the parent's threads inside this mutex, too.
 struct Runner::Known {
   const Birthplace birthplace;
-  std::mutex mutex;
-  std::weak_ptr<Runner> runner;            // guarded by mutex
+  Mutex mutex;
+  std::weak_ptr<Runner> runner RW_GUARDED_BY(mutex);
   Known* parents = nullptr;                // of no use any more, and never destroyed
 };
 
@@ -84,7 +84,7 @@ Runner::Known& Runner::known() {
 
 Result<std::shared_ptr<Runner>> Runner::shared() {
   Known& place = known();
-  const std::lock_guard lock(place.mutex);
+  const MutexLock lock(place.mutex);
   if (auto runner = place.runner.lock()) return runner;
   std::shared_ptr<Runner> runner(new Runner(), [](Runner* r) {
     if (!r->forked()) delete r;  // its threads live in the parent only
@@ -101,7 +101,7 @@ Status Runner::dead_after_fork() {
 
 Runner::~Runner() {
   {
-    const std::lock_guard lock(bell_->mutex);
+    const MutexLock lock(bell_->mutex);
     bell_->stopping = true;
   }
   bell_->rung.notify_all();
@@ -110,17 +110,17 @@ Runner::~Runner() {
 }
 
 void Runner::add(Driven& driven) {
-  const auto held = lock();
+  const MutexLock held(driving_);
   driven_.push_back(&driven);
 }
 
 void Runner::remove(Driven& driven) {
-  const auto held = lock();
+  const MutexLock held(driving_);
   std::erase(driven_, &driven);
 }
 
 std::shared_ptr<Scheduling> Runner::scheduling_of(const Engine* engine, const Policy& policy) {
-  const auto held = lock();
+  const MutexLock held(driving_);
   std::erase_if(schedulings_, [](const auto& known) { return known.second.expired(); });
   auto& known = schedulings_[engine];
   auto scheduling = known.lock();
@@ -144,8 +144,8 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
   std::vector<std::function<void()>> callbacks;
   bool moved = false, busy = false;
   {
-    const std::unique_lock held(driving_, std::try_to_lock);
-    if (!held) return Pass::elsewhere;
+    if (!driving_.try_lock()) return Pass::elsewhere;
+    const MutexLock held(driving_, std::adopt_lock);
     bell_->busy.store(false, std::memory_order_seq_cst);  // what is submitted from here on, this pass sees or sets it again
     for (Driven* driven : driven_) {
       moved |= driven->advance();
@@ -220,13 +220,13 @@ void Runner::loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> weak) {
 }
 
 void Runner::Bell::nap(Nanos length) {
-  std::unique_lock lock(mutex);
-  rung.wait_for(lock, length, [&] { return stopping || asked; });
+  MutexLock lock(mutex);
+  rung.wait_for(mutex, length, [&]() RW_REQUIRES(mutex) { return stopping || asked; });
 }
 
 void Runner::Bell::ring() {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     asked = true;
   }
   rung.notify_one();
@@ -235,7 +235,7 @@ void Runner::Bell::ring() {
 // What is submitted from now on may count on a look within kLook.
 void Runner::Bell::shorten_look() {
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     relies_on_waiters.store(false, std::memory_order_relaxed);
   }
   rung.notify_one();
@@ -243,7 +243,7 @@ void Runner::Bell::shorten_look() {
 
 // While others drive, or nothing is unfinished, it looks again in a while; in the end it sleeps until it is woken.
 bool Runner::Bell::wait() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   Nanos look = kLook / 2;
   for (int looks = 0; !stopping && !asked; ++looks) {
     const bool attended = waiters.load(std::memory_order_relaxed) > 0;
@@ -256,11 +256,13 @@ bool Runner::Bell::wait() {
       look = attended ? std::min(2 * look, kLookMost) : kLook;
       relies_on_waiters.store(look > kLook, std::memory_order_seq_cst);
       if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;  // the last waiter left before it could know
-      rung.wait_for(lock, look, [&] { return stopping || asked || (look > kLook && !relies_on_waiters.load(std::memory_order_relaxed)); });
+      rung.wait_for(mutex, look, [&]() RW_REQUIRES(mutex) {
+        return stopping || asked || (look > kLook && !relies_on_waiters.load(std::memory_order_relaxed));
+      });
       continue;
     }
     deep.store(true, std::memory_order_seq_cst);
-    rung.wait(lock, [&] { return stopping || asked || busy.load(std::memory_order_seq_cst); });
+    rung.wait(mutex, [&]() RW_REQUIRES(mutex) { return stopping || asked || busy.load(std::memory_order_seq_cst); });
     deep.store(false, std::memory_order_seq_cst);
   }
   relies_on_waiters.store(false, std::memory_order_relaxed);

@@ -7,16 +7,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "collectives/errands.h"
 #include "collectives/scheduler/scheduler.h"
 #include "railweave/status.h"
@@ -89,8 +88,8 @@ class Runner {
   std::shared_ptr<Scheduling> scheduling_of(const Engine* engine, const Policy& policy);
   // Numbers for lines of schedulers: the first of so many.
   Scheduler::Line new_lines(int count) { return next_line_.fetch_add(Scheduler::Line(count)); }
-  // For what must not meet a pass.
-  std::unique_lock<std::mutex> lock() { return std::unique_lock(driving_); }
+  // For what must not meet a pass: whoever drives holds it.
+  Mutex& mutex() RW_RETURN_CAPABILITY(driving_) { return driving_; }
 
  private:
   // What the thread sleeps on. Its own share: the last holder of the runner may be a callback that the thread runs.
@@ -101,10 +100,10 @@ class Runner {
     std::atomic<bool> relies_on_waiters{false};  // the thread looks seldom; the last waiter to leave calls shorten_look()
     std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly; 0: somebody came to wait since
     std::atomic<bool> waits_soon{false};     // its caller came to wait at once
-    std::mutex mutex;
-    std::condition_variable rung;
-    bool stopping = false;                   // guarded by mutex
-    bool asked = false;                      // guarded by mutex
+    Mutex mutex;
+    ConditionVariable rung;
+    bool stopping RW_GUARDED_BY(mutex) = false;
+    bool asked RW_GUARDED_BY(mutex) = false;
 
     bool wait();                             // until the thread is needed. False: the runner ends
     void nap(Nanos length);                  // or until somebody rings
@@ -122,9 +121,9 @@ class Runner {
 
   const Birthplace birthplace_;
   Errands errands_;
-  std::mutex driving_;
-  std::vector<Driven*> driven_;              // guarded by driving_, as is
-  std::map<const Engine*, std::weak_ptr<Scheduling>> schedulings_;
+  Mutex driving_;
+  std::vector<Driven*> driven_ RW_GUARDED_BY(driving_);
+  std::map<const Engine*, std::weak_ptr<Scheduling>> schedulings_ RW_GUARDED_BY(driving_);
   std::atomic<Scheduler::Line> next_line_{0};
   const std::shared_ptr<Bell> bell_;
   std::thread thread_;

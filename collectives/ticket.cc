@@ -55,7 +55,7 @@ void Ticket::abort() {
 void Ticket::when_over(std::function<void(const Status&)> callback) {
   if (origin_->runner->forked()) return callback(status());
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!over()) return callbacks_.push_back(std::move(callback));
   }
   callback(status_);
@@ -64,7 +64,7 @@ void Ticket::when_over(std::function<void(const Status&)> callback) {
 std::vector<std::function<void()>> Ticket::finish(Status status, int source, std::size_t bytes) {
   trace_.over();
   std::vector<std::function<void()>> calls;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   status_ = std::move(status);
   source_ = source;
   bytes_ = bytes;

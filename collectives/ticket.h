@@ -4,10 +4,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "collectives/board/line.h"
 #include "collectives/group.h"
 #include "collectives/learning.h"
@@ -66,8 +66,8 @@ class Ticket final : public Work {
   std::size_t bytes_ = 0;
   std::atomic<bool> awaited_{false};
   std::atomic<bool> over_{false};
-  std::mutex mutex_;
-  std::vector<std::function<void(const Status&)>> callbacks_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<std::function<void(const Status&)>> callbacks_ RW_GUARDED_BY(mutex_);
 };
 
 }  // namespace railweave::collectives

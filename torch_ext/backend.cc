@@ -105,12 +105,11 @@ void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
 }
 
 std::shared_ptr<collectives::Group> RailweaveBackend::group() const {
-  const std::lock_guard lock(group_mutex_);
+  const MutexLock lock(group_mutex_);
   if (!group_) check_ok(Status(Code::cancelled, Scope::engine, ended_), "railweave process group");
   return group_;
 }
 
-// REQUIRES: order_ is held.
 void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
                               const std::shared_ptr<collectives::Group>& group, bool counted) {
   std::vector<MarkPtr> ready;
@@ -137,7 +136,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
   const TimePoint deadline = deadline_of(patience);
   c10::intrusive_ptr<RailweaveWork> work;
   {
-    const std::lock_guard lock(order_);
+    const ScopedLock<RecursiveMutex> lock(order_);
     if (counted) ++sequence_;
     Outline& outline = submission.outline();
     outline.rank = rank_;
@@ -151,7 +150,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
     launch(work, group, counted);
   }
   if (deadline != TimePoint::max()) check_ok(deadlines_->expect(deadline), submission.caller().title);
-  const std::lock_guard lock(coalescing_mutex_);
+  const MutexLock lock(coalescing_mutex_);
   if (coalescing_ == std::this_thread::get_id()) coalesced_.push_back(work);
   return work;
 }
@@ -164,7 +163,7 @@ TimePoint RailweaveBackend::end_what_is_late() {
       error_->compare_exchange_strong(none, c10d::ErrorType::TIMEOUT);
       std::shared_ptr<collectives::Group> group;
       {
-        const std::lock_guard lock(group_mutex_);
+        const MutexLock lock(group_mutex_);
         group = group_;
       }
       const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
@@ -182,13 +181,13 @@ void RailweaveBackend::check_root(std::int64_t root, const Caller& caller) const
 }
 
 void RailweaveBackend::startCoalescing() {
-  const std::lock_guard lock(coalescing_mutex_);
+  const MutexLock lock(coalescing_mutex_);
   coalescing_ = std::this_thread::get_id();
   coalesced_.clear();
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::endCoalescing() {
-  const std::lock_guard lock(coalescing_mutex_);
+  const MutexLock lock(coalescing_mutex_);
   coalescing_ = {};
   return c10::make_intrusive<WorkOfAll>(rank_, std::exchange(coalesced_, {}));
 }
@@ -215,7 +214,7 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
 }
 
 std::shared_ptr<collectives::Group> RailweaveBackend::end_group(const char* why) {
-  const std::lock_guard lock(group_mutex_);
+  const MutexLock lock(group_mutex_);
   if (group_) ended_ = why;
   return std::exchange(group_, nullptr);
 }
@@ -250,7 +249,7 @@ void RailweaveBackend::await_collectives() {
 
 void RailweaveBackend::schedule_by(const std::string& policy) {
   await_collectives();
-  const std::lock_guard lock(order_);
+  const ScopedLock<RecursiveMutex> lock(order_);
   const Status scheduled = group()->schedule_by(policy);
   TORCH_CHECK_VALUE(scheduled.code() != Code::invalid_config, scheduled.message());
   check_ok(scheduled, "schedule_by");

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "torch_ext/deadlines.h"
 #include "torch_ext/launches.h"
 #include "torch_ext/submission.h"
@@ -101,7 +101,7 @@ class RailweaveBackend final : public c10d::Backend {
   std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
   std::shared_ptr<collectives::Group> group() const;
   void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group,
-              bool counted);
+              bool counted) RW_REQUIRES(order_);
   WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
   WorkPtr receive(Tensors& tensors, int from, int tag, const Caller& caller, c10d::OpType type);
   Caller caller(const char* title) const { return {title, rank_, size_, whose_.get(), sequence_ + 1}; }
@@ -116,20 +116,20 @@ class RailweaveBackend final : public c10d::Backend {
   const c10::intrusive_ptr<Options> options_;
   std::atomic<std::int64_t> timeout_ms_;
   const std::shared_ptr<const std::string> whose_;  // its group, for errors: empty where that is all ranks
-  mutable std::mutex group_mutex_;
-  std::shared_ptr<collectives::Group> group_;  // guarded by group_mutex_; null after the end, as is
-  const char* ended_ = "";                     // why
+  mutable Mutex group_mutex_;
+  std::shared_ptr<collectives::Group> group_ RW_GUARDED_BY(group_mutex_);  // null after the end
+  const char* ended_ RW_GUARDED_BY(group_mutex_) = "";                     // why
   // Calls reach the group in the order of their numbers. Recursive: a call may drive another operation to its end,
   // whose Future's callback calls again.
-  std::recursive_mutex order_;
+  RecursiveMutex order_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<std::uint64_t> monitored_{0};  // monitored barriers
   const std::shared_ptr<Unfinished> unfinished_ = std::make_shared<Unfinished>();
   const std::shared_ptr<std::atomic<c10d::ErrorType>> error_ =
       std::make_shared<std::atomic<c10d::ErrorType>>(c10d::ErrorType::SUCCESS);
-  std::mutex coalescing_mutex_;
-  std::vector<WorkPtr> coalesced_;  // guarded by coalescing_mutex_, as is
-  std::thread::id coalescing_;      // whose calls they are; none: nobody's
+  Mutex coalescing_mutex_;
+  std::vector<WorkPtr> coalesced_ RW_GUARDED_BY(coalescing_mutex_);
+  std::thread::id coalescing_ RW_GUARDED_BY(coalescing_mutex_);  // whose calls they are; none: nobody's
   // Gone before the rest, without the GIL: both join threads that may want it.
   std::optional<Launches> launches_{std::in_place};
   std::optional<Deadlines> deadlines_{std::in_place, [this] { return end_what_is_late(); }};

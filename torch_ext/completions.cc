@@ -2,14 +2,13 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "collectives/quiet_thread.h"
 
 namespace railweave::torch_ext {
@@ -21,10 +20,10 @@ constexpr auto kAwaitMost = std::chrono::seconds(5);
 // Never destroyed: its threads are nobody's, and a forked child, where they are not, makes another.
 struct Pool {
   const Birthplace birthplace;
-  std::mutex mutex;
-  std::condition_variable came, ended;
-  std::deque<std::function<void()>> tasks;  // guarded by mutex, as are
-  int idle = 0, running = 0;
+  Mutex mutex;
+  ConditionVariable came, ended;
+  std::deque<std::function<void()>> tasks RW_GUARDED_BY(mutex);
+  int idle RW_GUARDED_BY(mutex) = 0, running RW_GUARDED_BY(mutex) = 0;
 
   void run();
 };
@@ -40,10 +39,10 @@ Pool& pool() {
 }
 
 void Pool::run() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   for (;;) {
     ++idle;
-    const bool some = came.wait_for(lock, kIdleMost, [this] { return !tasks.empty(); });
+    const bool some = came.wait_for(mutex, kIdleMost, [this]() RW_REQUIRES(mutex) { return !tasks.empty(); });
     --idle;
     if (!some) return;
     {
@@ -64,7 +63,7 @@ void Pool::run() {
 void run_apart(std::function<void()> task) {
   Pool& all = pool();
   {
-    const std::lock_guard lock(all.mutex);
+    const MutexLock lock(all.mutex);
     bool taken = all.idle > int(all.tasks.size());
     if (!taken) {
       std::thread another;
@@ -82,8 +81,8 @@ void run_apart(std::function<void()> task) {
 
 void await_apart() {
   Pool& all = pool();
-  std::unique_lock lock(all.mutex);
-  all.ended.wait_for(lock, kAwaitMost, [&] { return all.tasks.empty() && all.running == 0; });
+  const MutexLock lock(all.mutex);
+  all.ended.wait_for(all.mutex, kAwaitMost, [&]() RW_REQUIRES(all.mutex) { return all.tasks.empty() && all.running == 0; });
 }
 
 }  // namespace railweave::torch_ext

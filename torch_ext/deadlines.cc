@@ -15,7 +15,7 @@ Deadlines::~Deadlines() {
     return;
   }
   {
-    const std::lock_guard lock(clock_->mutex);
+    const MutexLock lock(clock_->mutex);
     clock_->over = true;
   }
   clock_->changed.notify_all();
@@ -25,7 +25,7 @@ Deadlines::~Deadlines() {
 
 Status Deadlines::expect(TimePoint deadline) {
   if (birthplace_.left()) return {};  // no such thread, and its lock may be held for ever
-  const std::lock_guard lock(clock_->mutex);
+  const MutexLock lock(clock_->mutex);
   if (deadline >= clock_->next) return {};
   clock_->next = deadline;
   if (!clock_->started) {
@@ -37,11 +37,11 @@ Status Deadlines::expect(TimePoint deadline) {
 }
 
 void Deadlines::Clock::run() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   while (!over) {
     const Nanos left = next == TimePoint::max() ? Nanos(std::chrono::hours(1)) : next - now();
     if (left > Nanos{0}) {
-      changed.wait_for(lock, left);
+      changed.wait_for(mutex, left);
       continue;
     }
     next = TimePoint::max();  // what comes meanwhile is noted beside

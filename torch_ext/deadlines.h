@@ -1,13 +1,12 @@
 // Ends operations whose time is over, though nobody waits for them.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 
@@ -28,12 +27,12 @@ class Deadlines {
   struct Clock {
     explicit Clock(std::function<TimePoint()> given) : look(std::move(given)) {}
     std::function<TimePoint()> look;
-    std::mutex mutex;
-    std::condition_variable changed;
-    TimePoint next = TimePoint::max();  // guarded by mutex, as are
-    bool over = false;
-    bool started = false;
-    std::thread thread;
+    Mutex mutex;
+    ConditionVariable changed;
+    TimePoint next RW_GUARDED_BY(mutex) = TimePoint::max();
+    bool over RW_GUARDED_BY(mutex) = false;
+    bool started RW_GUARDED_BY(mutex) = false;
+    std::thread thread RW_GUARDED_BY(mutex);
     void run();
   };
   const Birthplace birthplace_;

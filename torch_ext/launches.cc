@@ -21,7 +21,7 @@ Launches::~Launches() {
   }
   end(Status(Code::cancelled, Scope::engine, "the process group is gone"));
   {
-    const std::lock_guard lock(line_->mutex);
+    const MutexLock lock(line_->mutex);
     line_->over = true;
   }
   line_->changed.notify_all();
@@ -33,7 +33,7 @@ void Launches::add(MarkPtr ready, Launch launch) {
   if (birthplace_.left()) return launch({});  // the group itself says that it is not of this process
   Status status;
   {
-    const std::lock_guard lock(line_->mutex);
+    const MutexLock lock(line_->mutex);
     status = line_->ended;
     if (!line_->waiting.empty() || (status.ok() && ready)) {
       if (line_->waiting.empty() && !line_->thread.joinable())
@@ -50,21 +50,21 @@ void Launches::add(MarkPtr ready, Launch launch) {
 
 void Launches::end(const Status& why) {
   if (birthplace_.left()) return;
-  const std::lock_guard lock(line_->mutex);
+  const MutexLock lock(line_->mutex);
   if (line_->ended.ok()) line_->ended = why;
 }
 
 void Launches::drain() {
   if (birthplace_.left()) return;
-  std::unique_lock lock(line_->mutex);
+  const MutexLock lock(line_->mutex);
   if (line_->thread.get_id() == std::this_thread::get_id()) return;
-  line_->changed.wait(lock, [this] { return line_->waiting.empty(); });
+  line_->changed.wait(line_->mutex, [this]() RW_REQUIRES(line_->mutex) { return line_->waiting.empty(); });
 }
 
 Status Launches::Line::until_ready(const MarkPtr& ready) {
   for (;;) {
     {
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (!ended.ok()) return ended;
     }
     try {
@@ -77,9 +77,9 @@ Status Launches::Line::until_ready(const MarkPtr& ready) {
 }
 
 void Launches::Line::run() {
-  std::unique_lock lock(mutex);
+  MutexLock lock(mutex);
   for (;;) {
-    changed.wait(lock, [this] { return over || !waiting.empty(); });
+    changed.wait(mutex, [this]() RW_REQUIRES(mutex) { return over || !waiting.empty(); });
     if (waiting.empty()) return;
     {
       const Waiting first = std::move(waiting.front());

@@ -2,14 +2,13 @@
 // host holds back those behind it, since the group must see the same order on every rank.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "railweave/status.h"
 #include "torch_ext/staging.h"
 
@@ -41,12 +40,12 @@ class Launches {
     Launch launch;
   };
   struct Line {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<Waiting> waiting;  // guarded by mutex, as are; the first one is being launched
-    Status ended;
-    bool over = false;
-    std::thread thread;                  // begun by add(): even its id is read under mutex, but in the destructor
+    Mutex mutex;
+    ConditionVariable changed;
+    std::deque<Waiting> waiting RW_GUARDED_BY(mutex);  // the first one is being launched
+    Status ended RW_GUARDED_BY(mutex);
+    bool over RW_GUARDED_BY(mutex) = false;
+    std::thread thread RW_GUARDED_BY(mutex);  // begun by add(): even its id is read under mutex, but in the destructor
 
     void run();
     Status until_ready(const MarkPtr& ready);

@@ -1,9 +1,9 @@
 #include "torch_ext/living.h"
 
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "torch_ext/completions.h"
 
 namespace railweave::torch_ext {
@@ -12,8 +12,8 @@ namespace {
 using Weak = c10::weak_intrusive_ptr<RailweaveBackend>;
 
 struct Living {
-  std::mutex mutex;
-  std::vector<Weak> backends;  // guarded by mutex
+  Mutex mutex;
+  std::vector<Weak> backends RW_GUARDED_BY(mutex);
 };
 
 // Never destroyed: backends may end after the statics.
@@ -26,7 +26,7 @@ Living& living() {
 
 void enlist(const c10::intrusive_ptr<RailweaveBackend>& backend) {
   Living& all = living();
-  const std::lock_guard lock(all.mutex);
+  const MutexLock lock(all.mutex);
   std::erase_if(all.backends, [](const Weak& one) { return one.expired(); });
   all.backends.emplace_back(backend);
 }
@@ -35,7 +35,7 @@ void leave_all() {
   std::vector<c10::intrusive_ptr<RailweaveBackend>> there;  // dropped without the lock: their end may make another's
   {
     Living& all = living();
-    const std::lock_guard lock(all.mutex);
+    const MutexLock lock(all.mutex);
     for (const Weak& one : std::exchange(all.backends, {}))
       if (auto backend = one.lock()) there.push_back(std::move(backend));
   }

@@ -2,11 +2,11 @@
 
 #include <c10/util/Logging.h>
 
-#include <mutex>
 #include <optional>
 
 #include "base/birthplace.h"
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -20,9 +20,9 @@ void say(LogLevel level, LogTopic, const char*, int, std::string_view text) {
 }
 
 struct Known {
-  std::mutex mutex;
-  std::optional<Birthplace> made_in;  // guarded by mutex, as is
-  std::weak_ptr<Engine> engine;
+  Mutex mutex;
+  std::optional<Birthplace> made_in RW_GUARDED_BY(mutex);
+  std::weak_ptr<Engine> engine RW_GUARDED_BY(mutex);
 };
 
 // Never destroyed: threads may outlive the objects of a process that exits. Another one in a forked child, where the
@@ -39,7 +39,7 @@ Known& known() {
 
 Result<std::shared_ptr<Engine>> process_engine() {
   Known& here = known();
-  const std::lock_guard lock(here.mutex);
+  const MutexLock lock(here.mutex);
   const bool inherited = here.made_in && here.made_in->left();
   if (auto engine = here.engine.lock(); engine && !inherited) return engine;
   set_log_sink(say);

@@ -9,7 +9,8 @@
 #include <torch/version.h>
 
 #include <map>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -73,8 +74,8 @@ class GuardedDevice final : public StagedDevice {
 };
 
 struct Known {
-  std::mutex mutex;
-  std::map<c10::DeviceIndex, std::unique_ptr<GuardedDevice>> devices;  // guarded by mutex
+  Mutex mutex;
+  std::map<c10::DeviceIndex, std::unique_ptr<GuardedDevice>> devices RW_GUARDED_BY(mutex);
 };
 
 }  // namespace
@@ -82,7 +83,7 @@ struct Known {
 StagedDevice* staged_device(at::Device device) {
   if (!device.is_cuda() || !c10::impl::hasDeviceGuardImpl(device.type())) return nullptr;
   static Known* const known = new Known;
-  const std::lock_guard lock(known->mutex);
+  const MutexLock lock(known->mutex);
   auto& found = known->devices[device.index()];
   if (!found) found = std::make_unique<GuardedDevice>(device);
   return found.get();

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <list>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "torch_ext/work.h"
 
 namespace railweave::torch_ext {
@@ -20,8 +20,8 @@ class Unfinished {
   std::vector<c10::intrusive_ptr<RailweaveWork>> all() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::list<c10::intrusive_ptr<RailweaveWork>> works_;
+  mutable Mutex mutex_;
+  std::list<c10::intrusive_ptr<RailweaveWork>> works_ RW_GUARDED_BY(mutex_);
 };
 
 }  // namespace railweave::torch_ext

@@ -5,6 +5,7 @@
 #include <c10/util/StringUtil.h>
 
 #include <algorithm>
+#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -105,7 +106,7 @@ void RailweaveWork::chunk_over(std::size_t chunk, Status status) {
   if (status.ok()) {
     deliver(outline_.chunks[chunk].after);
   } else {
-    const std::lock_guard lock(ends_mutex_);
+    const MutexLock lock(ends_mutex_);
     if (status_.ok()) status_ = status;
   }
   one_less();
@@ -113,7 +114,7 @@ void RailweaveWork::chunk_over(std::size_t chunk, Status status) {
 
 void RailweaveWork::deliver(const Copies& copies) {
   if (copies.empty()) return;
-  const std::lock_guard lock(ends_mutex_);  // held meanwhile: the mark that stays is that of the stream's last copy
+  const MutexLock lock(ends_mutex_);  // held meanwhile: the mark that stays is that of the stream's last copy
   try {
     const at::ThreadLocalStateGuard as_the_caller(*callers_);
     if (outline_.device != nullptr) {
@@ -182,7 +183,7 @@ bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
   const TimePoint began = now();
   const auto left = [&] { return most == Nanos::max() ? most : std::max(Nanos{0}, most - (now() - began)); };
   each_part([&](collectives::Work& part) { static_cast<void>(part.wait(left())); });
-  std::unique_lock lock(mutex_);
+  std::unique_lock lock(mutex_);  // torch's, as cv_
   const auto over = [this] { return completed_; };
   if (most == Nanos::max()) {
     cv_.wait(lock, over);

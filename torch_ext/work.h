@@ -11,12 +11,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "collectives/group.h"
 #include "torch_ext/staging.h"
 #include "torch_ext/tensors.h"
@@ -92,7 +92,7 @@ class RailweaveWork final : public c10d::Work {
   bool copies_back() const;
   void deliver(const Copies& copies);
   void one_less();
-  void conclude();
+  void conclude() RW_NO_THREAD_SAFETY_ANALYSIS;  // of the last to end: nobody else is there who would write
   void complete_future(const std::exception_ptr& failed);
   Status check_length(const collectives::Work& part) const;
   // Of the chunks that were launched, those that reached the group.
@@ -110,10 +110,11 @@ class RailweaveWork final : public c10d::Work {
   std::atomic<bool> aborted_{false};
   std::atomic<std::size_t> unfinished_;      // chunks, `after`, begin()
   MarkPtr begin_;                            // of the caller's stream, at the call
-  std::mutex ends_mutex_;                    // chunks may end on several threads at once
-  Status status_;                            // guarded by ends_mutex_ until it is over, as are: the first error
-  std::exception_ptr undelivered_;           // why results could not be copied
-  MarkPtr delivered_;                        // of a staged device, once over: its results are there
+  Mutex ends_mutex_;                         // chunks may end on several threads at once
+  Status status_ RW_GUARDED_BY(ends_mutex_);                   // the first error
+  std::exception_ptr undelivered_ RW_GUARDED_BY(ends_mutex_);  // why results could not be copied
+  // Of a staged device, once over: its results are there. Guarded by ends_mutex_ until it is over.
+  MarkPtr delivered_;
   std::function<void(const Status&)> over_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;
   enum class Future { unasked, asked, completing };  // completing: by whoever drove, and nothing hangs on it

@@ -49,15 +49,20 @@ bool BoardLine::takes(const Call& call) const {
   return fits_board(call) || (in_pieces_ && pieces(call) > 0);
 }
 
+void BoardLine::count_from(std::uint64_t number) {
+  const MutexLock lock(mutex_);
+  next_ = number;
+}
+
 std::uint64_t BoardLine::tell_issued(const Call& call) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   board_.tell_issued({fingerprint(call, next_), due_bytes(call.problem, board_.rank()), counts_hash(call.problem), false});
   return next_++;
 }
 
 bool BoardLine::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
   const std::uint32_t hash = counts_hash(call.problem);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return false;
   const Fingerprint print = fingerprint(call, next_++);
   if (trace::on()) {
@@ -75,18 +80,18 @@ bool BoardLine::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
 }
 
 std::uint64_t BoardLine::ended() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return first_ + over_;
 }
 
 bool BoardLine::busy() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !waiting_.empty();
 }
 
 bool BoardLine::advance(Callbacks& callbacks) {
-  const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return false;
+  if (!mutex_.try_lock()) return false;
+  const MutexLock lock(mutex_, std::adopt_lock);
   bool moved = false;
   for (int turns = 0; turns < kTurns && !waiting_.empty() && failure_.ok(); ++turns) {
     const bool posted = post_next();
@@ -100,7 +105,7 @@ bool BoardLine::advance(Callbacks& callbacks) {
 void BoardLine::attend(const Ticket& ticket, TimePoint deadline, Callbacks& callbacks) {
   for (int looks = 0; looks < kLooks; ++looks) {
     const std::uint64_t missing = missing_.load(std::memory_order_relaxed);
-    const bool looked = missing == 0 || board_.is_there(rank_of(missing), operation_of(missing));
+    const bool looked = missing == 0 || is_there(rank_of(missing), operation_of(missing));
     const bool moved = looked && advance(callbacks);
     if (ticket.over() || !callbacks.empty()) return;
     if ((moved || looks % kLooksBetweenClocks == 0) && now() >= deadline) return;
@@ -255,17 +260,17 @@ std::vector<int> BoardLine::awaited_by_oldest() const {
 }
 
 std::vector<int> BoardLine::awaited() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return awaited_by_oldest();
 }
 
 Status BoardLine::failure() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failure_;
 }
 
 Status BoardLine::look_at_awaited() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!failure_.ok() || waiting_.empty()) return failure_;
   for (const int r : awaited_by_oldest())
     if (failure_ = check_issued(r, waiting_.front()); !failure_.ok()) break;
@@ -273,7 +278,7 @@ Status BoardLine::look_at_awaited() {
 }
 
 Status BoardLine::look_at_streamed(Fingerprint ours) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (int r = 0; r < board_.ranks(); ++r) {
     const Board::Issued theirs = board_.issued(r, ours);
     if (!theirs.on_board) continue;
@@ -285,7 +290,7 @@ Status BoardLine::look_at_streamed(Fingerprint ours) const {
 
 std::vector<std::shared_ptr<Ticket>> BoardLine::close() {
   std::vector<std::shared_ptr<Ticket>> left;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   board_.withdraw_offers();
   for (Waiting& w : waiting_) left.push_back(std::move(w.ticket));

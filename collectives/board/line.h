@@ -10,11 +10,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "collectives/board/board.h"
 #include "collectives/board/neighbours.h"
 #include "collectives/board/offering.h"
@@ -38,7 +38,7 @@ class BoardLine {
   // Whether such a call is done here, as every rank finds alike; any thread. REQUIRES: checked.
   bool takes(const Call& call) const;
   // The group's next call has this number. Before any of the two below, which number calls in the order they come.
-  void count_from(std::uint64_t number) { next_ = number; }
+  void count_from(std::uint64_t number);
   // The group issues a call that is not done here: the others may look it up. Its number.
   std::uint64_t tell_issued(const Call& call);
   // It issues one that is. REQUIRES: takes(call). False, and nothing done: closed.
@@ -81,39 +81,41 @@ class BoardLine {
     Fingerprint fingerprint = 0;
   };
 
-  // --- under mutex_
   static Part part_of(const Waiting& waiting, std::size_t index);
-  bool post_next();
-  bool complete_oldest(Callbacks& callbacks);
-  bool take_piece(Waiting& oldest);
-  void complete_piece(const Waiting& oldest, const Part& part);
-  bool fetch_offers(const Waiting& oldest, const Part& part);
-  Status check_unread(std::uint64_t end);
-  Status another(int rank, const std::string& how) const;
-  Status check(int rank, const Board::Posting& posting, const Waiting& ours) const;
-  Status check_issued(int rank, const Waiting& ours) const;
-  std::vector<int> awaited_by_oldest() const;
+  bool post_next() RW_REQUIRES(mutex_);
+  bool complete_oldest(Callbacks& callbacks) RW_REQUIRES(mutex_);
+  bool take_piece(Waiting& oldest) RW_REQUIRES(mutex_);
+  void complete_piece(const Waiting& oldest, const Part& part) RW_REQUIRES(mutex_);
+  bool fetch_offers(const Waiting& oldest, const Part& part) RW_REQUIRES(mutex_);
+  Status check_unread(std::uint64_t end) RW_REQUIRES(mutex_);
+  Status another(int rank, const std::string& how) const RW_REQUIRES(mutex_);
+  Status check(int rank, const Board::Posting& posting, const Waiting& ours) const RW_REQUIRES(mutex_);
+  Status check_issued(int rank, const Waiting& ours) const RW_REQUIRES(mutex_);
+  std::vector<int> awaited_by_oldest() const RW_REQUIRES(mutex_);
+  // Board lets any thread ask this, without the mutex.
+  bool is_there(int rank, std::uint64_t number) const RW_NO_THREAD_SAFETY_ANALYSIS { return board_.is_there(rank, number); }
 
   std::array<bool, kOperations> named_{};     // operations with an algorithm of the user's choice; constant
   const bool in_pieces_;
   const std::optional<Neighbours> neighbours_;
-  mutable std::mutex mutex_;
-  Board board_;                               // guarded by mutex_, as is all below
-  Offering offering_{board_};
-  std::deque<Waiting> waiting_;               // the oldest's oldest piece is operation `first_` of the board
-  std::uint64_t first_ = 0, posted_ = 0;      // posted_: the next to be posted
-  std::size_t posting_ = 0;                   // of which of waiting_
-  std::uint64_t next_ = 0;                    // number of the group's next call
-  std::deque<Unread> unread_;                 // the oldest first
+  mutable Mutex mutex_;
+  Board board_ RW_GUARDED_BY(mutex_);
+  Offering offering_ RW_GUARDED_BY(mutex_){board_};
+  std::deque<Waiting> waiting_ RW_GUARDED_BY(mutex_);   // the oldest's oldest piece is operation `first_` of the board
+  std::uint64_t first_ RW_GUARDED_BY(mutex_) = 0;
+  std::uint64_t posted_ RW_GUARDED_BY(mutex_) = 0;      // the next to be posted
+  std::size_t posting_ RW_GUARDED_BY(mutex_) = 0;       // of which of waiting_
+  std::uint64_t next_ RW_GUARDED_BY(mutex_) = 0;        // number of the group's next call
+  std::deque<Unread> unread_ RW_GUARDED_BY(mutex_);     // the oldest first
   // take_piece(): by rank, what was posted (null: not needed, or in its place) and whether it was offered; kept, so that it
   // is not allocated each time.
-  std::vector<const std::byte*> inputs_;
-  std::vector<bool> offered_;
-  std::uint64_t over_ = 0;                    // operations
+  std::vector<const std::byte*> inputs_ RW_GUARDED_BY(mutex_);
+  std::vector<bool> offered_ RW_GUARDED_BY(mutex_);
+  std::uint64_t over_ RW_GUARDED_BY(mutex_) = 0;        // operations
   // Whom the oldest waits for, so that attend() need not lock to find that he has not come. 0: not known.
   std::atomic<std::uint64_t> missing_{0};
-  Status failure_;
-  bool closed_ = false;
+  Status failure_ RW_GUARDED_BY(mutex_);
+  bool closed_ RW_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace railweave::collectives

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/mutex.h"
 #include "collectives/store.h"
 
 namespace railweave::collectives {
@@ -73,7 +73,7 @@ class FileStore final : public Store {
     if (birthplace_.left())
       return Status(Code::internal, Scope::engine,
                     fmt::format("this process was forked: '{}' in {} is its parent's to claim", key, folder_));
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto held = claims_->find(key); held != claims_->end()) return ++held->second.times, Status();
     const std::string path = claim_path(key);
     for (;;) {
@@ -91,7 +91,7 @@ class FileStore final : public Store {
 
   void release(const std::string& key) override {
     if (birthplace_.left()) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto held = claims_->find(key);
     if (held == claims_->end() || --held->second.times > 0) return;
     ::unlink(claim_path(key).c_str());  // while it is locked: whoever opened it before looks again
@@ -138,8 +138,8 @@ class FileStore final : public Store {
 
   const std::string folder_;
   const Birthplace birthplace_;
-  std::mutex mutex_;
-  std::unique_ptr<Claims> claims_ = std::make_unique<Claims>();  // guarded by mutex_
+  Mutex mutex_;
+  std::unique_ptr<Claims> claims_ RW_GUARDED_BY(mutex_) = std::make_unique<Claims>();
 };
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/birthplace.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/named_socket.h"
 #include "collectives/store.h"
 #include "collectives/stores/fair_mutex.h"
@@ -70,7 +70,7 @@ class TcpStore final : public Store {
   void release(const std::string& key) override {
     if (birthplace_.left()) return;
     {
-      const std::lock_guard lock(talk_->released_mutex);
+      const MutexLock lock(talk_->released_mutex);
       talk_->released.push_back(key);
     }
     hand_in_released();
@@ -80,15 +80,18 @@ class TcpStore final : public Store {
  private:
   // With the server, by all threads of this process.
   struct Talk {
-    FairMutex turn;                           // one question at a time. Guards what follows
-    std::string inbox, outbox;                // outbox: releases, then the question
-    std::map<std::string, std::string> told;  // by key; what was sent to all
-    bool ended = false;                       // the server left in order
-    Status broken;                            // the first failure sticks
+    FairMutex turn;                                               // one question at a time
+    std::string inbox RW_GUARDED_BY(turn);
+    std::string outbox RW_GUARDED_BY(turn);                       // releases, then the question
+    std::map<std::string, std::string> told RW_GUARDED_BY(turn);  // by key; what was sent to all
+    bool ended RW_GUARDED_BY(turn) = false;                       // the server left in order
+    Status broken RW_GUARDED_BY(turn);                            // the first failure sticks
 
-    std::mutex released_mutex;          // inside `turn`
-    std::vector<std::string> released;  // guarded by released_mutex: the server has not heard of it yet
+    Mutex released_mutex;                                         // inside `turn`
+    std::vector<std::string> released RW_GUARDED_BY(released_mutex);  // the server has not heard of it yet
   };
+
+  using Turn = ScopedLock<FairMutex>;
 
   // `patience`: what the server may take beside its grace, from our turn on.
   Result<std::string> ask(const StoreRequest& request, Nanos patience = Nanos(0)) {
@@ -105,7 +108,7 @@ class TcpStore final : public Store {
   }
 
   Result<std::string> ask_in_turn(const StoreRequest& request, Nanos patience) {
-    const std::lock_guard turn(talk_->turn);
+    const Turn turn(talk_->turn);
     const bool gets = request.kind == StoreRequest::Kind::get;
     hear_news();
     if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
@@ -123,11 +126,11 @@ class TcpStore final : public Store {
   // question.
   void hand_in_released() {
     while (any_released()) {
-      const std::unique_lock turn(talk_->turn, std::try_to_lock);
-      if (!turn) return;
+      if (!talk_->turn.try_lock()) return;
+      const Turn turn(talk_->turn, std::adopt_lock);
       std::vector<std::string> keys;
       {
-        const std::lock_guard lock(talk_->released_mutex);
+        const MutexLock lock(talk_->released_mutex);
         keys.swap(talk_->released);
       }
       if (!talk_->broken.ok()) continue;
@@ -137,13 +140,13 @@ class TcpStore final : public Store {
   }
 
   bool any_released() {
-    const std::lock_guard lock(talk_->released_mutex);
+    const MutexLock lock(talk_->released_mutex);
     return !talk_->released.empty();
   }
 
   // --- in turn
   // What has come so far.
-  void hear_news() {
+  void hear_news() RW_REQUIRES(talk_->turn) {
     while (talk_->broken.ok()) {
       auto read = read_some();
       if (!read.ok()) talk_->broken = read.status();
@@ -153,7 +156,7 @@ class TcpStore final : public Store {
     }
   }
 
-  Result<std::string> exchange(const std::string& question, TimePoint give_up) {
+  Result<std::string> exchange(const std::string& question, TimePoint give_up) RW_REQUIRES(talk_->turn) {
     talk_->outbox += question;
     while (!send_some()) {
       if (errno == EPIPE || errno == ECONNRESET) break;  // what it said last is still to be read
@@ -168,7 +171,7 @@ class TcpStore final : public Store {
   }
 
   // False: the rest cannot go now, and errno says why.
-  bool send_some() {
+  bool send_some() RW_REQUIRES(talk_->turn) {
     std::string& outbox = talk_->outbox;
     while (!outbox.empty()) {
       const ssize_t n = ::send(fd_.get(), outbox.data(), outbox.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -179,7 +182,7 @@ class TcpStore final : public Store {
   }
 
   // Takes news out of the inbox up to the first answer, if there is one.
-  std::optional<std::string> next_answer() {
+  std::optional<std::string> next_answer() RW_REQUIRES(talk_->turn) {
     while (auto frame = take_frame(talk_->inbox)) {
       const auto news = decode_news(*frame);
       if (!news) return frame;
@@ -191,7 +194,7 @@ class TcpStore final : public Store {
   }
 
   // False: nothing has come.
-  Result<bool> read_some() {
+  Result<bool> read_some() RW_REQUIRES(talk_->turn) {
     char part[16 * 1024];
     const ssize_t n = ::recv(fd_.get(), part, sizeof part, MSG_DONTWAIT);
     if (n > 0) {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace railweave::trace {
 namespace detail {
@@ -21,29 +21,29 @@ constexpr std::size_t kNamesMost = 65'536;
 std::atomic<int> writers{0};                       // within add()
 std::atomic<std::uint64_t> places_taken{0};
 std::atomic<std::uint64_t> lost_records{0};
-std::mutex ends_mutex;                             // within start() or stop()
+Mutex ends_mutex;                                  // within start() or stop()
 // Changed only under ends_mutex, while it is off and nobody writes.
 std::unique_ptr<Record[]> places;
 std::size_t place_count = 0;
 std::int64_t began = 0;
 
-std::mutex names_mutex;
-std::vector<std::string> names;                    // guarded by names_mutex
+Mutex names_mutex;
+std::vector<std::string> names RW_GUARDED_BY(names_mutex);
 
 // A child has one thread: whoever wrote, or held a mutex, is not there.
-void begin_child() {
+void begin_child() RW_RELEASE(ends_mutex, names_mutex) {
   detail::is_on.store(false);
   writers.store(0);
   names_mutex.unlock();
   ends_mutex.unlock();
 }
 
-void lock_before_fork() {
+void lock_before_fork() RW_ACQUIRE(ends_mutex, names_mutex) {
   ends_mutex.lock();
   names_mutex.lock();
 }
 
-void unlock_in_parent() {
+void unlock_in_parent() RW_RELEASE(ends_mutex, names_mutex) {
   names_mutex.unlock();
   ends_mutex.unlock();
 }
@@ -53,7 +53,7 @@ void unlock_in_parent() {
 bool start(std::size_t capacity) {
   static const int handlers = ::pthread_atfork(&lock_before_fork, &unlock_in_parent, &begin_child);
   if (handlers != 0) return false;
-  const std::lock_guard lock(ends_mutex);
+  const MutexLock lock(ends_mutex);
   if (on()) return false;
   places = std::make_unique_for_overwrite<Record[]>(capacity);
   place_count = capacity;
@@ -81,7 +81,7 @@ void lost(std::uint64_t records) {
 
 Taken stop() {
   Taken taken;
-  const std::lock_guard lock(ends_mutex);
+  const MutexLock lock(ends_mutex);
   if (!detail::is_on.exchange(false, std::memory_order_seq_cst)) return taken;
   while (writers.load(std::memory_order_seq_cst) > 0) ::sched_yield();
   const std::uint64_t wanted = places_taken.load(std::memory_order_relaxed);
@@ -90,13 +90,13 @@ Taken stop() {
   taken.dropped = wanted - kept + lost_records.load(std::memory_order_relaxed);
   places.reset();
   place_count = 0;
-  const std::lock_guard names_lock(names_mutex);
+  const MutexLock names_lock(names_mutex);
   taken.names = names;
   return taken;
 }
 
 std::uint16_t number_of(std::string_view name) {
-  const std::lock_guard lock(names_mutex);
+  const MutexLock lock(names_mutex);
   const auto found = std::ranges::find(names, name);
   const auto number = std::size_t(found - names.begin());
   if (found == names.end() && number < kNamesMost) names.emplace_back(name);

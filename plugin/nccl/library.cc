@@ -35,13 +35,13 @@ Result<std::shared_ptr<Engine>> Library::running_engine() {
   if (!started.ok()) return started.status();
   announce(config.value(), *started.value());
   hints_ = config->optional_completion;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   engine_ = started.value();
   return started;
 }
 
 Result<Context*> Library::open(int traffic_class) {
-  const std::lock_guard starting(init_mutex_);
+  const MutexLock starting(init_mutex_);
   return open_locked(traffic_class);
 }
 
@@ -50,26 +50,26 @@ Result<Context*> Library::open_locked(int traffic_class) {
   if (!engine.ok()) return engine.status();
   auto context = std::make_unique<Context>(std::move(engine.value()), traffic_class);
   Context* const raw = context.get();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   contexts_.emplace(raw, std::move(context));
   return raw;
 }
 
 Result<Context*> Library::open_for_life() {
-  const std::lock_guard starting(init_mutex_);
+  const MutexLock starting(init_mutex_);
   if (Context* context = life_context()) return context;
   auto context = open_locked(abi::kTrafficClassUndefined);
   if (!context.ok()) return context;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   life_context_ = context.value();
   return context;
 }
 
 Status Library::close(void* context) {
-  const std::lock_guard stopping(init_mutex_);
+  const MutexLock stopping(init_mutex_);
   std::unique_ptr<Context> closing;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = contexts_.find(context);
     if (found == contexts_.end() || found->first == life_context_)
       return Status(Code::internal, Scope::engine, "finalize of a context that init did not make");
@@ -83,7 +83,7 @@ Status Library::close(void* context) {
 
 std::vector<std::unique_ptr<Owned>> Library::take_all_of(const Context* context) {
   std::vector<std::unique_ptr<Owned>> taken;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = owned_.begin(); it != owned_.end();) {
     if (it->second->owner != context) {
       ++it;
@@ -96,17 +96,17 @@ std::vector<std::unique_ptr<Owned>> Library::take_all_of(const Context* context)
 }
 
 std::shared_ptr<Engine> Library::engine() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return engine_.lock();
 }
 
 Context* Library::life_context() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return life_context_;
 }
 
 char* Library::keep(const std::string& text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return const_cast<char*>(kept_.insert(text).first->c_str());  // NCCL's member is char*; nobody writes through it
 }
 

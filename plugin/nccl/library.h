@@ -8,13 +8,13 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/birthplace.h"
+#include "base/mutex.h"
 #include "nccl/comm.h"
 
 namespace railweave::nccl {
@@ -58,7 +58,7 @@ class Library {
   T* add(Args&&... args) {
     auto object = std::make_unique<T>(std::forward<Args>(args)...);
     T* const raw = object.get();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     owned_.emplace(raw, std::move(object));
     return raw;
   }
@@ -66,7 +66,7 @@ class Library {
   // What `pointer` refers to, or null when it is unknown or something else: `pointer` is not followed.
   template <class T>
   T* find(const void* pointer) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = owned_.find(pointer);
     return found == owned_.end() ? nullptr : dynamic_cast<T*>(found->second.get());
   }
@@ -74,7 +74,7 @@ class Library {
   // The same, and the caller becomes its owner: destroys it without the lock.
   template <class T>
   std::unique_ptr<T> take(const void* pointer) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = owned_.find(pointer);
     if (found == owned_.end() || !dynamic_cast<T*>(found->second.get())) return nullptr;
     std::unique_ptr<T> object(static_cast<T*>(found->second.release()));
@@ -84,19 +84,19 @@ class Library {
 
  private:
   Library() = default;
-  Result<Context*> open_locked(int traffic_class);
-  Result<std::shared_ptr<Engine>> running_engine();
+  Result<Context*> open_locked(int traffic_class) RW_REQUIRES(init_mutex_);
+  Result<std::shared_ptr<Engine>> running_engine() RW_REQUIRES(init_mutex_);
   std::vector<std::unique_ptr<Owned>> take_all_of(const Context* context);
 
   const Birthplace birthplace_;
-  std::mutex init_mutex_;  // held while an engine starts or stops; before mutex_
-  std::mutex mutex_;       // maps and pointers
-  std::weak_ptr<Engine> engine_;
+  Mutex init_mutex_;  // held while an engine starts or stops; before mutex_
+  Mutex mutex_;       // maps and pointers
+  std::weak_ptr<Engine> engine_ RW_GUARDED_BY(mutex_);
   std::atomic<bool> hints_{true};
-  std::unordered_map<const void*, std::unique_ptr<Context>> contexts_;
-  Context* life_context_ = nullptr;
-  std::unordered_map<const void*, std::unique_ptr<Owned>> owned_;
-  std::unordered_set<std::string> kept_;
+  std::unordered_map<const void*, std::unique_ptr<Context>> contexts_ RW_GUARDED_BY(mutex_);
+  Context* life_context_ RW_GUARDED_BY(mutex_) = nullptr;
+  std::unordered_map<const void*, std::unique_ptr<Owned>> owned_ RW_GUARDED_BY(mutex_);
+  std::unordered_set<std::string> kept_ RW_GUARDED_BY(mutex_);
 };
 
 }  // namespace railweave::nccl
