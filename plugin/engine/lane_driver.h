@@ -1,4 +1,4 @@
-// A live session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
+// A session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
 // and write it, and the translation between the wire (bytes) and the protocol (frames). docs/threading.md: a lane's claim is
 // taken before the session's mutex.
 #pragma once
@@ -10,21 +10,29 @@
 #include <span>
 #include <string>
 
+#include "engine/arrival_flags.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
 #include "engine/payload_check.h"
 #include "engine/recall.h"
-#include "engine/request.h"
+#include "engine/shared_protocol.h"
 #include "protocol/session.h"
 #include "wire/wire.h"
 
 namespace railweave::engine {
 
-class LiveSession;
+// Of all lanes of a session.
+struct LaneOptions {
+  std::uint64_t serial = 0;       // of the session; names it in traces
+  bool sends_checked = false;     // RAILWEAVE_CHECKSUM is on here
+  bool encrypts = false;          // RAILWEAVE_ENCRYPT is
+};
 
 class LaneDriver final : private wire::LaneHandler {
  public:
-  explicit LaneDriver(LiveSession& session) : session_(session) {}
+  // `protocol` and `arrivals` are the session's, and outlive it.
+  LaneDriver(SharedProtocol& protocol, ArrivalFlags& arrivals, const LaneOptions& options)
+      : protocol_(protocol), arrivals_(arrivals), options_(options) {}
 
   // Of the lane that is or was here last; any thread, but the claim's holder alone knows that it stays.
   protocol::LaneId id() const { return id_.load(std::memory_order_relaxed); }
@@ -62,13 +70,13 @@ class LaneDriver final : private wire::LaneHandler {
     bool moved = false;       // bytes went in or out
     bool blocked = false;     // frames that the lane took are not wholly written yet
     Status status;            // not ok: the lane is finished; close() it
-    Fault fault = Fault::none;  // why it is
+    Fault fault = Fault::none;  // why it is, where what arrived is to blame ...
+    wire::LaneEnd end = wire::LaneEnd::closed;  // ... and else
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
-  // REQUIRES: !open().
+  // REQUIRES: !is_open().
   void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
-  bool open() const { return lane_ != nullptr; }
   void close() noexcept;
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
   bool withdraw_payload(std::span<const std::byte> range) { return !lane_ || lane_->withdraw_payload(range); }
@@ -77,15 +85,17 @@ class LaneDriver final : private wire::LaneHandler {
   LaneStats stats();          // once closed: what they were
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
-  wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: open()
-  wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: open()
-  protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: open()
-  LanePacing pacing(TimePoint t);                         // REQUIRES: open(). All but `believed`
+  wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: is_open()
+  wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: is_open()
+  protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: is_open()
+  LanePacing pacing(TimePoint t);                         // REQUIRES: is_open(). All but `believed`
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
   bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
-  // Pollable descriptor; -1 once closed. Any thread.
+  // A lane is here. Any thread, but only the claim's holder knows that it stays.
+  bool is_open() const { return is_open_.load(std::memory_order_relaxed); }
+  // Pollable descriptor; -1 once closed, and where the wire has none. Any thread.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
 
  private:
@@ -98,8 +108,12 @@ class LaneDriver final : private wire::LaneHandler {
   void look_at_draining();
   bool write(Pass& result);
   std::size_t take_frames(std::size_t most);
+  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched);
+  Status note_consumed();
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
   Status judged(Status status);
+  // Payload has CRCs, one way or both, or is encrypted: what arrives altered is the network's fault, and no lie.
+  bool is_checked() const { return options_.sends_checked || options_.encrypts || arrivals_.does_peer_check(); }
   bool is_damaged() const { return fault_ == Fault::damaged || fault_ == Fault::damaged_payload; }
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
@@ -108,15 +122,18 @@ class LaneDriver final : private wire::LaneHandler {
   Result<wire::Target> header(std::span<const std::byte, wire::kHeaderBytes> header) override;
   Status consumed(std::span<const std::byte, wire::kHeaderBytes> header) override;
 
-  LiveSession& session_;
+  SharedProtocol& protocol_;
+  ArrivalFlags& arrivals_;
+  const LaneOptions options_;
   std::atomic<protocol::LaneId> id_{0};
   std::atomic<std::uint32_t> generation_{0};
   RailPair rails_;
   std::unique_ptr<wire::Lane> lane_;
+  std::atomic<bool> is_open_{false};
   std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
-  LaneTrace trace_{0, 0};
+  LaneTrace trace_{protocol_.clock(), 0, 0};
   LanePace pace_;
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last

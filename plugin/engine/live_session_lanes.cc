@@ -22,27 +22,24 @@ std::string seconds_told(Nanos time) { return std::to_string(std::chrono::durati
 }  // namespace
 
 bool LiveSession::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful) {
-  const int places = lane_count();
-  int place = 0;
-  while (place < places && lanes_[place]->descriptor() >= 0) ++place;
-  if (place == kPlacesMax) return false;
-  if (place == places) lanes_[place] = std::make_unique<LaneDriver>(*this);
-  LaneDriver& driver = *lanes_[place];
+  const int place = lanes_.find_free();
+  if (place < 0) return false;
+  LaneDriver& driver = lanes_.at(place);
   const auto claim = driver.claimed();
   {
-    const std::lock_guard lock(mutex_);
-    protocol_.forget_lanes();
-    if (!protocol_.has_room_for_lane()) return false;
-    if (place < places) remember(driver.stats());
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked->forget_lanes();
+    if (!locked->has_room_for_lane()) return false;
+    if (place < lanes_.count()) lanes_.remember(driver.stats());
   }
   if (const auto known = std::ranges::find(carried_, rails, &Carried::rails); known != carried_.end()) known->lost_at.reset();
   else carried_.push_back({rails, {}});
   driver.start(id, rails, std::move(lane));
-  if (place == places) lane_count_.store(places + 1, std::memory_order_release);
+  lanes_.publish(place);
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here
-    const std::lock_guard lock(mutex_);
-    if (protocol_.live_lanes() == 0) hope_.lane_back(now());
-    protocol_.add_lane(id, rails.local, rails.remote, doubtful);
+    const SharedProtocol::Locked locked = protocol_.lock();
+    if (locked->live_lanes() == 0) hope_.lane_back(now());
+    locked->add_lane(id, rails.local, rails.remote, doubtful);
   } catch (const std::bad_alloc&) {
     driver.close();
     throw;
@@ -66,7 +63,7 @@ bool LiveSession::speaks_for_peer(const RailPair& rails) const {
 
 // Many peers may fall silent at once: the log names a few of them.
 void LiveSession::tell_silence(bool is_silent) {
-  const std::string line = is_silent ? "no answer from " + peer_ + " on " + rails_told() : peer_ + " answers again";
+  const std::string line = is_silent ? "no answer from " + peer_ + " on " + lanes_.rail_names() : peer_ + " answers again";
   if (owner_.may_warn_of_silence(is_silent)) RW_WARN(net, "{}", line);
   else RW_INFO(net, "{}", line);
 }
@@ -80,64 +77,35 @@ void LiveSession::note_lost_pairs() {
 }
 
 bool LiveSession::had_lane(protocol::LaneId id) {
-  const std::lock_guard lock(mutex_);
-  return protocol_.had_lane(id);
-}
-
-std::vector<RailPair> LiveSession::rails_of_lanes() const {
-  std::vector<RailPair> open;
-  for (int i = 0; i < lane_count(); ++i)
-    if (lanes_[i]->descriptor() >= 0) open.push_back(lanes_[i]->rails());
-  return open;
-}
-
-void LiveSession::remember(const LaneStats& gone) {
-  const auto known = std::ranges::find(gone_, gone.rail, &LaneStats::rail);
-  if (known == gone_.end()) return gone_.push_back(gone);
-  LaneStats sum = gone;  // the last one's addresses
-  sum.bytes_sent += known->bytes_sent;
-  sum.bytes_received += known->bytes_received;
-  sum.frames_sent += known->frames_sent;
-  sum.frames_received += known->frames_received;
-  sum.write_calls += known->write_calls;
-  sum.read_calls += known->read_calls;
-  sum.retransmits += known->retransmits;
-  sum.damaged_frames += known->damaged_frames;
-  *known = std::move(sum);
+  const SharedProtocol::Locked locked = protocol_.lock();
+  return locked->had_lane(id);
 }
 
 void LiveSession::join_began() {
-  const std::lock_guard lock(mutex_);
+  const SharedProtocol::Locked locked = protocol_.lock();
   hope_.join_began();
 }
 
 void LiveSession::join_ended() {
   {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     hope_.join_ended();
   }
   end_if_hopeless(now());
 }
 
-void LiveSession::close_lanes() {
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    lanes_[i]->close();
-  }
-}
-
 void LiveSession::withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
   bool withdrawn = true;
-  for (int i = 0; i < lane_count(); ++i) {
+  for (int i = 0; i < lanes_.count(); ++i) {
     bool let_go = true;
-    const auto claim = lanes_[i]->claimed();
+    const auto claim = lanes_.at(i).claimed();
     try {
-      sends ? void(let_go = lanes_[i]->withdraw_payload(range)) : lanes_[i]->withdraw_target(stream, range);
+      sends ? void(let_go = lanes_.at(i).withdraw_payload(range)) : lanes_.at(i).withdraw_target(stream, range);
     } catch (const std::bad_alloc&) {  // a closed lane touches nothing
-      lanes_[i]->close();
+      lanes_.at(i).close();
       withdrawn = false;
     }
-    if (!let_go) give_up_claimed(*lanes_[i], Why::lent);
+    if (!let_go) give_up_claimed(lanes_.at(i), Why::lent);
   }
   if (!withdrawn) fail(out_of_memory());
 }
@@ -150,9 +118,9 @@ bool LiveSession::second_malformed() {
 // Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt payload a whole
 // one makes up; what else is spoilt may have been an ack of an end that gets no payload at all, so there a segment either way does.
 bool LiveSession::came_through(bool payload) {
-  if (payload) return heard_intact_.exchange(false, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
-  const std::uint64_t segments = protocol_.exchanged_segments();
+  if (payload) return arrivals_.take_intact();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  const std::uint64_t segments = locked->exchanged_segments();
   return std::exchange(segments_at_damage_, segments) != segments;
 }
 
@@ -163,10 +131,10 @@ void LiveSession::heed(LaneDriver& lane, const LaneDriver::Pass& pass) {
   const bool damaged = pass.fault != Fault::none;
   if (damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
   if (damaged && !came_through(pass.fault == Fault::damaged_payload)) return;
-  const std::lock_guard lock(mutex_);
-  if (!damaged && protocol_.is_retiring(lane.id())) return;  // the peer ended it in good order
+  const SharedProtocol::Locked locked = protocol_.lock();
+  if (!damaged && locked->is_retiring(lane.id())) return;  // the peer ended it in good order
   if (damaged) hope_.raise(now());
-  else if (pass.status.system_errno() != ETIMEDOUT) hope_.lane_reset(now(), protocol_.exchanged_segments());
+  else if (pass.end != wire::LaneEnd::unanswered) hope_.lane_reset(now(), locked->exchanged_segments());
 }
 
 // A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
@@ -176,21 +144,21 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
   bool alive = true, awaited = false, goodbye = false, broken = false, retired = false;
   Status loss;
   {
-    const std::lock_guard lock(mutex_);
-    take_posts();
-    retired = !malformed && why.system_errno() != ETIMEDOUT && protocol_.is_retiring(lane.id());
-    protocol_.lose_lane(lane.id(), too_slow);
-    publish();
-    goodbye = leaving_ || protocol_.peer_said_goodbye();
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked.take_posts();
+    retired = !malformed && why.system_errno() != ETIMEDOUT && locked->is_retiring(lane.id());
+    locked->lose_lane(lane.id(), too_slow);
+    locked.publish();
+    goodbye = locked.is_leaving();
     // Losing a lane, or what came on it last, may have shown that the two ends do not agree (an impossible FENCE).
-    broken = !protocol_.error().ok() && !over();
-    if (broken) broken_.store(true, std::memory_order_release);  // before anybody hears of it by an event
+    broken = !locked->error().ok() && !over();
+    if (broken) protocol_.mark_broken();  // before anybody hears of it by an event
     const bool hopeless = why.scope() == Scope::session || broken || (malformed && second_malformed());
-    alive = protocol_.live_lanes() > 0 && !hopeless;
-    const Status& cause = broken ? protocol_.error() : why;
+    alive = locked->live_lanes() > 0 && !hopeless;
+    const Status& cause = broken ? locked->error() : why;
     const std::string& told = broken ? cause.message() : what;
     const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
-    loss = protocol_.peer_said_goodbye()
+    loss = locked->peer_said_goodbye()
                ? Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left")
                : Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + told,
                         cause.system_errno());
@@ -207,7 +175,7 @@ void LiveSession::lane_over(LaneDriver& lane, const Status& why, bool malformed,
 
 std::optional<LaneSign> LiveSession::sign_of(LaneDriver& lane) {
   const auto claim = lane.claimed();
-  if (!lane.open()) return {};
+  if (!lane.is_open()) return {};
   return LaneSign{lane.hearing(), !has_link(lane.rails().local)};
 }
 
@@ -219,8 +187,8 @@ void LiveSession::tell_link(int rail, bool up) {
 }
 
 bool LiveSession::watches_control() {
-  const std::lock_guard lock(mutex_);
-  return protocol_.watches_control();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  return locked->watches_control();
 }
 
 // What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
@@ -229,12 +197,12 @@ void LiveSession::look_for_late_control(TimePoint t) {
   control_looked_at_ = t;
   const TimePoint before = now();
   std::vector<protocol::Session::LaneLook> looks;
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    if (lanes_[i]->open()) looks.push_back({lanes_[i]->id(), lanes_[i]->report()});
+  for (int i = 0; i < lanes_.count(); ++i) {
+    const auto claim = lanes_.at(i).claimed();
+    if (lanes_.at(i).is_open()) looks.push_back({lanes_.at(i).id(), lanes_.at(i).report()});
   }
-  const std::lock_guard lock(mutex_);
-  if (protocol_.say_late_control_again(before, now(), looks) > 0) publish();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  if (locked->say_late_control_again(before, now(), looks) > 0) locked.publish();
 }
 
 void LiveSession::look_for_signs(bool at_once) {
@@ -244,25 +212,25 @@ void LiveSession::look_for_signs(bool at_once) {
   signs_looked_at_ = t;
   end_if_hopeless(t);
   std::vector<std::optional<LaneSign>> lanes;
-  for (int i = 0; i < lane_count(); ++i) lanes.push_back(sign_of(*lanes_[i]));
+  for (int i = 0; i < lanes_.count(); ++i) lanes.push_back(sign_of(lanes_.at(i)));
   for (const auto& lane : lanes)
     if (lane) heard_at_ = std::max(heard_at_, lane->hearing.heard_at);
   const SilenceVerdict verdict = judge_silence(t, lanes, peer_timeout_, knocked_at_);
-  for (const int i : verdict.given_up) give_up(*lanes_[i], Why::unanswered);
+  for (const int i : verdict.given_up) give_up(lanes_.at(i), Why::unanswered);
   if (!verdict.asked.empty()) {
-    const std::lock_guard lock(mutex_);
-    for (const int i : verdict.asked) protocol_.ask_for_sign(lanes_[i]->id());
-    publish();
+    const SharedProtocol::Locked locked = protocol_.lock();
+    for (const int i : verdict.asked) locked->ask_for_sign(lanes_.at(i).id());
+    locked.publish();
   }
   const bool silent_before = std::exchange(peer_is_silent_, verdict.peer_is_silent);
   if (peer_is_silent_ != silent_before && !is_without_lanes()) {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     peer_is_silent_ ? hope_.peer_silent(t - kPeerSilenceMost) : hope_.peer_heard();
   }
   if (peer_is_silent_ && !silent_before) tell_silence(true);
   if (!peer_is_silent_ && silent_before && !is_without_lanes()) tell_silence(false);
   if (verdict.peer_is_gone)
-    return lose("no answer on " + rails_told() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
+    return lose("no answer on " + lanes_.rail_names() + " for " + seconds_told(peer_timeout_) + " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
   // Also when it is over: what was dialled meanwhile followed no plan.
   if (peer_is_silent_ || silent_before) until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
   if (!peer_is_silent_) recall_slow_lanes(t, lanes);
@@ -273,8 +241,8 @@ void LiveSession::recall_slow_lanes(TimePoint t, const std::vector<std::optional
   std::vector<std::optional<LanePacing>> lanes(signs.size());
   for (std::size_t i = 0; i < signs.size(); ++i) {
     if (!signs[i]) continue;
-    const auto claim = lanes_[i]->claimed();
-    if (lanes_[i]->open()) lanes[i] = lanes_[i]->pacing(t);
+    const auto claim = lanes_.at(i).claimed();
+    if (lanes_.at(i).is_open()) lanes[i] = lanes_.at(i).pacing(t);
     if (!lanes[i]) continue;
     const wire::Hearing& hearing = signs[i]->hearing;
     lanes[i]->works = !signs[i]->link_down && !hearing.silent_since;
@@ -282,28 +250,28 @@ void LiveSession::recall_slow_lanes(TimePoint t, const std::vector<std::optional
   }
   Recall::Verdict verdict;
   {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       if (!lanes[i]) continue;
-      lanes[i]->believed = protocol_.rate_of(lanes_[i]->id());
-      if (!protocol_.holds_data(lanes_[i]->id(), lanes[i]->acknowledged_bytes)) lanes[i]->left.reset();
+      lanes[i]->believed = locked->rate_of(lanes_.at(i).id());
+      if (!locked->holds_data(lanes_.at(i).id(), lanes[i]->acknowledged_bytes)) lanes[i]->left.reset();
     }
-    verdict = recall_.look(t, lanes, protocol_.consumed_frames());
+    verdict = recall_.look(t, lanes, locked->consumed_frames());
     if (verdict.asked) {
-      protocol_.ask_for_answer(lanes_[*verdict.asked]->id());
-      publish();
+      locked->ask_for_answer(lanes_.at(*verdict.asked).id());
+      locked.publish();
     }
   }
-  for (const int i : verdict.recalled) give_up(*lanes_[i], Why::too_slow);
+  for (const int i : verdict.recalled) give_up(lanes_.at(i), Why::too_slow);
 }
 
 void LiveSession::remember_slow(const RailPair& rails) {
-  const std::lock_guard lock(mutex_);
+  const SharedProtocol::Locked locked = protocol_.lock();
   slow_pairs_.push_back(rails);
 }
 
 std::vector<RailPair> LiveSession::take_slow_pairs() {
-  const std::lock_guard lock(mutex_);
+  const SharedProtocol::Locked locked = protocol_.lock();
   return std::exchange(slow_pairs_, {});
 }
 
@@ -311,30 +279,30 @@ std::vector<RailPair> LiveSession::take_slow_pairs() {
 void LiveSession::look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes) {
   const auto works = [](const std::optional<LaneSign>& sign) { return sign && !sign->link_down && !sign->hearing.silent_since; };
   question_.look(t, [this](const Question::Way& way) -> std::optional<std::uint64_t> {
-    LaneDriver& lane = *lanes_[way.place];
+    LaneDriver& lane = lanes_.at(way.place);
     const auto claim = lane.claimed();
-    if (!lane.open() || lane.id() != way.lane) return {};
+    if (!lane.is_open() || lane.id() != way.lane) return {};
     return lane.health().acknowledged_bytes;
   });
   const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, works) && !question_.travels(t);
   PeerPulse::Verdict verdict;
   {
-    const std::lock_guard lock(mutex_);
-    if (pulse_.hears(protocol_.consumed_frames())) question_.answered();
-    verdict = pulse_.look(t, protocol_.consumed_frames(), somebody_waits(), could_answer);
+    const SharedProtocol::Locked locked = protocol_.lock();
+    if (pulse_.hears(locked->consumed_frames())) question_.answered();
+    verdict = pulse_.look(t, locked->consumed_frames(), somebody_waits(locked), could_answer);
     if (verdict == PeerPulse::Verdict::ask) {
       for (std::size_t i = 0; i < lanes.size(); ++i)
-        if (works(lanes[i])) protocol_.ask_for_answer(lanes_[i]->id());
-      publish();
+        if (works(lanes[i])) locked->ask_for_answer(lanes_.at(i).id());
+      locked.publish();
     }
   }
   if (verdict == PeerPulse::Verdict::ask && !question_.is_asked()) {
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       if (!works(lanes[i])) continue;
-      const auto claim = lanes_[i]->claimed();
-      if (!lanes_[i]->open()) continue;
-      const wire::LaneHealth h = lanes_[i]->health();
-      question_.goes_by({int(i), lanes_[i]->id(), h.acknowledged_bytes + h.outstanding_bytes, h.acknowledged_bytes});
+      const auto claim = lanes_.at(i).claimed();
+      if (!lanes_.at(i).is_open()) continue;
+      const wire::LaneHealth h = lanes_.at(i).health();
+      question_.goes_by({int(i), lanes_.at(i).id(), h.acknowledged_bytes + h.outstanding_bytes, h.acknowledged_bytes});
     }
   }
   switch (verdict) {
@@ -358,30 +326,21 @@ void LiveSession::lose(const std::string& why, int system_errno) {
 void LiveSession::end_if_hopeless(TimePoint t) {
   Status why;
   {
-    const std::lock_guard lock(mutex_);
-    if (protocol_.live_lanes() > 0) return;
+    const SharedProtocol::Locked locked = protocol_.lock();
+    if (locked->live_lanes() > 0) return;
     why = hope_.over(t);
   }
   if (!why.ok()) fail(why);
 }
 
-std::string LiveSession::rails_told() {
-  std::set<std::string> rails;
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    if (lanes_[i]->open()) rails.insert(lanes_[i]->stats().rail);
-  }
-  return fmt::format("{}", fmt::join(rails, ", "));
-}
-
 void LiveSession::give_up(LaneDriver& lane, Why why) {
   const auto claim = lane.claimed();
-  if (lane.open()) give_up_claimed(lane, why);
+  if (lane.is_open()) give_up_claimed(lane, why);
 }
 
 void LiveSession::give_up_claimed(LaneDriver& lane, Why why) {
   {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     hope_.raise(now());
   }
   if (why == Why::too_slow) remember_slow(lane.rails());
@@ -403,27 +362,27 @@ void LiveSession::note_loss(LaneDriver& lane, const Status& why, bool malformed)
   std::string cause = malformed ? std::string() : why.message();
   for (const std::string& prefix : {"rail " + rail + ": ", rail + ": "})
     if (cause.starts_with(prefix)) cause.erase(0, prefix.size());
-  const std::lock_guard lock(mutex_);
+  const SharedProtocol::Locked locked = protocol_.lock();
   losses_.push_back({lane.rails().local, std::move(cause)});
 }
 
 void LiveSession::tell_rail(protocol::RailNews::Statement news) {
   {
-    const std::lock_guard lock(mutex_);
-    protocol_.tell_rail(std::move(news));
-    publish();
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked->tell_rail(std::move(news));
+    locked.publish();
   }
   wake();
 }
 
 std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
   rails_told_.store(false, std::memory_order_release);
-  const std::lock_guard lock(mutex_);
-  return protocol_.take_told_rails();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  return locked->take_told_rails();
 }
 
 std::vector<LaneLoss> LiveSession::take_losses() {
-  const std::lock_guard lock(mutex_);
+  const SharedProtocol::Locked locked = protocol_.lock();
   return std::exchange(losses_, {});
 }
 
