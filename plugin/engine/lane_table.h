@@ -9,23 +9,16 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "engine/arrival_flags.h"
 #include "engine/lane_driver.h"
 #include "engine/lane_plan.h"
+#include "engine/lane_ref.h"
 #include "engine/shared_protocol.h"
 #include "railweave/stats.h"
 
 namespace railweave::engine {
-
-// A lane that was seen: which it was, should another one have its place by now.
-struct LaneRef {
-  int place = 0;
-  std::uint32_t generation = 0;   // LaneDriver::generation()
-  friend bool operator==(const LaneRef&, const LaneRef&) = default;
-};
 
 class LaneTable {
  public:
