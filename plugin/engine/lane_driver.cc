@@ -28,7 +28,6 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   check_.forget();
   looked_at_ = {};
   last_stats_ = {};
-  pace_ = {};
   consumed_status_ = {};
   idle_passes_ = 0;
   blocked_.store(false, std::memory_order_relaxed);
@@ -127,16 +126,6 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
   if (!lane_ || !protocol_.lock()->lands(id(), stream)) return;
   lane_->withdraw_target(range);
   check_.withdraw(range);
-}
-
-LanePacing LaneDriver::pacing(TimePoint t) {
-  const wire::LaneHealth h = lane_->health();
-  pace_.look(t, h);
-  LanePacing pacing;
-  pacing.outstanding_bytes = h.outstanding_bytes;
-  pacing.acknowledged_bytes = h.acknowledged_bytes;
-  pacing.left = pace_.left();
-  return pacing;
 }
 
 void LaneDriver::finish_writing() {

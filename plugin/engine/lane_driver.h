@@ -14,7 +14,6 @@
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
 #include "engine/payload_check.h"
-#include "engine/recall.h"
 #include "engine/shared_protocol.h"
 #include "protocol/session.h"
 #include "wire/wire.h"
@@ -88,7 +87,6 @@ class LaneDriver final : private wire::LaneHandler {
   wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: is_open()
   wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: is_open()
   protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: is_open()
-  LanePacing pacing(TimePoint t);                         // REQUIRES: is_open(). All but `believed`
   std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
@@ -134,7 +132,6 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
   LaneTrace trace_{protocol_.clock(), 0, 0};
-  LanePace pace_;
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
   Fault fault_ = Fault::none;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "engine/stream_setup.h"
 
@@ -16,9 +15,8 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret,
                          bool by_rails)
     : peer_(std::move(peer)), serial_(serial), secret_(std::move(secret)), owner_(owner),
-      protocol_({.eager_limit_bytes = config.eager_limit_bytes}, owner.clock()), hope_(config.peer_timeout),
-      peer_timeout_(config.peer_timeout), stall_timeout_(config.stall_timeout), pulse_(config.stall_timeout), by_rails_(by_rails),
-      lanes_(protocol_, arrivals_, {serial, config.checksum, config.encrypt}) {}
+      protocol_({.eager_limit_bytes = config.eager_limit_bytes}, owner.clock()),
+      lanes_(protocol_, *this, peer_, {{serial, config.checksum, config.encrypt}, {config.peer_timeout, config.stall_timeout}, by_rails}) {}
 
 // ------------------------------------------------------------------------------------------------------------ streams
 
@@ -46,6 +44,10 @@ void LiveSession::wake() noexcept {
   }
 }
 
+void LiveSession::on_lane_wanted() {
+  until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+}
+
 void LiveSession::posted(Inbox& inbox) {
   protocol_.add_post(inbox);
   ask_reactor();
@@ -67,32 +69,14 @@ void LiveSession::progress() {
 
 LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
   try {
-    return drive_lanes(budget_bytes, flush);
+    const Driven driven = lanes_.drive(budget_bytes, flush);
+    if (over()) end_late_posts();
+    if (protocol_.has_events()) handle_events();
+    return driven;
   } catch (const std::bad_alloc&) {  // a loss half handled, an event lost: nothing in the session can be relied on
     fail(out_of_memory());
     return {.moved = true};
   }
-}
-
-LiveSession::Driven LiveSession::drive_lanes(std::size_t budget_bytes, bool flush) {
-  Driven result;
-  bool blocked = false;
-  const int lanes = lanes_.count();
-  for (int i = 0; i < lanes; ++i) {
-    if (!lanes_.at(i).try_claim()) {
-      result.missed = true;
-      continue;
-    }
-    result.moved |= drive_lane(lanes_.at(i), budget_bytes, flush, blocked);
-  }
-  if (blocked && lanes_.every_lane_is_blocked()) {
-    const SharedProtocol::Locked locked = protocol_.lock();
-    locked->publish_without_acks();
-    locked.publish();
-  }
-  if (over()) end_late_posts();
-  if (protocol_.has_events()) handle_events();
-  return result;
 }
 
 void LiveSession::end_late_posts() {
@@ -104,27 +88,6 @@ void LiveSession::end_late_posts() {
   }
   if (!why.ok()) tell_loss(why);
 }
-
-// Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
-bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) {
-  bool moved = false;
-  for (int turn = 0;; ++turn) {
-    LaneDriver::Pass pass;
-    {
-      const LaneDriver::Claimed claim(lane);
-      pass = lane.pass(budget_bytes, flush);
-      moved |= pass.moved || !pass.status.ok();
-      if (!pass.status.ok()) {
-        heed(lane, pass);
-        lane_over(lane, pass.status, pass.fault == LaneDriver::Fault::malformed);
-      }
-    }
-    blocked |= pass.blocked;
-    if (pass.blocked || !pass.status.ok() || turn > 0 || !protocol_.has_posts() || !lane.try_claim()) return moved;
-  }
-}
-
-bool LiveSession::has_work() { return protocol_.has_work(); }
 
 // ------------------------------------------------------------------------------------------------------------- events
 
@@ -140,16 +103,8 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::rails_told:
       if (rails_told_.exchange(true, std::memory_order_acq_rel)) return;  // the owner has not looked since
       return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
-    case protocol::Event::Kind::lane_retired: return end_retired(event.lane);
-    case protocol::Event::Kind::lane_condemned:
-      return lanes_.with_lane(event.lane, [&](LaneDriver& lane) {
-        if (event.too_slow) remember_slow(lane.rails());
-        {
-          const SharedProtocol::Locked locked = protocol_.lock();
-          if (!locked->is_retiring(event.lane)) hope_.raise(now());
-        }
-        lane_over(lane, Status(Code::remote, Scope::lane, event.too_slow ? "too slow, says the peer" : "the peer gave it up"), false);
-      });
+    case protocol::Event::Kind::lane_retired: return lanes_.on_retired(event.lane);
+    case protocol::Event::Kind::lane_condemned: return lanes_.on_condemned(event.lane, event.too_slow);
   }
 }
 
@@ -188,7 +143,7 @@ void LiveSession::accept(const protocol::Event& event) {
 // ------------------------------------------------------------------------------------------------------------- ending
 
 void LiveSession::fail(const Status& why) {
-  std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
+  std::vector<Opening> openings;
   bool missed = false, first = false;
   const bool elsewhere = may_open_elsewhere(why);
   protocol_.mark_broken();
@@ -197,7 +152,7 @@ void LiveSession::fail(const Status& why) {
       const SharedProtocol::Locked locked = protocol_.lock();
       if (over()) return;
       locked.take_posts();
-      missed = missed || somebody_waits(locked);
+      missed = missed || is_waited_for(locked);
     }
     if (missed && !elsewhere) tell_loss(why);  // before any request ends: who sees one fail finds the reason in the log
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -217,6 +172,10 @@ bool LiveSession::may_open_elsewhere(const Status& why) const {
   return !was_heard() && (why.code() == Code::remote || why.code() == Code::timed_out);
 }
 
+void LiveSession::lose(const std::string& why, int system_errno) {
+  fail(Status(Code::remote, Scope::session, "connection to " + peer_ + " lost: " + why, system_errno));
+}
+
 void LiveSession::give_way() { fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another")); }
 
 void LiveSession::tell_loss(const Status& why) {
@@ -226,29 +185,35 @@ void LiveSession::tell_loss(const Status& why) {
 }
 
 // A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.
-bool LiveSession::somebody_waits(const SharedProtocol::Locked& locked) const {
+bool LiveSession::is_waited_for(const SharedProtocol::Locked& locked) {
   if (locked.is_leaving()) return false;
   std::uint64_t sends = 0, receives = 0;
   locked->count_unfinished(sends, receives);
   return sends + receives + openings_.size() > 0;
 }
 
-void LiveSession::say_goodbye() { protocol_.lock().say_goodbye(); }
+// ---------------------------------------------------------------------------------------------------- rails and counters
 
-bool LiveSession::goodbye_written() { return protocol_.goodbye_written(); }
+void LiveSession::tell_rail(protocol::RailNews::Statement news) {
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked->tell_rail(std::move(news));
+    locked.publish();
+  }
+  wake();
+}
 
-bool LiveSession::is_without_lanes() { return protocol_.is_without_lanes(); }
-
-bool LiveSession::is_waited_for() { return somebody_waits(protocol_.lock()); }
-
-bool LiveSession::is_leaving() { return protocol_.is_leaving(); }
+std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
+  rails_told_.store(false, std::memory_order_release);
+  return protocol_.lock()->take_told_rails();
+}
 
 SessionStats LiveSession::stats() {
   SessionStats s;
   s.peer = peer_;
-  s.lanes = lanes_.stats();
+  s.lanes = lanes_.table().stats();
   const SharedProtocol::Locked locked = protocol_.lock();
-  s.lanes.insert(s.lanes.end(), lanes_.gone().begin(), lanes_.gone().end());
+  s.lanes.insert(s.lanes.end(), lanes_.table().gone().begin(), lanes_.table().gone().end());
   s.send_streams = std::uint32_t(locked->send_streams());
   s.recv_streams = std::uint32_t(locked->recv_streams());
   locked->count_unfinished(s.sends_pending, s.recvs_pending);
