@@ -17,7 +17,7 @@ namespace railweave::engine {
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
 void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
-  assert(!is_open());
+  assert(is_free());
   id_.store(id, std::memory_order_relaxed);
   rails_ = rails;
   lane_ = std::move(lane);
@@ -28,12 +28,13 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   check_.forget();
   looked_at_ = {};
   last_stats_ = {};
+  ending_ = {};
   consumed_status_ = {};
   idle_passes_ = 0;
   blocked_.store(false, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_relaxed);
   descriptor_.store(lane_->descriptor(), std::memory_order_relaxed);
-  is_open_.store(true, std::memory_order_relaxed);
+  state_.store(State::open, std::memory_order_relaxed);
   guard_descriptor(lane_->descriptor());
 }
 
@@ -53,7 +54,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
 
 LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Pass result;
-  if (!lane_) return result;
+  if (!is_open()) return result;
   if (trace_.wants_rail()) trace_.set_rail(lane_->stats().rail);
   // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
   flush_ = false;
@@ -108,8 +109,14 @@ bool LaneDriver::write(Pass& result) {
   return true;
 }
 
-void LaneDriver::close() noexcept {
-  if (!lane_) return;
+bool LaneDriver::begin_end(LaneEnding ending) {
+  keep_stats();
+  ending_ = std::move(ending);
+  state_.store(State::ending, std::memory_order_relaxed);
+  return lane_->end();
+}
+
+void LaneDriver::keep_stats() noexcept {
   try {
     last_stats_ = lane_->stats();
   } catch (const std::bad_alloc&) {  // they are for people; closing is not
@@ -117,7 +124,12 @@ void LaneDriver::close() noexcept {
   last_stats_.damaged_frames = is_damaged();
   last_stats_.closed = true;
   last_stats_.outstanding_bytes = 0;
-  is_open_.store(false, std::memory_order_relaxed);
+}
+
+void LaneDriver::close() noexcept {
+  if (is_free()) return;
+  if (is_open()) keep_stats();
+  state_.store(State::free, std::memory_order_relaxed);
   release_descriptor(descriptor_.exchange(-1));
   lane_.reset();
 }
@@ -129,11 +141,11 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
 }
 
 void LaneDriver::finish_writing() {
-  if (lane_) (void)lane_->finish_writing();
+  if (is_open()) (void)lane_->finish_writing();
 }
 
 LaneStats LaneDriver::stats() {
-  if (!lane_) return last_stats_;
+  if (!is_open()) return last_stats_;
   LaneStats stats = lane_->stats();
   stats.damaged_frames = is_damaged();
   return stats;

@@ -27,6 +27,15 @@ struct LaneOptions {
   bool encrypts = false;          // RAILWEAVE_ENCRYPT is
 };
 
+// Why a lane ends, for when it has ended.
+struct LaneEnding {
+  Status why;
+  wire::LaneEnd end = wire::LaneEnd::closed;
+  bool malformed = false;         // what came there contradicts the protocol
+  bool too_slow = false;          // the others carry what it held
+};
+
+//   free ──start()──→ open ──begin_end()──→ ending ──has_ended(), close()──→ free
 class LaneDriver final : private wire::LaneHandler {
  public:
   // `protocol` and `arrivals` are the session's, and outlive it.
@@ -68,31 +77,41 @@ class LaneDriver final : private wire::LaneHandler {
   struct Pass {
     bool moved = false;       // bytes went in or out
     bool blocked = false;     // frames that the lane took are not wholly written yet
-    Status status;            // not ok: the lane is finished; close() it
+    Status status;            // not ok: the lane is finished; begin_end()
     Fault fault = Fault::none;  // why it is, where what arrived is to blame ...
     wire::LaneEnd end = wire::LaneEnd::closed;  // ... and else
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
-  // REQUIRES: !is_open().
+  // REQUIRES: is_free().
   void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
+  // Nobody reads or writes the lane from now on. True: it has ended, as has_ended() says. REQUIRES: is_open().
+  bool begin_end(LaneEnding ending);
+  // The wire let go of the lane: close() waits for nothing. False: ask again soon. REQUIRES: is_ending().
+  bool has_ended() { return lane_->end(); }
+  // As begin_end() was told.
+  const LaneEnding& ending() const { return ending_; }
+  // Frees the place. Waits until the wire lets go of the lane: 0.1 s at most. After that nothing reads or writes memory of callers for it.
   void close() noexcept;
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
   bool withdraw_payload(std::span<const std::byte> range) { return !lane_ || lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
-  LaneStats stats();          // once closed: what they were
+  LaneStats stats();          // once it is not open: what they were
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
-  short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
+  short prepare_to_wait() { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
   wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: is_open()
   wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: is_open()
   protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: is_open()
-  std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
+  std::uint64_t outstanding_bytes() { return is_open() ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
   bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
-  // A lane is here. Any thread, but only the claim's holder knows that it stays.
-  bool is_open() const { return is_open_.load(std::memory_order_relaxed); }
+  // A lane is here, and is read and written. Any thread, as for the next two, but only the claim's holder knows that it stays so.
+  bool is_open() const { return state_.load(std::memory_order_relaxed) == State::open; }
+  // A lane is here that nobody reads or writes any more, and the wire has not let go of it.
+  bool is_ending() const { return state_.load(std::memory_order_relaxed) == State::ending; }
+  bool is_free() const { return state_.load(std::memory_order_relaxed) == State::free; }
   // Pollable descriptor; -1 once closed, and where the wire has none. Any thread.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
 
@@ -102,6 +121,9 @@ class LaneDriver final : private wire::LaneHandler {
   static constexpr std::size_t kDrainBytes = 16 * KiB;
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
+  enum class State : std::uint8_t { free, open, ending };
+
+  void keep_stats() noexcept;
   Pass move(std::size_t budget_bytes, bool flush);
   void look_at_draining();
   bool write(Pass& result);
@@ -127,7 +149,7 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<std::uint32_t> generation_{0};
   RailPair rails_;
   std::unique_ptr<wire::Lane> lane_;
-  std::atomic<bool> is_open_{false};
+  std::atomic<State> state_{State::free};
   std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
@@ -137,7 +159,8 @@ class LaneDriver final : private wire::LaneHandler {
   Fault fault_ = Fault::none;
   bool checks_ = false;       // what we send here has CRCs of its payload
   PayloadCheck check_;        // of what arrives
-  LaneStats last_stats_;      // of the closed lane
+  LaneStats last_stats_;      // of the lane that was open last
+  LaneEnding ending_;         // of it
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
   Status consumed_status_;
   bool flush_ = false;        // of this pass

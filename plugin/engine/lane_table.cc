@@ -10,7 +10,7 @@ namespace railweave::engine {
 int LaneTable::find_free() {
   const int places = count();
   int place = 0;
-  while (place < places && at(place).is_open()) ++place;
+  while (place < places && !at(place).is_free()) ++place;
   if (place == kPlacesMax) return -1;
   if (place == places) places_[std::size_t(place)] = std::make_unique<LaneDriver>(protocol_, arrivals_, options_);
   return place;
@@ -35,6 +35,12 @@ bool LaneTable::every_lane_is_blocked() const {
     any = true;
   }
   return any;
+}
+
+bool LaneTable::any_is_ending() const {
+  for (int i = 0; i < count(); ++i)
+    if (at(i).is_ending()) return true;
+  return false;
 }
 
 LaneDriver* LaneTable::find(const LaneRef& lane) const {

@@ -1,4 +1,4 @@
-// The places of a session's lanes. A place is made when no other is free, used again once its lane is closed, and never goes or moves.
+// The places of a session's lanes. A place is made when no other is free, used again once its lane has ended, and never goes or moves.
 //
 // Threads: one thread at a time makes lanes (the reactor's); all else is for any thread. Whatever looks at several lanes claims one after the
 // other, and waits for each (LaneDriver::claim()). Lanes that are gone are summed under the session's mutex.
@@ -32,7 +32,7 @@ class LaneTable {
   LaneDriver& at(int place) const { return *places_[std::size_t(place)]; }
 
   // --- on the thread that makes lanes
-  // A place for a lane: that of a closed one, or count(), which others see after publish() only. -1: none is left.
+  // A place for a lane: that of one that has ended, or count(), which others see after publish() only. -1: none is left.
   int find_free();
   void publish(int place);
 
@@ -41,6 +41,8 @@ class LaneTable {
   std::vector<RailPair> rails_of_lanes() const;
   // Of open lanes, also those in other hands: an ack may still go by one that is not.
   bool every_lane_is_blocked() const;
+  // Some lane is ending: it should be looked at again soon.
+  bool any_is_ending() const;
   // The open lane there, if it is that one still; else null. Only its claim's holder knows that it stays so.
   LaneDriver* find(const LaneRef& lane) const;
 

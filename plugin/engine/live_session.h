@@ -54,7 +54,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, priv
   }
   // There is one of that number, or was.
   bool had_lane(protocol::LaneId id) { return protocol_.had_lane(id); }
-  // Of each lane that is not closed.
+  // Of each lane that is open.
   std::vector<RailPair> rails_of_lanes() const { return lanes_.table().rails_of_lanes(); }
   int open_lanes() const { return int(rails_of_lanes().size()); }
   std::vector<RailPair> pairs_that_carried() { return lanes_.pairs_that_carried(); }
@@ -101,7 +101,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, priv
   // To the peer, of one of ours; and what it said of its own since the last call.
   void tell_rail(protocol::RailNews::Statement news);
   std::vector<protocol::RailNews::Statement> take_told_rails();
-  bool has_work() { return protocol_.has_work(); }  // something waits to be written
+  // Something waits to be written, or a lane is ending: look again soon.
+  bool has_work() { return protocol_.has_work() || lanes_.table().any_is_ending(); }
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
   // The reactor is about to look: who finds work from now on asks again.

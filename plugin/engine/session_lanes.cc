@@ -91,11 +91,12 @@ bool SessionLanes::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool f
     LaneDriver::Pass pass;
     {
       const LaneDriver::Claimed claim(lane);
+      if (lane.is_ending()) return finish(lane);
       pass = lane.pass(budget_bytes, flush);
       moved |= pass.moved || !pass.status.ok();
       if (!pass.status.ok()) {
         note_break(lane, pass);
-        lane_over(lane, {pass.status, pass.end, pass.fault == LaneDriver::Fault::malformed});
+        end(lane, {pass.status, pass.end, pass.fault == LaneDriver::Fault::malformed});
       }
     }
     blocked |= pass.blocked;
@@ -113,7 +114,9 @@ void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<con
       lane.close();
       withdrawn = false;
     }
-    if (!let_go) give_up(lane, "its memory was given back while the kernel still read it (zero-copy)");
+    if (let_go) return;
+    if (lane.is_open()) (void)lane.begin_end(given_up(lane, "its memory was given back while the kernel still read it (zero-copy)", false));
+    lane_over(lane);  // at once: it waits until the wire has let go
   });
   if (!withdrawn) owner_.fail(out_of_memory());
 }
@@ -150,7 +153,7 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
 // Of the peer, who dialled it: its frames and ours are consumed.
 void SessionLanes::on_retired(protocol::LaneId id) {
   table_.with_lane(id, [&](LaneDriver& lane) {
-    if (protocol_.lock()->is_retiring(id)) lane_over(lane, {Status(Code::remote, Scope::lane, "no longer needed, says the peer")});
+    if (protocol_.lock()->is_retiring(id)) end(lane, {Status(Code::remote, Scope::lane, "no longer needed, says the peer")});
   });
 }
 
@@ -161,7 +164,7 @@ void SessionLanes::on_condemned(protocol::LaneId id, bool too_slow) {
       if (too_slow) slow_pairs_.push_back(lane.rails());
       health_.lane_condemned(protocol_.now(), locked->is_retiring(id));
     }
-    lane_over(lane, {Status(Code::remote, Scope::lane, too_slow ? "too slow, says the peer" : "the peer gave it up")});
+    end(lane, {Status(Code::remote, Scope::lane, too_slow ? "too slow, says the peer" : "the peer gave it up")});
   });
 }
 

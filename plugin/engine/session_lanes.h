@@ -69,7 +69,7 @@ class SessionLanes {
   bool was_heard() const { return arrivals_.was_heard(); }
 
   // --- lanes come. The thread of look().
-  // Takes the place of one that is closed, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
+  // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful);
   // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
   void join_began();
@@ -82,7 +82,7 @@ class SessionLanes {
     bool moved = false;    // bytes, or a lane was lost: there may be more to do
     bool missed = false;   // another thread held a lane's claim
   };
-  // Each lane that is free is read and written once. `flush`: nothing waits for company.
+  // Each lane that is free is read and written once; of one that is ending the wire is asked whether it has ended. `flush`: nothing waits for company.
   Driven drive(std::size_t budget_bytes, bool flush);
   // After return no lane touches `range` of this stream any more, nor will. `sends`: what lanes read for streams; else what they write for
   // this one (its memory may be another's by now).
@@ -119,13 +119,6 @@ class SessionLanes {
   std::vector<LaneLoss> take_losses();
 
  private:
-  // Why a lane is over, as lane_over() needs it.
-  struct Ending {
-    Status why;
-    wire::LaneEnd end = wire::LaneEnd::closed;
-    bool malformed = false, too_slow = false;
-  };
-
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
   // session_lanes_look.cc
   void look_for_late_control(TimePoint t);
@@ -136,11 +129,14 @@ class SessionLanes {
   void end_if_hopeless(TimePoint t);
   void tell_silence(bool is_silent);
   void tell_stopped() const;
-  // session_lanes_end.cc. REQUIRES: the lane's claim, and it is open
+  void look_at_ending();
+  // session_lanes_end.cc. REQUIRES: the lane's claim. The first three: it is open; finish(): it is ending
   void note_break(LaneDriver& lane, const LaneDriver::Pass& pass);
-  void give_up(LaneDriver& lane, std::string_view told, bool too_slow = false);
-  void lane_over(LaneDriver& lane, const Ending& ending);
-  void note_loss(LaneDriver& lane, const Ending& ending);
+  LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow);
+  void end(LaneDriver& lane, LaneEnding ending);
+  bool finish(LaneDriver& lane);
+  void lane_over(LaneDriver& lane);
+  void note_loss(LaneDriver& lane);
 
   SharedProtocol& protocol_;
   LanesOwner& owner_;

@@ -1,4 +1,5 @@
-// Lanes go: broken, given up or ended in good order.
+// Lanes go: broken, given up or ended in good order. A lane is first ending: nobody reads or writes it any more. It is lost once the wire has
+// let go of it, because its FENCE lets the peer send again what was on it (decision D6).
 #include <cerrno>
 #include <utility>
 
@@ -7,7 +8,7 @@
 
 namespace railweave::engine {
 
-// Why a lane broke of itself. lane_over() follows.
+// Why a lane broke of itself. end() follows.
 void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
   using Fault = LaneDriver::Fault;
   if (pass.fault == Fault::malformed || !options_.by_rails) return;
@@ -22,20 +23,33 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
                                        .retires = locked->is_retiring(lane.id())});
 }
 
-// `told`: why, for people.
-void SessionLanes::give_up(LaneDriver& lane, std::string_view told, bool too_slow) {
+// What end() is to know of a lane that we give up. `told`: why, for people.
+LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool too_slow) {
   {
     const SharedProtocol::Locked locked = protocol_.lock();
     health_.lane_given_up(protocol_.now());
     if (too_slow) slow_pairs_.push_back(lane.rails());
   }
   Status why(Code::remote, Scope::lane, lane.stats().rail + ": " + std::string(told), ETIMEDOUT);
-  lane_over(lane, {std::move(why), wire::LaneEnd::unanswered, false, too_slow});
+  return {std::move(why), wire::LaneEnd::unanswered, false, too_slow};
 }
 
-// A lane closed or failed under its claim. What it carried goes again on the others, behind a fence.
-void SessionLanes::lane_over(LaneDriver& lane, const Ending& ending) {
+void SessionLanes::end(LaneDriver& lane, LaneEnding ending) {
+  if (lane.begin_end(std::move(ending))) return lane_over(lane);
+  owner_.wake();  // drive() and look() ask again, the reactor soon
+}
+
+// True: it is over.
+bool SessionLanes::finish(LaneDriver& lane) {
+  if (!lane.has_ended()) return false;
+  lane_over(lane);
+  return true;
+}
+
+// A lane has ended, under its claim. What it carried goes again on the others, behind a fence.
+void SessionLanes::lane_over(LaneDriver& lane) {
   lane.close();
+  const LaneEnding& ending = lane.ending();
   LaneGone gone;
   gone.why = ending.why;
   gone.rail = lane.stats().rail;
@@ -61,14 +75,15 @@ void SessionLanes::lane_over(LaneDriver& lane, const Ending& ending) {
   using Then = AfterLane::Then;
   if (after.then != Then::end) owner_.wake();  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
   if (after.retired) RW_INFO(net, "lane {} to {} on rail {} retired", lane.id(), peer_, gone.rail);
-  if (after.is_loss) note_loss(lane, ending);
+  if (after.is_loss) note_loss(lane);
   if (after.reconnect) owner_.on_lane_wanted();
   if (after.tells) owner_.tell_loss(after.loss);
   if (after.then == Then::end) owner_.fail(after.loss);
 }
 
 // A lie is told of here and now; what all else means for a rail RailLog says.
-void SessionLanes::note_loss(LaneDriver& lane, const Ending& ending) {
+void SessionLanes::note_loss(LaneDriver& lane) {
+  const LaneEnding& ending = lane.ending();
   const std::string rail = lane.stats().rail;
   if (ending.malformed) {
     RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, rail, ending.why.message());

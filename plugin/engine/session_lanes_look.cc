@@ -29,7 +29,10 @@ bool asks(const HealthVerdict& verdict) {
 
 void SessionLanes::look(bool at_once) {
   const TimePoint t = protocol_.now();
-  if (!protocol_.is_over()) look_for_late_control(t);
+  if (!protocol_.is_over()) {
+    look_at_ending();
+    look_for_late_control(t);
+  }
   if (protocol_.is_over() || (!at_once && t - looked_at_ < kHealthLookEvery)) return;
   looked_at_ = t;
   end_if_hopeless(t);
@@ -56,6 +59,15 @@ void SessionLanes::look(bool at_once) {
     verdicts = health_.look_for_stopped_peer(t, seen, locked->consumed_frames(), owner_.is_waited_for(locked));
   }
   carry_out(verdicts);
+}
+
+void SessionLanes::look_at_ending() {
+  for (int i = 0; i < table_.count(); ++i) {
+    LaneDriver& lane = table_.at(i);
+    if (!lane.is_ending()) continue;
+    const auto claim = lane.claimed();
+    if (lane.is_ending()) finish(lane);
+  }
 }
 
 // What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
@@ -93,9 +105,10 @@ void SessionLanes::drop_gone(SessionHealth::Observations& seen) const {
 
 bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
   using Kind = HealthVerdict::Kind;
+  using Why = HealthVerdict::Why;
   for (const HealthVerdict& verdict : verdicts)
     if (verdict.kind == Kind::give_up)
-      table_.with_lane(verdict.lane, [&](LaneDriver& lane) { give_up(lane, cause_told(verdict.why), verdict.why == HealthVerdict::Why::too_slow); });
+      table_.with_lane(verdict.lane, [&](LaneDriver& lane) { end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow)); });
   ask(verdicts);
   for (const HealthVerdict& verdict : verdicts) {
     switch (verdict.kind) {
