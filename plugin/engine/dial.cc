@@ -1,7 +1,5 @@
 #include "engine/dial.h"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -16,7 +14,7 @@
 #include "base/without_memory.h"
 #include "discovery/route_lookup.h"
 #include "engine/local_door.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 namespace {
@@ -46,20 +44,6 @@ int rail_that_tells(const std::vector<PeerRail>& rails, const PeerAddress& targe
 }
 
 }  // namespace
-
-Status take_session_secret(NewLane& lane, const Handshake::Outcome& first) {
-  if (!first.connection) return {};
-  RW_ASSIGN_OR_RETURN(lane.session_secret, first.connection->session_secret());
-  return {};
-}
-
-Status begin_encryption(NewLane& lane, const Identity& self, wire::TlsEnd end, const Handshake::Outcome& outcome) {
-  if (!self.config->encrypt || lane.object) return {};
-  if (!outcome.connection) return Status(Code::remote, Scope::lane, "encryption without a key");
-  RW_ASSIGN_OR_RETURN(const Secret secret, outcome.connection->tls_secret());
-  RW_ASSIGN_OR_RETURN(lane.tls, wire::TlsStream::make(end, secret.bytes()));
-  return {};
-}
 
 std::uint64_t features(const Identity& self) { return self.config->encrypt ? kFeatureEncrypt : 0; }
 
@@ -149,6 +133,7 @@ Hello Dial::hello(const Attempt& attempt) const {
   h.traffic_class = std::uint8_t(traffic_class_);
   h.peer = self_.name;
   h.rails = *self_.announced;
+  h.offer = attempt.begun.offer;
   return h;
 }
 
@@ -158,6 +143,11 @@ void Dial::dial(int from, const Route& route) {
   raw->rail = from;
   raw->target = route.target;
   raw->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
+  if (Status begun = begin_lane(*raw, from); !begun.ok()) {
+    last_failure_ = std::move(begun);
+    attempts_.pop_back();
+    return;
+  }
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw), {self_.key},
                                    std::min(deadline_.load(), now() + kHandshakeTime), [this, raw](Handshake::Outcome outcome) {
                                      guarded([&] { on_first(*raw, std::move(outcome)); });
@@ -177,22 +167,26 @@ bool Dial::dial_local() {
     RW_INFO(net, "no shared memory: {}", s.message());
     return false;
   }
-  Result<wire::shm::SharedObject> object = wire::shm::SharedObject::make();
-  OwnedFd attached(object.ok() ? fcntl(object->fd(), F_DUPFD_CLOEXEC, 0) : -1);
-  if (!attached) {
-    RW_WARN(net, "no shared memory: {}", object.ok() ? "no descriptors" : object.status().message());
+  auto attempt = std::make_unique<Attempt>();
+  attempt->what = "shm";
+  attempt->by_rails = false;
+  if (const Status begun = begin_lane(*attempt, Wires::kWithinHost); !begun.ok()) {
+    RW_WARN(net, "no shared memory: {}", begun.message());
     return false;
   }
   local_ = true;
-  Attempt* raw = attempts_.emplace_back(std::make_unique<Attempt>()).get();
-  raw->what = "shm";
-  raw->object = std::move(*object);
-  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(attached), hello(*raw), {self_.key},
+  Attempt* raw = attempts_.emplace_back(std::move(attempt)).get();
+  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(raw->begun.descriptor), hello(*raw), {self_.key},
                                          std::min(deadline_.load(), now() + kHandshakeTime),
                                          [this, raw](Handshake::Outcome outcome) {
                                            guarded([&] { on_first(*raw, std::move(outcome)); });
                                          });
   return true;
+}
+
+Status Dial::begin_lane(Attempt& attempt, int rail) {
+  RW_ASSIGN_OR_RETURN(attempt.begun, self_.wires->dial(rail));
+  return {};
 }
 
 // All addresses of the handle at once, from rails of their subnets where there are such. Link-local ones have their turn when the others have
@@ -218,7 +212,7 @@ void Dial::next_round() {
   std::erase_if(far, is_of_no_use);
   const std::vector<RailPair> ways = ways_of_round(near, far, rails, addresses, rounds_, kAttemptsPerRound);
   for (const RailPair& way : ways) dial(way.local, *route_to(way.local, way.remote));
-  if (ways.empty()) next_round_later();
+  if (attempts_.empty()) next_round_later();
 }
 
 std::optional<Route> Dial::route_to(int rail, int address) const {
@@ -240,21 +234,21 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
   const int rail = attempt.rail;
   const std::string what = attempt.what;
   const PeerAddress target = attempt.target;
-  wire::shm::SharedObject object = std::move(attempt.object);
+  const bool by_rails = attempt.by_rails;
+  Wires::Begun begun = std::move(attempt.begun);
   std::erase_if(attempts_, [&](const auto& a) { return a.get() == &attempt; });
   const Hello& answer = outcome.hello;
   const bool welcome = outcome.status.ok() && answer.kind == Hello::Kind::welcome && answer.from == peer_.instance;
   const Status nonsense = welcome ? check_welcome(answer) : Status();
   if (welcome && nonsense.ok()) {
-    NewLane lane{OwnedFd(), 0, rail, answer.remote_rail, rail_that_tells(answer.rails, target), std::move(object)};
+    NewLane lane{0, {rail, answer.remote_rail}, rail_that_tells(answer.rails, target), by_rails, std::move(begun)};
     outcome.status = agree(lane, outcome);
     if (outcome.status.ok()) {
       attempts_.clear();
-      lane.fd = std::move(outcome.fd);
+      lane.bootstrap.fd = std::move(outcome.fd);
       callbacks_.welcomed(answer, std::move(lane));
       return finish({});
     }
-    object = std::move(lane.object);
   }
   if (!nonsense.ok()) {
     last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
@@ -262,7 +256,7 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     remember_failure(outcome, what);
   }
   if (!attempts_.empty()) return;
-  if (object && !yielding_) {
+  if (!by_rails && !yielding_) {
     RW_INFO(net, "no shared memory: {}", last_failure_.message());
     local_ = false;
     return next_round();
@@ -274,7 +268,8 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
 Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
   RW_TRY(take_session_secret(lane, welcome));
   RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
-  return lane.object ? Status() : send_confirm(welcome);
+  RW_TRY(self_.wires->agree(lane.by_rails ? lane.rails.local : Wires::kWithinHost, lane.begun, welcome.hello.offer));
+  return lane.by_rails ? send_confirm(welcome) : Status();
 }
 
 // A refusal may be about to change (the peer's own dial is on its way, its engine is starting): another round, a few times.

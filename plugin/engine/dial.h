@@ -18,45 +18,18 @@
 #include <vector>
 
 #include "engine/handshake.h"
+#include "engine/identity.h"
 #include "engine/lane_plan.h"
+#include "engine/new_lane.h"
 #include "engine/stream_setup.h"
 #include "railweave/config.h"
 #include "railweave/status.h"
-#include "wire/shm/lane.h"
-#include "wire/tcp/tls_stream.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 
-// What a dial needs to know of its engine; constant while the engine lives.
-struct Identity {
-  InstanceId instance{};
-  std::string name;                      // "host pid 123"
-  const std::vector<Rail>* rails = nullptr;
-  const std::vector<PeerRail>* announced = nullptr;  // the same with ports
-  const Config* config = nullptr;
-  const SharedKey* key = nullptr;        // null: none
-};
-
 // Its numbers become indices here, and anybody may have sent them. Errors: Code::remote, naming what is wrong.
 Status check_welcome(const Hello& welcome);
-
-// A lane that both sides agreed on, for the session it belongs to.
-struct NewLane {
-  OwnedFd fd;
-  protocol::LaneId id = 0;
-  int local_rail = 0, remote_rail = 0;
-  int dialled_rail = -1;                // the peer's, whose address was dialled; -1: not known
-  wire::shm::SharedObject object = {};  // there is one: a shm lane
-  wire::ShmLane::End end = wire::ShmLane::End::maker;
-  std::optional<Secret> session_secret = {};  // of a first lane, where there is a key
-  std::unique_ptr<wire::TlsStream> tls = {};  // where we encrypt, and it is none of shared memory
-  bool doubtful = false;                // its pair of rails failed before (Session::add_lane())
-};
-
-// Where there is a key: what lanes that join the session of this first one will show.
-Status take_session_secret(NewLane& lane, const Handshake::Outcome& first);
-// Where we encrypt: what will. REQUIRES: a key, as whoever encrypts has.
-Status begin_encryption(NewLane& lane, const Identity& self, wire::TlsEnd end, const Handshake::Outcome& outcome);
 
 // Features of our Hellos.
 std::uint64_t features(const Identity& self);
@@ -101,10 +74,12 @@ class Dial {
     std::string what;
     PeerAddress target = {};
     std::unique_ptr<Handshake> handshake;
-    wire::shm::SharedObject object = {};  // of a local one
+    bool by_rails = true;                 // false: to a process of this host
+    Wires::Begun begun = {};
   };
 
   Hello hello(const Attempt& attempt) const;
+  Status begin_lane(Attempt& attempt, int rail);
   void dial(int rail, const Route& route);
   void next_round();
   void next_round_later();

@@ -14,7 +14,7 @@
 #include "railweave/config.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 

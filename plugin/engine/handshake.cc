@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "base/without_memory.h"
 #include "engine/fork_guard.h"
-#include "wire/tcp/address.h"
+#include "wire/bootstrap/address.h"
 
 namespace railweave::engine {
 namespace {

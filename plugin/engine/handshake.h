@@ -17,7 +17,7 @@
 #include "engine/hello.h"
 #include "engine/reactor.h"
 #include "railweave/status.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 

@@ -11,7 +11,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3156455741454b4cull;
-constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt;  // crc32c, hints come with later issues
+constexpr std::uint64_t kKnownFeatures = kFeatureEncrypt | kFeatureOffer;
 constexpr std::size_t kRailsMax = protocol::kRailsMax;
 constexpr std::size_t kAddressesMax = 8;
 constexpr std::uint8_t kLinkDown = 1;  // of a rail's flags
@@ -114,6 +114,23 @@ Status read_rail(Reader& r, PeerRail& rail) {
   return {};
 }
 
+void write_offer(Writer& w, const WireOffer& offer) {
+  w.text(offer.wire);
+  w.number(std::uint16_t(offer.bytes.size()));
+  w.bytes.insert(w.bytes.end(), offer.bytes.begin(), offer.bytes.end());
+}
+
+Status read_offer(Reader& r, WireOffer& offer) {
+  offer.wire = r.text();
+  const std::size_t n = r.number<std::uint16_t>();
+  if (offer.wire.empty() || offer.wire.size() > kWireNameMax)
+    return bad("a wire's name of " + std::to_string(offer.wire.size()) + " characters, expected 1 to " + std::to_string(kWireNameMax));
+  if (n > kWireOfferBytesMax)
+    return bad("an offer of " + std::to_string(n) + " bytes for wire " + offer.wire + ", expected at most " + std::to_string(kWireOfferBytesMax));
+  if (const std::byte* p = r.next(n)) offer.bytes.assign(p, p + n);
+  return {};
+}
+
 bool may_be_padded(std::uint16_t kind) {
   return kind == std::uint16_t(Hello::Kind::welcome) || kind == std::uint16_t(Hello::Kind::confirm);
 }
@@ -145,6 +162,8 @@ Hello confirm_of(const Hello& welcome) {
   confirm.to = welcome.from;
   confirm.peer.clear();
   confirm.rails.clear();
+  confirm.offer.reset();
+  confirm.features &= ~kFeatureOffer;
   return confirm;
 }
 
@@ -153,7 +172,7 @@ std::vector<std::byte> encode_hello(const Hello& hello) {
   f.magic = kMagic;
   f.version = hello.version;
   f.kind = std::uint16_t(hello.kind);
-  f.features = hello.features;
+  f.features = hello.features | (hello.offer ? kFeatureOffer : 0);
   std::memcpy(f.from, hello.from.data(), 16);
   std::memcpy(f.to, hello.to.data(), 16);
   f.session = hello.session;
@@ -168,6 +187,7 @@ std::vector<std::byte> encode_hello(const Hello& hello) {
   const std::size_t rails = std::min(hello.rails.size(), kRailsMax);
   body.number(std::uint8_t(rails));
   for (std::size_t i = 0; i < rails; ++i) write_rail(body, hello.rails[i]);
+  if (hello.offer) write_offer(body, *hello.offer);
   f.padding_bytes = hello.padding_bytes;
   f.body_bytes = std::uint32_t(body.bytes.size()) + f.padding_bytes;
   std::vector<std::byte> message(sizeof f + f.body_bytes);
@@ -225,6 +245,7 @@ Result<Hello> decode_hello(std::span<const std::byte> message) {
   h.rails.resize(rails);
   for (PeerRail& rail : h.rails)
     if (Status s = read_rail(body, rail); !s.ok()) return s;
+  if (f.features & kFeatureOffer) RW_TRY(read_offer(body, h.offer.emplace()));
   if (!body.ok || !body.at_end()) return bad("its body does not add up to its length");
   return h;
 }

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +27,11 @@ inline constexpr std::size_t kHelloFixedBytes = 80;
 inline constexpr std::size_t kHelloBodyBytesMax = 16 * 1024;
 inline constexpr std::size_t kHelloPaddingBytesMax = 32 * 1024;  // of a welcome or a confirm, besides
 inline constexpr std::uint16_t kHelloVersion = 2;
-inline constexpr std::uint64_t kFeatureEncrypt = 4;  // its sender's TCP lanes are TLS; bits 0 and 1 are reserved
+// Bits 0 and 1 are reserved.
+inline constexpr std::uint64_t kFeatureEncrypt = 4;  // its sender's TCP lanes are TLS
+inline constexpr std::uint64_t kFeatureOffer = 8;    // a wire's offer is behind the rails
+inline constexpr std::size_t kWireNameMax = 15;
+inline constexpr std::size_t kWireOfferBytesMax = 256;
 
 // A rail as the peer needs to know it.
 struct PeerRail {
@@ -37,6 +42,13 @@ struct PeerRail {
   friend bool operator==(const PeerRail&, const PeerRail&) = default;
 };
 
+// first, join: the wire by which the dialler would have the lane go (wire/port.h). welcome: the same wire, if the acceptor has it.
+struct WireOffer {
+  std::string wire;                // at most kWireNameMax characters
+  std::vector<std::byte> bytes;    // the wire's own; at most kWireOfferBytesMax
+  friend bool operator==(const WireOffer&, const WireOffer&) = default;
+};
+
 struct Hello {
   enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4, confirm = 5 };
   // Why a first or a join was refused, where the dialler must act on it.
@@ -45,7 +57,7 @@ struct Hello {
   Kind kind = Kind::first;
   Refusal refusal = Refusal::none;
   std::uint16_t version = kHelloVersion;
-  std::uint64_t features = 0;      // kFeature...; a bit the reader does not know is refused by number
+  std::uint64_t features = 0;      // kFeature...; a bit the reader does not know is refused by number. kFeatureOffer is set by `offer`
   InstanceId from{}, to{};
   std::uint64_t session = 0;       // drawn by the dialler of the first lane
   std::uint16_t lane = 0;
@@ -55,6 +67,7 @@ struct Hello {
   std::string peer;                // "host pid 123", for messages; at most 255 bytes
   std::vector<PeerRail> rails;     // at most 64
   std::string reason;              // refused
+  std::optional<WireOffer> offer;  // sets kFeatureOffer; none: the plain wire, whose lane is the connection
   std::uint32_t padding_bytes = 0; // welcome, confirm: zeroes at the end; at most kHelloPaddingBytesMax
 };
 

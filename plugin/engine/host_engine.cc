@@ -16,8 +16,7 @@
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
 #include "engine/connecting.h"
-#include "wire/tcp/lane.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave {
 
@@ -50,7 +49,7 @@ std::string own_name() {
 
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
     : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
-      slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
+      slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))), wires_(config_),
       rails_now_(rails_), editions_(rails_.size()), doors_(reactor_), local_door_(reactor_), stats_door_(reactor_),
       link_watch_(reactor_, rails_now_),
       unconfirmed_(reactor_, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {
@@ -60,6 +59,8 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
   self_.rails = &rails_now_;
   self_.announced = &doors_.rails();
   self_.config = &config_;
+  self_.wires = &wires_;
+  for (std::size_t i = 0; i < rails_.size(); ++i) wires_.know_rail(int(i), rails_[i]);
 }
 
 Status HostEngine::read_key() {
@@ -233,7 +234,7 @@ void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
 
 std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
                                                      std::vector<std::shared_ptr<PendingStream>> waiters) {
-  const bool by_rails = !lane.object;
+  const bool by_rails = lane.by_rails;
   std::shared_ptr<LiveSession> session, old;
   ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
     for (const auto& waiter : waiters) waiter->fail(out_of_memory());
@@ -249,7 +250,7 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
   if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session, rail_lines_));
   if (by_rails) absent_rails_.emplace(session.get(), std::make_unique<AbsentRails>(reactor_, rails_now_, session, absence_told_));
   for (const int down : rails_down_) session->tell_link(down, false);
-  const std::string rail = by_rails ? rails_now_[std::size_t(lane.local_rail)].name : "shm";
+  const std::string rail = by_rails ? rails_now_[std::size_t(lane.rails.local)].name : "shm";
   add_lane(*session, std::move(lane));
   for (int i = 0; by_rails && i < int(rails_now_.size()); ++i)  // the handshake's list may be older
     if (editions_[std::size_t(i)] > 0) session->tell_rail(news_of(i));
@@ -263,26 +264,25 @@ std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const H
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
-  const RailPair rails{lane.local_rail, lane.remote_rail};
-  const bool doubtful = lane.doubtful || wire::has_sent_again(lane.fd.get());
-  if (!session.add_lane(lane.id, rails, make_lane(session, lane), doubtful)) return;
+  const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
+  tell_of_lane(session, lane);
+  lane.begun.pending->start(std::move(lane.bootstrap));
+  Result<std::unique_ptr<wire::Lane>> made = lane.begun.pending->poll();
+  if (!made.ok() || !*made) return;
+  if (!session.add_lane(lane.id, lane.rails, std::move(*made), doubtful)) return;
   if (const auto it = rail_logs_.find(&session); it != rail_logs_.end()) it->second->look();
   if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_lane();
   if (SessionWatch* watch = watch_of(session)) watch->look();
 }
 
-std::unique_ptr<wire::Lane> HostEngine::make_lane(const LiveSession& session, NewLane& lane) const {
-  if (lane.object) {
+void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) const {
+  if (!lane.by_rails) {
     RW_INFO(net, "lane {} to {}: shared memory", lane.id, session.peer());
-    return std::make_unique<wire::ShmLane>(std::move(lane.fd), std::move(lane.object), lane.end);
+    return;
   }
-  const Rail& rail = rails_now_[std::size_t(lane.local_rail)];
-  RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), rail.name,
-          wire::to_string(wire::local_address(lane.fd.get())), wire::to_string(wire::remote_address(lane.fd.get())),
-          lane.tls ? ", TLS 1.3" : "");
-  return std::make_unique<wire::TcpLane>(
-      std::move(lane.fd), rail.name,
-      wire::TcpLaneOptions{config_.zerocopy_threshold_bytes, rail.speed_known ? rail.speed : Rate{}}, std::move(lane.tls));
+  const int fd = lane.bootstrap.fd.get();
+  RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), rails_now_[std::size_t(lane.rails.local)].name,
+          wire::to_string(wire::local_address(fd)), wire::to_string(wire::remote_address(fd)), lane.bootstrap.tls ? ", TLS 1.3" : "");
 }
 
 SessionWatch* HostEngine::watch_of(const LiveSession& session) {

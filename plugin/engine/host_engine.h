@@ -28,6 +28,7 @@
 #include "engine/stats_door.h"
 #include "engine/stream_setup.h"
 #include "engine/unconfirmed_lanes.h"
+#include "engine/wires.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {
@@ -95,8 +96,9 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason);
   bool refuses_first(const Handshake::Outcome& caller);
   void accept_first(Handshake::Outcome caller, const Arrival& arrival);
-  void accept_local_first(Handshake::Outcome caller, wire::shm::SharedObject object);
+  void accept_local_first(Handshake::Outcome caller, Wires::Begun begun);
   void accept_join(Handshake::Outcome caller, const Arrival& arrival);
+  Status begin_lane(NewLane& lane, const Hello& hello, Hello& welcome);
   void welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret);
   void on_confirmed(UnconfirmedLanes::Entry entry);
   void tell_astray(const UnconfirmedLanes::Entry& entry);
@@ -115,7 +117,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   void on_welcome(const PeerKey& key, const Hello& welcome, NewLane lane);
   void yield_other_dial(const PeerKey& key, std::uint64_t serial);
   void add_lane(LiveSession& session, NewLane lane);
-  std::unique_ptr<wire::Lane> make_lane(const LiveSession& session, NewLane& lane) const;
+  void tell_of_lane(const LiveSession& session, const NewLane& lane) const;
   void on_dial_over(const PeerKey& key, const Status& status);
   SessionWatch* watch_of(const LiveSession& session);
   void bury(const std::shared_ptr<LiveSession>& session);
@@ -148,6 +150,7 @@ class HostEngine final : public Engine, public SessionOwner, public std::enable_
   const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // made while there is memory
   SlotBudget slot_budget_;
   std::optional<SharedKey> key_;                 // start()'s
+  Wires wires_;                                  // reactor's thread
   Identity self_;
   Reactor reactor_;
 

@@ -5,10 +5,11 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/log.h"
 #include "discovery/rail_hazards.h"
 #include "engine/host_engine.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 namespace {
@@ -105,10 +106,9 @@ void HostEngine::on_local_hello(Handshake::Outcome outcome) {
   if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
     return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
   if (refused_for_encryption(outcome)) return;
-  auto object = wire::shm::SharedObject::adopt(std::move(outcome.attached));
-  if (!object.ok())
-    return refuse(outcome, Hello::Refusal::stranger, std::string(object.status().message()));
-  accept_local_first(std::move(outcome), std::move(*object));
+  Result<Wires::Begun> begun = wires_.accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
+  if (!begun.ok()) return refuse(outcome, Hello::Refusal::stranger, begun.status().message());
+  accept_local_first(std::move(outcome), std::move(*begun));
 }
 
 void HostEngine::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
@@ -176,19 +176,20 @@ bool HostEngine::refuses_first(const Handshake::Outcome& caller) {
   return crossing;
 }
 
-void HostEngine::accept_local_first(Handshake::Outcome caller, wire::shm::SharedObject object) {
+void HostEngine::accept_local_first(Handshake::Outcome caller, Wires::Begun begun) {
   if (refuses_first(caller)) return;
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, 0);
   answered.rails = doors_.rails();
-  NewLane lane{OwnedFd(), hello.lane, 0, 0, 0, std::move(object), wire::ShmLane::End::taker};
+  answered.offer = begun.offer;
+  NewLane lane{.id = hello.lane, .rails = {}, .by_rails = false, .begun = std::move(begun)};
   Status s = take_session_secret(lane, caller);
   if (s.ok()) s = send_hello(caller, answered);
   if (!s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
   }
-  lane.fd = std::move(caller.fd);
+  lane.bootstrap.fd = std::move(caller.fd);
   accept_session(hello, std::move(lane));
 }
 
@@ -197,7 +198,7 @@ void HostEngine::accept_first(Handshake::Outcome caller, const Arrival& arrival)
   const Hello& hello = caller.hello;
   if (hello.local_rail >= hello.rails.size())
     return refuse(caller, Hello::Refusal::none, "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
-  NewLane lane{OwnedFd(), hello.lane, arrival.rail, hello.local_rail, -1};
+  NewLane lane{.id = hello.lane, .rails = {arrival.rail, hello.local_rail}};
   if (const Status s = take_session_secret(lane, caller); !s.ok()) {
     RW_INFO(net, "{}", s.message());
     return;
@@ -205,11 +206,18 @@ void HostEngine::accept_first(Handshake::Outcome caller, const Arrival& arrival)
   welcome(std::move(caller), arrival, std::move(lane), nullptr);
 }
 
+Status HostEngine::begin_lane(NewLane& lane, const Hello& hello, Hello& welcome) {
+  RW_ASSIGN_OR_RETURN(lane.begun, wires_.accept(lane.rails.local, hello.offer));
+  welcome.offer = lane.begun.offer;
+  return {};
+}
+
 // The lane stands once the dialler has confirmed it.
 void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret) {
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
   if (hello.kind == Hello::Kind::first) answered.rails = doors_.rails();
+  if (const Status begun = begin_lane(lane, hello, answered); !begun.ok()) return refuse(caller, Hello::Refusal::none, begun.message());
   Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
   if (s.ok()) s = send_hello(caller, answered, secret);
   if (!s.ok()) {
@@ -222,20 +230,20 @@ void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewL
 // Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so there is no such way, or
 // none that works.
 void HostEngine::tell_astray(const UnconfirmedLanes::Entry& entry) {
-  if (entry.dialled_rail == entry.lane.local_rail) return;
+  if (entry.dialled_rail == entry.lane.rails.local) return;
   const PeerRail& dialled = doors_.rails()[std::size_t(entry.dialled_rail)];
-  if (has_any_of(rails_now_[std::size_t(entry.lane.local_rail)], dialled.addresses)) return;  // the address has moved there
+  if (has_any_of(rails_now_[std::size_t(entry.lane.rails.local)], dialled.addresses)) return;  // the address has moved there
   const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
   if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.ours(entry.dialled_rail)) return;
   RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
-          "both; set `{}`, or use IPv6", dialled.name, rails_now_[std::size_t(entry.lane.local_rail)].name, entry.hello.peer, dialled.name,
+          "both; set `{}`, or use IPv6", dialled.name, rails_now_[std::size_t(entry.lane.rails.local)].name, entry.hello.peer, dialled.name,
           discovery::kMendArp);
 }
 
 void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
   if (leaving_) return;
   const Hello& hello = entry.hello;
-  if (wire::is_closed_by_peer(entry.lane.fd.get())) return;  // a slow dialler gave up: its lane would only have to be fenced
+  if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;  // a slow dialler gave up: its lane would only have to be fenced
   const auto session = session_of(key_of_dialler(hello));
   tell_astray(entry);
   if (session && session->serial() == hello.session) {
@@ -257,7 +265,7 @@ void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
 }
 
 void HostEngine::accept_session(const Hello& first, NewLane lane) {
-  const bool by_rails = !lane.object;
+  const bool by_rails = lane.by_rails;
   const auto session = add_session(key_of_dialler(first), first, first.session, std::move(lane), {});
   if (by_rails)
     knocks_.emplace(session.get(), std::make_unique<Knock>(reactor_, self_, first.from, first.traffic_class, session, first.rails));
@@ -306,7 +314,7 @@ void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) 
     if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail}, arrival.family, hello.rails);
     return;
   }
-  welcome(std::move(caller), arrival, {OwnedFd(), hello.lane, arrival.rail, std::min<int>(hello.local_rail, 63), -1}, secret);
+  welcome(std::move(caller), arrival, {.id = hello.lane, .rails = {arrival.rail, std::min<int>(hello.local_rail, 63)}}, secret);
 }
 
 }  // namespace railweave::engine

@@ -124,8 +124,8 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, NewLane la
     waiters = dial.take_waiters();
     serial = dial.serial();
   }
-  const bool by_rails = !lane.object;
-  const RailPair rails{lane.local_rail, lane.remote_rail};
+  const bool by_rails = lane.by_rails;
+  const RailPair rails = lane.rails;
   const int dialled_rail = lane.dialled_rail;
   const auto session = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;

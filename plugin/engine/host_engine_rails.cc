@@ -63,6 +63,7 @@ bool HostEngine::take_rail(int known, Rail rail) {
   if (is_new) editions_.push_back(0);
   if (is_new) rails_now_.emplace_back();
   rails_now_[std::size_t(index)] = std::move(rail);
+  wires_.know_rail(index, rails_now_[std::size_t(index)]);
   link_watch_.hear({link});
   tell_rail(index);
   for (const auto& [session, absent] : absent_rails_) absent->look_later();

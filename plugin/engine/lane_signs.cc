@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 namespace {

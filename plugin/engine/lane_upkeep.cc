@@ -158,6 +158,13 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   const std::optional<Route> way = find_way(pair);
   if (!way) return false;
   const Route& route = *way;
+  Result<Wires::Begun> begun = self_.wires->dial(pair.rails.local);
+  if (!begun.ok()) {
+    RW_INFO(net, "no lane from {}: {}", rail.name, begun.status().message());
+    failures_.failed(pair.rails, begun.status().message());
+    note_failed_try(pair);
+    return false;
+  }
   auto attempt = std::make_unique<Attempt>();
   attempt->pair = &pair;
   attempt->family = route.source.family;
@@ -168,7 +175,9 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   free_again_.pop_back();
   attempt->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
   if (pair.promises()) attempt->joining.emplace(session_);
-  const Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, attempt->lane, pair.rails);
+  Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, attempt->lane, pair.rails);
+  hello.offer = begun->offer;
+  attempt->begun = std::move(*begun);
   Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
   pairs_.try_began(pair, now());
   raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
@@ -205,10 +214,15 @@ std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
     last = route;
     failures_.failed(pair.rails, why);
   }
+  note_failed_try(pair);
+  return {};
+}
+
+// A try that ended before there was a connection.
+void LaneUpkeep::note_failed_try(RailPairs::Pair& pair) {
   pairs_.try_began(pair, now());
   pairs_.try_ended(pair, now());
   pairs_.failed(pair, now());
-  return {};
 }
 
 void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
@@ -253,15 +267,15 @@ bool LaneUpkeep::ends_session(const Attempt& attempt, const Handshake::Outcome& 
   return refused;
 }
 
-void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) {
+void LaneUpkeep::on_welcome(Attempt& attempt, Handshake::Outcome outcome) {
   RailPairs::Pair& pair = *attempt.pair;
   const RailPair where{pair.rails.local, outcome.hello.remote_rail};
-  NewLane lane{OwnedFd(), attempt.lane, where.local, where.remote};
+  NewLane lane{.id = attempt.lane, .rails = where, .begun = std::move(attempt.begun)};
   Status agreed = check_welcome(attempt, outcome.hello);
   const bool is_wanted = agreed.ok() && (where == pair.rails || !is_surplus(attempt, where));
   if (!is_wanted) free_again_.push_back(attempt.lane);
   if (agreed.ok() && !is_wanted) return look();
-  if (agreed.ok()) agreed = confirm(lane, outcome);
+  if (agreed.ok()) agreed = agree(lane, outcome);
   if (!agreed.ok()) {
     RW_INFO(net, "no lane from {}: {}", attempt.what, agreed.message());
     note_failure(pair, agreed.message());
@@ -272,7 +286,7 @@ void LaneUpkeep::on_welcome(const Attempt& attempt, Handshake::Outcome outcome) 
   failures_.came_up(where);
   if (where == pair.rails) families_.came_up(where, attempt.family);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
-  lane.fd = std::move(outcome.fd);
+  lane.bootstrap.fd = std::move(outcome.fd);
   joined_(*session_, std::move(lane));
   look();
 }
@@ -323,8 +337,9 @@ void LaneUpkeep::note_failure(RailPairs::Pair& pair, std::string why) {
   pairs_.failed(pair, now());
 }
 
-Status LaneUpkeep::confirm(NewLane& lane, const Handshake::Outcome& welcome) const {
+Status LaneUpkeep::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
   RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
+  RW_TRY(self_.wires->agree(lane.rails.local, lane.begun, welcome.hello.offer));
   return send_confirm(welcome, session_->secret());
 }
 

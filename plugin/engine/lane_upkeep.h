@@ -70,6 +70,7 @@ class LaneUpkeep {
     bool link_local = false;       // the addresses
     TimePoint began_at{};
     std::optional<Joining> joining;
+    Wires::Begun begun = {};
     std::unique_ptr<Handshake> handshake;
   };
 
@@ -88,11 +89,12 @@ class LaneUpkeep {
   void dial_by_knock(const RailPair& by, Address::Family family);
   bool is_short(const RailPairs::Pair& pair, const Route& route) const;
   void on_join(Attempt& attempt, Handshake::Outcome outcome);
-  Status confirm(NewLane& lane, const Handshake::Outcome& welcome) const;
+  Status agree(NewLane& lane, const Handshake::Outcome& welcome) const;
   std::optional<Route> find_way(RailPairs::Pair& pair);
-  void on_welcome(const Attempt& attempt, Handshake::Outcome outcome);
+  void on_welcome(Attempt& attempt, Handshake::Outcome outcome);
   Status check_welcome(const Attempt& attempt, const Hello& welcome) const;
   void note_failure(RailPairs::Pair& pair, std::string why);
+  void note_failed_try(RailPairs::Pair& pair);
   void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "wire/tcp/address.h"
+#include "wire/bootstrap/address.h"
 
 namespace railweave::engine {
 namespace {

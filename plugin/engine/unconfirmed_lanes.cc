@@ -40,7 +40,7 @@ void UnconfirmedLanes::on_confirm(std::uint64_t number, Handshake::Outcome outco
     RW_INFO(net, "lane {} of {} is not confirmed: {}", entry.hello.lane, entry.hello.peer, wrong ? outcome.what + ": " + wrong : outcome.status.message());
     return;
   }
-  entry.lane.fd = std::move(outcome.fd);
+  entry.lane.bootstrap.fd = std::move(outcome.fd);
   confirmed_(std::move(entry));
 }
 

@@ -20,7 +20,7 @@ class UnconfirmedLanes {
   struct Entry {
     Hello hello;            // the dialler's: a first or a join
     NewLane lane;           // its connection is there once it is confirmed
-    int dialled_rail = 0;   // ours, whose address was dialled; lane.local_rail is where the connection arrived
+    int dialled_rail = 0;   // ours, whose address was dialled; lane.rails.local is where the connection arrived
   };
   // A confirm came; the entry is no longer here.
   using Confirmed = std::function<void(Entry entry)>;

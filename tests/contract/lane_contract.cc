@@ -1,12 +1,71 @@
 #include "tests/contract/lane_contract.h"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
 namespace railweave::wire::contract {
 
+namespace {
+
+std::vector<LaneFactory>& registry() {
+  static std::vector<LaneFactory> factories;  // of whatever file registers first
+  return factories;
+}
+
+std::unique_ptr<Lane> born(PendingLane& pending, Bootstrap bootstrap, const std::function<void()>& pass_time) {
+  pending.start(std::move(bootstrap));
+  for (int looks = 0; looks < 1000; ++looks) {
+    Result<std::unique_ptr<Lane>> lane = pending.poll();
+    EXPECT_TRUE(lane.ok()) << lane.status().message();
+    if (!lane.ok() || *lane) return lane.ok() ? std::move(*lane) : nullptr;
+    pass_time();
+  }
+  ADD_FAILURE() << "a lane that is never born";
+  return nullptr;
+}
+
+Offer offered(PendingLane& pending) {
+  Result<Offer> offer = pending.offer();
+  EXPECT_TRUE(offer.ok()) << offer.status().message();
+  EXPECT_LE(offer->bytes.size(), kOfferBytesMax);
+  return offer.ok() ? std::move(*offer) : Offer{};
+}
+
+}  // namespace
+
+RegisteredFactories::RegisteredFactories(std::vector<LaneFactory> factories) {
+  for (LaneFactory& factory : factories) registry().push_back(std::move(factory));
+}
+
 std::vector<LaneFactory> all_factories() {
-  std::vector<LaneFactory> all = tcp_factories();
-  for (LaneFactory& shm : shm_factories()) all.push_back(std::move(shm));
-  for (LaneFactory& sim : sim_factories()) all.push_back(std::move(sim));
+  std::vector<LaneFactory> all = registry();
+  std::ranges::sort(all, {}, &LaneFactory::name);
   return all;
+}
+
+LanePair connect_by(Port& port, Bootstrap dialled, Bootstrap accepted, std::function<void()> pass_time) {
+  LanePair pair;
+  auto dialler = port.begin_lane(Port::Role::dialler), acceptor = port.begin_lane(Port::Role::acceptor);
+  EXPECT_TRUE(dialler.ok() && acceptor.ok());
+  const Status heard = (*acceptor)->hear(offered(**dialler));
+  EXPECT_TRUE(heard.ok()) << heard.message();
+  const Status answered = (*dialler)->hear(offered(**acceptor));
+  EXPECT_TRUE(answered.ok()) << answered.message();
+  pair.near = born(**dialler, std::move(dialled), pass_time);
+  pair.far = born(**acceptor, std::move(accepted), pass_time);
+  pair.pass_time = std::move(pass_time);
+  return pair;
+}
+
+LanePair connect_over_unix_socket(const Wire& wire) {
+  int sockets[2];
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets), 0);
+  auto port = wire.open(nullptr, Config{});
+  EXPECT_TRUE(port.ok()) << port.status().message();
+  return connect_by(**port, {OwnedFd(sockets[0])}, {OwnedFd(sockets[1])}, [] { ::usleep(10); });
 }
 
 bool LaneContract::turn(std::size_t budget_bytes) {

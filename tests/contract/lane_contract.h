@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/contract/recorder.h"
+#include "wire/port.h"
 #include "wire/wire.h"
 
 namespace railweave::wire::contract {
@@ -26,11 +27,17 @@ struct LaneFactory {
 };
 inline void PrintTo(const LaneFactory& factory, std::ostream* out) { *out << factory.name; }
 
-// One per wire and way to use it.
-std::vector<LaneFactory> tcp_factories();
-std::vector<LaneFactory> sim_factories();
-std::vector<LaneFactory> shm_factories();
+// A file NAME_factory.cc in this folder makes one of these, with a factory for each way to use its wire; nothing else lists the wires.
+struct RegisteredFactories {
+  explicit RegisteredFactories(std::vector<LaneFactory> factories);
+};
 std::vector<LaneFactory> all_factories();
+
+// A pair of lanes as two instances make it: pending lanes, offers, bootstraps, birth (wire/port.h). `dialled` and `accepted` are the ends of
+// one connection. Descriptors that are offered pass directly.
+LanePair connect_by(Port& port, Bootstrap dialled, Bootstrap accepted, std::function<void()> pass_time);
+// The same for a wire within the host, over a socket pair.
+LanePair connect_over_unix_socket(const Wire& wire);
 
 class LaneContract : public ::testing::TestWithParam<LaneFactory> {
  protected:

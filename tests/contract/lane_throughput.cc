@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "wire/tcp/lane.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::wire {
 namespace {

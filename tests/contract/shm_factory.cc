@@ -2,6 +2,7 @@
 
 #include "tests/contract/lane_contract.h"
 #include "tests/unit/wire/shm_pair.h"
+#include "wire/shm/wire.h"
 
 namespace railweave::wire::contract {
 namespace {
@@ -15,12 +16,9 @@ LanePair connect_shm(const ShmLaneOptions& options) {
   return pair;
 }
 
+const RegisteredFactories registered_shm({{"shm", [] { return connect_shm({.one_copy = shm::OneCopy::always}); }},
+                                          {"shm_measured", [] { return connect_over_unix_socket(shm_wire()); }},
+                                          {"shm_copying", [] { return connect_shm({.one_copy = shm::OneCopy::never}); }}});
+
 }  // namespace
-
-std::vector<LaneFactory> shm_factories() {
-  return {{"shm", [] { return connect_shm({.one_copy = shm::OneCopy::always}); }},
-          {"shm_measured", [] { return connect_shm({}); }},
-          {"shm_copying", [] { return connect_shm({.one_copy = shm::OneCopy::never}); }}};
-}
-
 }  // namespace railweave::wire::contract

@@ -15,8 +15,6 @@ LanePair connect_sim(const LinkSpec& spec) {
   return pair;
 }
 
-}  // namespace
-
 std::vector<LaneFactory> sim_factories() {
   LinkSpec smooth, rough;
   rough.rate = Rate::from_megabits(1000);
@@ -28,4 +26,7 @@ std::vector<LaneFactory> sim_factories() {
   return {{"sim", [smooth] { return connect_sim(smooth); }}, {"sim_rough", [rough] { return connect_sim(rough); }}};
 }
 
+const RegisteredFactories registered_sim(sim_factories());
+
+}  // namespace
 }  // namespace railweave::wire::contract

@@ -2,14 +2,17 @@
 #include <unistd.h>
 
 #include "tests/contract/lane_contract.h"
-#include "wire/tcp/lane.h"
-#include "wire/tcp/socket.h"
+#include "wire/tcp/wire.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::wire::contract {
 namespace {
 
-LanePair connect_tcp(const char* listen_text, const TcpLaneOptions& options, std::unique_ptr<TlsStream> client = nullptr,
-                     std::unique_ptr<TlsStream> server = nullptr) {
+struct Sockets {
+  OwnedFd dialled, accepted;
+};
+
+Sockets connect_sockets(const char* listen_text) {
   const SocketAddress any_port = *parse_socket_address(listen_text);
   auto listening = listen_at(any_port.address(), PortRange{}, SocketOptions{});
   EXPECT_TRUE(listening.ok()) << listening.status().message();
@@ -22,11 +25,19 @@ LanePair connect_tcp(const char* listen_text, const TcpLaneOptions& options, std
   auto is_connected = connected(dialled->get(), listening->address);
   EXPECT_TRUE(is_connected.ok() && *is_connected);
   EXPECT_TRUE(set_options(accepted->fd.get(), SocketOptions{}).ok());
-  LanePair pair;
-  pair.near = std::make_unique<TcpLane>(std::move(*dialled), "lo", options, std::move(client));
-  pair.far = std::make_unique<TcpLane>(std::move(accepted->fd), "lo", options, std::move(server));
-  pair.pass_time = [] { ::usleep(100); };
-  return pair;
+  return {std::move(*dialled), std::move(accepted->fd)};
+}
+
+LanePair connect_tcp(const char* listen_text, const Config& config = {}, Rate rail_speed = {}, std::unique_ptr<TlsStream> client = nullptr,
+                     std::unique_ptr<TlsStream> server = nullptr) {
+  Sockets sockets = connect_sockets(listen_text);
+  Rail rail;
+  rail.name = "lo";
+  rail.speed = rail_speed;
+  rail.speed_known = rail_speed.bytes_per_s > 0;
+  auto port = tcp_wire().open(&rail, config);
+  EXPECT_TRUE(port.ok());
+  return connect_by(**port, {std::move(sockets.dialled), std::move(client)}, {std::move(sockets.accepted), std::move(server)}, [] { ::usleep(100); });
 }
 
 void shake_hands(LanePair& pair) {
@@ -45,23 +56,23 @@ LanePair connect_tls(std::uint64_t update_bytes) {
   key.fill(std::byte{7});
   auto client = TlsStream::make(TlsEnd::client, key, update_bytes), server = TlsStream::make(TlsEnd::server, key, update_bytes);
   EXPECT_TRUE(client.ok() && server.ok());
-  LanePair pair = connect_tcp("127.0.0.1:0", {}, std::move(*client), std::move(*server));
+  LanePair pair = connect_tcp("127.0.0.1:0", {}, {}, std::move(*client), std::move(*server));
   shake_hands(pair);
   return pair;
 }
 
-}  // namespace
-
 std::vector<LaneFactory> tcp_factories() {
-  TcpLaneOptions zerocopy, paced;
+  Config zerocopy;
   zerocopy.zerocopy_threshold_bytes = 16 * KiB;
-  paced.rate_hint = Rate::from_megabits(1000);
-  return {{"tcp", [] { return connect_tcp("127.0.0.1:0", {}); }},
-          {"tcp_v6", [] { return connect_tcp("[::1]:0", {}); }},
+  return {{"tcp", [] { return connect_tcp("127.0.0.1:0"); }},
+          {"tcp_v6", [] { return connect_tcp("[::1]:0"); }},
           {"tcp_zerocopy", [=] { return connect_tcp("127.0.0.1:0", zerocopy); }},
-          {"tcp_rate_hint", [=] { return connect_tcp("127.0.0.1:0", paced); }},
+          {"tcp_rate_hint", [] { return connect_tcp("127.0.0.1:0", {}, Rate::from_megabits(1000)); }},
           {"tls", [] { return connect_tls(TlsStream::kUpdateBytes); }},
           {"tls_new_keys", [] { return connect_tls(100 * KiB); }}};
 }
 
+const RegisteredFactories registered_tcp(tcp_factories());
+
+}  // namespace
 }  // namespace railweave::wire::contract

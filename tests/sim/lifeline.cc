@@ -1,7 +1,7 @@
 #include "tests/sim/lifeline.h"
 
 #include "engine/lane_signs.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::sim {
 namespace {

@@ -63,7 +63,10 @@ PATTERNS = [
     Pattern(r"#\s*include\s*\"\.\.?/", "write includes from the roots include/ and plugin/", r".*\.(h|cc)$"),
     Pattern(r"#\s*include\s*[<\"](CLI|nlohmann)/", "the plugin must stay light: this belongs in programs", SOURCES,
             PROGRAMS + r"|plugin/engine/stats/stats_from_json\.cc$"),
-    Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/tcp/tls_*.cc speak to OpenSSL: secrets are wiped, tags compared "
-            "in constant time", SOURCES, r"plugin/(engine/admission/secret|wire/tcp/tls_(context|stream))\.cc$"),
+    Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/bootstrap/tls_*.cc speak to OpenSSL: secrets are wiped, tags compared "
+            "in constant time", SOURCES, r"plugin/(engine/admission/secret|wire/bootstrap/tls_(context|stream))\.cc$"),
+    Pattern(r"#\s*include\s*\"wire/(tcp|shm|sim|verbs|ofi|message)/", "the engine knows no wire by name: plugin/engine/wires.cc has the table",
+            r"plugin/(engine|nccl)/.*", r"plugin/engine/wires\.cc$"),
+    Pattern(r"#\s*include\s*\"wire/sim/", "the simulator is for tests: no shipped library has it", SOURCES, r"plugin/wire/sim/"),
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
 ]

@@ -64,6 +64,8 @@ class TidyTest(unittest.TestCase):
             ("plugin/engine/a.cc", '#include "../base/fd.h"'),
             ("plugin/engine/a.cc", "#include <CLI/CLI.hpp>"),
             ("plugin/engine/a.cc", "#include <openssl/hmac.h>"),
+            ("plugin/engine/a.cc", '#include "wire/tcp/lane.h"'),
+            ("plugin/base/a.cc", '#include "wire/sim/lane.h"'),
             ("docs/a.md", "TO" "DO: write this"),
         ]
         self.assertEqual(len(violations), len(rules.PATTERNS), "a pattern without a test")
@@ -91,9 +93,10 @@ class TidyTest(unittest.TestCase):
         self.expect("names", {"plugin/base/OwnedFd.h": ""}, "plugin/base/OwnedFd.h:1: C++ files are named")
 
     def test_mutants_apply(self):
-        patch = "Pitfall: none\n\n--- a/x.cc\n+++ b/x.cc\n@@ -1 +1 @@\n-int a;\n+int b;\n"
-        self.expect("mutants", {"x.cc": "int a;\n", "tests/mutants/1.patch": patch})
-        self.expect("mutants", {"x.cc": "int c;\n", "tests/mutants/1.patch": patch}, "tests/mutants/1.patch:1: applies no more")
+        mutant = "Pitfall: none\nTest: a b\n\n<<<< remove\nint a;\n==== put\nint b;\n>>>>\n"
+        self.expect("mutants", {"plugin/x.cc": "int a;\n", "tests/mutants/1.mutant": mutant})
+        self.expect("mutants", {"plugin/x.cc": "int c;\n", "tests/mutants/1.mutant": mutant}, "tests/mutants/1.mutant:4: 'int a;' is found 0 times")
+        self.expect("mutants", {"plugin/x.cc": "int a;\n", "tests/mutants/1.patch": ""}, "tests/mutants/1.patch:1: is a patch")
 
     def test_sizes(self):
         body = "  step();\n" * (rules.FUNCTION_LINES_MAX - 1)

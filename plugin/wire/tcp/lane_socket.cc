@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include "wire/tcp/address.h"
+#include "wire/bootstrap/address.h"
 
 namespace railweave::wire {
 

@@ -9,8 +9,8 @@
 
 #include "base/fd.h"
 #include "railweave/status.h"
-#include "wire/tcp/counters.h"
-#include "wire/tcp/tls_stream.h"
+#include "wire/counters.h"
+#include "wire/bootstrap/tls_stream.h"
 #include "wire/wire.h"
 
 struct iovec;

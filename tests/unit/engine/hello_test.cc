@@ -211,9 +211,52 @@ TEST(Hello, decode_hello__any_body_is_read_without_harm) {
     auto message = good;
     for (std::uint64_t n = 1 + random() % 8; n > 0; --n)
       message[kHelloFixedBytes + random() % (message.size() - kHelloFixedBytes)] = std::byte(random());
-    const Result<Hello> d = decode_hello(repaired(message));
+    Result<Hello> d = decode_hello(repaired(message));
     EXPECT_TRUE(!d.ok() || d.value().rails.size() <= 64);
   }
+}
+
+TEST(Hello, offer__comes_through_and_sets_its_feature_bit) {
+  Hello h = hello();
+  h.offer = WireOffer{"verbs", {std::byte{1}, std::byte{2}}};
+  const auto message = encode_hello(h);
+  ASSERT_EQ(hello_bytes(fixed(message)).value(), message.size());
+  Result<Hello> d = decode_hello(message);
+  ASSERT_TRUE(d.ok()) << d.status().message();
+  EXPECT_EQ(d->offer, h.offer);
+  EXPECT_EQ(d->features, h.features | kFeatureOffer);
+  EXPECT_EQ(d->rails, h.rails);
+}
+
+TEST(Hello, offer__none_leaves_the_bytes_as_an_older_release_reads_them) {
+  Result<Hello> d = decode_hello(encode_hello(hello()));
+  EXPECT_FALSE(d->offer);
+  EXPECT_EQ(d->features & kFeatureOffer, 0u);
+}
+
+TEST(Hello, offer__the_largest_is_taken_and_a_larger_one_refused) {
+  Hello h = hello();
+  h.offer = WireOffer{std::string(kWireNameMax, 'w'), std::vector<std::byte>(kWireOfferBytesMax)};
+  EXPECT_EQ(why_refused(encode_hello(h)), "accepted");
+  h.offer->bytes.resize(kWireOfferBytesMax + 1);
+  EXPECT_NE(why_refused(encode_hello(h)).find("an offer of 257 bytes"), std::string::npos);
+  h.offer = WireOffer{std::string(kWireNameMax + 1, 'w'), {}};
+  EXPECT_NE(why_refused(encode_hello(h)).find("a wire's name of 16 characters"), std::string::npos);
+  h.offer = WireOffer{"", {}};
+  EXPECT_NE(why_refused(encode_hello(h)).find("a wire's name of 0 characters"), std::string::npos);
+}
+
+TEST(Hello, offer__its_bit_without_its_bytes_is_refused) {
+  EXPECT_NE(why_refused(with<std::uint64_t>(16, kFeatureOffer)), "accepted");
+}
+
+TEST(Hello, confirm_of__carries_no_offer) {
+  Hello welcome = hello();
+  welcome.offer = WireOffer{"verbs", {}};
+  welcome.features |= kFeatureOffer;
+  const Hello confirm = confirm_of(welcome);
+  EXPECT_FALSE(confirm.offer);
+  EXPECT_EQ(confirm.features & kFeatureOffer, 0u);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <future>
 
 #include "tests/unit/engine/paperwork.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
 namespace {

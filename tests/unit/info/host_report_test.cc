@@ -8,7 +8,7 @@
 
 #include "railweave/endpoint.h"
 #include "tests/engine/key_file.h"
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::info {
 namespace {

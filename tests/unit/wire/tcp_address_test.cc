@@ -1,4 +1,4 @@
-#include "wire/tcp/address.h"
+#include "wire/bootstrap/address.h"
 
 #include <gtest/gtest.h>
 

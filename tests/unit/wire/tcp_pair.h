@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 namespace railweave::wire {
 

@@ -1,4 +1,4 @@
-#include "wire/tcp/socket.h"
+#include "wire/bootstrap/socket.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Two TLS streams over a socketpair (docs/encryption.md). That lanes keep their promises over them is the contract suite's.
-#include "wire/tcp/tls_stream.h"
+#include "wire/bootstrap/tls_stream.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

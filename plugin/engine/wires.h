@@ -1,0 +1,61 @@
+// The wires of this build, and the ports that an engine opened of them. wires.cc has the table: no other file of the engine names a wire.
+//
+// On the reactor's thread only. Outlives the pending lanes that it began.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/hello.h"
+#include "railweave/config.h"
+#include "railweave/device.h"
+#include "railweave/status.h"
+#include "wire/port.h"
+
+namespace railweave::engine {
+
+class Wires {
+ public:
+  // `wires`: those that may be used, the likelier first; the last one of each reach is plain: it needs no offer. Tests bring their own.
+  explicit Wires(const Config& config);
+  Wires(const Config& config, std::vector<const wire::Wire*> wires);
+
+  // One of our rails, the next one or one that is known and has changed.
+  void know_rail(int rail, const Rail& is);
+
+  // A lane on its way, and what goes to the peer for it.
+  struct Begun {
+    std::unique_ptr<wire::PendingLane> pending;
+    std::optional<WireOffer> offer = {};    // in the Hello; none for a plain wire
+    OwnedFd descriptor = OwnedFd();         // beside the Hello, within a host
+  };
+  // The dialler's end of a lane from this rail of ours, or, `rail` kWithinHost, to a process of this host. Errors: as Port::begin_lane().
+  static constexpr int kWithinHost = -1;
+  Result<Begun> dial(int rail);
+  // The acceptor's end: by the wire that the dialler offers; by the plain one where it offers none, or one that we have not.
+  Result<Begun> accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor = OwnedFd());
+  // The dialler's end hears the acceptor's answer. Where the acceptor did not take up the wire that was offered, a plain lane takes the
+  // place of the pending one.
+  Status agree(int rail, Begun& begun, const std::optional<WireOffer>& answered);
+
+ private:
+  struct OpenPort {
+    const wire::Wire* wire = nullptr;
+    std::unique_ptr<wire::Port> port;
+  };
+  using Ports = std::vector<OpenPort>;  // the likelier first, the last one plain
+
+  Ports open(const Rail* rail) const;
+  Ports& ports_of(int rail);
+  Result<Begun> begin(OpenPort& open, bool is_plain, wire::Port::Role role, wire::Offer heard);
+
+  const Config& config_;
+  const std::vector<const wire::Wire*> wires_;
+  Ports within_host_;
+  std::vector<Ports> by_rail_;
+};
+
+}  // namespace railweave::engine
