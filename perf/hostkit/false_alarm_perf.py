@@ -22,7 +22,7 @@ from labkit.inside import parse_in_lab, tell  # noqa: E402
 _ROOT = Path(__file__).resolve().parents[2]
 _BUSY = 2  # at each of the two ranks
 _PATIENCE_S = 60.0
-# The plugin's lines at WARN about a lane it gave up: engine/rail_log.cc has the first kind, engine/live_session_lanes.cc the second.
+# The plugin's lines at WARN about a lane it gave up: engine/rail_log.cc has the first kind, engine/session_lanes_end.cc the second.
 _GIVEN_UP = re.compile(r"WARN .*: (rail .*; \d+ of \d+ lanes left|lane \d+ to .* on rail .* given up: .*)")
 
 

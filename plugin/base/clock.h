@@ -1,4 +1,4 @@
-// The clock. plugin/protocol never includes this: time comes to it as an argument.
+// Clocks. plugin/protocol never includes this: time comes to it as an argument.
 #pragma once
 
 #include <time.h>
@@ -12,6 +12,25 @@ inline TimePoint now() {
   timespec t;
   ::clock_gettime(CLOCK_MONOTONIC, &t);
   return TimePoint(Nanos(std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec));
+}
+
+// What an engine reads its time from. Every engine has its own, so that simulated hosts may differ. Any thread.
+class Clock {
+ public:
+  virtual TimePoint now() const = 0;
+
+ protected:
+  ~Clock() = default;
+};
+
+// CLOCK_MONOTONIC, as now(). Lives as long as the process.
+inline const Clock& monotonic_clock() {
+  class MonotonicClock final : public Clock {
+   public:
+    TimePoint now() const override { return railweave::now(); }
+  };
+  static constinit const MonotonicClock clock;
+  return clock;
 }
 
 // TimePoint::max() for what lies beyond it.

@@ -4,16 +4,12 @@
 #include <sched.h>
 
 #include <cassert>
-#include <cerrno>
-#include <mutex>
 #include <new>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/without_memory.h"
 #include "engine/fork_guard.h"
-#include "engine/live_session.h"
 #include "protocol/frame.h"
 
 namespace railweave::engine {
@@ -21,23 +17,24 @@ namespace railweave::engine {
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
 void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
-  assert(!open());
+  assert(is_free());
   id_.store(id, std::memory_order_relaxed);
   rails_ = rails;
   lane_ = std::move(lane);
-  trace_ = LaneTrace(session_.serial(), id);
+  trace_ = LaneTrace(protocol_.clock(), options_.serial, id);
   drains_ = consumed_ = flush_ = false;
   fault_ = Fault::none;
-  checks_ = session_.sends_checked() && !lane_->vouches_for_bytes();
+  checks_ = options_.sends_checked && !lane_->vouches_for_bytes();
   check_.forget();
   looked_at_ = {};
   last_stats_ = {};
-  pace_ = {};
+  ending_ = {};
   consumed_status_ = {};
   idle_passes_ = 0;
   blocked_.store(false, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_relaxed);
   descriptor_.store(lane_->descriptor(), std::memory_order_relaxed);
+  state_.store(State::open, std::memory_order_relaxed);
   guard_descriptor(lane_->descriptor());
 }
 
@@ -57,37 +54,37 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
 
 LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Pass result;
-  if (!lane_) return result;
+  if (!is_open()) return result;
   if (trace_.wants_rail()) trace_.set_rail(lane_->stats().rail);
   // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
   flush_ = false;
-  const bool posts = session_.has_posts();
+  const bool posts = protocol_.has_posts();
   if (posts && !write(result)) return result;
   const bool wrote = result.moved;
   Result<wire::Moved> in = lane_->read(*this, budget_bytes);
   if (!in.ok()) {
     result.status = in.status();
-    if (in.status().system_errno() == EBADMSG) fault_ = Fault::damaged;  // a record that its authentication tag does not fit
+    result.end = lane_->why_ended();
+    if (fault_ == Fault::none && result.end == wire::LaneEnd::corrupted) fault_ = Fault::damaged;  // a record that its authentication tag does not fit
     result.fault = fault_;
     return result;
   }
   result.moved = wrote || in->bytes > 0;
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
-  if (in->bytes > 0 || (!posts && (blocked() || session_.may_write()))) write(result);
+  if (in->bytes > 0 || (!posts && (blocked() || protocol_.may_write()))) write(result);
   if (drains_) look_at_draining();
   return result;
 }
 
 // Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for ever.
 void LaneDriver::look_at_draining() {
-  const TimePoint t = now();
+  const TimePoint t = protocol_.now();
   if (t - looked_at_ < kDrainLook || !lane_) return;
   looked_at_ = t;
   const protocol::Session::LaneReport r = report();
   drains_ = r.outstanding_bytes > 0;
-  const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.report(id(), t, r);
+  protocol_.lock()->report(id(), t, r);
 }
 
 protocol::Session::LaneReport LaneDriver::report() {
@@ -97,20 +94,29 @@ protocol::Session::LaneReport LaneDriver::report() {
 
 bool LaneDriver::write(Pass& result) {
   Result<wire::Moved> out = lane_->write(*this);
-  if (!out.ok()) return result.status = out.status(), false;
+  if (!out.ok()) {
+    result.status = out.status();
+    result.end = lane_->why_ended();
+    return false;
+  }
   result.moved = result.moved || out->bytes > 0;
   // Frames may be left although the kernel would take more: write() has its own measure. They are due all the same.
   result.blocked = !lane_->at_frame_boundary();
   if (result.blocked != blocked()) {
     blocked_.store(result.blocked, std::memory_order_relaxed);
-    const std::lock_guard lock(session_.mutex_);
-    session_.protocol_.set_blocked(id(), result.blocked);
+    protocol_.lock()->set_blocked(id(), result.blocked);
   }
   return true;
 }
 
-void LaneDriver::close() noexcept {
-  if (!lane_) return;
+bool LaneDriver::begin_end(LaneEnding ending) {
+  keep_stats();
+  ending_ = std::move(ending);
+  state_.store(State::ending, std::memory_order_relaxed);
+  return lane_->end();
+}
+
+void LaneDriver::keep_stats() noexcept {
   try {
     last_stats_ = lane_->stats();
   } catch (const std::bad_alloc&) {  // they are for people; closing is not
@@ -118,36 +124,28 @@ void LaneDriver::close() noexcept {
   last_stats_.damaged_frames = is_damaged();
   last_stats_.closed = true;
   last_stats_.outstanding_bytes = 0;
+}
+
+void LaneDriver::close() noexcept {
+  if (is_free()) return;
+  if (is_open()) keep_stats();
+  state_.store(State::free, std::memory_order_relaxed);
   release_descriptor(descriptor_.exchange(-1));
   lane_.reset();
 }
 
 void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std::byte> range) {
-  if (!lane_) return;
-  {
-    const std::lock_guard lock(session_.mutex_);
-    if (!session_.protocol_.lands(id(), stream)) return;
-  }
+  if (!lane_ || !protocol_.lock()->lands(id(), stream)) return;
   lane_->withdraw_target(range);
   check_.withdraw(range);
 }
 
-LanePacing LaneDriver::pacing(TimePoint t) {
-  const wire::LaneHealth h = lane_->health();
-  pace_.look(t, h);
-  LanePacing pacing;
-  pacing.outstanding_bytes = h.outstanding_bytes;
-  pacing.acknowledged_bytes = h.acknowledged_bytes;
-  pacing.left = pace_.left();
-  return pacing;
-}
-
 void LaneDriver::finish_writing() {
-  if (lane_) (void)lane_->finish_writing();
+  if (is_open()) (void)lane_->finish_writing();
 }
 
 LaneStats LaneDriver::stats() {
-  if (!lane_) return last_stats_;
+  if (!is_open()) return last_stats_;
   LaneStats stats = lane_->stats();
   stats.damaged_frames = is_damaged();
   return stats;
@@ -174,44 +172,50 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
 }
 
 inline std::size_t LaneDriver::take_frames(std::size_t most) {
-  const std::lock_guard lock(session_.mutex_);
-  session_.take_posts();
-  if (const TimePoint t = now(); session_.protocol_.wants_report(id(), t)) session_.protocol_.report(id(), t, report());
-  return session_.protocol_.next_frames(id(), std::span(next_).first(most), flush_);
+  const SharedProtocol::Locked locked = protocol_.lock();
+  locked.take_posts();
+  if (const TimePoint t = protocol_.now(); locked->wants_report(id(), t)) locked->report(id(), t, report());
+  return locked->next_frames(id(), std::span(next_).first(most), flush_);
 }
 
 void LaneDriver::written(std::size_t n) {
   trace_.wrote(n);
-  const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.on_written(id(), n);
-  session_.publish();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  locked->on_written(id(), n);
+  locked.publish();
 }
 
 void LaneDriver::released(std::size_t n) {
-  const std::lock_guard lock(session_.mutex_);
-  session_.protocol_.on_released(id(), n);
-  session_.publish();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  locked->on_released(id(), n);
+  locked.publish();
+}
+
+// `watched`: somebody reads there while it lands.
+inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) {
+  const SharedProtocol::Locked locked = protocol_.lock();
+  locked.take_posts();
+  Result<std::span<std::byte>> where = locked->on_header(id(), header);
+  if (where.ok() && where->empty()) {
+    consumed_ = true;
+    consumed_status_ = locked->on_consumed(id());
+  }
+  watched = locked->lands_watched(id());
+  locked.publish();
+  return where;
 }
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
   trace_.begins(header);
-  session_.heard();
-  std::unique_lock lock(session_.mutex_);
-  session_.take_posts();
-  Result<std::span<std::byte>> where = session_.protocol_.on_header(id(), header);
-  if (where.ok() && where->empty()) {
-    consumed_ = true;
-    consumed_status_ = session_.protocol_.on_consumed(id());
-  }
-  const bool watched = session_.protocol_.lands_watched(id());
-  session_.publish();
-  lock.unlock();
+  arrivals_.heard();
+  bool watched = false;
+  Result<std::span<std::byte>> where = place_for(header, watched);
   if (!where.ok()) {
-    if (session_.is_checked() && !protocol::arrived_whole(header)) fault_ = Fault::damaged;
+    if (is_checked() && !protocol::arrived_whole(header)) fault_ = Fault::damaged;
     return judged(where.status());
   }
   const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
-  if (crc) session_.peer_checks();
+  if (crc) arrivals_.peer_checks();
   return check_.expect(crc, {*where, watched});
 }
 
@@ -220,13 +224,17 @@ Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> heade
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   switch (check_.arrived()) {
     case PayloadCheck::Verdict::none: break;
-    case PayloadCheck::Verdict::intact: session_.heard_intact(); break;
+    case PayloadCheck::Verdict::intact: arrivals_.intact(); break;
     case PayloadCheck::Verdict::damaged: fault_ = Fault::damaged_payload; return judged(damage(header));
   }
-  const std::lock_guard lock(session_.mutex_);
-  Status status = session_.protocol_.on_consumed(id());
-  session_.publish();
-  return judged(std::move(status));
+  return judged(note_consumed());
+}
+
+Status LaneDriver::note_consumed() {
+  const SharedProtocol::Locked locked = protocol_.lock();
+  Status status = locked->on_consumed(id());
+  locked.publish();
+  return status;
 }
 
 Status LaneDriver::damage(std::span<const std::byte, wire::kHeaderBytes> header) const {

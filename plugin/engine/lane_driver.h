@@ -1,4 +1,4 @@
-// A live session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
+// A session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
 // and write it, and the translation between the wire (bytes) and the protocol (frames). docs/threading.md: a lane's claim is
 // taken before the session's mutex.
 #pragma once
@@ -10,21 +10,37 @@
 #include <span>
 #include <string>
 
+#include "engine/arrival_flags.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
 #include "engine/payload_check.h"
-#include "engine/recall.h"
-#include "engine/request.h"
+#include "engine/shared_protocol.h"
 #include "protocol/session.h"
 #include "wire/wire.h"
 
 namespace railweave::engine {
 
-class LiveSession;
+// Of all lanes of a session.
+struct LaneOptions {
+  std::uint64_t serial = 0;       // of the session; names it in traces
+  bool sends_checked = false;     // RAILWEAVE_CHECKSUM is on here
+  bool encrypts = false;          // RAILWEAVE_ENCRYPT is
+};
 
+// Why a lane ends, for when it has ended.
+struct LaneEnding {
+  Status why;
+  wire::LaneEnd end = wire::LaneEnd::closed;
+  bool malformed = false;         // what came there contradicts the protocol
+  bool too_slow = false;          // the others carry what it held
+};
+
+//   free ──start()──→ open ──begin_end()──→ ending ──has_ended(), close()──→ free
 class LaneDriver final : private wire::LaneHandler {
  public:
-  explicit LaneDriver(LiveSession& session) : session_(session) {}
+  // `protocol` and `arrivals` are the session's, and outlive it.
+  LaneDriver(SharedProtocol& protocol, ArrivalFlags& arrivals, const LaneOptions& options)
+      : protocol_(protocol), arrivals_(arrivals), options_(options) {}
 
   // Of the lane that is or was here last; any thread, but the claim's holder alone knows that it stays.
   protocol::LaneId id() const { return id_.load(std::memory_order_relaxed); }
@@ -61,31 +77,42 @@ class LaneDriver final : private wire::LaneHandler {
   struct Pass {
     bool moved = false;       // bytes went in or out
     bool blocked = false;     // frames that the lane took are not wholly written yet
-    Status status;            // not ok: the lane is finished; close() it
-    Fault fault = Fault::none;  // why it is
+    Status status;            // not ok: the lane is finished; begin_end()
+    Fault fault = Fault::none;  // why it is, where what arrived is to blame ...
+    wire::LaneEnd end = wire::LaneEnd::closed;  // ... and else
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
   Pass pass(std::size_t budget_bytes, bool flush);
-  // REQUIRES: !open().
+  // REQUIRES: is_free().
   void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
-  bool open() const { return lane_ != nullptr; }
+  // Nobody reads or writes the lane from now on. True: it has ended, as has_ended() says. REQUIRES: is_open().
+  bool begin_end(LaneEnding ending);
+  // The wire let go of the lane: close() waits for nothing. False: ask again soon. REQUIRES: is_ending().
+  bool has_ended() { return lane_->end(); }
+  // As begin_end() was told.
+  const LaneEnding& ending() const { return ending_; }
+  // Frees the place. Waits until the wire lets go of the lane: 0.1 s at most. After that nothing reads or writes memory of callers for it.
   void close() noexcept;
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
   bool withdraw_payload(std::span<const std::byte> range) { return !lane_ || lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
-  LaneStats stats();          // once closed: what they were
+  LaneStats stats();          // once it is not open: what they were
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
-  short prepare_to_wait() { return lane_ ? lane_->prepare_to_wait(blocked()) : short(0); }
-  wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: open()
-  wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: open()
-  protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: open()
-  LanePacing pacing(TimePoint t);                         // REQUIRES: open(). All but `believed`
-  std::uint64_t outstanding_bytes() { return lane_ ? lane_->health().outstanding_bytes : 0; }
+  short prepare_to_wait() { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
+  wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: is_open()
+  wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: is_open()
+  protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: is_open()
+  std::uint64_t outstanding_bytes() { return is_open() ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
   bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
-  // Pollable descriptor; -1 once closed. Any thread.
+  // A lane is here, and is read and written. Any thread, as for the next two, but only the claim's holder knows that it stays so.
+  bool is_open() const { return state_.load(std::memory_order_relaxed) == State::open; }
+  // A lane is here that nobody reads or writes any more, and the wire has not let go of it.
+  bool is_ending() const { return state_.load(std::memory_order_relaxed) == State::ending; }
+  bool is_free() const { return state_.load(std::memory_order_relaxed) == State::free; }
+  // Pollable descriptor; -1 once closed, and where the wire has none. Any thread.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
 
  private:
@@ -94,12 +121,19 @@ class LaneDriver final : private wire::LaneHandler {
   static constexpr std::size_t kDrainBytes = 16 * KiB;
   static constexpr int kIdlePassesMax = 64;  // then nothing came that lazy frames could have ridden on
 
+  enum class State : std::uint8_t { free, open, ending };
+
+  void keep_stats() noexcept;
   Pass move(std::size_t budget_bytes, bool flush);
   void look_at_draining();
   bool write(Pass& result);
   std::size_t take_frames(std::size_t most);
+  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched);
+  Status note_consumed();
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
   Status judged(Status status);
+  // Payload has CRCs, one way or both, or is encrypted: what arrives altered is the network's fault, and no lie.
+  bool is_checked() const { return options_.sends_checked || options_.encrypts || arrivals_.does_peer_check(); }
   bool is_damaged() const { return fault_ == Fault::damaged || fault_ == Fault::damaged_payload; }
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
@@ -108,22 +142,25 @@ class LaneDriver final : private wire::LaneHandler {
   Result<wire::Target> header(std::span<const std::byte, wire::kHeaderBytes> header) override;
   Status consumed(std::span<const std::byte, wire::kHeaderBytes> header) override;
 
-  LiveSession& session_;
+  SharedProtocol& protocol_;
+  ArrivalFlags& arrivals_;
+  const LaneOptions options_;
   std::atomic<protocol::LaneId> id_{0};
   std::atomic<std::uint32_t> generation_{0};
   RailPair rails_;
   std::unique_ptr<wire::Lane> lane_;
+  std::atomic<State> state_{State::free};
   std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};
   std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
-  LaneTrace trace_{0, 0};
-  LanePace pace_;
+  LaneTrace trace_{protocol_.clock(), 0, 0};
   bool drains_ = false;       // payload worth watching is on its way
   TimePoint looked_at_{};    // when it was looked at last
   Fault fault_ = Fault::none;
   bool checks_ = false;       // what we send here has CRCs of its payload
   PayloadCheck check_;        // of what arrives
-  LaneStats last_stats_;      // of the closed lane
+  LaneStats last_stats_;      // of the lane that was open last
+  LaneEnding ending_;         // of it
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
   Status consumed_status_;
   bool flush_ = false;        // of this pass

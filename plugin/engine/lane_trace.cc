@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <new>
 
-#include "base/clock.h"
-
 namespace railweave::engine {
 
 void LaneTrace::set_rail(std::string_view name) {
@@ -13,7 +11,7 @@ void LaneTrace::set_rail(std::string_view name) {
 }
 
 void LaneTrace::note(std::span<const protocol::OutgoingFrame> frames) {
-  const std::int64_t t = trace::nanos_of(now());
+  const std::int64_t t = trace::nanos_of(clock_->now());
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const protocol::FrameHeader& h = frames[i].header;
     if (h.type != protocol::FrameType::segment || h.length == 0) continue;
@@ -30,7 +28,7 @@ void LaneTrace::note(protocol::ConstHeaderBytes header) {
   if (header[0] != std::byte(protocol::FrameType::segment)) return;  // to decode is most of what recording costs
   auto h = protocol::decode(header);
   if (h.ok() && h->type == protocol::FrameType::segment)
-    arriving_ = {0, trace::nanos_of(now()), h->tag, h->length, h->sequence};
+    arriving_ = {0, trace::nanos_of(clock_->now()), h->tag, h->length, h->sequence};
 }
 
 void LaneTrace::record_written() {
@@ -45,7 +43,7 @@ void LaneTrace::record_arrived() {
 }
 
 void LaneTrace::record(const Segment& s, trace::Kind kind) const {
-  trace::add({.begin = s.begin, .end = trace::nanos_of(now()), .what = s.tag, .bytes = s.bytes,
+  trace::add({.begin = s.begin, .end = trace::nanos_of(clock_->now()), .what = s.tag, .bytes = s.bytes,
               .detail = std::uint64_t{lane_} << 32 | s.sequence, .whose = session_, .rail = rail_, .priority = 0, .kind = kind});
 }
 

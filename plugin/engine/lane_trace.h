@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/trace.h"
 #include "protocol/frame.h"
 #include "protocol/session.h"
@@ -18,8 +19,9 @@ namespace railweave::engine {
 
 class LaneTrace {
  public:
-  // `session`: its serial, which both ends know.
-  LaneTrace(std::uint64_t session, protocol::LaneId lane) : session_(std::uint32_t(session)), lane_(lane) {}
+  // `clock` outlives it. `session`: its serial, which both ends know.
+  LaneTrace(const Clock& clock, std::uint64_t session, protocol::LaneId lane)
+      : clock_(&clock), session_(std::uint32_t(session)), lane_(lane) {}
 
   // Records need the rail's name once: asked while the trace is on.
   bool wants_rail() const { return trace::on() && !has_rail_; }
@@ -60,6 +62,7 @@ class LaneTrace {
   void record_arrived();
   void record(const Segment& segment, trace::Kind kind) const;
 
+  const Clock* clock_;
   std::uint32_t session_;
   protocol::LaneId lane_;
   bool has_rail_ = false;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "engine/stream_setup.h"
 
@@ -16,23 +15,20 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret,
                          bool by_rails)
     : peer_(std::move(peer)), serial_(serial), secret_(std::move(secret)), owner_(owner),
-      protocol_({.eager_limit_bytes = config.eager_limit_bytes}), hope_(config.peer_timeout),
-      peer_timeout_(config.peer_timeout), stall_timeout_(config.stall_timeout), pulse_(config.stall_timeout), by_rails_(by_rails),
-      sends_checked_(config.checksum), encrypts_(config.encrypt) {
-  events_.reserve(64);
-}
+      protocol_({.eager_limit_bytes = config.eager_limit_bytes}, owner.clock()),
+      lanes_(protocol_, *this, peer_, {{serial, config.checksum, config.encrypt}, {config.peer_timeout, config.stall_timeout}, by_rails}) {}
 
 // ------------------------------------------------------------------------------------------------------------ streams
 
 void LiveSession::open(std::shared_ptr<PendingStream> pending) {
   used_.store(true, std::memory_order_relaxed);
   try {
-    const std::lock_guard lock(mutex_);
-    if (!protocol_.error().ok()) return pending->fail(protocol_.error());
-    protocol::SendStream& stream = protocol_.open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
+    const SharedProtocol::Locked locked = protocol_.lock();
+    if (!locked->error().ok()) return pending->fail(locked->error());
+    protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
     pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
-    publish();
+    locked.publish();
   } catch (const std::bad_alloc&) {  // there may be a stream without an end now
     pending->fail(out_of_memory());
     return fail(out_of_memory());
@@ -48,8 +44,12 @@ void LiveSession::wake() noexcept {
   }
 }
 
+void LiveSession::on_lane_wanted() {
+  until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+}
+
 void LiveSession::posted(Inbox& inbox) {
-  ready_.add(inbox);
+  protocol_.add_post(inbox);
   ask_reactor();
 }
 
@@ -58,51 +58,6 @@ void LiveSession::ask_reactor() {
   if (borrowed_.load(std::memory_order_seq_cst)) return;
   polled_.store(true, std::memory_order_relaxed);
   if (!wake_asked_.exchange(true, std::memory_order_seq_cst)) wake();
-}
-
-void LiveSession::take_posts() {
-  if (ready_.empty()) return;
-  // When a post finds no memory, the inboxes that are left go back in.
-  struct Rest {
-    ReadySet& ready;
-    ReadyNode* node;
-    Inbox* current = nullptr;
-    ~Rest() {
-      if (current) ready.add(*current);
-      while (node != nullptr) {
-        ReadyNode& left = *node;
-        node = ReadySet::release(left);
-        ready.add(left);
-      }
-    }
-  } rest{ready_, ready_.take_all()};
-  while (rest.node != nullptr) {
-    Inbox& inbox = static_cast<Inbox&>(*rest.node);
-    rest.node = ReadySet::release(inbox);
-    rest.current = &inbox;
-    if (!inbox.drain(protocol_)) ready_.add(inbox);
-    rest.current = nullptr;
-  }
-  publish();
-}
-
-void LiveSession::publish() {
-  for (protocol::Completion& c : protocol_.completions()) {
-    Request& request = *static_cast<Request*>(c.request);
-    late_failure_ |= over() && !c.status.ok();
-    request.bytes = c.bytes;
-    request.tag = c.tag;
-    request.status = std::move(c.status);
-    request.state.store(Request::State::done, std::memory_order_release);
-  }
-  protocol_.completions().clear();
-  may_write_.store(protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy(), std::memory_order_relaxed);
-  if (protocol_.events().empty()) return;
-  const std::size_t events = events_.size() + protocol_.events().size();
-  if (events > events_.capacity()) events_.reserve(2 * events);  // first what may throw: none may come twice
-  std::ranges::move(protocol_.events(), std::back_inserter(events_));
-  protocol_.events().clear();
-  has_events_.store(true, std::memory_order_relaxed);
 }
 
 // ----------------------------------------------------------------------------------------------------------- progress
@@ -114,90 +69,30 @@ void LiveSession::progress() {
 
 LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
   try {
-    return drive_lanes(budget_bytes, flush);
+    const Driven driven = lanes_.drive(budget_bytes, flush);
+    if (over()) end_late_posts();
+    if (protocol_.has_events()) handle_events();
+    return driven;
   } catch (const std::bad_alloc&) {  // a loss half handled, an event lost: nothing in the session can be relied on
     fail(out_of_memory());
     return {.moved = true};
   }
 }
 
-LiveSession::Driven LiveSession::drive_lanes(std::size_t budget_bytes, bool flush) {
-  Driven result;
-  bool blocked = false;
-  const int lanes = lane_count();
-  for (int i = 0; i < lanes; ++i) {
-    if (!lanes_[i]->try_claim()) {
-      result.missed = true;
-      continue;
-    }
-    result.moved |= drive_lane(*lanes_[i], budget_bytes, flush, blocked);
-  }
-  if (blocked && every_lane_is_blocked()) {
-    const std::lock_guard lock(mutex_);
-    protocol_.publish_without_acks();
-    publish();
-  }
-  if (over()) end_late_posts();
-  if (has_events_.load(std::memory_order_relaxed)) handle_events();
-  return result;
-}
-
-// Of those that are left, also the ones in other hands: an ack may still go by a lane that is not.
-bool LiveSession::every_lane_is_blocked() const {
-  bool any = false;
-  for (int i = 0; i < lane_count(); ++i) {
-    if (lanes_[i]->descriptor() < 0) continue;
-    if (!lanes_[i]->blocked()) return false;
-    any = true;
-  }
-  return any;
-}
-
 void LiveSession::end_late_posts() {
   Status why;
   {
-    const std::lock_guard lock(mutex_);
-    take_posts();
-    if (std::exchange(late_failure_, false)) why = protocol_.error();
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked.take_posts();
+    if (locked.take_late_failure()) why = locked->error();
   }
   if (!why.ok()) tell_loss(why);
-}
-
-// Who releases a lane looks at the inboxes once more: a post whose try_claim() failed meanwhile is not left lying.
-bool LiveSession::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) {
-  bool moved = false;
-  for (int turn = 0;; ++turn) {
-    LaneDriver::Pass pass;
-    {
-      const LaneDriver::Claimed claim(lane);
-      pass = lane.pass(budget_bytes, flush);
-      moved |= pass.moved || !pass.status.ok();
-      if (!pass.status.ok()) {
-        heed(lane, pass);
-        lane_over(lane, pass.status, pass.fault == LaneDriver::Fault::malformed);
-      }
-    }
-    blocked |= pass.blocked;
-    if (pass.blocked || !pass.status.ok() || turn > 0 || ready_.empty() || !lane.try_claim()) return moved;
-  }
-}
-
-bool LiveSession::has_work() {
-  if (!ready_.empty()) return true;
-  const std::lock_guard lock(mutex_);
-  return protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy();
 }
 
 // ------------------------------------------------------------------------------------------------------------- events
 
 void LiveSession::handle_events() {
-  std::vector<protocol::Event> events;
-  {
-    const std::lock_guard lock(mutex_);
-    events.swap(events_);
-    has_events_.store(false, std::memory_order_relaxed);
-  }
-  for (const protocol::Event& event : events) handle_event(event);
+  for (const protocol::Event& event : protocol_.take_events()) handle_event(event);
 }
 
 void LiveSession::handle_event(const protocol::Event& event) {
@@ -208,26 +103,15 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::rails_told:
       if (rails_told_.exchange(true, std::memory_order_acq_rel)) return;  // the owner has not looked since
       return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
-    case protocol::Event::Kind::lane_retired: return end_retired(event.lane);
-    case protocol::Event::Kind::lane_condemned:
-      for (int i = 0; i < lane_count(); ++i) {
-        if (lanes_[i]->id() != event.lane) continue;
-        const auto claim = lanes_[i]->claimed();
-        if (lanes_[i]->id() != event.lane || !lanes_[i]->open()) continue;  // another's place since, or over
-        if (event.too_slow) remember_slow(lanes_[i]->rails());
-        {
-          const std::lock_guard lock(mutex_);
-          if (!protocol_.is_retiring(event.lane)) hope_.raise(now());
-        }
-        lane_over(*lanes_[i], Status(Code::remote, Scope::lane, event.too_slow ? "too slow, says the peer" : "the peer gave it up"), false);
-      }
+    case protocol::Event::Kind::lane_retired: return lanes_.on_retired(event.lane);
+    case protocol::Event::Kind::lane_condemned: return lanes_.on_condemned(event.lane, event.too_slow);
   }
 }
 
 void LiveSession::stream_opened(const protocol::Event& event) {
   std::shared_ptr<PendingStream> pending;
   {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     const auto it = std::ranges::find(openings_, event.stream, [](const auto& o) { return o.first; });
     if (it == openings_.end()) return;
     pending = std::move(it->second);
@@ -242,15 +126,15 @@ void LiveSession::accept(const protocol::Event& event) {
   SlotBudget::Share slots = room ? queue->take_slots() : nullptr;
   std::unique_ptr<RecvEnd> end;
   {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     if (room) {
       used_.store(true, std::memory_order_relaxed);
-      protocol::RecvStream& stream = protocol_.accept_stream(event.stream, queue->rail_mask(), slots != nullptr);
+      protocol::RecvStream& stream = locked->accept_stream(event.stream, queue->rail_mask(), slots != nullptr);
       end = std::make_unique<RecvEnd>(shared_from_this(), stream);
     } else {
-      protocol_.refuse_stream(event.stream, queue ? "its backlog is full" : "no such listener (closed already?)");
+      locked->refuse_stream(event.stream, queue ? "its backlog is full" : "no such listener (closed already?)");
     }
-    publish();
+    locked.publish();
   }
   if (end) queue->push(std::move(end), std::move(slots));
   wake();
@@ -259,24 +143,22 @@ void LiveSession::accept(const protocol::Event& event) {
 // ------------------------------------------------------------------------------------------------------------- ending
 
 void LiveSession::fail(const Status& why) {
-  std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings;
+  std::vector<Opening> openings;
   bool missed = false, first = false;
   const bool elsewhere = may_open_elsewhere(why);
-  broken_.store(true, std::memory_order_release);
+  protocol_.mark_broken();
   until_memory([&] {  // or requests would never end
     {
-      const std::lock_guard lock(mutex_);
+      const SharedProtocol::Locked locked = protocol_.lock();
       if (over()) return;
-      take_posts();
-      missed = missed || somebody_waits();
+      locked.take_posts();
+      missed = missed || is_waited_for(locked);
     }
     if (missed && !elsewhere) tell_loss(why);  // before any request ends: who sees one fail finds the reason in the log
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     if (over()) return;
-    protocol_.fail(why);
-    publish();
+    locked.fail(why);
     openings.swap(openings_);
-    over_.store(true, std::memory_order_release);
     first = true;
   });
   if (!first) return;
@@ -290,6 +172,10 @@ bool LiveSession::may_open_elsewhere(const Status& why) const {
   return !was_heard() && (why.code() == Code::remote || why.code() == Code::timed_out);
 }
 
+void LiveSession::lose(const std::string& why, int system_errno) {
+  fail(Status(Code::remote, Scope::session, "connection to " + peer_ + " lost: " + why, system_errno));
+}
+
 void LiveSession::give_way() { fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another")); }
 
 void LiveSession::tell_loss(const Status& why) {
@@ -299,63 +185,40 @@ void LiveSession::tell_loss(const Status& why) {
 }
 
 // A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.
-bool LiveSession::somebody_waits() {
-  if (leaving_ || protocol_.peer_said_goodbye()) return false;
+bool LiveSession::is_waited_for(const SharedProtocol::Locked& locked) {
+  if (locked.is_leaving()) return false;
   std::uint64_t sends = 0, receives = 0;
-  protocol_.count_unfinished(sends, receives);
+  locked->count_unfinished(sends, receives);
   return sends + receives + openings_.size() > 0;
 }
 
-void LiveSession::say_goodbye() {
-  const std::lock_guard lock(mutex_);
-  leaving_ = true;
-  protocol_.say_goodbye();
-  publish();
-}
+// ---------------------------------------------------------------------------------------------------- rails and counters
 
-bool LiveSession::goodbye_written() {
-  const std::lock_guard lock(mutex_);
-  return protocol_.goodbye_written();
-}
-
-bool LiveSession::is_without_lanes() {
-  const std::lock_guard lock(mutex_);
-  return protocol_.live_lanes() == 0;
-}
-
-bool LiveSession::is_waited_for() {
-  const std::lock_guard lock(mutex_);
-  return somebody_waits();
-}
-
-bool LiveSession::is_leaving() {
-  const std::lock_guard lock(mutex_);
-  return leaving_ || protocol_.peer_said_goodbye();
-}
-
-std::uint64_t LiveSession::outstanding_bytes() {
-  std::uint64_t sum = 0;
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    sum += lanes_[i]->outstanding_bytes();
+void LiveSession::tell_rail(protocol::RailNews::Statement news) {
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked->tell_rail(std::move(news));
+    locked.publish();
   }
-  return sum;
+  wake();
+}
+
+std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
+  rails_told_.store(false, std::memory_order_release);
+  return protocol_.lock()->take_told_rails();
 }
 
 SessionStats LiveSession::stats() {
   SessionStats s;
   s.peer = peer_;
-  for (int i = 0; i < lane_count(); ++i) {
-    const auto claim = lanes_[i]->claimed();
-    s.lanes.push_back(lanes_[i]->stats());
-  }
-  const std::lock_guard lock(mutex_);
-  s.lanes.insert(s.lanes.end(), gone_.begin(), gone_.end());
-  s.send_streams = std::uint32_t(protocol_.send_streams());
-  s.recv_streams = std::uint32_t(protocol_.recv_streams());
-  protocol_.count_unfinished(s.sends_pending, s.recvs_pending);
-  s.control_frames = protocol_.control_frames();
-  s.control_frames_said_again = protocol_.control_frames_said_again();
+  s.lanes = lanes_.table().stats();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  s.lanes.insert(s.lanes.end(), lanes_.table().gone().begin(), lanes_.table().gone().end());
+  s.send_streams = std::uint32_t(locked->send_streams());
+  s.recv_streams = std::uint32_t(locked->recv_streams());
+  locked->count_unfinished(s.sends_pending, s.recvs_pending);
+  s.control_frames = locked->control_frames();
+  s.control_frames_said_again = locked->control_frames_said_again();
   TimePoint oldest = TimePoint::max();
   for (const Inbox* inbox : inboxes_) oldest = std::min(oldest, inbox->oldest_post());
   if (oldest != TimePoint::max()) s.oldest_request_age = now() - oldest;

@@ -1,16 +1,14 @@
-// A protocol session on real lanes: who may drive it, and when (decision D5).
+// A session between two instances as the engine has it: its streams, who may drive it and when (decision D5), and how it ends.
 //
-// Threads: callable from any thread unless it says otherwise. mutex_ guards protocol_ and is held for bookkeeping only,
-// never across a system call; lane claims come before it. Callers borrow progress: while they poll, the reactor only looks
-// in; when they stop, it takes over (session_watch.h).
+// Threads: callable from any thread unless it says otherwise. The session's mutex is SharedProtocol's, held for bookkeeping only, never across
+// a system call; lane claims come before it. Callers borrow progress: while they poll, the reactor only looks in; when they stop, it takes
+// over (session_watch.h). Lanes, and what is heard of the peer, are SessionLanes'; what is said of them here is said there in full.
 // Life: shared by its streams and the engine's table. After fail() every request has ended and lanes close.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,71 +16,19 @@
 #include <utility>
 #include <vector>
 
-#include "base/ready_set.h"
 #include "base/without_memory.h"
 #include "engine/admission/secret.h"
 #include "engine/fork_guard.h"
-#include "engine/lane_driver.h"
-#include "engine/lane_hope.h"
-#include "engine/lane_signs.h"
-#include "engine/peer_pulse.h"
-#include "engine/recall.h"
+#include "engine/session_lanes.h"
+#include "engine/session_owner.h"
+#include "engine/shared_protocol.h"
 #include "protocol/session.h"
 #include "railweave/config.h"
 #include "railweave/stats.h"
 
 namespace railweave::engine {
 
-class ListenQueue;
-class LiveSession;
-struct PendingStream;
-
-// A lane that is gone, though nobody left: of which of our rails, and why.
-struct LaneLoss {
-  int rail = 0;
-  std::string cause;  // empty: the log has said it
-};
-
-// Posts of one stream on their way into the session.
-class Inbox : public ReadyNode {
- public:
-  // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
-  virtual bool drain(protocol::Session& session) = 0;
-  // Likewise. One that had to stay is on this memory.
-  virtual bool holds(std::span<const std::byte> range) const = 0;
-  // When the oldest unfinished request was posted; the far future when there is none. Any thread.
-  virtual TimePoint oldest_post() const = 0;
-
- protected:
-  ~Inbox() = default;
-};
-
-// Where a session turns with what concerns the whole engine. Called without the session's mutex; on_session_over() may be
-// called with a lane's claim held.
-class SessionOwner {
- public:
-  // The listener an OPEN names, or null.
-  virtual std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) = 0;
-  // The session failed or ended; it takes no streams any more and wants its lanes closed.
-  virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
-  // A lane was lost and others are left, or a lane may yet come; or the peer is silent. May be called with a lane's claim held.
-  virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
-  // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.
-  virtual bool warns_of_unused() { return true; }
-  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Reactor's thread.
-  virtual bool may_warn_of_silence(bool /*is_silent*/) { return true; }
-  // The peer said something of its rails: take_told_rails(), once for all that it says until then.
-  virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
-  // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
-  virtual void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) = 0;
-  // There is work and no caller polls: have the reactor look.
-  virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
-
- protected:
-  ~SessionOwner() = default;
-};
-
-class LiveSession : public std::enable_shared_from_this<LiveSession> {
+class LiveSession final : public std::enable_shared_from_this<LiveSession>, private LanesOwner {
  public:
   // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
   // lanes are connections, and others may take their places; else its one lane is all there will be.
@@ -90,43 +36,38 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
               bool by_rails = true);
 
   const std::string& peer() const { return peer_; }
-  std::uint64_t serial() const { return serial_; }  // drawn by the dialler of its first lane; names it in handshakes
+  TimePoint now() const { return protocol_.now(); }  // by its engine's clock
+  std::uint64_t serial() const { return serial_; }   // drawn by the dialler of its first lane; names it in handshakes
   const Secret* secret() const { return secret_ ? &*secret_ : nullptr; }
   bool forked() const { return birthplace_.left(); }  // no call is of use in a forked child
-  bool over() const { return over_.load(std::memory_order_acquire); }
+  bool over() const { return protocol_.is_over(); }
   // A stream was opened in it, by either side, and not refused.
   bool used() const { return used_.load(std::memory_order_relaxed); }
   // The peer said something in it.
-  bool was_heard() const { return was_heard_.load(std::memory_order_relaxed); }
+  bool was_heard() const { return lanes_.was_heard(); }
   // Takes streams: not over, nor about to be because the two ends disagree.
-  bool serves() const { return !over() && !broken_.load(std::memory_order_acquire); }
+  bool serves() const { return protocol_.serves(); }
 
-  // --- lanes. Those that add, list and judge them: one thread at a time (the reactor's).
-  // Takes the place of one that is closed, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
-  bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false);
+  // --- lanes (session_lanes.h). Those that add, list and judge them: one thread at a time (the reactor's).
+  bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false) {
+    return lanes_.add_lane(id, rails, std::move(lane), doubtful);
+  }
   // There is one of that number, or was.
-  bool had_lane(protocol::LaneId id);
-  // Of each lane that is not closed.
-  std::vector<RailPair> rails_of_lanes() const;
+  bool had_lane(protocol::LaneId id) { return protocol_.had_lane(id); }
+  // Of each lane that is open.
+  std::vector<RailPair> rails_of_lanes() const { return lanes_.table().rails_of_lanes(); }
   int open_lanes() const { return int(rails_of_lanes().size()); }
-  // Rail pairs that have a lane now or had one earlier.
-  std::vector<RailPair> pairs_that_carried() const;
-  // A refused connection, or an answer that denies the session, counts as the peer's own word when it comes by this pair: the pair has a lane,
-  // or had one when the peer was heard last. A pair whose lanes were lost before that may lead to a firewall, or to another host.
-  bool speaks_for_peer(const RailPair& rails) const;
-  // To be called when lanes were lost: notes when each pair lost its last one.
-  void note_lost_pairs();
-  // The peer asked by a new connection whether we are there.
-  void on_knock();
-  // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
-  void retire(const std::vector<Surplus>& surplus);
-  // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
-  void join_began();
-  void join_ended();
+  std::vector<RailPair> pairs_that_carried() { return lanes_.pairs_that_carried(); }
+  bool speaks_for_peer(const RailPair& rails) { return lanes_.speaks_for_peer(rails); }
+  void note_lost_pairs() { lanes_.note_lost_pairs(); }
+  void on_knock() { lanes_.on_knock(); }
+  void retire(const std::vector<Surplus>& surplus) { lanes_.retire(surplus); }
+  void join_began() { lanes_.join_began(); }
+  void join_ended() { lanes_.join_ended(); }
   // Places of lanes, of closed ones, too; never shrinks or moves.
-  int lane_count() const { return lane_count_.load(std::memory_order_acquire); }
-  LaneDriver& lane(int index) const { return *lanes_[index]; }
-  void close_lanes();
+  int lane_count() const { return lanes_.table().count(); }
+  LaneDriver& lane(int index) const { return lanes_.table().at(index); }
+  void close_lanes() { lanes_.table().close(); }
 
   // --- streams
   void open(std::shared_ptr<PendingStream> pending);
@@ -143,102 +84,65 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   void enlist(const Inbox& inbox) { inboxes_.push_back(&inbox); }
 
   // --- progress without a caller (session_watch.h)
-  struct Driven {
-    bool moved = false;    // bytes, or a lane was lost: there may be more to do
-    bool missed = false;   // another thread held a lane's claim
-  };
+  using Driven = SessionLanes::Driven;
   // `flush`: nothing waits for company.
   Driven drive(std::size_t budget_bytes, bool flush);
   // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened; else
   // not more often than is worth it.
-  void look_for_signs(bool at_once = false);
+  void look_for_signs(bool at_once = false) { lanes_.look(at_once); }
   // Some lane may hold up control: look_for_signs() is worth a call every Session::kLateLook.
-  bool watches_control();
-  // One of our rails has no link, or has one again. On the same thread.
-  void tell_link(int rail, bool up);
-  bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
-  // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.
-  std::vector<RailPair> take_slow_pairs();
-  // Of lanes, since the last call.
-  std::vector<LaneLoss> take_losses();
+  bool watches_control() { return protocol_.watches_control(); }
+  // On the same thread.
+  void tell_link(int rail, bool up) { lanes_.tell_link(rail, up); }
+  bool has_link(int rail) const { return lanes_.has_link(rail); }
+  std::vector<RailPair> take_slow_pairs() { return lanes_.take_slow_pairs(); }
+  std::vector<LaneLoss> take_losses() { return lanes_.take_losses(); }
+  bool peer_is_silent() { return lanes_.peer_is_silent(); }
   // To the peer, of one of ours; and what it said of its own since the last call.
   void tell_rail(protocol::RailNews::Statement news);
   std::vector<protocol::RailNews::Statement> take_told_rails();
-  // No lane is heard, though one should be.
-  bool peer_is_silent() const { return peer_is_silent_; }
-  bool has_work();                               // something waits to be written
+  // Something waits to be written, or a lane is ending: look again soon.
+  bool has_work() { return protocol_.has_work() || lanes_.table().any_is_ending(); }
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
   // The reactor is about to look: who finds work from now on asks again.
   void hear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
 
   // --- ending. The first error sticks; every request ends with it. Waits for memory where there is none.
-  void fail(const Status& why);
+  void fail(const Status& why) override;
   // Fails with "connection to PEER lost: `why`".
-  void lose(const std::string& why, int system_errno = 0);
+  void lose(const std::string& why, int system_errno = 0) override;
   // Another one of the same peer takes its place. Streams that nobody answered yet are opened there.
   void give_way();
-  void say_goodbye();
-  bool goodbye_written();
-  bool is_without_lanes();
-  bool is_waited_for();                          // some request needs the peer
-  bool is_leaving();                             // a goodbye was said, by either side
-  std::uint64_t outstanding_bytes();             // on all lanes, unacknowledged by the peer's kernel
+  void say_goodbye() { protocol_.lock().say_goodbye(); }
+  bool goodbye_written() { return protocol_.goodbye_written(); }
+  bool is_without_lanes() { return protocol_.is_without_lanes(); }
+  bool is_waited_for() { return is_waited_for(protocol_.lock()); }  // some request needs the peer
+  bool is_leaving() { return protocol_.is_leaving(); }              // a goodbye was said, by either side
+  // On all lanes, unacknowledged by the peer's kernel.
+  std::uint64_t outstanding_bytes() const { return lanes_.table().outstanding_bytes(); }
 
   SessionStats stats();
 
  private:
-  friend class LaneDriver;
+  using Opening = std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>;
   template <class ProtocolStream>
   static constexpr bool kSends = std::is_same_v<ProtocolStream, protocol::SendStream>;
 
-  Driven drive_lanes(std::size_t budget_bytes, bool flush);
-  void wake() noexcept;
-  bool has_posts() const { return !ready_.empty(); }
-  // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
-  bool may_write() const { return may_write_.load(std::memory_order_relaxed); }
-  void take_posts();              // REQUIRES: mutex_
-  void publish();                 // REQUIRES: mutex_
-  bool somebody_waits();          // REQUIRES: mutex_. Some request or opening needs the peer
-  bool sends_checked() const { return sends_checked_; }
-  // Payload has CRCs, one way or both, or is encrypted: what arrives altered is the network's fault, and no lie.
-  bool is_checked() const { return sends_checked_ || encrypts_ || peer_checks_.load(std::memory_order_relaxed); }
-  void peer_checks() { set(peer_checks_); }
-  void heard_intact() { set(heard_intact_); }
-  void heard() { set(was_heard_); }
-  static void set(std::atomic<bool>& flag) {  // with every frame: the line stays where it is
-    if (!flag.load(std::memory_order_relaxed)) flag.store(true, std::memory_order_relaxed);
-  }
-  void end_retired(protocol::LaneId lane);
-  void heed(LaneDriver& lane, const LaneDriver::Pass& pass);
-  bool came_through(bool payload);
-  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
-  bool every_lane_is_blocked() const;
+  // As the owner of its lanes.
+  bool is_waited_for(const SharedProtocol::Locked& locked) override;
+  void wake() noexcept override;
+  void on_lane_wanted() override;
+  bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
+  void tell_loss(const Status& why) override;
+
   void ask_reactor();
   void handle_events();
   void handle_event(const protocol::Event& event);
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
-  std::optional<LaneSign> sign_of(LaneDriver& lane);
-  void look_for_late_control(TimePoint t);
-  enum class Why { unanswered, too_slow, lent };  // lent: the kernel reads memory that was given back
-  void give_up(LaneDriver& lane, Why why);
-  void give_up_claimed(LaneDriver& lane, Why why);  // REQUIRES: lane's claim, and it is open
-  void recall_slow_lanes(TimePoint t, const std::vector<std::optional<LaneSign>>& signs);
-  void remember_slow(const RailPair& rails);
-  void look_for_pulse(TimePoint t, const std::vector<std::optional<LaneSign>>& lanes);
-  void end_if_hopeless(TimePoint t);
-  void tell_silence(bool is_silent);
-  std::string rails_told();                 // of open lanes: "eth0, eth1"
-  void lane_over(LaneDriver& lane, const Status& why, bool malformed, bool too_slow = false);
-  void note_loss(LaneDriver& lane, const Status& why, bool malformed);
-  void remember(const LaneStats& gone);     // REQUIRES: mutex_
   bool may_open_elsewhere(const Status& why) const;
-  bool second_malformed();        // REQUIRES: mutex_. Counts one; true when the last was within a minute
   void end_late_posts();                    // of callers who did not know yet that the session is over
-  void tell_loss(const Status& why);        // warns, once for all streams
-  // `sends`: what lanes read for streams; else what they write for this one (its memory may be another's by now).
-  void withdraw_from_lanes(protocol::StreamId stream, bool sends, std::span<const std::byte> range);
 
   const std::string peer_;
   const std::uint64_t serial_;
@@ -246,55 +150,16 @@ class LiveSession : public std::enable_shared_from_this<LiveSession> {
   SessionOwner& owner_;
   const Birthplace birthplace_;
 
-  std::mutex mutex_;
-  protocol::Session protocol_;              // guarded by mutex_
-  std::vector<protocol::Event> events_;     // guarded by mutex_
-  std::vector<std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>> openings_;  // guarded by mutex_
-  std::vector<const Inbox*> inboxes_;       // of streams not closed yet; guarded by mutex_
-  std::vector<LaneStats> gone_;             // lanes whose places others have, summed by rail; guarded by mutex_
-  std::optional<std::uint64_t> segments_at_damage_;  // guarded by mutex_: exchanged when wrong bytes that are no payload came last
-  TimePoint malformed_at_ = TimePoint::min();  // guarded by mutex_: when the last malformed frame came
-  bool leaving_ = false;                    // guarded by mutex_; we said goodbye: lanes may end
-  bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
-  LaneHope hope_;                           // guarded by mutex_
-  const Nanos peer_timeout_;
-  const Nanos stall_timeout_;
-  std::vector<RailPair> slow_pairs_;        // guarded by mutex_
-  std::vector<LaneLoss> losses_;            // likewise
-  struct Carried {
-    RailPair rails;
-    std::optional<TimePoint> lost_at;       // its last lane; none: it has one
-  };
-  std::vector<Carried> carried_;            // the reactor's thread's, as are
-  TimePoint heard_at_ = TimePoint::min();   // on any lane
-  TimePoint knocked_at_ = TimePoint::min();
-  Recall recall_;
-  PeerPulse pulse_;
-  Question question_;
-  TimePoint signs_looked_at_{}, control_looked_at_{};
-  bool peer_is_silent_ = false;
-  bool any_retires_ = false;
-  std::uint64_t links_down_ = 0;            // rails' bits
-  const bool by_rails_;
-  const bool sends_checked_;                // RAILWEAVE_CHECKSUM is on here
-  const bool encrypts_;                     // RAILWEAVE_ENCRYPT is
-  std::atomic<bool> peer_checks_{false};    // it is there
-  std::atomic<bool> heard_intact_{true};    // a payload came unaltered since the last that did not
-  std::atomic<bool> has_events_{false};
-  std::atomic<bool> may_write_{false};
-
-  ReadySet ready_;                          // inboxes with posts
-  std::array<std::unique_ptr<LaneDriver>, kPlacesMax> lanes_;
-  std::atomic<int> lane_count_{0};
+  SharedProtocol protocol_;
+  std::vector<Opening> openings_;           // streams of ours that are not answered; guarded by the session's mutex
+  std::vector<const Inbox*> inboxes_;       // of streams not closed yet; likewise
+  SessionLanes lanes_;
 
   std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
   std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> used_{false};
-  std::atomic<bool> was_heard_{false};
-  std::atomic<bool> over_{false};
-  std::atomic<bool> broken_{false};         // protocol_ failed by itself, and fail() is on its way or at work
-  std::atomic<bool> told_{false};
+  std::atomic<bool> told_{false};           // the log has said why it ended
   std::atomic<bool> rails_told_{false};     // the owner was told of rails and has not taken what was told
 };
 
@@ -302,17 +167,17 @@ template <class ProtocolStream>
 void LiveSession::withdraw(ProtocolStream& stream, const Inbox& inbox, std::span<const std::byte> range) {
   bool failed = false;
   until_memory([&] {
-    const std::lock_guard lock(mutex_);
-    take_posts();
-    const bool touched = protocol_.withdraw(stream, range);
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked.take_posts();
+    const bool touched = locked->withdraw(stream, range);
     const bool held = !touched && inbox.holds(range);
-    if (held) protocol_.cancel(stream);
+    if (held) locked->cancel(stream);
     failed = touched || stream.failed();
-    if (held) take_posts();
-    publish();
+    if (held) locked.take_posts();
+    locked.publish();
   });
   if (!failed) return;
-  withdraw_from_lanes(stream.id(), kSends<ProtocolStream>, range);
+  lanes_.withdraw(stream.id(), kSends<ProtocolStream>, range);
   wake();
 }
 
@@ -322,18 +187,18 @@ void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::v
   std::shared_ptr<PendingStream> abandoned;   // outlives the lock
   bool closed = false;
   until_memory([&] {
-    const std::lock_guard lock(mutex_);
+    const SharedProtocol::Locked locked = protocol_.lock();
     if constexpr (kSends<ProtocolStream>) {
       const auto opening = std::ranges::find(openings_, id, [](const auto& o) { return o.first; });
       if (opening != openings_.end()) abandoned = std::move(opening->second), openings_.erase(opening);
     }
     std::erase(inboxes_, &inbox);
-    take_posts();
-    if (!closed) protocol_.close(stream);
+    locked.take_posts();
+    if (!closed) locked->close(stream);
     closed = true;
-    publish();
+    locked.publish();
   });
-  for (const auto& range : ranges) withdraw_from_lanes(id, kSends<ProtocolStream>, range);
+  for (const auto& range : ranges) lanes_.withdraw(id, kSends<ProtocolStream>, range);
   wake();
 }
 

@@ -36,7 +36,7 @@ void SessionWatch::forget_closed() {
   registered_.resize(std::size_t(session_->lane_count()));
   for (std::size_t i = 0; i < registered_.size(); ++i) {
     const LaneDriver& lane = session_->lane(int(i));
-    if (registered_[i].generation == lane.generation() && lane.descriptor() >= 0) continue;
+    if (registered_[i].generation == lane.generation() && lane.is_open()) continue;
     if (registered_[i].fd >= 0) reactor_.forget(registered_[i].fd, *this);
     registered_[i] = {-1, lane.generation()};
   }
@@ -110,7 +110,7 @@ SessionWatch::Armed SessionWatch::arm() {
       continue;
     }
     const LaneDriver::Claimed claim(lane);
-    if (const int fd = lane.descriptor(); fd >= 0) {
+    if (const int fd = lane.descriptor(); lane.is_open() && fd >= 0) {
       int& registered = registered_[i].fd;
       if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
       if (registered < 0 && armed == Armed::all) armed = Armed::missed;  // for want of memory or of watches: it is polled meanwhile

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "base/clock.h"
 #include "engine/fork_guard.h"
 #include "wire/overlap.h"
 
@@ -36,7 +35,7 @@ Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, const Po
   request->tag = options.tag;
   request->order = options.order;
   request->reading = options.reading;
-  request->posted_at_ns.store(now().time_since_epoch().count(), std::memory_order_relaxed);
+  request->posted_at_ns.store(session_->now().time_since_epoch().count(), std::memory_order_relaxed);
   request->state.store(Request::State::posted, std::memory_order_relaxed);
   posts_.try_push(request);  // as many places as requests
   call_drain();

@@ -151,7 +151,7 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
         """The plugin's own texts: where one changes, false_alarm_perf counts nothing and finds no fault."""
         said = self.warnings_of_the_plugin()
         self.assertIn(self.kLost, said["rail_log.cc"])
-        self.assertIn(self.kSpoilt, said["live_session_lanes.cc"])
+        self.assertIn(self.kSpoilt, said["session_lanes_end.cc"])
         every = set().union(*said.values())
         self.assertGreater(len(every), 20)
         counted = {text for text in every if false_alarm_perf._given_up(self.kFrom + text.replace("{}", "7"))}

@@ -28,6 +28,9 @@ struct Paper {
   bool acknowledged = true;               // the peer's kernel has what is sent
   std::vector<FrameHeader> sent;          // wholly written
   bool halfway = false;                   // headers arrive, their payload does not
+  bool lingers = false;                   // its wire does not let go of it
+  bool is_read = false;                   // its kernel reads payload until the lane is closed
+  bool closed = false;
   std::vector<std::span<const std::byte>> withdrawn;  // targets
   std::uint32_t sequence = 0;
 
@@ -47,6 +50,7 @@ struct Paper {
 class PaperLane final : public wire::Lane {
  public:
   PaperLane(Paper& paper, std::string rail) : paper_(paper) { stats_.rail = std::move(rail); }
+  ~PaperLane() override { paper_.closed = true; }
 
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
     wire::Moved moved;
@@ -85,7 +89,8 @@ class PaperLane final : public wire::Lane {
     return moved;
   }
   bool at_frame_boundary() const override { return taken_ == 0; }
-  bool withdraw_payload(std::span<const std::byte>) override { return true; }
+  bool withdraw_payload(std::span<const std::byte>) override { return !paper_.is_read; }
+  bool end() override { return !paper_.lingers; }
   void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
   wire::LaneHealth health() override { return {0, paper_.acknowledged ? paper_.sent.size() * wire::kHeaderBytes : 0, Nanos{0}, Nanos{0}}; }
   wire::Hearing hearing() override {

@@ -1,0 +1,14 @@
+// A lane that was seen: which one it was, should another have its place by now.
+#pragma once
+
+#include <cstdint>
+
+namespace railweave::engine {
+
+struct LaneRef {
+  int place = 0;                   // in the session's LaneTable
+  std::uint32_t generation = 0;    // grows with every lane of the place, from 1 on
+  friend bool operator==(const LaneRef&, const LaneRef&) = default;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,155 @@
+// The lanes of a session: they come, are driven and looked at, are given up, and go (docs/reliability.md). What the state of a lane or of the
+// peer means is SessionHealth's to say; here lanes are observed for it, and its verdicts carried out.
+//
+// Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the reactor's). A lane's
+// claim is taken before the session's mutex, and the owner is called without that mutex.
+// Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
+// Errors: std::bad_alloc from drive(), look() and the events means that a loss may be half handled: the session has to fail.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/arrival_flags.h"
+#include "engine/lane_plan.h"
+#include "engine/lane_table.h"
+#include "engine/session_health.h"
+#include "engine/shared_protocol.h"
+#include "protocol/session.h"
+#include "railweave/stats.h"
+
+namespace railweave::engine {
+
+// A lane that is gone, though nobody left: of which of our rails, and why.
+struct LaneLoss {
+  int rail = 0;
+  std::string cause;  // empty: the log has said it
+};
+
+// The session whose lanes they are. Called by any thread, without the session's mutex unless it says otherwise, perhaps with a lane's claim held.
+class LanesOwner {
+ public:
+  // Under the session's mutex. Some request, or some stream that is not answered yet, needs the peer.
+  virtual bool is_waited_for(const SharedProtocol::Locked& locked) = 0;
+  // There is something to write, or to look after, and perhaps no caller polls.
+  virtual void wake() noexcept = 0;
+  // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
+  virtual void on_lane_wanted() = 0;
+  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Thread of look().
+  virtual bool may_warn_of_silence(bool is_silent) = 0;
+  // The log is told why the session ends, once.
+  virtual void tell_loss(const Status& why) = 0;
+  // The session ends: with `why`, or with "connection to PEER lost: `why`". Sets is_over().
+  virtual void fail(const Status& why) = 0;
+  virtual void lose(const std::string& why, int system_errno) = 0;
+
+ protected:
+  ~LanesOwner() = default;
+};
+
+struct SessionLanesOptions {
+  LaneOptions lane;
+  HealthOptions health;
+  bool by_rails = true;   // lanes are connections, and others may take their places; else one lane is all there will be
+};
+
+class SessionLanes {
+ public:
+  // `protocol` and `owner` outlive it. `peer` names the other side in messages: "host pid 123".
+  SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::string peer, const SessionLanesOptions& options);
+
+  // Any thread, as LaneTable says.
+  const LaneTable& table() const { return table_; }
+  // The peer said something, on any lane. Any thread.
+  bool was_heard() const { return arrivals_.was_heard(); }
+
+  // --- lanes come. The thread of look().
+  // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
+  bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful);
+  // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
+  void join_began();
+  void join_ended();
+  // The peer asked by a new connection whether we are there.
+  void on_knock();
+
+  // --- lanes move. Any thread.
+  struct Driven {
+    bool moved = false;    // bytes, or a lane was lost: there may be more to do
+    bool missed = false;   // another thread held a lane's claim
+  };
+  // Each lane that is free is read and written once; of one that is ending the wire is asked whether it has ended. `flush`: nothing waits for company.
+  Driven drive(std::size_t budget_bytes, bool flush);
+  // After return no lane touches `range` of this stream any more, nor will. `sends`: what lanes read for streams; else what they write for
+  // this one (its memory may be another's by now).
+  void withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range);
+
+  // --- lanes are looked at, one thread at a time
+  // What is heard of the lanes, and what follows from it. `at_once`: something has happened; else not more often than is worth it.
+  void look(bool at_once);
+  // Carries out what was found at a look. What names a lane of an older generation, or one that is closed, is dropped. False: the session ended.
+  bool carry_out(const SessionHealth::Verdicts& verdicts);
+  // One of our rails has no link, or has one again.
+  void tell_link(int rail, bool up);
+  bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
+  // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
+  void retire(const std::vector<Surplus>& surplus);
+
+  // --- what the peer says of lanes (protocol::Event). Any thread.
+  // It gave one up.
+  void on_condemned(protocol::LaneId id, bool too_slow);
+  // All that one carried is consumed, and the peer, who dialled it, wants it ended.
+  void on_retired(protocol::LaneId id);
+
+  // --- what was found so far
+  // No lane is heard, though one should be.
+  bool peer_is_silent();
+  // As SessionHealth's.
+  std::vector<RailPair> pairs_that_carried();
+  bool speaks_for_peer(const RailPair& rails);
+  // To be called when lanes were lost: notes when each pair lost its last one.
+  void note_lost_pairs();
+  // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.
+  std::vector<RailPair> take_slow_pairs();
+  // Of lanes, since the last call.
+  std::vector<LaneLoss> take_losses();
+
+ private:
+  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
+  // session_lanes_look.cc
+  void look_for_late_control(TimePoint t);
+  SessionHealth::Observations observe() const;
+  void drop_gone(SessionHealth::Observations& seen) const;
+  void ask(const SessionHealth::Verdicts& verdicts);
+  void note_question(const SessionHealth::Verdicts& verdicts);
+  void end_if_hopeless(TimePoint t);
+  void tell_silence(bool is_silent);
+  void tell_stopped() const;
+  void look_at_ending();
+  // session_lanes_end.cc. REQUIRES: the lane's claim. The first three: it is open; finish(): it is ending
+  void note_break(LaneDriver& lane, const LaneDriver::Pass& pass);
+  LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow);
+  void end(LaneDriver& lane, LaneEnding ending);
+  bool finish(LaneDriver& lane);
+  void lane_over(LaneDriver& lane);
+  void note_loss(LaneDriver& lane);
+
+  SharedProtocol& protocol_;
+  LanesOwner& owner_;
+  const std::string peer_;
+  const SessionLanesOptions options_;
+  ArrivalFlags arrivals_;
+  LaneTable table_;
+  SessionHealth health_;                    // guarded by the session's mutex, as are
+  std::vector<RailPair> slow_pairs_;
+  std::vector<LaneLoss> losses_;
+  TimePoint looked_at_{}, control_looked_at_{};  // the thread's of look(), as are
+  bool any_retires_ = false;
+  std::uint64_t links_down_ = 0;            // rails' bits
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,44 @@
+// Where a session turns with what concerns the whole engine.
+//
+// Threads: any, unless it says otherwise. Called without the session's mutex; on_session_over() and on_lane_wanted() may be called with a
+// lane's claim held.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/clock.h"
+#include "railweave/status.h"
+
+namespace railweave::engine {
+
+class ListenQueue;
+class LiveSession;
+struct PendingStream;
+
+class SessionOwner {
+ public:
+  // Of its sessions: all that they do is timed by it. Outlives them.
+  virtual const Clock& clock() const { return monotonic_clock(); }
+  // The listener an OPEN names, or null.
+  virtual std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) = 0;
+  // The session failed or ended; it takes no streams any more and wants its lanes closed.
+  virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
+  // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
+  virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
+  // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.
+  virtual bool warns_of_unused() { return true; }
+  // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Reactor's thread.
+  virtual bool may_warn_of_silence(bool /*is_silent*/) { return true; }
+  // The peer said something of its rails: take_told_rails(), once for all that it says until then.
+  virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
+  // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
+  virtual void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) = 0;
+  // There is work and no caller polls: have the reactor look.
+  virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
+
+ protected:
+  ~SessionOwner() = default;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,113 @@
+// The protocol session as several threads share it: its mutex, the posts on their way in, the completions and events on their way out.
+//
+// Threads: any. The mutex is locked here and nowhere else; the protocol is reached through Locked. The mutex is held for bookkeeping only,
+// never across a system call; a lane's claim is taken before it (docs/threading.md).
+// Errors: whatever finds no memory throws std::bad_alloc, and what was not taken in or out stays for the next time.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ready_set.h"
+#include "protocol/session.h"
+#include "railweave/units.h"
+
+namespace railweave::engine {
+
+// Posts of one stream on their way into the session.
+class Inbox : public ReadyNode {
+ public:
+  // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
+  virtual bool drain(protocol::Session& session) = 0;
+  // Likewise. One that had to stay is on this memory.
+  virtual bool holds(std::span<const std::byte> range) const = 0;
+  // When the oldest unfinished request was posted; the far future when there is none. Any thread.
+  virtual TimePoint oldest_post() const = 0;
+
+ protected:
+  ~Inbox() = default;
+};
+
+class SharedProtocol {
+ public:
+  // `clock` outlives it.
+  SharedProtocol(const protocol::SessionOptions& options, const Clock& clock);
+
+  const Clock& clock() const { return clock_; }
+  TimePoint now() const { return clock_.now(); }
+
+  // The protocol, for as long as this lives: it holds the mutex.
+  class Locked {
+   public:
+    explicit Locked(SharedProtocol& shared) : shared_(shared), lock_(shared.mutex_) {}
+    protocol::Session* operator->() const { return &shared_.protocol_; }
+    protocol::Session& operator*() const { return shared_.protocol_; }
+
+    // What callers posted goes into the session.
+    void take_posts() const { shared_.take_posts(); }
+    // What the protocol's calls brought is handed on: completions to their requests, events to take_events(). After every such call.
+    void publish() const { shared_.publish(); }
+
+    // We said goodbye: lanes may end.
+    void say_goodbye() const;
+    // A goodbye was said, by either side.
+    bool is_leaving() const { return shared_.leaving_ || shared_.protocol_.peer_said_goodbye(); }
+    // The protocol failed by itself, and fail() is on its way: serves() is false from now on.
+    void mark_broken() const { shared_.mark_broken(); }
+    // Every request ends with `why`; is_over() from now on.
+    void fail(const Status& why) const;
+    // A request failed after fail(). Forgets it.
+    bool take_late_failure() const { return std::exchange(shared_.late_failure_, false); }
+
+   private:
+    SharedProtocol& shared_;
+    const std::lock_guard<std::mutex> lock_;
+  };
+  [[nodiscard]] Locked lock() { return Locked(*this); }
+
+  // --- without the mutex
+  // There is something in `inbox`. Whoever drives next takes it.
+  void add_post(Inbox& inbox) { ready_.add(inbox); }
+  bool has_posts() const { return !ready_.empty(); }
+  // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
+  bool may_write() const { return may_write_.load(std::memory_order_relaxed); }
+  bool has_events() const { return has_events_.load(std::memory_order_relaxed); }
+  // fail() was called.
+  bool is_over() const { return over_.load(std::memory_order_acquire); }
+  // Neither over, nor about to be because the two ends disagree.
+  bool serves() const { return !is_over() && !broken_.load(std::memory_order_acquire); }
+  void mark_broken() { broken_.store(true, std::memory_order_release); }
+
+  // --- these lock it for one look
+  std::vector<protocol::Event> take_events();
+  // Something waits to be written.
+  bool has_work();
+  bool is_without_lanes();
+  bool is_leaving() { return lock().is_leaving(); }
+  bool watches_control() { return lock()->watches_control(); }
+  bool goodbye_written() { return lock()->goodbye_written(); }
+  bool had_lane(protocol::LaneId id) { return lock()->had_lane(id); }
+
+ private:
+  void take_posts();
+  void publish();
+
+  const Clock& clock_;
+  std::mutex mutex_;
+  protocol::Session protocol_;              // guarded by mutex_
+  std::vector<protocol::Event> events_;     // guarded by mutex_
+  bool leaving_ = false;                    // guarded by mutex_; we said goodbye
+  bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
+  std::atomic<bool> has_events_{false};
+  std::atomic<bool> may_write_{false};
+  std::atomic<bool> over_{false};
+  std::atomic<bool> broken_{false};         // protocol_ failed by itself, and fail() is on its way or at work
+  ReadySet ready_;                          // inboxes with posts
+};
+
+}  // namespace railweave::engine

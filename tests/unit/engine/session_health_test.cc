@@ -1,0 +1,364 @@
+// What follows from what lanes and the peer do, with time that the test makes.
+#include "engine/session_health.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = HealthVerdict::Kind;
+using Why = HealthVerdict::Why;
+using Then = AfterLane::Then;
+using Places = std::vector<int>;
+
+constexpr Nanos kPeerTimeout = 10s;
+constexpr Nanos kStallTimeout = 20s;
+
+Status reset_by_peer() { return Status(Code::remote, Scope::lane, "rail eth0: reset", 104); }
+
+class Health : public testing::Test {
+ protected:
+  struct Line {
+    bool answers = true;            // its peer's kernel
+    bool link_down = false;
+    bool open = true;
+    std::uint32_t generation = 1;
+    std::uint64_t outstanding_bytes = 0, acknowledged_bytes = 0;
+    std::optional<TimePoint> unanswered_since = std::nullopt;
+  };
+
+  SessionHealth::Observations observe() {
+    SessionHealth::Observations seen;
+    for (std::size_t i = 0; i < lines_.size(); ++i) {
+      Line& line = lines_[i];
+      if (line.answers) line.unanswered_since.reset();
+      else if (!line.unanswered_since) line.unanswered_since = now_;
+      if (!line.open) continue;
+      LaneObservation& lane = seen.emplace_back();
+      lane.lane = {int(i), line.generation};
+      lane.id = std::uint16_t(100 * line.generation + i);
+      lane.link_down = line.link_down;
+      lane.hearing.heard_at = line.answers ? now_ : *line.unanswered_since;
+      lane.hearing.owes = true;
+      if (line.unanswered_since && now_ - *line.unanswered_since >= 100ms) lane.hearing.late_since = line.unanswered_since;
+      if (line.unanswered_since && now_ - *line.unanswered_since >= 300ms) lane.hearing.silent_since = line.unanswered_since;
+      lane.health.outstanding_bytes = line.outstanding_bytes;
+      lane.health.acknowledged_bytes = line.acknowledged_bytes;
+      lane.believed = Rate::from_megabits(1000);
+      lane.holds_data = line.outstanding_bytes > 0;
+    }
+    return seen;
+  }
+  int live() const { return int(std::ranges::count(lines_, true, &Line::open)); }
+  void note(const SessionHealth::Verdicts& verdicts) {
+    for (const HealthVerdict& verdict : verdicts) {
+      said_.push_back(verdict);
+      if (verdict.kind == Kind::give_up) lines_[std::size_t(verdict.lane.place)].open = false;
+      if (verdict.kind == Kind::ask_peer && peer_answers_) ++consumed_;
+      if (verdict.kind == Kind::question_asked) health_.question_went(observe());
+    }
+  }
+  // Looks every 50 ms for so long, as SessionLanes does.
+  void look_for(Nanos time) {
+    for (const TimePoint end = now_ + time; now_ < end;) {
+      now_ += 50ms;
+      note(health_.look_for_silence(now_, observe(), live()));
+      note(health_.look_for_slow_lanes(now_, observe(), consumed_));
+      note(health_.look_for_stopped_peer(now_, observe(), consumed_, is_waited_for_));
+    }
+  }
+  long count(Kind kind) const { return std::ranges::count(said_, kind, &HealthVerdict::kind); }
+  std::optional<HealthVerdict> first(Kind kind) const {
+    const auto it = std::ranges::find(said_, kind, &HealthVerdict::kind);
+    return it == said_.end() ? std::nullopt : std::optional(*it);
+  }
+  Places places_of(Kind kind) const {
+    Places places;
+    for (const HealthVerdict& verdict : said_)
+      if (verdict.kind == kind) places.push_back(verdict.lane.place);
+    return places;
+  }
+  // The last one, unless `left` are.
+  AfterLane lost(const Status& why = reset_by_peer(), int left = 0, bool malformed = false) {
+    LaneGone gone;
+    gone.why = why;
+    gone.rail = "eth0";
+    gone.live_lanes = left;
+    gone.malformed = malformed;
+    gone.end = wire::LaneEnd::reset;
+    return health_.lane_gone(now_, gone);
+  }
+
+  SessionHealth health_{"them", {kPeerTimeout, kStallTimeout}};
+  std::vector<Line> lines_{2};
+  std::vector<HealthVerdict> said_;
+  TimePoint now_{1h};
+  std::uint64_t consumed_ = 0;
+  bool peer_answers_ = true, is_waited_for_ = false;
+};
+
+// ----------------------------------------------------------------------------------------------------- silence
+
+TEST_F(Health, a_silent_lane_is_given_up_by_place_and_generation_while_another_is_heard) {
+  lines_[1].generation = 7;
+  lines_[1].answers = false;
+  look_for(1s);
+  ASSERT_EQ(count(Kind::give_up), 1);
+  EXPECT_EQ(first(Kind::give_up)->lane, (LaneRef{1, 7}));
+  EXPECT_EQ(first(Kind::give_up)->id, 701);
+  EXPECT_EQ(first(Kind::give_up)->why, Why::unanswered);
+  EXPECT_EQ(count(Kind::peer_silent) + count(Kind::reconnect), 0);
+}
+
+TEST_F(Health, a_lane_on_a_dead_link_is_given_up_for_that) {
+  lines_[0].link_down = true;
+  look_for(50ms);
+  ASSERT_EQ(count(Kind::give_up), 1);
+  EXPECT_EQ(first(Kind::give_up)->why, Why::link_down);
+}
+
+TEST_F(Health, a_peer_that_no_lane_hears_is_told_of_once_and_lost_after_its_timeout) {
+  lines_[0].answers = lines_[1].answers = false;
+  look_for(9s);
+  EXPECT_TRUE(health_.peer_is_silent());
+  EXPECT_EQ(count(Kind::give_up) + count(Kind::peer_lost), 0);
+  EXPECT_EQ(count(Kind::peer_silent), 1);
+  EXPECT_GT(count(Kind::reconnect), 100) << "at every look: any pair may be the one that works";
+  look_for(2s);
+  EXPECT_GT(count(Kind::peer_lost), 0);
+}
+
+TEST_F(Health, a_peer_that_answers_again_is_told_of) {
+  lines_[0].answers = lines_[1].answers = false;
+  look_for(3s);
+  lines_[0].answers = lines_[1].answers = true;
+  look_for(100ms);
+  EXPECT_EQ(count(Kind::peer_answers), 1);
+  EXPECT_FALSE(health_.peer_is_silent());
+}
+
+TEST_F(Health, a_lane_that_comes_is_an_answer) {
+  EXPECT_FALSE(health_.lane_came(now_, 0));
+  lines_[0].answers = lines_[1].answers = false;
+  look_for(3s);
+  EXPECT_TRUE(health_.lane_came(now_, 2));
+  EXPECT_FALSE(health_.peer_is_silent());
+}
+
+TEST_F(Health, whose_lanes_all_went_while_it_was_silent_does_not_answer) {
+  lines_[0].answers = lines_[1].answers = false;
+  look_for(3s);
+  lines_[0].open = lines_[1].open = false;
+  look_for(100ms);
+  EXPECT_EQ(count(Kind::peer_answers), 0);
+}
+
+// -------------------------------------------------------------------------------------------------- slow lanes
+
+TEST_F(Health, a_lane_that_holds_up_the_others_is_given_up_after_the_peer_answered_by_another) {
+  lines_[1].outstanding_bytes = 64 << 10;
+  look_for(3s);
+  ASSERT_EQ(count(Kind::give_up), 1);
+  EXPECT_EQ(first(Kind::give_up)->lane, (LaneRef{1, 1}));
+  EXPECT_EQ(first(Kind::give_up)->why, Why::too_slow);
+  EXPECT_EQ(places_of(Kind::ask_peer).front(), 0);
+}
+
+TEST_F(Health, no_lane_is_too_slow_for_a_peer_that_does_not_answer) {
+  peer_answers_ = false;
+  lines_[1].outstanding_bytes = 64 << 10;
+  look_for(3s);
+  EXPECT_EQ(count(Kind::give_up), 0);
+}
+
+// What was seen of the lane that had the place before says nothing of this one.
+TEST_F(Health, the_pace_of_a_lane_of_an_older_generation_is_forgotten) {
+  lines_[1].outstanding_bytes = 64 << 10;
+  look_for(500ms);
+  ASSERT_GT(count(Kind::ask_peer), 0) << "it is suspected";
+  said_.clear();
+  for (int i = 0; i < 10; ++i) {
+    ++lines_[1].generation;
+    look_for(250ms);
+  }
+  EXPECT_TRUE(said_.empty()) << "none of them was watched for long enough";
+}
+
+// ------------------------------------------------------------------------------------------------ stopped peers
+
+TEST_F(Health, a_peer_that_somebody_waits_for_is_asked_by_every_lane_that_works) {
+  is_waited_for_ = true;
+  lines_.push_back({.link_down = true, .open = false});
+  look_for(1100ms);
+  EXPECT_EQ(places_of(Kind::ask_peer), (Places{0, 1}));
+  EXPECT_EQ(count(Kind::question_asked), 1);
+}
+
+TEST_F(Health, a_stopped_peer_is_told_of_and_then_the_session_ends) {
+  is_waited_for_ = true;
+  peer_answers_ = false;
+  look_for(19s);
+  EXPECT_EQ(count(Kind::peer_stopped), 1);
+  EXPECT_EQ(count(Kind::peer_stalled), 0);
+  look_for(2s);
+  EXPECT_GT(count(Kind::peer_stalled), 0);
+}
+
+// The question is still on its way there: the peer cannot have answered.
+TEST_F(Health, a_peer_is_not_stopped_while_the_question_moves_towards_it) {
+  is_waited_for_ = true;
+  peer_answers_ = false;
+  lines_[1].open = false;
+  lines_[0].outstanding_bytes = 1 << 30;
+  for (int i = 0; i < 60; ++i) {
+    lines_[0].acknowledged_bytes += 1000;
+    look_for(500ms);
+  }
+  EXPECT_EQ(count(Kind::peer_stopped), 0);
+  EXPECT_EQ(count(Kind::question_asked), 1) << "it is asked once";
+}
+
+TEST_F(Health, a_question_that_went_by_a_lane_of_an_older_generation_is_lost) {
+  is_waited_for_ = true;
+  peer_answers_ = false;
+  lines_[1].open = false;
+  lines_[0].outstanding_bytes = 1 << 30;
+  look_for(1500ms);
+  ASSERT_EQ(count(Kind::question_asked), 1);
+  lines_[0] = {.generation = 2, .acknowledged_bytes = 1u << 31};
+  look_for(1500ms);
+  EXPECT_EQ(count(Kind::question_asked), 2) << "it is asked again, though more is acknowledged there than it was behind";
+}
+
+// --------------------------------------------------------------------------------------------------- lanes go
+
+TEST_F(Health, while_other_lanes_are_there_a_lost_one_is_a_loss_and_others_are_wanted) {
+  const AfterLane after = lost(reset_by_peer(), 1);
+  EXPECT_EQ(after.then, Then::go_on);
+  EXPECT_TRUE(after.is_loss);
+  EXPECT_TRUE(after.reconnect);
+  EXPECT_FALSE(after.tells);
+}
+
+TEST_F(Health, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
+  const AfterLane after = lost();
+  EXPECT_EQ(after.then, Then::end);
+  EXPECT_EQ(after.loss.message(), "connection to them lost: rail eth0: reset");
+  EXPECT_EQ(after.loss.scope(), Scope::session);
+  EXPECT_EQ(after.loss.system_errno(), 104);
+  EXPECT_FALSE(after.tells) << "who waits is told";
+}
+
+TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) {
+  health_.lane_broke(now_, {.end = wire::LaneEnd::reset});
+  EXPECT_EQ(lost().then, Then::wait);
+  EXPECT_TRUE(health_.hopeless(now_ + kPeerTimeout - 1ms, 0).ok());
+  EXPECT_EQ(health_.hopeless(now_ + kPeerTimeout, 0).message(), "connection to them lost: rail eth0: reset");
+  EXPECT_TRUE(health_.hopeless(now_ + kPeerTimeout, 1).ok()) << "another one came";
+}
+
+TEST_F(Health, an_end_in_good_order_is_no_reset_and_no_loss) {
+  health_.lane_broke(now_, {.end = wire::LaneEnd::reset, .retires = true});
+  EXPECT_EQ(lost().then, Then::end) << "it gave no hope";
+  LaneGone gone;
+  gone.why = reset_by_peer();
+  gone.live_lanes = 1;
+  gone.retires = true;
+  const AfterLane after = health_.lane_gone(now_, gone);
+  EXPECT_TRUE(after.retired);
+  EXPECT_FALSE(after.is_loss);
+  EXPECT_TRUE(after.reconnect) << "the pairs are to be looked at";
+  gone.end = wire::LaneEnd::unanswered;
+  EXPECT_TRUE(health_.lane_gone(now_, gone).is_loss) << "it fell silent before";
+}
+
+TEST_F(Health, what_was_given_up_by_either_side_may_come_again) {
+  health_.lane_given_up(now_);
+  EXPECT_EQ(lost().then, Then::wait);
+  SessionHealth other("them", {kPeerTimeout, kStallTimeout});
+  other.lane_condemned(now_, true);
+  LaneGone gone;
+  gone.why = reset_by_peer();
+  EXPECT_EQ(other.lane_gone(now_, gone).then, Then::end) << "it retired";
+  other.lane_condemned(now_, false);
+  EXPECT_EQ(other.lane_gone(now_, gone).then, Then::wait);
+}
+
+TEST_F(Health, a_malformed_frame_costs_its_lane_and_a_second_within_a_minute_the_session) {
+  EXPECT_EQ(lost(reset_by_peer(), 3, true).then, Then::go_on);
+  now_ += 61s;
+  EXPECT_EQ(lost(reset_by_peer(), 2, true).then, Then::go_on);
+  now_ += 59s;
+  const AfterLane after = lost(reset_by_peer(), 1, true);
+  EXPECT_EQ(after.then, Then::end);
+  EXPECT_TRUE(after.tells) << "also when nobody waits";
+  EXPECT_NE(after.loss.message().find("rail eth0"), std::string::npos);
+}
+
+TEST_F(Health, ends_that_do_not_agree_end_the_session_whatever_is_left) {
+  LaneGone gone;
+  gone.why = reset_by_peer();
+  gone.live_lanes = 3;
+  gone.disagreement = Status(Code::remote, Scope::session, "FENCE after 999 frames");
+  const AfterLane after = health_.lane_gone(now_, gone);
+  EXPECT_EQ(after.then, Then::end);
+  EXPECT_TRUE(after.tells);
+  EXPECT_EQ(after.loss.message(), "connection to them lost: FENCE after 999 frames");
+}
+
+TEST_F(Health, after_a_goodbye_the_end_of_lanes_is_no_loss) {
+  LaneGone gone;
+  gone.why = reset_by_peer();
+  gone.is_leaving = gone.peer_left = true;
+  const AfterLane after = health_.lane_gone(now_, gone);
+  EXPECT_EQ(after.then, Then::end);
+  EXPECT_EQ(after.loss.code(), Code::left);
+  EXPECT_FALSE(after.is_loss || after.reconnect || after.tells);
+}
+
+TEST_F(Health, while_a_lane_is_dialled_losing_the_others_ends_nothing) {
+  health_.join_began();
+  EXPECT_EQ(lost().then, Then::wait);
+  health_.join_ended();
+  EXPECT_FALSE(health_.hopeless(now_, 0).ok());
+}
+
+// A path that spoils all gives no hope for ever.
+TEST_F(Health, wrong_bytes_give_hope_again_when_something_came_through_since) {
+  using Damage = LaneBreak::Damage;
+  const auto waits_after = [&](const LaneBreak& how) {
+    now_ += kPeerTimeout;
+    health_.lane_broke(now_, how);
+    return lost().then == Then::wait;
+  };
+  EXPECT_TRUE(waits_after({.damage = Damage::payload, .intact_payload_came = true}));
+  EXPECT_FALSE(waits_after({.damage = Damage::payload, .exchanged_segments = 99}));
+  EXPECT_TRUE(waits_after({.damage = Damage::frame, .exchanged_segments = 5}));
+  EXPECT_FALSE(waits_after({.damage = Damage::frame, .exchanged_segments = 5}));
+  EXPECT_TRUE(waits_after({.damage = Damage::frame, .exchanged_segments = 6}));
+}
+
+// ------------------------------------------------------------------------------------------- who speaks for the peer
+
+TEST_F(Health, a_pair_speaks_for_the_peer_while_it_has_a_lane_or_had_one_when_the_peer_was_heard_last) {
+  EXPECT_FALSE(health_.speaks_for_peer({0, 0})) << "it never carried";
+  health_.pair_carries({0, 0});
+  health_.pair_carries({1, 1});
+  health_.lane_came(now_, 0);
+  EXPECT_TRUE(health_.speaks_for_peer({0, 0}));
+  health_.note_lost_pairs(now_, {{1, 1}});
+  EXPECT_TRUE(health_.speaks_for_peer({0, 0})) << "they may have been lost together";
+  look_for(1s);
+  EXPECT_FALSE(health_.speaks_for_peer({0, 0})) << "the other is heard since";
+  EXPECT_TRUE(health_.speaks_for_peer({1, 1}));
+  health_.pair_carries({0, 0});
+  EXPECT_TRUE(health_.speaks_for_peer({0, 0}));
+  EXPECT_EQ(health_.pairs_that_carried(), (std::vector<RailPair>{{0, 0}, {1, 1}}));
+}
+
+}  // namespace
+}  // namespace railweave::engine

@@ -1,0 +1,173 @@
+// Lanes of paper without a session around them: what becomes of verdicts.
+#include "engine/session_lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/engine/paper_lane.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = HealthVerdict::Kind;
+using Why = HealthVerdict::Why;
+
+class StandingClock final : public Clock {
+ public:
+  TimePoint now() const override { return at; }
+  TimePoint at{1h};
+};
+
+class PaperLanes : public testing::Test, public LanesOwner {
+ protected:
+  void add_lane(int number, int rail) {
+    ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail}, std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
+  }
+  static HealthVerdict verdict(Kind kind, const LaneRef& lane, int number, Why why = Why::none) {
+    return {.kind = kind, .why = why, .lane = lane, .id = std::uint16_t(number)};
+  }
+  void drive() {
+    for (int i = 0; i < 3; ++i) lanes_.drive(1 << 20, true);
+  }
+  long fences(int paper) const { return std::ranges::count(paper_[paper].sent, FrameType::fence, &FrameHeader::type); }
+  // A lane had place 1, and another has it now.
+  void use_place_again() {
+    add_lane(0, 0);
+    add_lane(1, 1);
+    paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+    lanes_.drive(1 << 20, true);
+    ASSERT_EQ(lanes_.table().rails_of_lanes().size(), 1u);
+    add_lane(2, 2);
+    ASSERT_EQ(lanes_.table().at(1).id(), 2);
+    EXPECT_EQ(lanes_.take_losses().size(), 1u);
+  }
+
+  bool is_waited_for(const SharedProtocol::Locked&) override { return false; }
+  void wake() noexcept override {}
+  void on_lane_wanted() override {}
+  bool may_warn_of_silence(bool) override { return false; }
+  void tell_loss(const Status&) override {}
+  void fail(const Status& why) override { protocol_.lock().fail(why); }
+  void lose(const std::string& why, int) override { fail(Status(Code::remote, Scope::session, why)); }
+
+  Paper paper_[4];
+  StandingClock clock_;
+  SharedProtocol protocol_{{}, clock_};
+  SessionLanes lanes_{protocol_, *this, "paper", {{}, {10s, 60s}, true}};
+};
+
+TEST_F(PaperLanes, a_verdict_of_an_older_generation_is_dropped) {
+  use_place_again();
+  EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 1}, 1, Why::too_slow), verdict(Kind::ask_peer, {1, 1}, 1)}));
+  lanes_.drive(1 << 20, true);
+  EXPECT_EQ(lanes_.table().rails_of_lanes().size(), 2u);
+  EXPECT_TRUE(lanes_.take_losses().empty());
+  EXPECT_TRUE(lanes_.take_slow_pairs().empty());
+  const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe && h.length == 0; };
+  EXPECT_TRUE(std::ranges::none_of(paper_[2].sent, asks));
+}
+
+TEST_F(PaperLanes, a_verdict_of_this_generation_is_carried_out_once) {
+  use_place_again();
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 2}, 2, Why::too_slow)}));
+    EXPECT_EQ(lanes_.table().rails_of_lanes(), (std::vector<RailPair>{{0, 0}}));
+  }
+  EXPECT_EQ(lanes_.take_losses().size(), 1u);
+  EXPECT_EQ(lanes_.take_slow_pairs(), (std::vector<RailPair>{{2, 2}}));
+}
+
+TEST_F(PaperLanes, a_session_that_is_lost_is_over_with_what_comes_after_left_out) {
+  use_place_again();
+  EXPECT_FALSE(lanes_.carry_out({verdict(Kind::peer_lost, {}, 0), verdict(Kind::peer_stalled, {}, 0)}));
+  EXPECT_TRUE(protocol_.is_over());
+  EXPECT_EQ(protocol_.lock()->error().message(), "no answer on eth0, eth2 for 10 s (RAILWEAVE_PEER_TIMEOUT)");
+}
+
+// -------------------------------------------------------------------------------- lanes whose wire takes time to let go
+
+TEST_F(PaperLanes, a_lane_is_lost_only_once_its_wire_let_go_of_it) {
+  add_lane(0, 0);
+  add_lane(1, 1);
+  paper_[1].lingers = true;
+  paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive();
+  const LaneDriver& ending = lanes_.table().at(1);
+  EXPECT_TRUE(ending.is_ending());
+  EXPECT_FALSE(ending.is_open());
+  EXPECT_FALSE(paper_[1].closed);
+  EXPECT_TRUE(lanes_.table().any_is_ending());
+  EXPECT_EQ(lanes_.table().rails_of_lanes(), (std::vector<RailPair>{{0, 0}}));
+  EXPECT_EQ(fences(0), 0) << "the peer would send again what this lane may still touch";
+  EXPECT_TRUE(lanes_.take_losses().empty());
+  add_lane(2, 2);
+  EXPECT_EQ(lanes_.table().at(2).id(), 2) << "its place is not free yet";
+  paper_[1].lingers = false;
+  drive();
+  EXPECT_TRUE(paper_[1].closed);
+  EXPECT_EQ(fences(0) + fences(2), 1);
+  EXPECT_EQ(lanes_.take_losses().size(), 1u);
+  add_lane(3, 3);
+  EXPECT_EQ(lanes_.table().at(1).id(), 3);
+}
+
+TEST_F(PaperLanes, a_look_sees_that_a_lane_has_ended_though_nobody_drives) {
+  add_lane(0, 0);
+  add_lane(1, 1);
+  paper_[1].lingers = true;
+  EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 1}, 1, Why::unanswered)}));
+  lanes_.look(false);
+  EXPECT_TRUE(lanes_.table().at(1).is_ending());
+  paper_[1].lingers = false;
+  lanes_.look(false);
+  EXPECT_TRUE(lanes_.table().at(1).is_free());
+  EXPECT_TRUE(protocol_.has_work()) << "its FENCE";
+  EXPECT_EQ(lanes_.take_losses().size(), 1u);
+}
+
+TEST_F(PaperLanes, a_last_lane_that_is_ending_ends_nothing_yet) {
+  add_lane(0, 0);
+  paper_[0].lingers = true;
+  paper_[0].says({.type = FrameType::goodbye});
+  paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+  drive();
+  EXPECT_TRUE(lanes_.table().at(0).is_ending());
+  EXPECT_FALSE(protocol_.is_over());
+  paper_[0].lingers = false;
+  drive();
+  EXPECT_TRUE(protocol_.is_over());
+}
+
+// What the caller takes back is read by nobody when it has it back.
+TEST_F(PaperLanes, memory_that_an_ending_lane_reads_is_waited_for) {
+  add_lane(0, 0);
+  add_lane(1, 1);
+  paper_[1].lingers = true;
+  EXPECT_TRUE(lanes_.carry_out({verdict(Kind::give_up, {1, 1}, 1, Why::unanswered)}));
+  lanes_.withdraw(0, true, {});
+  EXPECT_TRUE(lanes_.table().at(1).is_ending()) << "it reads nothing there";
+  paper_[1].is_read = true;
+  lanes_.withdraw(0, true, {});
+  EXPECT_TRUE(paper_[1].closed);
+  EXPECT_EQ(lanes_.take_losses().size(), 1u);
+}
+
+// By the clock of the session, whatever the machine's says.
+TEST_F(PaperLanes, silence_is_timed_by_the_sessions_own_clock) {
+  add_lane(0, 0);
+  paper_[0].silent_since = clock_.at;
+  lanes_.look(true);
+  EXPECT_FALSE(lanes_.peer_is_silent());
+  clock_.at += 2s;
+  lanes_.look(false);
+  EXPECT_TRUE(lanes_.peer_is_silent());
+  clock_.at += 10s;
+  lanes_.look(false);
+  EXPECT_TRUE(protocol_.is_over());
+}
+
+}  // namespace
+}  // namespace railweave::engine
