@@ -16,6 +16,7 @@
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
 #include "engine/connecting.h"
+#include "engine/shutdown.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave {
@@ -38,6 +39,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;  // slots of streams that nobody accepted yet
+constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of sessions that end without a stream
 
 std::string own_name() {
   std::array<char, 256> host{};
@@ -49,18 +51,22 @@ std::string own_name() {
 
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
     : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
-      slot_budget_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))), wires_(config_),
-      rails_now_(rails_), editions_(rails_.size()), doors_(reactor_), local_door_(reactor_), stats_door_(reactor_),
-      link_watch_(reactor_, rails_now_),
-      unconfirmed_(reactor_, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {
+      listeners_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
+      own_rails_(config_, reactor_, rails_),
+      directory_(reactor_, self_, ended_,
+                 [this](const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+                   on_welcome(key, welcome, serial, std::move(lane), std::move(waiters));
+                 }),
+      peer_sessions_(reactor_, own_rails_),
+      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_told(), *this), local_door_(reactor_), stats_door_(reactor_),
+      idle_sessions_(reactor_) {
   (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
   self_.name = own_name();
-  self_.rails = &rails_now_;
-  self_.announced = &doors_.rails();
+  self_.rails = &own_rails_.now();
+  self_.announced = &own_rails_.with_ports();
   self_.config = &config_;
-  self_.wires = &wires_;
-  for (std::size_t i = 0; i < rails_.size(); ++i) wires_.know_rail(int(i), rails_[i]);
+  self_.wires = &own_rails_.wires();
 }
 
 Status HostEngine::read_key() {
@@ -79,42 +85,65 @@ Status HostEngine::read_key() {
 
 Status HostEngine::start() {
   RW_TRY(read_key());
-  if (Status s = doors_.open(config_, rails_); !s.ok()) return s;
-  announced_ = doors_.rails();
+  RW_TRY(own_rails_.open());
   if (config_.shm.value_or(false))
     if (Status s = local_door_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
-  if (Status s = reactor_.start(); !s.ok()) return s;
+  RW_TRY(reactor_.start());
   reactor_.run_soon([this] { serve(); });
   return {};
 }
 
 void HostEngine::serve() {
-  until_memory([this] {  // or nobody would ever be let in
-    doors_.serve([this](wire::Accepted accepted, int rail) { on_connection(std::move(accepted), rail); });
-    local_door_.serve([this](OwnedFd fd) { on_local_connection(std::move(fd)); });
-  });
-  link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this](int rail) { rails_now_[std::size_t(rail)].ifindex = 0; },
-                   [this] { return look_for_rails(); });
+  own_rails_.serve([this](wire::Accepted accepted, int rail) { acceptor_.on_connection(std::move(accepted), rail); },
+                   {.on_link = [this](int rail, bool up) { peer_sessions_.on_link(rail, up); },
+                    .on_rail = [this](int rail) { peer_sessions_.on_own_rail(rail); },
+                    .on_news = [this](int rail) { peer_sessions_.tell_rail(rail); }});
+  until_memory([this] { local_door_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); }); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
+// --------------------------------------------------------------------------------------------------------------- the end
+
 HostEngine::~HostEngine() {
   try {
-    if (reactor_.running()) say_farewell();
+    if (reactor_.running())
+      shut_down(reactor_, [this] { return stop_all(); },
+                [this] {
+                  peer_sessions_.clear();
+                  close_all_lanes();
+                });
   } catch (const std::bad_alloc&) {
     RW_WARN(net, "no memory to say goodbye with");
   }
   reactor_.stop();
   close_all_lanes();
-  std::map<PeerKey, std::shared_ptr<LiveSession>> sessions;
-  std::map<std::uint32_t, std::shared_ptr<ListenQueue>> listeners;
-  {
-    const std::lock_guard lock(table_mutex_);
-    sessions.swap(sessions_);
-    listeners.swap(listeners_);
-  }
-  for (auto& [id, queue] : listeners) queue->close();
-  for (auto& [key, session] : sessions) session->fail(ended_);
+  listeners_.close_all();
+  directory_.fail_all();
+}
+
+// What is left are the sessions and their watches.
+std::vector<std::shared_ptr<LiveSession>> HostEngine::stop_all() {
+  own_rails_.close();
+  local_door_.close();
+  stats_door_.close();
+  acceptor_.stop();
+  idle_sessions_.stop();
+  peer_sessions_.stop_upkeep();
+  directory_.stop_dialling();
+  return directory_.sessions();
+}
+
+// Walks by key: a copy of the table would need memory.
+void HostEngine::close_all_lanes() {
+  std::optional<PeerKey> after;
+  while (const std::shared_ptr<LiveSession> session = directory_.next(after)) session->close_lanes();
+}
+
+// ------------------------------------------------------------------------------------------------------------ endpoints
+
+Status HostEngine::check_device(int device) const {
+  if (device >= 0 && device < int(devices_.size())) return {};
+  return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " + std::to_string(devices_.size() - 1));
 }
 
 std::uint64_t HostEngine::rail_mask(int device) const {
@@ -124,55 +153,35 @@ std::uint64_t HostEngine::rail_mask(int device) const {
   return mask;
 }
 
-// ------------------------------------------------------------------------------------------------------------ endpoints
+// The device's own rails first: with several devices per host each is reached by its own way. Link-local addresses mean something on one
+// link only: they are told last, where there is room.
+std::vector<PeerAddress> HostEngine::addresses_of(int device) const {
+  const std::vector<PeerRail> announced = own_rails_.announced();
+  std::vector<PeerAddress> addresses;
+  for (int rail : devices_[std::size_t(device)].rails)
+    for (const PeerAddress& a : announced[std::size_t(rail)].addresses) addresses.push_back(a);
+  if (addresses.empty())  // others have them now
+    for (const PeerRail& rail : announced) addresses.insert(addresses.end(), rail.addresses.begin(), rail.addresses.end());
+  std::ranges::stable_partition(addresses, [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
+  return addresses;
+}
 
 Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle) {
   if (forked()) return dead_after_fork();
-  if (device < 0 || device >= int(devices_.size()))
-    return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
-                                                              std::to_string(devices_.size() - 1));
-  std::shared_ptr<ListenQueue> queue;
-  HandleContent content{self_.instance, 0, {}};
-  {
-    const std::lock_guard lock(table_mutex_);
-    queue = std::make_shared<ListenQueue>(next_listener_++, rail_mask(device), slot_budget_);
-    listeners_.emplace(queue->id(), queue);
-    content.listener = queue->id();
-    // The device's own rails first: with several devices per host each is reached by its own way.
-    for (int rail : devices_[std::size_t(device)].rails)
-      for (const PeerAddress& a : announced_[std::size_t(rail)].addresses) content.addresses.push_back(a);
-    if (content.addresses.empty())  // others have them now
-      for (const PeerRail& rail : announced_) content.addresses.insert(content.addresses.end(), rail.addresses.begin(), rail.addresses.end());
-  }
-  // Link-local addresses mean something on one link only: they are told last, where there is room.
-  std::stable_partition(content.addresses.begin(), content.addresses.end(), [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
-  handle = encode_handle(content);
+  RW_TRY(check_device(device));
+  std::shared_ptr<ListenQueue> queue = listeners_.add(rail_mask(device));
+  handle = encode_handle({self_.instance, queue->id(), addresses_of(device)});
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
-}
-
-void HostEngine::close_listener(std::uint32_t id) {
-  std::shared_ptr<ListenQueue> queue;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto it = listeners_.find(id);
-    if (it == listeners_.end()) return;
-    queue = std::move(it->second);
-    listeners_.erase(it);
-  }
-  queue->close();
 }
 
 Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Class priority) {
   if (forked()) return dead_after_fork();
-  if (device < 0 || device >= int(devices_.size()))
-    return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " +
-                                                              std::to_string(devices_.size() - 1));
-  Result<HandleContent> peer = decode_handle(handle);
-  if (!peer.ok()) return peer.status();
+  RW_TRY(check_device(device));
+  RW_ASSIGN_OR_RETURN(HandleContent peer, decode_handle(handle));
   if (traffic_class < 0) traffic_class = std::max(config_.traffic_class, 0);
-  std::string name = wire::to_string(peer->addresses.front().address);
-  auto pending = std::make_shared<PendingStream>(std::move(*peer), traffic_class, rail_mask(device), priority, now() + config_.connect_timeout);
-  open_in_session(pending);
+  std::string name = wire::to_string(peer.addresses.front().address);
+  auto pending = std::make_shared<PendingStream>(std::move(peer), traffic_class, rail_mask(device), priority, now() + config_.connect_timeout);
+  directory_.open(pending);
   return std::unique_ptr<Connector>(std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), std::move(name)));
 }
 
@@ -180,86 +189,88 @@ EngineStats HostEngine::stats() const {
   EngineStats stats;
   constexpr char kHex[] = "0123456789abcdef";
   for (std::uint8_t byte : self_.instance) stats.instance += {kHex[byte >> 4], kHex[byte & 15]};
-  stats.rails = rail_stats();
-  for (const auto& session : sessions()) stats.sessions.push_back(session->stats());
+  stats.rails = own_rails_.stats();
+  for (const auto& session : directory_.sessions()) stats.sessions.push_back(session->stats());
   return stats;
-}
-
-std::vector<RailStats> HostEngine::rail_stats() const {
-  std::vector<RailStats> rails;
-  const std::lock_guard lock(table_mutex_);
-  for (const PeerRail& rail : announced_) {
-    rails.push_back({rail.name, {}, link_watch_.is_up(int(rails.size()))});
-    for (const PeerAddress& at : rail.addresses) rails.back().addresses.push_back(wire::to_string(at.address));
-  }
-  return rails;
-}
-
-std::vector<std::shared_ptr<LiveSession>> HostEngine::sessions() const {
-  std::vector<std::shared_ptr<LiveSession>> sessions;
-  const std::lock_guard lock(table_mutex_);
-  for (const auto& [key, session] : sessions_) sessions.push_back(session);
-  return sessions;
 }
 
 // ------------------------------------------------------------------------------------------------------- session owner
 
-std::shared_ptr<ListenQueue> HostEngine::find_listener(std::uint32_t id) {
-  const std::lock_guard lock(table_mutex_);
-  const auto it = listeners_.find(id);
-  return it == listeners_.end() ? nullptr : it->second;
-}
-
 void HostEngine::wake_for(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] {
-    if (SessionWatch* watch = watch_of(*session)) watch->look();
+    if (const PeerSession* const its = peer_sessions_.find(*session)) its->watch->look();
   });
 }
 
 void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] { bury(session); });
+  reactor_.run_soon([this, session = std::move(session)] { retire(session); });
 }
 
 void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
   reactor_.run_soon([this, session = std::move(session)] {
-    session->note_lost_pairs();
-    if (const auto it = absent_rails_.find(session.get()); it != absent_rails_.end()) it->second->look_later();
-    if (const auto it = rail_logs_.find(session.get()); it != rail_logs_.end()) it->second->look();
-    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->look();
-    if (const auto it = knocks_.find(session.get()); it != knocks_.end()) it->second->look();
+    if (PeerSession* const its = peer_sessions_.find(*session)) its->on_lane_wanted();
   });
+}
+
+void HostEngine::on_rails_told(std::shared_ptr<LiveSession> session) {
+  reactor_.run_soon([this, session = std::move(session)] {
+    if (PeerSession* const its = peer_sessions_.find(*session)) its->hear_rails();
+  });
+}
+
+bool HostEngine::warns_of_unused() {
+  TimePoint before = warned_unused_.load(std::memory_order_relaxed);
+  if (before != TimePoint{} && now() - before < kWarnAgain) return false;
+  return warned_unused_.compare_exchange_strong(before, now(), std::memory_order_relaxed);
+}
+
+bool HostEngine::may_warn_of_silence(bool is_silent) {
+  return peer_sessions_.rail_lines().may_warn(RailLines::kNoRail, is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
 }
 
 // --------------------------------------------------------------------------------------------------- reactor's thread
 
-std::shared_ptr<LiveSession> HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
-                                                     std::vector<std::shared_ptr<PendingStream>> waiters) {
+PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
   const bool by_rails = lane.by_rails;
-  std::shared_ptr<LiveSession> session, old;
+  std::shared_ptr<LiveSession> session;
   ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
     for (const auto& waiter : waiters) waiter->fail(out_of_memory());
     if (session) session->fail(out_of_memory());
   });
-  session = std::make_shared<LiveSession>(config_, *this, peer.peer, serial, lane.session_secret, by_rails);
-  {
-    const std::lock_guard lock(table_mutex_);
-    old = std::exchange(sessions_[key], session);
-  }
-  if (old) bury(old);
-  watches_.emplace(session.get(), std::make_unique<SessionWatch>(reactor_, session));
-  if (by_rails) rail_logs_.emplace(session.get(), std::make_unique<RailLog>(reactor_, rails_now_, session, rail_lines_));
-  if (by_rails) absent_rails_.emplace(session.get(), std::make_unique<AbsentRails>(reactor_, rails_now_, session, absence_told_));
-  for (const int down : rails_down_) session->tell_link(down, false);
-  const std::string rail = by_rails ? rails_now_[std::size_t(lane.rails.local)].name : "shm";
+  session = std::make_shared<LiveSession>(config_, static_cast<SessionOwner&>(*this), peer.peer, serial, lane.session_secret, by_rails);
+  if (const auto old = directory_.put(key, session)) retire(old);
+  PeerSession& its = peer_sessions_.add(session, by_rails);
+  for (const int down : own_rails_.down()) session->tell_link(down, false);
+  const std::string rail = by_rails ? own_rails_.at(lane.rails.local).name : "shm";
   add_lane(*session, std::move(lane));
-  for (int i = 0; by_rails && i < int(rails_now_.size()); ++i)  // the handshake's list may be older
-    if (editions_[std::size_t(i)] > 0) session->tell_rail(news_of(i));
+  for (int i = 0; by_rails && i < int(own_rails_.now().size()); ++i)  // the handshake's list may be older
+    if (own_rails_.has_news(i)) session->tell_rail(own_rails_.news_of(i));
   broken.dismiss();
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rail);
-  if (SessionWatch* watch = watch_of(*session)) watch->look();
-  yield_other_dial(key, serial);
-  return session;
+  its.watch->look();
+  directory_.yield_other_dial(key, serial);
+  return its;
+}
+
+void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+  const bool by_rails = lane.by_rails;
+  const RailPair rails = lane.rails;
+  const int dialled_rail = lane.dialled_rail;
+  PeerSession& its = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
+  if (!by_rails) return;
+  its.upkeep = std::make_unique<LaneUpkeep>(reactor_, self_, key.peer, key.traffic_class, its.session, welcome.rails, rails, dialled_rail,
+                                            peer_sessions_.absence_told(),
+                                            [this](LiveSession& joined, NewLane joining) { add_lane(joined, std::move(joining)); });
+  its.absent_rails->know(its.upkeep->failures(), its.upkeep->peer_rails());
+  its.upkeep->look();
+}
+
+void HostEngine::accept_session(const Hello& first, NewLane lane) {
+  const bool by_rails = lane.by_rails;
+  PeerSession& its = add_session(key_of_dialler(self_, first), first, first.session, std::move(lane), {});
+  if (by_rails) its.knock = std::make_unique<Knock>(reactor_, self_, first.from, first.traffic_class, its.session, first.rails);
+  idle_sessions_.add(its.session);
 }
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
@@ -270,9 +281,7 @@ void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   Result<std::unique_ptr<wire::Lane>> made = lane.begun.pending->poll();
   if (!made.ok() || !*made) return;
   if (!session.add_lane(lane.id, lane.rails, std::move(*made), doubtful)) return;
-  if (const auto it = rail_logs_.find(&session); it != rail_logs_.end()) it->second->look();
-  if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_lane();
-  if (SessionWatch* watch = watch_of(session)) watch->look();
+  if (PeerSession* const its = peer_sessions_.find(session)) its->on_lane();
 }
 
 void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) const {
@@ -281,49 +290,25 @@ void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) c
     return;
   }
   const int fd = lane.bootstrap.fd.get();
-  RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), rails_now_[std::size_t(lane.rails.local)].name,
+  RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), own_rails_.at(lane.rails.local).name,
           wire::to_string(wire::local_address(fd)), wire::to_string(wire::remote_address(fd)), lane.bootstrap.tls ? ", TLS 1.3" : "");
 }
 
-SessionWatch* HostEngine::watch_of(const LiveSession& session) {
-  const auto it = watches_.find(&session);
-  return it == watches_.end() ? nullptr : it->second.get();
+bool HostEngine::was_dialled(const LiveSession& session) {
+  const PeerSession* const its = peer_sessions_.find(session);
+  return its && its->upkeep;
 }
 
-void HostEngine::bury(const std::shared_ptr<LiveSession>& session) {
+void HostEngine::on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
+  if (const PeerSession* const its = peer_sessions_.find(session); its && its->upkeep) its->upkeep->on_knock(by, family, peer_rails);
+}
+
+void HostEngine::retire(const std::shared_ptr<LiveSession>& session) {
   if (!session->over()) session->give_way();
   session->close_lanes();
-  {
-    const std::lock_guard lock(table_mutex_);
-    std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
-  }
-  rail_logs_.erase(session.get());
-  absent_rails_.erase(session.get());
-  upkeeps_.erase(session.get());
-  knocks_.erase(session.get());
-  // Its watch may be on the stack below us.
-  if (const auto it = watches_.find(session.get()); it != watches_.end()) {
-    std::shared_ptr<SessionWatch> watch;
-    until_memory([&] { watch = std::move(it->second); });
-    watches_.erase(it);
-    until_memory([&] { reactor_.run_soon([watch] {}); });
-  }
-  drop_dead_streams();
-}
-
-// Walks by id: a copy of the table would need memory, and the ends' sessions must not be under its mutex.
-void HostEngine::drop_dead_streams() {
-  for (std::uint32_t id = 0;; ++id) {
-    std::shared_ptr<ListenQueue> queue;
-    {
-      const std::lock_guard lock(table_mutex_);
-      const auto it = listeners_.lower_bound(id);
-      if (it == listeners_.end()) return;
-      id = it->first;
-      queue = it->second;
-    }
-    queue->drop_dead();
-  }
+  directory_.remove(session);
+  peer_sessions_.remove(*session);
+  listeners_.drop_dead();
 }
 
 }  // namespace railweave::engine

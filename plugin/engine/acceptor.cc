@@ -1,4 +1,5 @@
-// The acceptor's side of handshakes: who may come in, and what becomes of crossing dials (decision D2).
+#include "engine/acceptor.h"
+
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "discovery/rail_hazards.h"
-#include "engine/host_engine.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
@@ -16,11 +16,7 @@ namespace {
 
 constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent stranger is shown out
 constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it the oldest is closed
-constexpr Nanos kIdleTime = std::chrono::seconds(10);   // for a peer to open a stream in its session,
-constexpr std::size_t kIdleMax = 64;                    // when so many have not;
-constexpr std::size_t kIdleAtOnceMax = 1024;            // when so many have not, the oldest ends at once
 constexpr int kLoopbackIndex = 1;                       // of `lo`, in each network namespace (linux/include/net/flow.h)
-constexpr Nanos kGiveWay = std::chrono::seconds(1);     // the age of our own dial from which a crossing one is taken: ours leads nowhere
 constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, encrypts alone, or sends nonsense
 
 bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
@@ -31,38 +27,49 @@ bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
 
 }  // namespace
 
+Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, AbsenceTold& absence_told,
+                   AcceptorOwner& owner)
+    : reactor_(reactor), self_(self), rails_(rails), directory_(directory), absence_told_(absence_told), owner_(owner),
+      unconfirmed_(reactor, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {}
+
+void Acceptor::stop() {
+  stopped_ = true;
+  incoming_.clear();
+  unconfirmed_.clear();
+}
+
 // With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
-HostEngine::Arrival HostEngine::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
+Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
   const Address::Family family = accepted.remote.family() == AF_INET6 ? Address::Family::v6 : Address::Family::v4;
-  if (rails_now_[std::size_t(dialled_rail)].by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
-  const auto rail = std::ranges::find(rails_now_, accepted.interface, &Rail::ifindex);
-  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_now_[std::size_t(dialled_rail)].vrf_ifindex;  // the kernel names the VRF, not the NIC, for IPv4
+  if (rails_.at(dialled_rail).by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
+  const auto rail = std::ranges::find(rails_.now(), accepted.interface, &Rail::ifindex);
+  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_.at(dialled_rail).vrf_ifindex;  // the kernel names the VRF, not the NIC, for IPv4
   if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};  // from this host: pinned it would lead nowhere
   const bool told = accepted.interface != 0 && !by_vrf;
-  if (!told) return {dialled_rail, dialled_rail, rails_now_[std::size_t(dialled_rail)].name, family};
-  if (rail != rails_now_.end()) return {int(rail - rails_now_.begin()), dialled_rail, rail->name, family};
+  if (!told) return {dialled_rail, dialled_rail, rails_.at(dialled_rail).name, family};
+  if (rail != rails_.now().end()) return {int(rail - rails_.now().begin()), dialled_rail, rail->name, family};
   return {-1, dialled_rail, wire::interface_name(accepted.interface), family};
 }
 
-void HostEngine::on_connection(wire::Accepted accepted, int dialled_rail) {
+void Acceptor::on_connection(wire::Accepted accepted, int dialled_rail) {
   const Arrival arrival = arrival_of(accepted, dialled_rail);
   // The kernel's routes might send all answers out by another interface.
   if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote); !bound.ok()) {
     RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted.remote), bound.message());
     return;
   }
-  (void)wire::set_options(accepted.fd.get(), {config_.congestion_control, -1, config_.peer_timeout});
+  (void)wire::set_options(accepted.fd.get(), {self_.config->congestion_control, -1, self_.config->peer_timeout});
   // The socket does not know its peer any more once that has reset it.
   await_hello(std::move(accepted.fd), "connection from " + wire::to_string(accepted.remote), &Handshake::await,
               [this, arrival](Handshake::Outcome outcome) { on_hello(arrival, std::move(outcome)); });
 }
 
-void HostEngine::on_local_connection(OwnedFd fd) {
+void Acceptor::on_local_connection(OwnedFd fd) {
   await_hello(std::move(fd), "local connection", &Handshake::await_local, [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
 }
 
-void HostEngine::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then) {
-  if (leaving_) return;  // closes it
+void Acceptor::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then) {
+  if (stopped_) return;  // closes it
   // A peer speaks at once; who came first and is still silent is the likeliest stranger.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   const std::uint64_t number = next_incoming_++;
@@ -73,53 +80,43 @@ void HostEngine::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::
 }
 
 // A peer that was set up wrongly is the job's own trouble and is warned of; strangers may not fill the log.
-void HostEngine::note_shown_out(const std::string& why, bool set_up_wrongly) {
-  const bool lately = warned_shown_out_ != TimePoint{} && now() - warned_shown_out_ < kWarnAgain;
+void Acceptor::note_rejected(const std::string& why, bool set_up_wrongly) {
+  const bool lately = warned_rejected_ != TimePoint{} && now() - warned_rejected_ < kWarnAgain;
   if (!set_up_wrongly || lately) {
     RW_INFO(net, "shown out: {}", why);
     return;
   }
-  warned_shown_out_ = now();
+  warned_rejected_ = now();
   RW_WARN(net, "shown out: {}", why);
 }
 
-bool HostEngine::warns_of_unused() {
-  TimePoint before = warned_unused_.load(std::memory_order_relaxed);
-  if (before != TimePoint{} && now() - before < kWarnAgain) return false;
-  return warned_unused_.compare_exchange_strong(before, now(), std::memory_order_relaxed);
-}
-
-bool HostEngine::may_warn_of_silence(bool is_silent) {
-  return rail_lines_.may_warn(RailLines::kNoRail, is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
-}
-
-bool HostEngine::refused_for_encryption(const Handshake::Outcome& caller) {
+bool Acceptor::refused_for_encryption(const Handshake::Outcome& caller) {
   const bool peer_encrypts = (caller.hello.features & kFeatureEncrypt) != 0;
-  if (peer_encrypts == config_.encrypt) return false;
+  if (peer_encrypts == self_.config->encrypt) return false;
   refuse(caller, Hello::Refusal::encryption, encryption_differs(peer_encrypts));
-  note_shown_out(caller.hello.peer + ": " + encryption_differs(config_.encrypt), true);
+  note_rejected(caller.hello.peer + ": " + encryption_differs(self_.config->encrypt), true);
   return true;
 }
 
-void HostEngine::on_local_hello(Handshake::Outcome outcome) {
-  if (!outcome.status.ok()) return note_shown_out(outcome.status.message(), outcome.no_common_key);
+void Acceptor::on_local_hello(Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) return note_rejected(outcome.status.message(), outcome.no_common_key);
   if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
     return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
   if (refused_for_encryption(outcome)) return;
-  Result<Wires::Begun> begun = wires_.accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
+  Result<Wires::Begun> begun = self_.wires->accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
   if (!begun.ok()) return refuse(outcome, Hello::Refusal::stranger, begun.status().message());
   accept_local_first(std::move(outcome), std::move(*begun));
 }
 
-void HostEngine::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
-  if (!outcome.status.ok()) return note_shown_out(outcome.status.message(), outcome.no_common_key);
+void Acceptor::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) return note_rejected(outcome.status.message(), outcome.no_common_key);
   const Hello& hello = outcome.hello;
   (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
   if (hello.to != self_.instance)
     return refuse(outcome, Hello::Refusal::stranger, "this is another instance than the one expected");
   if (refused_for_encryption(outcome)) return;
   if (arrival.rail < 0)
-    return refuse(outcome, Hello::Refusal::none, "the connection to rail " + rails_now_[std::size_t(arrival.dialled)].name + " arrived on " +
+    return refuse(outcome, Hello::Refusal::none, "the connection to rail " + rails_.at(arrival.dialled).name + " arrived on " +
                                                      arrival.interface + ", which is no rail here; set `" + discovery::kMendArp + "` on this host, or use IPv6");
   switch (hello.kind) {
     case Hello::Kind::first: return accept_first(std::move(outcome), arrival);
@@ -128,7 +125,7 @@ void HostEngine::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
   }
 }
 
-Hello HostEngine::answer(const Hello& hello, Hello::Kind kind, int rail) const {
+Hello Acceptor::answer(const Hello& hello, Hello::Kind kind, int rail) const {
   Hello a;
   a.kind = kind;
   a.features = features(self_);
@@ -143,7 +140,7 @@ Hello HostEngine::answer(const Hello& hello, Hello::Kind kind, int rail) const {
   return a;
 }
 
-void HostEngine::refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason) {
+void Acceptor::refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason) {
   Hello a = answer(caller.hello, Hello::Kind::refused, 0);
   a.refusal = refusal;
   if (refusal == Hello::Refusal::stranger) a.from = {};  // whoever it is need not learn whom he found
@@ -151,36 +148,21 @@ void HostEngine::refuse(const Handshake::Outcome& caller, Hello::Refusal refusal
   (void)send_hello(caller, a);
 }
 
-PeerKey HostEngine::key_of_dialler(const Hello& hello) const {
-  return {hello.from, hello.traffic_class, hello.from == self_.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
-}
-
-std::shared_ptr<LiveSession> HostEngine::session_of(const PeerKey& key) const {
-  const std::lock_guard lock(table_mutex_);
-  const auto it = sessions_.find(key);
-  return it == sessions_.end() || it->second->over() ? nullptr : it->second;
-}
-
 // True: the caller is told why there will be no session of its dial.
-bool HostEngine::refuses_first(const Handshake::Outcome& caller) {
+bool Acceptor::refuses_first(const Handshake::Outcome& caller) {
   const Hello& hello = caller.hello;
-  const PeerKey key = key_of_dialler(hello);
-  if (session_of(key)) return refuse(caller, Hello::Refusal::duplicate, "there is a session already"), true;
-  bool crossing = false;
-  {
-    const std::lock_guard lock(table_mutex_);
-    const auto dial = dials_.find(key);
-    crossing = dial != dials_.end() && hello.from < self_.instance && now() - dial->second->began_at() < kGiveWay;
-  }
+  const PeerKey key = key_of_dialler(self_, hello);
+  if (directory_.find(key)) return refuse(caller, Hello::Refusal::duplicate, "there is a session already"), true;
+  const bool crossing = directory_.our_dial_stays(key);
   if (crossing) refuse(caller, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
   return crossing;
 }
 
-void HostEngine::accept_local_first(Handshake::Outcome caller, Wires::Begun begun) {
+void Acceptor::accept_local_first(Handshake::Outcome caller, Wires::Begun begun) {
   if (refuses_first(caller)) return;
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, 0);
-  answered.rails = doors_.rails();
+  answered.rails = rails_.with_ports();
   answered.offer = begun.offer;
   NewLane lane{.id = hello.lane, .rails = {}, .by_rails = false, .begun = std::move(begun)};
   Status s = take_session_secret(lane, caller);
@@ -190,10 +172,10 @@ void HostEngine::accept_local_first(Handshake::Outcome caller, Wires::Begun begu
     return;
   }
   lane.bootstrap.fd = std::move(caller.fd);
-  accept_session(hello, std::move(lane));
+  owner_.accept_session(hello, std::move(lane));
 }
 
-void HostEngine::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
+void Acceptor::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
   if (refuses_first(caller)) return;
   const Hello& hello = caller.hello;
   if (hello.local_rail >= hello.rails.size())
@@ -206,17 +188,17 @@ void HostEngine::accept_first(Handshake::Outcome caller, const Arrival& arrival)
   welcome(std::move(caller), arrival, std::move(lane), nullptr);
 }
 
-Status HostEngine::begin_lane(NewLane& lane, const Hello& hello, Hello& welcome) {
-  RW_ASSIGN_OR_RETURN(lane.begun, wires_.accept(lane.rails.local, hello.offer));
+Status Acceptor::begin_lane(NewLane& lane, const Hello& hello, Hello& welcome) {
+  RW_ASSIGN_OR_RETURN(lane.begun, self_.wires->accept(lane.rails.local, hello.offer));
   welcome.offer = lane.begun.offer;
   return {};
 }
 
 // The lane stands once the dialler has confirmed it.
-void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret) {
+void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret) {
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
-  if (hello.kind == Hello::Kind::first) answered.rails = doors_.rails();
+  if (hello.kind == Hello::Kind::first) answered.rails = rails_.with_ports();
   if (const Status begun = begin_lane(lane, hello, answered); !begun.ok()) return refuse(caller, Hello::Refusal::none, begun.message());
   Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
   if (s.ok()) s = send_hello(caller, answered, secret);
@@ -229,78 +211,44 @@ void HostEngine::welcome(Handshake::Outcome caller, const Arrival& arrival, NewL
 
 // Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so there is no such way, or
 // none that works.
-void HostEngine::tell_astray(const UnconfirmedLanes::Entry& entry) {
+void Acceptor::tell_astray(const UnconfirmedLanes::Entry& entry) {
   if (entry.dialled_rail == entry.lane.rails.local) return;
-  const PeerRail& dialled = doors_.rails()[std::size_t(entry.dialled_rail)];
-  if (has_any_of(rails_now_[std::size_t(entry.lane.rails.local)], dialled.addresses)) return;  // the address has moved there
+  const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
+  if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
   const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
   if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.ours(entry.dialled_rail)) return;
   RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
-          "both; set `{}`, or use IPv6", dialled.name, rails_now_[std::size_t(entry.lane.rails.local)].name, entry.hello.peer, dialled.name,
+          "both; set `{}`, or use IPv6", dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name,
           discovery::kMendArp);
 }
 
-void HostEngine::on_confirmed(UnconfirmedLanes::Entry entry) {
-  if (leaving_) return;
+void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
+  if (stopped_) return;
   const Hello& hello = entry.hello;
   if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;  // a slow dialler gave up: its lane would only have to be fenced
-  const auto session = session_of(key_of_dialler(hello));
+  const auto session = directory_.find(key_of_dialler(self_, hello));
   tell_astray(entry);
   if (session && session->serial() == hello.session) {
-    if (!session->had_lane(hello.lane)) add_lane(*session, std::move(entry.lane));
+    if (!session->had_lane(hello.lane)) owner_.add_lane(*session, std::move(entry.lane));
     return;
   }
   // Both dialled and both were welcomed: the greater instance's dial stays, if nothing was heard in the other's session yet.
-  const bool gives_way = session && !session->was_heard() && upkeeps_.contains(session.get()) && self_.instance < hello.from;
+  const bool gives_way = session && !session->was_heard() && owner_.was_dialled(*session) && self_.instance < hello.from;
   if (session && !gives_way) {
     RW_INFO(net, "lane {} of {} comes too late: another session is there", hello.lane, hello.peer);
     return;
   }
-  if (hello.kind == Hello::Kind::first) return accept_session(hello, std::move(entry.lane));
+  if (hello.kind == Hello::Kind::first) return owner_.accept_session(hello, std::move(entry.lane));
   // The connection that was to begin the session is slower than this one, or lost.
   const UnconfirmedLanes::Entry* const first = unconfirmed_.first_of(hello);
   if (!first) return;
   entry.lane.session_secret = first->lane.session_secret;
-  accept_session(first->hello, std::move(entry.lane));
+  owner_.accept_session(first->hello, std::move(entry.lane));
 }
 
-void HostEngine::accept_session(const Hello& first, NewLane lane) {
-  const bool by_rails = lane.by_rails;
-  const auto session = add_session(key_of_dialler(first), first, first.session, std::move(lane), {});
-  if (by_rails)
-    knocks_.emplace(session.get(), std::make_unique<Knock>(reactor_, self_, first.from, first.traffic_class, session, first.rails));
-  newcomers_.push_back({session, now()});
-  show_out_idle_sessions();
-}
-
-// A peer dials because it wants a stream. Many that want none only hold our descriptors.
-void HostEngine::show_out_idle_sessions() {
-  std::erase_if(newcomers_, [](const Newcomer& n) {
-    const auto session = n.session.lock();
-    return !session || session->over() || session->used();
-  });
-  std::size_t out = 0;
-  for (; newcomers_.size() - out > kIdleMax; ++out) {
-    const Newcomer& oldest = newcomers_[out];
-    if (newcomers_.size() - out <= kIdleAtOnceMax && now() - oldest.since < kIdleTime) break;
-    const auto session = oldest.session.lock();
-    if (!session) continue;
-    if (!std::exchange(warned_idle_, true))
-      RW_WARN(net, "more than {} sessions whose peers never opened a stream: they are ended, {}'s first", kIdleMax,
-              session->peer());
-    session->fail(Status(Code::remote, Scope::session, "the session with " + session->peer() + " ended: no stream came"));
-  }
-  newcomers_.erase(newcomers_.begin(), newcomers_.begin() + std::ptrdiff_t(out));
-  if (newcomers_.size() <= kIdleMax || idle_timer_ || leaving_) return;
-  idle_timer_ = reactor_.at(newcomers_.front().since + kIdleTime, [this] {
-    idle_timer_ = 0;
-    show_out_idle_sessions();
-  });
-}
-
-void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
+void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
   const Hello& hello = caller.hello;
-  std::shared_ptr<LiveSession> session = session_of(key_of_dialler(hello));
+  std::shared_ptr<LiveSession> session = directory_.find(key_of_dialler(self_, hello));
   if (session && session->serial() != hello.session) session.reset();
   // The confirm of the connection that begins the session may come later than a join by another rail.
   const UnconfirmedLanes::Entry* const first = session ? nullptr : unconfirmed_.first_of(hello);
@@ -311,7 +259,7 @@ void HostEngine::accept_join(Handshake::Outcome caller, const Arrival& arrival) 
   if (wire::is_closed_by_peer(caller.fd.get())) return;  // we were stopped, and the dialler gave up: what it said of its rails is old
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
-    if (const auto it = upkeeps_.find(session.get()); it != upkeeps_.end()) it->second->on_knock({arrival.rail, hello.local_rail}, arrival.family, hello.rails);
+    owner_.on_knock(*session, {arrival.rail, hello.local_rail}, arrival.family, hello.rails);
     return;
   }
   welcome(std::move(caller), arrival, {.id = hello.lane, .rails = {arrival.rail, std::min<int>(hello.local_rail, 63)}}, secret);
