@@ -27,7 +27,13 @@ class ReadySet {
  public:
   // Any thread. True: it was not in, and now is. False: it was in; whoever added it saw or will see to it.
   bool add(ReadyNode& node) {
+    return add(node, [] {});
+  }
+  // The same. `prepare` runs between: the node is this thread's then, and no consumer has it yet.
+  template <class Prepare>
+  bool add(ReadyNode& node, Prepare&& prepare) {
     if (node.in_set.exchange(true, std::memory_order_acq_rel)) return false;
+    prepare();
     ReadyNode* head = newest_.load(std::memory_order_relaxed);
     do {
       node.next = head;
@@ -35,7 +41,7 @@ class ReadySet {
     return true;
   }
 
-  // Consumer. Empties the set; the first of a chain in the order of adding, null when there was none. Every node of the
+  // Consumer (of several at once each gets other nodes). Empties the set; the first of a chain in the order of adding, null when there was none. Every node of the
   // chain must be released; until then add() answers false for it.
   ReadyNode* take_all() {
     ReadyNode* node = newest_.exchange(nullptr, std::memory_order_acq_rel);

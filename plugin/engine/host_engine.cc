@@ -196,10 +196,8 @@ EngineStats HostEngine::stats() const {
 
 // ------------------------------------------------------------------------------------------------------- session owner
 
-void HostEngine::wake_for(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] {
-    if (const PeerSession* const its = peer_sessions_.find(*session)) its->watch->look();
-  });
+void HostEngine::on_woken(LiveSession& session) {
+  if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
 }
 
 void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {

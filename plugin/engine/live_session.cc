@@ -36,18 +36,6 @@ void LiveSession::open(std::shared_ptr<PendingStream> pending) {
   wake();
 }
 
-// Without memory to ask with, whoever drives next sees to it.
-void LiveSession::wake() noexcept {
-  try {
-    until_memory([this] { owner_.wake_for(shared_from_this()); });
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-void LiveSession::on_lane_wanted() {
-  until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
-}
-
 void LiveSession::posted(Inbox& inbox) {
   protocol_.add_post(inbox);
   ask_reactor();

@@ -19,6 +19,7 @@
 #include "base/without_memory.h"
 #include "engine/admission/secret.h"
 #include "engine/fork_guard.h"
+#include "engine/reactor.h"
 #include "engine/session_lanes.h"
 #include "engine/session_owner.h"
 #include "engine/shared_protocol.h"
@@ -28,7 +29,7 @@
 
 namespace railweave::engine {
 
-class LiveSession final : public std::enable_shared_from_this<LiveSession>, private LanesOwner {
+class LiveSession final : public std::enable_shared_from_this<LiveSession>, public Wakeable, private LanesOwner {
  public:
   // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
   // lanes are connections, and others may take their places; else its one lane is all there will be.
@@ -131,7 +132,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, priv
 
   // As the owner of its lanes.
   bool is_waited_for(const SharedProtocol::Locked& locked) override;
-  void wake() noexcept override;
+  void wake() noexcept override { owner_.wake_for(shared_from_this()); }
+  void on_wake() override { owner_.on_woken(*this); }
   void on_lane_wanted() override;
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;

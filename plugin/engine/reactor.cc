@@ -82,6 +82,8 @@ void Reactor::stop() {
   stopping_ = true;  // not by a task: there may be no memory for one
   wake();
   thread_.join();
+  stopped_.store(true, std::memory_order_seq_cst);
+  drop_woken();
   drop_tasks();
   release_descriptor(epoll_.get());
   release_descriptor(wake_.get());
@@ -89,10 +91,35 @@ void Reactor::stop() {
 
 void Reactor::run_soon(std::function<void()> task) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   wake();
+}
+
+// stop() may run meanwhile: either it sees the node, or we see that it is over.
+void Reactor::wake_for(std::shared_ptr<Wakeable> wakeable) noexcept {
+  Wakeable& node = *wakeable;
+  if (!woken_.add(node, [&] { node.keep_ = std::move(wakeable); })) return;
+  if (stopped_.load(std::memory_order_seq_cst)) drop_woken();
+  else wake();
+}
+
+void Reactor::run_woken() {
+  for (ReadyNode* next = woken_.take_all(); next != nullptr;) {
+    Wakeable& node = static_cast<Wakeable&>(*next);
+    const std::shared_ptr<Wakeable> keep = std::move(node.keep_);
+    next = ReadySet::release(node);
+    guarded([&] { node.on_wake(); });
+  }
+}
+
+void Reactor::drop_woken() {
+  for (ReadyNode* next = woken_.take_all(); next != nullptr;) {
+    Wakeable& node = static_cast<Wakeable&>(*next);
+    const std::shared_ptr<Wakeable> keep = std::move(node.keep_);
+    next = ReadySet::release(node);
+  }
 }
 
 void Reactor::wake() {
@@ -158,6 +185,7 @@ void Reactor::loop() {
       }
       if (const auto it = polled_.find(fd); it != polled_.end()) guarded([&] { it->second->on_ready(events[i].events); });
     }
+    run_woken();
     run_tasks();
     run_timers();
   }
@@ -167,7 +195,7 @@ void Reactor::loop() {
 void Reactor::run_tasks() {
   std::vector<std::function<void()>> tasks;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     tasks.swap(tasks_);
   }
   for (auto& task : tasks) guarded(task);
@@ -177,7 +205,7 @@ void Reactor::run_tasks() {
 void Reactor::drop_tasks() {
   for (;;) {
     std::vector<std::function<void()>> late;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (tasks_.empty()) return;
     late.swap(tasks_);
   }

@@ -1,18 +1,20 @@
 // The engine's own thread: handshakes, accepts, timers, and the progress of sessions whose callers do not poll.
 //
-// Threads: run_soon() and wake() from any thread; everything else on the reactor's thread only (or before start()).
+// Threads: run_soon() and wake_for() from any thread; everything else on the reactor's thread only (or before start()).
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <set>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "base/fd.h"
+#include "base/mutex.h"
+#include "base/ready_set.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 
@@ -27,6 +29,20 @@ class Pollable {
   ~Pollable() = default;
 };
 
+// What has the reactor look without memory and without a lock.
+class Wakeable : private ReadyNode {
+ public:
+  // Reactor's thread, soon after wake_for(); once for all that came before it.
+  virtual void on_wake() = 0;
+
+ protected:
+  virtual ~Wakeable() = default;
+
+ private:
+  friend class Reactor;
+  std::shared_ptr<Wakeable> keep_;  // itself, while the reactor has it
+};
+
 class Reactor {
  public:
   Reactor() = default;
@@ -39,7 +55,9 @@ class Reactor {
 
   // Runs `task` on the reactor's thread, in order.
   void run_soon(std::function<void()> task);
-  void wake();
+  // Has on_wake() called. Neither allocates nor locks; writes to a descriptor unless the reactor has been told already. After stop() it does
+  // nothing.
+  void wake_for(std::shared_ptr<Wakeable> wakeable) noexcept;
   bool running() const { return thread_.joinable(); }
 
   // One-shot: after on_ready() the descriptor is silent until arm()ed again.
@@ -66,6 +84,9 @@ class Reactor {
   void close();
   void loop();
   int timeout_ms() const;
+  void wake();
+  void run_woken();
+  void drop_woken();
   void run_tasks();
   void drop_tasks();
   void run_timers();
@@ -74,8 +95,11 @@ class Reactor {
   std::thread thread_;
   std::atomic<bool> stopping_{false};
 
-  std::mutex mutex_;                          // guards tasks_
-  std::vector<std::function<void()>> tasks_;
+  std::atomic<bool> stopped_{false};           // nobody empties woken_ any more but wake_for()
+  ReadySet woken_;                             // Wakeables
+
+  Mutex mutex_;
+  std::vector<std::function<void()>> tasks_ RW_GUARDED_BY(mutex_);
 
   std::set<Timer> timers_;
   struct TimerTask {

@@ -34,8 +34,10 @@ class SessionOwner {
   virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
   // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
   virtual void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) = 0;
-  // There is work and no caller polls: have the reactor look.
-  virtual void wake_for(std::shared_ptr<LiveSession> session) = 0;
+  // There is work and no caller polls: have the reactor call on_wake(). Neither allocates nor locks.
+  virtual void wake_for(std::shared_ptr<LiveSession> session) noexcept = 0;
+  // The reactor has come. Its thread.
+  virtual void on_woken(LiveSession& session) = 0;
 
  protected:
   ~SessionOwner() = default;

@@ -1,5 +1,7 @@
 #include "shortage.h"
 
+#include "counted_calls.h"
+
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -37,6 +39,7 @@ bool Shortage::felt() const { return failed > 0; }
 }  // namespace railweave::engine_test
 
 void* operator new(std::size_t bytes) {
+  railweave::engine_test::count_allocation();
   void* const memory = railweave::engine_test::fails() ? nullptr : std::malloc(bytes > 0 ? bytes : 1);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;

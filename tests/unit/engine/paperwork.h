@@ -65,7 +65,8 @@ class Paperwork : public testing::Test, public SessionOwner {
   void on_session_over(std::shared_ptr<LiveSession>) override {}
   void on_lane_wanted(std::shared_ptr<LiveSession>) override { ++lanes_wanted_; }
   void on_rails_told(std::shared_ptr<LiveSession>) override {}
-  void wake_for(std::shared_ptr<LiveSession>) override { ++wakes_; }
+  void wake_for(std::shared_ptr<LiveSession>) noexcept override { ++wakes_; }
+  void on_woken(LiveSession&) override {}
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override { unanswered_.push_back(std::move(pending)); }
 
   Config config_;

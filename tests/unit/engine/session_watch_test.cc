@@ -62,7 +62,8 @@ class Watching : public testing::Test, public SessionOwner {
   void on_session_over(std::shared_ptr<LiveSession>) override {}
   void on_lane_wanted(std::shared_ptr<LiveSession>) override {}
   void on_rails_told(std::shared_ptr<LiveSession>) override {}
-  void wake_for(std::shared_ptr<LiveSession>) override {}
+  void wake_for(std::shared_ptr<LiveSession>) noexcept override {}
+  void on_woken(LiveSession&) override {}
   void on_unanswered(std::shared_ptr<PendingStream>, const Status&) override {}
 
   Config config_;

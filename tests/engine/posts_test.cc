@@ -1,0 +1,113 @@
+// post() neither allocates nor locks (decision D5): counted over a million posts, watched and borrowed (engine/session_watch.h).
+#include <gtest/gtest.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "counted_calls.h"
+#include "two_engines.h"
+
+namespace railweave::engine_test {
+namespace {
+
+constexpr std::size_t kBurst = 32;   // of requests under way in a stream
+using Bytes = std::array<std::byte, 8>;
+
+// What is counted at all: both counters see what they should.
+TEST(CountedCalls, see_an_allocation_and_a_lock) {
+  std::mutex mutex;
+  const CountedCalls counted;
+  {
+    const std::lock_guard lock(mutex);
+  }
+  const auto allocated = std::make_unique<std::deque<int>>(1000);
+  EXPECT_GE(counted.allocations(), 1u);
+  EXPECT_EQ(counted.locks(), 1u);
+}
+
+class Posts : public testing::Test {
+ protected:
+  void SetUp() override {
+    a_ = start_engine();
+    b_ = start_engine();
+    ASSERT_TRUE(a_ && b_);
+    ends_ = join(*a_, *b_);
+    ASSERT_TRUE(ends_);
+  }
+
+  // A burst of posts at both ends, all but the posts themselves uncounted.
+  void post_burst() {
+    for (std::size_t i = 0; i < kBurst; ++i) {
+      const CountedCalls counted;
+      receives_[i] = *ends_.recv->post(places_[i].data(), places_[i].size());
+      sends_[i] = *ends_.send->post(messages_[i].data(), messages_[i].size());
+      allocations_ += counted.allocations();
+      locks_ += counted.locks();
+    }
+    posts_ += 2 * kBurst;
+  }
+
+  // Looks on until the reactors have done all, and takes the requests back.
+  void wait_for_reactors() {
+    ASSERT_TRUE(eventually([&] {
+      for (std::size_t i = 0; i < kBurst; ++i)
+        if (!ends_.recv->ended(receives_[i]) || !ends_.send->ended(sends_[i])) return false;
+      return true;
+    }));
+    take_back();
+  }
+
+  // Polls until all is done, as NCCL's proxy does.
+  void poll() {
+    ASSERT_TRUE(eventually([&] {
+      for (std::size_t i = 0; i < kBurst; ++i) {
+        if (!ends_.recv->ended(receives_[i]) && !ends_.recv->test(receives_[i]).ok()) return true;
+        if (!ends_.send->ended(sends_[i]) && !ends_.send->test(sends_[i]).ok()) return true;
+      }
+      for (std::size_t i = 0; i < kBurst; ++i)
+        if (!ends_.recv->ended(receives_[i]) || !ends_.send->ended(sends_[i])) return false;
+      return true;
+    }));
+    take_back();
+  }
+
+  void take_back() {
+    for (std::size_t i = 0; i < kBurst; ++i) {
+      ASSERT_TRUE(ends_.recv->test(receives_[i]).ok());
+      ASSERT_TRUE(ends_.send->test(sends_[i]).ok());
+    }
+  }
+
+  void expect_nothing_counted(std::size_t posts_least) const {
+    EXPECT_GE(posts_, posts_least);
+    EXPECT_EQ(allocations_, 0u) << "of " << posts_ << " posts";
+    EXPECT_EQ(locks_, 0u) << "of " << posts_ << " posts";
+  }
+
+  std::shared_ptr<Engine> a_, b_;
+  Ends ends_;
+  std::array<Bytes, kBurst> messages_{}, places_{};
+  std::array<Request*, kBurst> sends_{}, receives_{};
+  std::uint64_t posts_ = 0, allocations_ = 0, locks_ = 0;
+};
+
+TEST_F(Posts, watched__the_reactor_is_woken_without_memory_and_without_a_lock) {
+  while (posts_ < 100'000 && !HasFatalFailure()) {
+    post_burst();
+    wait_for_reactors();
+  }
+  expect_nothing_counted(100'000);
+}
+
+TEST_F(Posts, borrowed__callers_poll_and_nobody_is_woken) {
+  while (posts_ < 1'000'000 && !HasFatalFailure()) {
+    post_burst();
+    poll();
+  }
+  expect_nothing_counted(1'000'000);
+}
+
+}  // namespace
+}  // namespace railweave::engine_test
