@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/admission/secret.h"
+#include "engine/admission/shared_key.h"
 #include "engine/hello.h"
 #include "engine/wires.h"
 #include "railweave/config.h"

@@ -27,7 +27,7 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   checks_ = options_.sends_checked && !lane_->vouches_for_bytes();
   check_.forget();
   looked_at_ = {};
-  last_stats_ = {};
+  metrics_ = lane_->metrics();
   ending_ = {};
   consumed_status_ = {};
   idle_passes_ = 0;
@@ -55,7 +55,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
 LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Pass result;
   if (!is_open()) return result;
-  if (trace_.wants_rail()) trace_.set_rail(lane_->stats().rail);
+  if (trace_.wants_rail()) trace_.set_rail(rail());
   // A fresh post goes out before we look for input: that look is most of what a short message would wait for.
   flush_ = false;
   const bool posts = protocol_.has_posts();
@@ -110,25 +110,22 @@ bool LaneDriver::write(Pass& result) {
 }
 
 bool LaneDriver::begin_end(LaneEnding ending) {
-  keep_stats();
+  close_metrics();
   ending_ = std::move(ending);
   state_.store(State::ending, std::memory_order_relaxed);
   return lane_->end();
 }
 
-void LaneDriver::keep_stats() noexcept {
-  try {
-    last_stats_ = lane_->stats();
-  } catch (const std::bad_alloc&) {  // they are for people; closing is not
-  }
-  last_stats_.damaged_frames = is_damaged();
-  last_stats_.closed = true;
-  last_stats_.outstanding_bytes = 0;
+// The last time that the wire is asked.
+void LaneDriver::close_metrics() noexcept {
+  (void)lane_->health();
+  metrics_->damaged_frames.set(is_damaged());
+  metrics_->closed.set(1);
 }
 
 void LaneDriver::close() noexcept {
   if (is_free()) return;
-  if (is_open()) keep_stats();
+  if (is_open()) close_metrics();
   state_.store(State::free, std::memory_order_relaxed);
   release_descriptor(descriptor_.exchange(-1));
   lane_.reset();
@@ -142,13 +139,6 @@ void LaneDriver::withdraw_target(protocol::StreamId stream, std::span<const std:
 
 void LaneDriver::finish_writing() {
   if (is_open()) (void)lane_->finish_writing();
-}
-
-LaneStats LaneDriver::stats() {
-  if (!is_open()) return last_stats_;
-  LaneStats stats = lane_->stats();
-  stats.damaged_frames = is_damaged();
-  return stats;
 }
 
 // ------------------------------------------------------------------------------------- the wire asks, the session answers

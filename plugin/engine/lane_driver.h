@@ -97,7 +97,7 @@ class LaneDriver final : private wire::LaneHandler {
   bool withdraw_payload(std::span<const std::byte> range) { return !lane_ || lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
   void finish_writing();
-  LaneStats stats();          // once it is not open: what they were
+  const std::string& rail() const { return metrics_->rail; }  // of ours. REQUIRES: a lane is here, or was
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
   wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: is_open()
@@ -123,7 +123,7 @@ class LaneDriver final : private wire::LaneHandler {
 
   enum class State : std::uint8_t { free, open, ending };
 
-  void keep_stats() noexcept;
+  void close_metrics() noexcept;
   Pass move(std::size_t budget_bytes, bool flush);
   void look_at_draining();
   bool write(Pass& result);
@@ -159,7 +159,7 @@ class LaneDriver final : private wire::LaneHandler {
   Fault fault_ = Fault::none;
   bool checks_ = false;       // what we send here has CRCs of its payload
   PayloadCheck check_;        // of what arrives
-  LaneStats last_stats_;      // of the lane that was open last
+  std::shared_ptr<wire::LaneMetrics> metrics_;  // of the lane that is or was here last
   LaneEnding ending_;         // of it
   bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
   Status consumed_status_;

@@ -57,14 +57,24 @@ std::uint64_t LaneTable::outstanding_bytes() const {
 std::string LaneTable::rail_names() const {
   std::set<std::string> rails;
   each_claimed([&](LaneDriver& lane) {
-    if (lane.is_open()) rails.insert(lane.stats().rail);
+    if (lane.is_open()) rails.insert(lane.rail());
   });
   return fmt::format("{}", fmt::join(rails, ", "));
 }
 
+void LaneTable::count_by(int place, std::shared_ptr<const wire::LaneMetrics> metrics) {
+  const MutexLock lock(metrics_mutex_);
+  if (std::size_t(place) >= metrics_.size()) metrics_.resize(std::size_t(place) + 1);
+  std::shared_ptr<const wire::LaneMetrics>& its = metrics_[std::size_t(place)];
+  if (its) remember(its->stats());
+  its = std::move(metrics);
+}
+
 std::vector<LaneStats> LaneTable::stats() const {
   std::vector<LaneStats> stats;
-  each_claimed([&](LaneDriver& lane) { stats.push_back(lane.stats()); });
+  const MutexLock lock(metrics_mutex_);
+  for (const auto& metrics : metrics_) stats.push_back(metrics->stats());
+  stats.insert(stats.end(), gone_.begin(), gone_.end());
   return stats;
 }
 

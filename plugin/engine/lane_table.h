@@ -1,7 +1,7 @@
 // The places of a session's lanes. A place is made when no other is free, used again once its lane has ended, and never goes or moves.
 //
 // Threads: one thread at a time makes lanes (the reactor's); all else is for any thread. Whatever looks at several lanes claims one after the
-// other, and waits for each (LaneDriver::claim()). Lanes that are gone are summed under the session's mutex.
+// other, and waits for each (LaneDriver::claim()). What lanes count is read without a claim.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/arrival_flags.h"
 #include "engine/lane_driver.h"
 #include "engine/lane_plan.h"
@@ -58,14 +59,13 @@ class LaneTable {
   void with_lane(const LaneRef& lane, Act&& act) const;
   std::uint64_t outstanding_bytes() const;  // unacknowledged by the peer's kernel
   std::string rail_names() const;           // of open lanes: "eth0, eth1"
-  std::vector<LaneStats> stats() const;     // by place
   void close() const;
 
-  // --- under the session's mutex
-  // The lane whose place another is about to take.
-  void remember(const LaneStats& gone);
-  // Lanes whose places others have, summed by rail.
-  const std::vector<LaneStats>& gone() const { return gone_; }
+  // --- what lanes count, for any thread: no claim, no session's mutex, no system call
+  // Whose lane is about to take `place`, or takes it. What the lane before counted is added up.
+  void count_by(int place, std::shared_ptr<const wire::LaneMetrics> metrics);
+  // By place; then lanes whose places others have, summed by rail.
+  std::vector<LaneStats> stats() const;
 
  private:
   SharedProtocol& protocol_;
@@ -73,7 +73,11 @@ class LaneTable {
   const LaneOptions options_;
   std::array<std::unique_ptr<LaneDriver>, kPlacesMax> places_;
   std::atomic<int> count_{0};
-  std::vector<LaneStats> gone_;             // guarded by the session's mutex
+  mutable Mutex metrics_mutex_;             // no other is taken under it
+  std::vector<std::shared_ptr<const wire::LaneMetrics>> metrics_ RW_GUARDED_BY(metrics_mutex_);  // by place
+  std::vector<LaneStats> gone_ RW_GUARDED_BY(metrics_mutex_);
+
+  void remember(const LaneStats& gone) RW_REQUIRES(metrics_mutex_);
 };
 
 template <class Act>

@@ -196,19 +196,28 @@ std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
   return protocol_.lock()->take_told_rails();
 }
 
-SessionStats LiveSession::stats() {
+void LiveSession::delist(const Inbox& inbox) {
+  const MutexLock lock(inboxes_mutex_);
+  std::erase(inboxes_, &inbox);
+}
+
+SessionStats LiveSession::stats() const {
   SessionStats s;
   s.peer = peer_;
   s.lanes = lanes_.table().stats();
-  const SharedProtocol::Locked locked = protocol_.lock();
-  s.lanes.insert(s.lanes.end(), lanes_.table().gone().begin(), lanes_.table().gone().end());
-  s.send_streams = std::uint32_t(locked->send_streams());
-  s.recv_streams = std::uint32_t(locked->recv_streams());
-  locked->count_unfinished(s.sends_pending, s.recvs_pending);
-  s.control_frames = locked->control_frames();
-  s.control_frames_said_again = locked->control_frames_said_again();
+  const SessionMetrics& metrics = protocol_.metrics();
+  s.send_streams = std::uint32_t(metrics.send_streams.value());
+  s.recv_streams = std::uint32_t(metrics.recv_streams.value());
+  s.control_frames = metrics.control_frames.value();
+  s.control_frames_said_again = metrics.control_frames_said_again.value();
   TimePoint oldest = TimePoint::max();
-  for (const Inbox* inbox : inboxes_) oldest = std::min(oldest, inbox->oldest_post());
+  const MutexLock lock(inboxes_mutex_);
+  for (const Inbox* inbox : inboxes_) {
+    const Inbox::Unfinished unfinished = inbox->unfinished();
+    s.sends_pending += unfinished.sends;
+    s.recvs_pending += unfinished.receives;
+    oldest = std::min(oldest, unfinished.oldest_post);
+  }
   if (oldest != TimePoint::max()) s.oldest_request_age = now() - oldest;
   return s;
 }

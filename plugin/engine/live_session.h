@@ -82,7 +82,10 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   template <class ProtocolStream>
   void close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges);
   // Counts in stats() until closed. REQUIRES: called by open() and accept() only, which make stream ends.
-  void enlist(const Inbox& inbox) { inboxes_.push_back(&inbox); }
+  void enlist(const Inbox& inbox) {
+    const MutexLock lock(inboxes_mutex_);
+    inboxes_.push_back(&inbox);
+  }
 
   // --- progress without a caller (session_watch.h)
   using Driven = SessionLanes::Driven;
@@ -123,7 +126,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // On all lanes, unacknowledged by the peer's kernel.
   std::uint64_t outstanding_bytes() const { return lanes_.table().outstanding_bytes(); }
 
-  SessionStats stats();
+  // No claim, no session's mutex, no system call.
+  SessionStats stats() const;
 
  private:
   using Opening = std::pair<protocol::StreamId, std::shared_ptr<PendingStream>>;
@@ -138,6 +142,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 
+  void delist(const Inbox& inbox);
   void ask_reactor();
   void handle_events();
   void handle_event(const protocol::Event& event);
@@ -154,7 +159,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
 
   SharedProtocol protocol_;
   std::vector<Opening> openings_;           // streams of ours that are not answered; guarded by the session's mutex
-  std::vector<const Inbox*> inboxes_;       // of streams not closed yet; likewise
+  mutable Mutex inboxes_mutex_;             // taken inside the session's, too
+  std::vector<const Inbox*> inboxes_ RW_GUARDED_BY(inboxes_mutex_);  // of streams not closed yet
   SessionLanes lanes_;
 
   std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
@@ -194,7 +200,7 @@ void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::v
       const auto opening = std::ranges::find(openings_, id, [](const auto& o) { return o.first; });
       if (opening != openings_.end()) abandoned = std::move(opening->second), openings_.erase(opening);
     }
-    std::erase(inboxes_, &inbox);
+    delist(inbox);
     locked.take_posts();
     if (!closed) locked->close(stream);
     closed = true;

@@ -25,9 +25,9 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
     const SharedProtocol::Locked locked = protocol_.lock();
     locked->forget_lanes();
     if (!locked->has_room_for_lane()) return false;
-    if (place < table_.count()) table_.remember(driver.stats());
     health_.pair_carries(rails);
   }
+  table_.count_by(place, lane->metrics());
   driver.start(id, rails, std::move(lane));
   table_.publish(place);
   bool answers_again = false;

@@ -13,7 +13,7 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
   using Fault = LaneDriver::Fault;
   if (pass.fault == Fault::malformed || !options_.by_rails) return;
   const bool damaged = pass.fault != Fault::none;
-  if (damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.stats().rail, pass.status.message());
+  if (damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.rail(), pass.status.message());
   const bool payload = pass.fault == Fault::damaged_payload;
   const bool intact = payload && arrivals_.take_intact();
   const SharedProtocol::Locked locked = protocol_.lock();
@@ -30,7 +30,7 @@ LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool 
     health_.lane_given_up(protocol_.now());
     if (too_slow) slow_pairs_.push_back(lane.rails());
   }
-  Status why(Code::remote, Scope::lane, lane.stats().rail + ": " + std::string(told), ETIMEDOUT);
+  Status why(Code::remote, Scope::lane, lane.rail() + ": " + std::string(told), ETIMEDOUT);
   return {std::move(why), wire::LaneEnd::unanswered, false, too_slow};
 }
 
@@ -52,7 +52,7 @@ void SessionLanes::lane_over(LaneDriver& lane) {
   const LaneEnding& ending = lane.ending();
   LaneGone gone;
   gone.why = ending.why;
-  gone.rail = lane.stats().rail;
+  gone.rail = lane.rail();
   gone.malformed = ending.malformed;
   gone.end = ending.end;
   AfterLane after;
@@ -84,7 +84,7 @@ void SessionLanes::lane_over(LaneDriver& lane) {
 // A lie is told of here and now; what all else means for a rail RailLog says.
 void SessionLanes::note_loss(LaneDriver& lane) {
   const LaneEnding& ending = lane.ending();
-  const std::string rail = lane.stats().rail;
+  const std::string rail = lane.rail();
   if (ending.malformed) {
     RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, rail, ending.why.message());
   } else {

@@ -49,6 +49,10 @@ void SharedProtocol::publish() {
   }
   protocol_.completions().clear();
   may_write_.store(protocol_.has_data() || protocol_.has_control() || protocol_.has_lazy(), std::memory_order_relaxed);
+  metrics_.send_streams.set(protocol_.send_streams());
+  metrics_.recv_streams.set(protocol_.recv_streams());
+  metrics_.control_frames.set(protocol_.control_frames());
+  metrics_.control_frames_said_again.set(protocol_.control_frames_said_again());
   if (protocol_.events().empty()) return;
   const std::size_t events = events_.size() + protocol_.events().size();
   if (events > events_.capacity()) events_.reserve(2 * events);  // first what may throw: none may come twice

@@ -7,17 +7,26 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/metrics.h"
 #include "base/ready_set.h"
 #include "protocol/session.h"
 #include "railweave/units.h"
 
 namespace railweave::engine {
+
+// What a session counts. Written under the session's mutex, read by any thread.
+struct SessionMetrics {
+  Gauge send_streams, recv_streams;
+  Gauge control_frames;            // sent ever, keepalives not included
+  Gauge control_frames_said_again; // of them, because their lane was late
+};
 
 // Posts of one stream on their way into the session.
 class Inbox : public ReadyNode {
@@ -26,8 +35,12 @@ class Inbox : public ReadyNode {
   virtual bool drain(protocol::Session& session) = 0;
   // Likewise. One that had to stay is on this memory.
   virtual bool holds(std::span<const std::byte> range) const = 0;
-  // When the oldest unfinished request was posted; the far future when there is none. Any thread.
-  virtual TimePoint oldest_post() const = 0;
+  // Requests that are not finished, and when the oldest was posted; the far future when there is none. Any thread.
+  struct Unfinished {
+    std::uint64_t sends = 0, receives = 0;
+    TimePoint oldest_post = TimePoint::max();
+  };
+  virtual Unfinished unfinished() const = 0;
 
  protected:
   ~Inbox() = default;
@@ -76,6 +89,7 @@ class SharedProtocol {
   bool has_posts() const { return !ready_.empty(); }
   // What publish() saw last: worth asking the session for frames. Saves an idle poll the mutex.
   bool may_write() const { return may_write_.load(std::memory_order_relaxed); }
+  const SessionMetrics& metrics() const { return metrics_; }
   bool has_events() const { return has_events_.load(std::memory_order_relaxed); }
   // fail() was called.
   bool is_over() const { return over_.load(std::memory_order_acquire); }
@@ -103,6 +117,7 @@ class SharedProtocol {
   std::vector<protocol::Event> events_;     // guarded by mutex_
   bool leaving_ = false;                    // guarded by mutex_; we said goodbye
   bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
+  SessionMetrics metrics_;
   std::atomic<bool> has_events_{false};
   std::atomic<bool> may_write_{false};
   std::atomic<bool> over_{false};

@@ -76,14 +76,16 @@ void StreamEnd<F, P, B>::withdraw(const void* data, std::size_t size) {
 }
 
 template <class F, class P, class B>
-TimePoint StreamEnd<F, P, B>::oldest_post() const {
-  TimePoint oldest = TimePoint::max();
+Inbox::Unfinished StreamEnd<F, P, B>::unfinished() const {
+  Unfinished found;
+  std::uint64_t& count = std::is_same_v<P, protocol::SendStream> ? found.sends : found.receives;
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
     const Request& r = requests_.at(i);
     if (r.state.load(std::memory_order_relaxed) != Request::State::posted) continue;
-    oldest = std::min(oldest, TimePoint(Nanos(r.posted_at_ns.load(std::memory_order_relaxed))));
+    ++count;
+    found.oldest_post = std::min(found.oldest_post, TimePoint(Nanos(r.posted_at_ns.load(std::memory_order_relaxed))));
   }
-  return oldest;
+  return found;
 }
 
 template <class F, class P, class B>

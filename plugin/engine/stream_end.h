@@ -55,7 +55,7 @@ class StreamEnd : public Face, private Inbox {
  private:
   using Range = std::span<const std::byte>;
 
-  TimePoint oldest_post() const override;
+  Unfinished unfinished() const override;
   bool holds(Range range) const override;
   bool post_held(protocol::Session& session);
   Result<Progress> finish(Request& request);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 #include "railweave/stats.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
+#include "wire/lane_metrics.h"
 
 namespace railweave::wire {
 
@@ -113,7 +115,9 @@ class Lane {
   virtual Hearing hearing() { return {}; }
   // What arrives is what was sent, without a check of ours: no network is between, or something else sees to it.
   virtual bool vouches_for_bytes() const { return false; }
-  virtual LaneStats stats() const = 0;
+  // The same from birth to end; written by the calls above.
+  virtual const std::shared_ptr<LaneMetrics>& metrics() const = 0;
+  LaneStats stats() const { return metrics()->stats(); }
   // No more frames will be written: half-close after what was taken. read() goes on.
   virtual Status finish_writing() = 0;
   // A descriptor that can be polled, an epoll descriptor, say; it stays the same. -1: none, the lane has to be looked at by time.

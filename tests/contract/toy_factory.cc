@@ -63,15 +63,7 @@ class ToyLane final : public Lane {
     if (unread == 0) acknowledged_bytes_ = sent_bytes_;
     return {taken_bytes_ - acknowledged_bytes_, acknowledged_bytes_, std::chrono::microseconds(5), Nanos{0}};
   }
-  LaneStats stats() const override {
-    LaneStats stats;
-    stats.rail = "toy";
-    stats.bytes_sent = sent_bytes_ - frames_sent_ * kHeaderBytes;  // between two frames
-    stats.frames_sent = frames_sent_;
-    stats.bytes_received = payload_received_;
-    stats.frames_received = frames_received_;
-    return stats;
-  }
+  const std::shared_ptr<LaneMetrics>& metrics() const override { return metrics_; }
   Status finish_writing() override {
     finishing_ = true;
     if (!frame_) ::shutdown(descriptor(), SHUT_WR);
@@ -112,14 +104,14 @@ class ToyLane final : public Lane {
       place_ += bytes.size();
     }
     payload_left_ -= bytes.size();
-    payload_received_ += bytes.size();
+    metrics_->received.payload_bytes.add(bytes.size());
     return payload_left_ == 0 ? consume(handler) : Status();
   }
 
   Status consume(LaneHandler& handler) {
     header_have_ = 0;
     place_ = nullptr;
-    ++frames_received_;
+    metrics_->received.frames.add();
     return handler.consumed(header_);
   }
 
@@ -143,15 +135,21 @@ class ToyLane final : public Lane {
     moved.bytes += std::size_t(n);
     sent_bytes_ += std::uint64_t(n);
     if (in_header) header_sent_ += std::size_t(n);
-    else frame_->payload = frame_->payload.subspan(std::size_t(n));
+    else send_payload(std::size_t(n));
     if (header_sent_ < kHeaderBytes || !frame_->payload.empty()) return;
     frame_.reset();
-    ++frames_sent_;
+    metrics_->sent.frames.add();
     handler.written(1);
     handler.released(1);
   }
 
+  void send_payload(std::size_t n) {
+    frame_->payload = frame_->payload.subspan(n);
+    metrics_->sent.payload_bytes.add(n);
+  }
+
   OwnedFd socket_;
+  const std::shared_ptr<LaneMetrics> metrics_ = std::make_shared<LaneMetrics>("toy", "near", "near");
   Status failure_;
   LaneEnd why_ended_ = LaneEnd::closed;
   int asked_for_end_ = 0;
@@ -160,7 +158,6 @@ class ToyLane final : public Lane {
   std::vector<std::byte> kept_;       // that payload, once it was withdrawn
   std::size_t header_sent_ = 0;       // of the frame's
   std::uint64_t taken_bytes_ = 0, sent_bytes_ = 0, acknowledged_bytes_ = 0;
-  std::uint64_t frames_sent_ = 0, frames_received_ = 0, payload_received_ = 0;
   std::array<std::byte, kHeaderBytes> header_{};
   std::size_t header_have_ = 0;       // all of it: its payload is coming
   std::byte* place_ = nullptr;        // of the next byte; null: thrown away

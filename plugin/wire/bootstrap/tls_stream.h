@@ -15,7 +15,7 @@
 
 #include "railweave/status.h"
 #include "railweave/units.h"
-#include "wire/counters.h"
+#include "wire/lane_metrics.h"
 #include "wire/bootstrap/tls_context.h"
 
 struct bio_st;

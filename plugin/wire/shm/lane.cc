@@ -31,6 +31,7 @@ ShmLane::ShmLane(OwnedFd socket, shm::SharedObject object, End end, const ShmLan
               options.one_copy != shm::OneCopy::never) {
   object_.close_fd();
   tell_secret(mine_);
+  peer_.metrics()->min_rtt_ns.set(std::uint64_t(kTurn.count()));
 }
 
 void ShmLane::tell_secret(shm::Direction& mine) {
@@ -74,22 +75,8 @@ LaneHealth ShmLane::health() {
   h.acknowledged_bytes = writer_.acknowledged_bytes();
   h.outstanding_bytes = writer_.taken_bytes() - h.acknowledged_bytes;
   h.min_rtt = kTurn;
+  peer_.metrics()->outstanding_bytes.set(h.outstanding_bytes);
   return h;
-}
-
-LaneStats ShmLane::stats() const {
-  LaneStats s;
-  s.rail = "shm";
-  s.local_address = "pid " + std::to_string(::getpid());
-  s.remote_address = "pid " + std::to_string(peer_.pid());
-  s.bytes_sent = writer_.payload_bytes();
-  s.frames_sent = writer_.frames();
-  s.write_calls = peer_.wakes();
-  s.bytes_received = reader_.payload_bytes();
-  s.frames_received = reader_.frames();
-  s.read_calls = peer_.fetches();
-  s.min_rtt = kTurn;
-  return s;
 }
 
 Status ShmLane::finish_writing() {

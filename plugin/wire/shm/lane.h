@@ -40,7 +40,7 @@ class ShmLane final : public Lane {
   void withdraw_target(std::span<const std::byte> range) override { reader_.withdraw(range); }
   LaneHealth health() override;
   bool vouches_for_bytes() const override { return true; }
-  LaneStats stats() const override;
+  const std::shared_ptr<LaneMetrics>& metrics() const override { return peer_.metrics(); }
   Status finish_writing() override;
   int descriptor() const override { return peer_.descriptor(); }
   short prepare_to_wait(bool writing) override;

@@ -15,7 +15,9 @@ Peer::Peer(OwnedFd socket) : socket_(std::move(socket)) {
   ucred credentials{};
   socklen_t size = sizeof credentials;
   if (::getsockopt(descriptor(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) pid_ = credentials.pid;
-  name_ = "rail shm: pid " + std::to_string(::getpid()) + " to pid " + std::to_string(pid_);
+  const std::string local = "pid " + std::to_string(::getpid()), remote = "pid " + std::to_string(pid_);
+  name_ = "rail shm: " + local + " to " + remote;
+  metrics_ = std::make_shared<LaneMetrics>("shm", local, remote);
 }
 
 Status Peer::closed(bool inside_frame) const {
@@ -43,7 +45,7 @@ void Peer::hear() {
 void Peer::wake(std::atomic<std::uint32_t>& waits, std::uint32_t what) {
   if ((waits.load(std::memory_order_seq_cst) & what) == 0) return;
   if ((waits.exchange(0, std::memory_order_seq_cst) & what) == 0) return;
-  ++wakes_;
+  metrics_->sent.calls.add();
   const char byte = 1;
   // A full socket wakes just as well; that the peer is gone is seen by look().
   (void)::send(descriptor(), &byte, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -51,7 +53,7 @@ void Peer::wake(std::atomic<std::uint32_t>& waits, std::uint32_t what) {
 
 ssize_t Peer::fetch(std::uint64_t address, std::byte* to, std::size_t bytes) {
   const iovec local{to, bytes}, remote{reinterpret_cast<void*>(address), bytes};
-  ++fetches_;
+  metrics_->received.calls.add();
   const ssize_t n = ::process_vm_readv(pid_, &local, 1, &remote, 1, 0);
   return n < 0 ? -errno : n;
 }

@@ -7,10 +7,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/fd.h"
 #include "railweave/status.h"
+#include "wire/lane_metrics.h"
 #include "wire/shm/layout.h"
 
 namespace railweave::wire::shm {
@@ -36,15 +38,15 @@ class Peer {
   // Reads its memory; bytes read (perhaps not all), or -errno.
   ssize_t fetch(std::uint64_t address, std::byte* to, std::size_t bytes);
 
-  std::uint64_t fetches() const { return fetches_; }
-  std::uint64_t wakes() const { return wakes_; }
+  // The lane's. Calls of fetch() count as received, wake-ups as sent.
+  const std::shared_ptr<LaneMetrics>& metrics() const { return metrics_; }
 
  private:
   OwnedFd socket_;
   pid_t pid_ = 0;
   std::string name_;
   bool gone_ = false;
-  std::uint64_t fetches_ = 0, wakes_ = 0;  // calls
+  std::shared_ptr<LaneMetrics> metrics_;
 };
 
 }  // namespace railweave::wire::shm

@@ -19,7 +19,8 @@ RingReader::RingReader(Direction& shared, const std::byte* ring, std::atomic<std
       peer_waits_(peer_waits),
       peer_(peer),
       one_copy_(one_copy),
-      proving_(one_copy != OneCopy::never) {
+      proving_(one_copy != OneCopy::never),
+      received_(peer.metrics()->received) {
   if (proving_) prove();
 }
 
@@ -172,12 +173,12 @@ Status RingReader::unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t ad
 Status RingReader::payload_arrived(LaneHandler& handler, std::size_t n) {
   rest_ -= n;
   if (place_) place_ += n;
-  payload_bytes_ += n;
+  received_.payload_bytes.add(n);
   consumed_bytes_ += n;
   if (consumed_bytes_ - told_bytes_ >= kTellBytes) tell();
   if (rest_ > 0) return Status();
   place_ = nullptr;
-  ++frames_;
+  received_.frames.add();
   return handler.consumed(header_);
 }
 

@@ -29,8 +29,6 @@ class RingReader {
   bool has_input() const;
   bool inside_frame() const { return rest_ > 0; }
   bool finished() const { return shared_.finished.load(std::memory_order_seq_cst) != 0; }
-  std::uint64_t payload_bytes() const { return payload_bytes_; }
-  std::uint64_t frames() const { return frames_; }
 
  private:
   static constexpr std::size_t kFetchBytes = 1 * MiB;  // in one call
@@ -72,7 +70,8 @@ class RingReader {
   bool watched_ = false;        // see Target
   alignas(64) std::array<std::byte, kApartBytes> apart_;  // what is watched is fetched there first
   std::uint64_t fetched_ = 0;  // offers done with, ever
-  std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0, payload_bytes_ = 0, frames_ = 0;
+  std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0;
+  LaneCounters& received_;
 };
 
 }  // namespace railweave::wire::shm

@@ -24,7 +24,8 @@ RingWriter::RingWriter(Direction& shared, std::byte* ring, std::atomic<std::uint
       peer_(peer),
       may_offer_(may_offer),
       frames_(kFrames),
-      held_(kFrames) {}
+      held_(kFrames),
+      sent_(peer.metrics()->sent) {}
 
 RingWriter::~RingWriter() {
   for (std::uint64_t offer = fetched_; offer < offered_; ++offer)
@@ -101,7 +102,7 @@ Result<bool> RingWriter::begin(std::size_t& bytes) {
   std::memcpy(to + sizeof start, frames_[at(written_)].header.data(), kHeaderBytes);
   held_[at(written_)].offered = offer;
   bytes += kHeaderBytes + (offer ? payload.size() : 0);
-  payload_bytes_ += payload.size();
+  sent_.payload_bytes.add(payload.size());
   begun_ = true;
   if (offer || payload.empty() || free < kRecordStartBytes + payload.size()) {
     publish(kRecordStartBytes);
@@ -141,6 +142,7 @@ Result<bool> RingWriter::put(std::size_t& bytes) {
   }
   begun_ = false;
   ++written_;
+  sent_.frames.add();
   return true;
 }
 

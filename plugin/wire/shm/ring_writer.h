@@ -37,8 +37,6 @@ class RingWriter {
   bool is_asked_to_copy() const;
   std::uint64_t acknowledged_bytes();
   std::uint64_t taken_bytes() const { return taken_bytes_; }
-  std::uint64_t payload_bytes() const { return payload_bytes_; }
-  std::uint64_t frames() const { return written_; }
 
  private:
   static constexpr std::size_t kFrames = 256;         // taken and not yet released, at most; a power of two
@@ -84,7 +82,8 @@ class RingWriter {
   std::uint64_t head_ = 0, tail_ = 0;
   std::uint64_t offered_ = 0, fetched_ = 0, released_offers_ = 0;  // offers ever; fetched: the reader is done with them
   std::uint64_t offered_bytes_ = 0;                                // outstanding
-  std::uint64_t taken_bytes_ = 0, payload_bytes_ = 0, acknowledged_ = 0;
+  std::uint64_t taken_bytes_ = 0, acknowledged_ = 0;
+  LaneCounters& sent_;
   CopyCost put_cost_;
   std::uint32_t told_put_cost_ps_ = 0;
   bool finishing_ = false, finished_ = false;

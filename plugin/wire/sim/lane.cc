@@ -19,7 +19,11 @@ constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as LaneHearing's. 
 
 }  // namespace
 
-SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end) : connection_(std::move(connection)), end_(end) {
+SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end)
+    : connection_(std::move(connection)), end_(end),
+      metrics_(std::make_shared<LaneMetrics>(connection_->link(end).spec().name, connection_->name(end), connection_->name(1 - end))) {
+  connection_->end(end).sending.counters = &metrics_->sent;
+  connection_->end(end).receiving.counters = &metrics_->received;
   connection_->opened(end_, *this);
 }
 
@@ -28,7 +32,7 @@ SimLane::~SimLane() { connection_->closed(end_); }
 SimLink& SimLane::link() const { return connection_->link(end_); }
 
 Result<Moved> SimLane::read(LaneHandler& handler, std::size_t budget_bytes) {
-  ++read_calls_;
+  metrics_->received.calls.add();
   SimEnd& end = connection_->end(end_);
   auto moved = end.receiving.read(handler, budget_bytes);
   if (!moved.ok() || !moved->blocked || (end.lost.ok() && !end.receiving.ended())) return moved;
@@ -41,7 +45,7 @@ Result<Moved> SimLane::read(LaneHandler& handler, std::size_t budget_bytes) {
 }
 
 Result<Moved> SimLane::write(LaneHandler& handler) {
-  ++write_calls_;
+  metrics_->sent.calls.add();
   SimEnd& end = connection_->end(end_);
   if (!end.lost.ok()) return Moved{0, true};  // read() tells why
   return end.sending.write(handler);
@@ -72,6 +76,9 @@ LaneHealth SimLane::health() {
   h.outstanding_bytes = taken - h.acknowledged_bytes;
   h.min_rtt = end.out.min_rtt();
   h.smoothed_rtt = end.out.smoothed_rtt();
+  metrics_->outstanding_bytes.set(h.outstanding_bytes);
+  metrics_->min_rtt_ns.set(std::uint64_t(h.min_rtt.count()));
+  metrics_->rate_bytes_per_s.set(std::uint64_t(link().spec().rate.bytes_per_s));
   return h;
 }
 
@@ -103,24 +110,6 @@ bool SimLane::has_news() const {
 }
 
 void SimLane::send_word(std::function<void()> what) { connection_->send_word(end_, std::move(what)); }
-
-LaneStats SimLane::stats() const {
-  const SimEnd& end = connection_->end(end_);
-  LaneStats s;
-  s.rail = link().spec().name;
-  s.local_address = connection_->name(end_);
-  s.remote_address = connection_->name(1 - end_);
-  s.bytes_sent = end.sending.payload_bytes;
-  s.frames_sent = end.sending.frames;
-  s.write_calls = write_calls_;
-  s.bytes_received = end.receiving.payload_bytes;
-  s.frames_received = end.receiving.frames;
-  s.read_calls = read_calls_;
-  s.outstanding_bytes = end.out.put_bytes() - end.out.acknowledged_bytes();
-  s.rate = link().spec().rate;
-  s.min_rtt = end.out.min_rtt();
-  return s;
-}
 
 Status SimLane::finish_writing() {
   connection_->end(end_).sending.finish();

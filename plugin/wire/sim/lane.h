@@ -42,14 +42,14 @@ class SimLane final : public Lane {
   bool has_news() const;
   // `what` happens at the other end, one delay later, or when the way there is open: a word before the first frame.
   void send_word(std::function<void()> what);
-  LaneStats stats() const override;
+  const std::shared_ptr<LaneMetrics>& metrics() const override { return metrics_; }
   Status finish_writing() override;
   int descriptor() const override { return -1; }
 
  private:
   const std::shared_ptr<SimConnection> connection_;
   const int end_;
-  std::uint64_t read_calls_ = 0, write_calls_ = 0;
+  const std::shared_ptr<LaneMetrics> metrics_;
   TimePoint probed_at_{}, owes_since_{};
   TimePoint ended_at_{};  // once end() was called
   bool owed_ = false;

@@ -71,11 +71,11 @@ Status SimReceiving::take_payload(LaneHandler& handler, std::size_t budget, std:
 
 Status SimReceiving::payload_arrived(LaneHandler& handler, std::size_t n) {
   rest_ -= n;
-  payload_bytes += n;
+  counters->payload_bytes.add(n);
   if (rest_ > 0) return Status();
   header_have_ = 0;
   place_ = nullptr;
-  ++frames;
+  counters->frames.add();
   return handler.consumed(header_);
 }
 

@@ -40,7 +40,7 @@ class SimReceiving {
   bool inside_frame() const { return header_have_ > 0; }
   bool unread() const { return !stream_.empty(); }
 
-  std::uint64_t payload_bytes = 0, frames = 0;  // consumed, ever
+  LaneCounters* counters = nullptr;  // the lane's; set before the first read()
 
  private:
   Result<Moved> take(LaneHandler& handler, std::size_t budget_bytes);

@@ -65,10 +65,10 @@ std::size_t SimSending::copy_front(LaneHandler& handler) {
   t.header_sent += header;
   t.frame.payload = t.frame.payload.subspan(payload);
   waiting_bytes_ -= header + payload;
-  payload_bytes += payload;
+  counters->payload_bytes.add(payload);
   if (t.header_sent == kHeaderBytes && t.frame.payload.empty()) {
     taken_.pop_front();
-    ++frames;
+    counters->frames.add();
     handler.written(1);
     handler.released(1);
   }

@@ -27,7 +27,7 @@ class SimSending {
   // Taken, and not with the pipe.
   std::size_t waiting_bytes() const { return waiting_bytes_ + copied_.size(); }
 
-  std::uint64_t payload_bytes = 0, frames = 0;  // written, ever
+  LaneCounters* counters = nullptr;  // the lane's; set before the first write()
 
  private:
   struct Taken {  // a frame on its way into the send buffer

@@ -106,6 +106,7 @@ LaneHealth TcpLane::health() {
   }
   h.acknowledged_bytes = acknowledged_;
   h.outstanding_bytes = handed - acknowledged_ + writer_.waiting_bytes();
+  socket_.metrics->outstanding_bytes.set(handed - acknowledged_);
   refresh_round_trip();
   h.min_rtt = min_rtt_;
   h.smoothed_rtt = smoothed_rtt_;
@@ -120,26 +121,10 @@ void TcpLane::refresh_round_trip() {
   if (!ask_tcp_info(descriptor(), info)) return;
   min_rtt_ = min_rtt_of(info);
   smoothed_rtt_ = std::chrono::microseconds(info.tcpi_rtt);
-}
-
-LaneStats TcpLane::stats() const {
-  LaneStats s;
-  s.rail = socket_.rail;
-  s.local_address = socket_.local;
-  s.remote_address = socket_.remote;
-  s.bytes_sent = socket_.sent.payload_bytes.get();
-  s.frames_sent = socket_.sent.frames.get();
-  s.write_calls = socket_.sent.calls.get();
-  s.bytes_received = socket_.received.payload_bytes.get();
-  s.frames_received = socket_.received.frames.get();
-  s.read_calls = socket_.received.calls.get();
-  s.outstanding_bytes = ask_queue(descriptor(), SIOCOUTQ);
-  if (tcp_info info; ask_tcp_info(descriptor(), info)) {
-    s.retransmits = info.tcpi_total_retrans;
-    s.rate = Rate{double(info.tcpi_delivery_rate)};
-    s.min_rtt = min_rtt_of(info);
-  }
-  return s;
+  LaneMetrics& metrics = *socket_.metrics;
+  metrics.retransmits.set(info.tcpi_total_retrans);
+  metrics.rate_bytes_per_s.set(info.tcpi_delivery_rate);
+  metrics.min_rtt_ns.set(std::uint64_t(min_rtt_.count()));
 }
 
 // A handshake that waits for the peer must not be woken by room in the socket.

@@ -7,7 +7,7 @@
 // report a broken connection itself: it says blocked, and read() reports; so nothing the peer said is lost. Polling:
 // level-triggered. A read() that was not blocked may have left bytes in the lane's own buffer, which the descriptor
 // does not show: call it again. EPOLLERR may mean a zero-copy notice: read() and write() both take it. Threads: as
-// wire.h says; stats() from any thread.
+// wire.h says.
 #pragma once
 
 #include <memory>
@@ -48,7 +48,7 @@ class TcpLane final : public Lane {
   // One short system call.
   Hearing hearing() override;
   bool vouches_for_bytes() const override { return socket_.tls != nullptr; }
-  LaneStats stats() const override;
+  const std::shared_ptr<LaneMetrics>& metrics() const override { return socket_.metrics; }
   Status finish_writing() override;
   int descriptor() const override { return socket_.fd.get(); }
   short prepare_to_wait(bool writing) override;

@@ -14,9 +14,12 @@ namespace railweave::wire {
 
 LaneSocket::LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream)
     : fd(std::move(socket)),
-      rail(std::move(rail_name)),
-      local(to_string(local_address(fd.get()))),
-      remote(to_string(remote_address(fd.get()))),
+      metrics(std::make_shared<LaneMetrics>(std::move(rail_name), to_string(local_address(fd.get())), to_string(remote_address(fd.get())))),
+      rail(metrics->rail),
+      local(metrics->local_address),
+      remote(metrics->remote_address),
+      sent(metrics->sent),
+      received(metrics->received),
       tls(std::move(stream)) {}
 
 ssize_t LaneSocket::send(std::span<iovec> pieces, int flags) {

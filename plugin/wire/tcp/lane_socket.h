@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "railweave/status.h"
-#include "wire/counters.h"
+#include "wire/lane_metrics.h"
 #include "wire/bootstrap/tls_stream.h"
 #include "wire/wire.h"
 
@@ -19,8 +19,9 @@ namespace railweave::wire {
 
 struct LaneSocket {
   OwnedFd fd;
-  std::string rail, local, remote;
-  LaneCounters sent, received;
+  const std::shared_ptr<LaneMetrics> metrics;
+  const std::string &rail, &local, &remote;  // the metrics', as are
+  LaneCounters &sent, &received;
   const std::unique_ptr<TlsStream> tls;  // null: in clear
 
   LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream = nullptr);

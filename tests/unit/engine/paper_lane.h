@@ -49,7 +49,7 @@ struct Paper {
 
 class PaperLane final : public wire::Lane {
  public:
-  PaperLane(Paper& paper, std::string rail) : paper_(paper) { stats_.rail = std::move(rail); }
+  PaperLane(Paper& paper, std::string rail) : paper_(paper), metrics_(std::make_shared<wire::LaneMetrics>(std::move(rail), "near", "far")) {}
   ~PaperLane() override { paper_.closed = true; }
 
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
@@ -65,7 +65,7 @@ class PaperLane final : public wire::Lane {
       if (paper_.halfway) return moved;
       if (const Status s = handler.consumed(bytes); !s.ok()) return s;
       moved.bytes += bytes.size() + h.length;
-      stats_.bytes_received += h.length;
+      metrics_->received.payload_bytes.add(h.length);
     }
     if (!paper_.ending.ok()) return paper_.ending;
     return moved;
@@ -100,7 +100,7 @@ class PaperLane final : public wire::Lane {
     h.owes = true;
     return h;
   }
-  LaneStats stats() const override { return stats_; }
+  const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return metrics_; }
   wire::LaneEnd why_ended() const override {
     switch (paper_.ending.system_errno()) {
       case 0: return wire::LaneEnd::closed;
@@ -114,7 +114,7 @@ class PaperLane final : public wire::Lane {
 
  private:
   Paper& paper_;
-  LaneStats stats_;
+  std::shared_ptr<wire::LaneMetrics> metrics_;
   std::size_t taken_ = 0;
   std::vector<FrameHeader> held_;
 };

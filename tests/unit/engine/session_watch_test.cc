@@ -39,7 +39,7 @@ class QuietLane final : public wire::Lane {
   void withdraw_target(std::span<const std::byte>) override {}
   wire::LaneHealth health() override { return {.outstanding_bytes = line_.outstanding_bytes}; }
   wire::Hearing hearing() override { return ++line_.looks, wire::Hearing{}; }
-  LaneStats stats() const override { return {}; }
+  const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return metrics_; }
   wire::LaneEnd why_ended() const override { return wire::LaneEnd::closed; }
   Status finish_writing() override { return {}; }
   int descriptor() const override { return fd_.get(); }
@@ -47,6 +47,7 @@ class QuietLane final : public wire::Lane {
  private:
   Line& line_;
   OwnedFd fd_;
+  const std::shared_ptr<wire::LaneMetrics> metrics_ = std::make_shared<wire::LaneMetrics>("quiet", "near", "far");
 };
 
 class Watching : public testing::Test, public SessionOwner {
