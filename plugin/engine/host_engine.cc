@@ -162,7 +162,7 @@ std::vector<PeerAddress> HostEngine::addresses_of(int device) const {
     for (const PeerAddress& a : announced[std::size_t(rail)].addresses) addresses.push_back(a);
   if (addresses.empty())  // others have them now
     for (const PeerRail& rail : announced) addresses.insert(addresses.end(), rail.addresses.begin(), rail.addresses.end());
-  std::ranges::stable_partition(addresses, [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
+  std::stable_partition(addresses.begin(), addresses.end(), [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
   return addresses;
 }
 

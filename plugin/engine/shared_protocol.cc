@@ -63,7 +63,7 @@ void SharedProtocol::publish() {
 
 std::vector<protocol::Event> SharedProtocol::take_events() {
   std::vector<protocol::Event> events;
-  const Locked locked = lock();
+  const MutexLock locked(mutex_);
   events.swap(events_);
   has_events_.store(false, std::memory_order_relaxed);
   return events;
@@ -78,12 +78,14 @@ bool SharedProtocol::has_work() {
 bool SharedProtocol::is_without_lanes() { return lock()->live_lanes() == 0; }
 
 void SharedProtocol::Locked::say_goodbye() const {
+  shared_.mutex_.assert_held();
   shared_.leaving_ = true;
   shared_.protocol_.say_goodbye();
   publish();
 }
 
 void SharedProtocol::Locked::fail(const Status& why) const {
+  shared_.mutex_.assert_held();
   shared_.protocol_.fail(why);
   publish();
   shared_.over_.store(true, std::memory_order_release);

@@ -8,13 +8,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "base/ready_set.h"
 #include "protocol/session.h"
 #include "railweave/units.h"
@@ -58,28 +58,43 @@ class SharedProtocol {
   class Locked {
    public:
     explicit Locked(SharedProtocol& shared) : shared_(shared), lock_(shared.mutex_) {}
-    protocol::Session* operator->() const { return &shared_.protocol_; }
-    protocol::Session& operator*() const { return shared_.protocol_; }
+    protocol::Session* operator->() const { return &**this; }
+    protocol::Session& operator*() const {
+      shared_.mutex_.assert_held();  // clang does not follow what a member holds
+      return shared_.protocol_;
+    }
 
     // What callers posted goes into the session.
-    void take_posts() const { shared_.take_posts(); }
+    void take_posts() const {
+      shared_.mutex_.assert_held();
+      shared_.take_posts();
+    }
     // What the protocol's calls brought is handed on: completions to their requests, events to take_events(). After every such call.
-    void publish() const { shared_.publish(); }
+    void publish() const {
+      shared_.mutex_.assert_held();
+      shared_.publish();
+    }
 
     // We said goodbye: lanes may end.
     void say_goodbye() const;
     // A goodbye was said, by either side.
-    bool is_leaving() const { return shared_.leaving_ || shared_.protocol_.peer_said_goodbye(); }
+    bool is_leaving() const {
+      shared_.mutex_.assert_held();
+      return shared_.leaving_ || shared_.protocol_.peer_said_goodbye();
+    }
     // The protocol failed by itself, and fail() is on its way: serves() is false from now on.
     void mark_broken() const { shared_.mark_broken(); }
     // Every request ends with `why`; is_over() from now on.
     void fail(const Status& why) const;
     // A request failed after fail(). Forgets it.
-    bool take_late_failure() const { return std::exchange(shared_.late_failure_, false); }
+    bool take_late_failure() const {
+      shared_.mutex_.assert_held();
+      return std::exchange(shared_.late_failure_, false);
+    }
 
    private:
     SharedProtocol& shared_;
-    const std::lock_guard<std::mutex> lock_;
+    const MutexLock lock_;
   };
   [[nodiscard]] Locked lock() { return Locked(*this); }
 
@@ -108,15 +123,15 @@ class SharedProtocol {
   bool had_lane(protocol::LaneId id) { return lock()->had_lane(id); }
 
  private:
-  void take_posts();
-  void publish();
+  void take_posts() RW_REQUIRES(mutex_);
+  void publish() RW_REQUIRES(mutex_);
 
   const Clock& clock_;
-  std::mutex mutex_;
-  protocol::Session protocol_;              // guarded by mutex_
-  std::vector<protocol::Event> events_;     // guarded by mutex_
-  bool leaving_ = false;                    // guarded by mutex_; we said goodbye
-  bool late_failure_ = false;               // guarded by mutex_: a request failed after fail()
+  Mutex mutex_;
+  protocol::Session protocol_ RW_GUARDED_BY(mutex_);
+  std::vector<protocol::Event> events_ RW_GUARDED_BY(mutex_);  // handed on by publish(), not taken yet
+  bool leaving_ RW_GUARDED_BY(mutex_) = false;                 // we said goodbye
+  bool late_failure_ RW_GUARDED_BY(mutex_) = false;            // a request failed after fail()
   SessionMetrics metrics_;
   std::atomic<bool> has_events_{false};
   std::atomic<bool> may_write_{false};
