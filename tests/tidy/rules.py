@@ -65,5 +65,7 @@ PATTERNS = [
             PROGRAMS + r"|plugin/engine/stats/stats_from_json\.cc$"),
     Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/tcp/tls_*.cc speak to OpenSSL: secrets are wiped, tags compared "
             "in constant time", SOURCES, r"plugin/(engine/admission/secret|wire/tcp/tls_(context|stream))\.cc$"),
+    Pattern(r"(\.|->)\s*(a|b|aux)\b(?!\s*\()", "name the field by its type of frame: plugin/protocol/frame_fields.h",
+            r"plugin/(protocol|engine)/.*\.(h|cc)$", r"plugin/protocol/frame(_fields)?\.(h|cc)$"),
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
 ]
