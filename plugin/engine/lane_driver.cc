@@ -10,7 +10,7 @@
 #include "base/crc32c.h"
 #include "base/without_memory.h"
 #include "engine/fork_guard.h"
-#include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 
 namespace railweave::engine {
 
@@ -231,7 +231,7 @@ Status LaneDriver::damage(std::span<const std::byte, wire::kHeaderBytes> header)
   const protocol::FrameHeader h = protocol::decode(header).value();
   return Status(Code::remote, Scope::lane,
                 fmt::format("wrong bytes: {} of stream {}, message {}, bytes {} to {}: payload CRC {:08x}, expected {:08x}",
-                            name_of(h.type), h.stream, h.message, h.a, h.a + h.length, check_.found(), h.payload_crc));
+                            name_of(h.type), h.stream, h.message, payload_offset(h), payload_offset(h) + h.length, check_.found(), h.payload_crc));
 }
 
 Status LaneDriver::judged(Status status) {

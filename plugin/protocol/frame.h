@@ -27,25 +27,24 @@ inline constexpr std::uint32_t kControlPayloadBytesMax = 1024;
 inline constexpr int kRailsMax = 64;  // of one side: a mask has a bit for each
 inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;
 
-// A new type needs: a line in docs/protocol.md, a case in Session::on_control, a seed in the frame fuzzer's corpus.
+// What each type's fields mean: frame_fields.h.
+// A new type needs: a line in docs/protocol.md, a struct in frame_fields.h, a case in Session::on_control, a seed in the frame fuzzer's corpus.
 enum class FrameType : std::uint8_t {
-  segment = 1,   // payload of `message` at offset a; b = the message's size; its tag. flag eager: aux = eager slot
-  grant = 2,     // receiver: `message` may land; a = capacity, b = leave (bytes that may be sent; a maximum). It is also
-                 // an ACK: aux = the low 16 bits of that frame's `message` (see ack_in)
+  segment = 1,   // payload of a message
+  grant = 2,     // receiver: a message may land, and so much of it may be sent. It is also an ACK
   ack = 3,       // receiver: every message below `message` is wholly received (a maximum)
-  open = 4,      // sender: new stream of class aux for listener a; b = sender's rail mask
-  opened = 5,    // receiver: OPEN answered; a = its rail mask, b = its eager slot size. flag refused: payload says why
+  open = 4,      // sender: new stream
+  opened = 5,    // receiver: OPEN answered. flag refused: payload says why
   close = 6,     // sender: messages below `message` are all there will be. flag from_receiver: it takes no more
-  abort = 7,     // this end failed or was cancelled; aux = Code, payload says why. flag from_receiver
-  fence = 8,     // lane aux: a frames wholly consumed there, none will be any more; b = 1: it was too slow
+  abort = 7,     // this end failed or was cancelled; payload says why. flag from_receiver
+  fence = 8,     // so many frames of a lane are wholly consumed, none will be any more
   goodbye = 9,   // this instance leaves: it asks for nothing more and owes nothing
-  keep = 10,     // carries `consumed` only; a = kKeepAnswerMe: something is to be sent back on this lane. A payload is padding
-  rails = 11,    // the sender's rail aux is as the payload says; a = edition: of two the higher stands
-  retire = 12,   // b = 1: lane aux takes no new frames while another lane is there; its sender gave it `message` frames. b = 0: it
-                 // serves again. a = edition, of each lane: of two the higher stands
+  keep = 10,     // carries `consumed` only, and may ask for an answer on this lane. A payload is padding
+  rails = 11,    // a rail of the sender is as the payload says
+  retire = 12,   // a lane takes no new frames while another lane is there, or serves again
 };
 
-inline constexpr std::uint64_t kKeepAnswerMe = 1;
+inline constexpr std::uint64_t kKeepAnswerMe = 1;  // `a` of a KEEP
 
 enum FrameFlag : std::uint8_t {
   kFlagEager = 0x01,
@@ -57,7 +56,7 @@ enum FrameFlag : std::uint8_t {
 struct FrameHeader {
   FrameType type = FrameType::keep;
   std::uint8_t flags = 0;
-  std::uint16_t aux = 0;
+  std::uint16_t aux = 0;  // `aux`, `a` and `b` mean what the type says: frame_fields.h names them
   std::uint32_t stream = 0;
   std::uint32_t length = 0;
   std::uint32_t payload_crc = 0;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/frame_fields.h"
+
 namespace railweave::protocol {
 
 void RailNews::tell(Statement news) {
@@ -24,15 +26,13 @@ std::span<const std::byte> RailNews::next(FrameHeader& header) {
   Ours& ours = **std::ranges::find_if(ours_, [](const auto& news) { return news->pending; });
   ours.pending = false;
   ++ours.named;
-  header.type = FrameType::rails;
-  header.aux = std::uint16_t(ours.news.rail);
-  header.a = ours.news.edition;
-  header.length = std::uint32_t(ours.news.bytes.size());
+  header = RailsFrame{.rail = ours.news.rail, .edition = ours.news.edition, .length = std::uint32_t(ours.news.bytes.size())};
   return std::as_bytes(std::span(ours.news.bytes));
 }
 
 RailNews::Ours& RailNews::find(const FrameHeader& frame) {
-  return **std::ranges::find_if(ours_, [&](const auto& ours) { return ours->news.rail == frame.aux && ours->news.edition == frame.a; });
+  const auto said = RailsFrame::of(frame);
+  return **std::ranges::find_if(ours_, [&](const auto& ours) { return ours->news.rail == said.rail && ours->news.edition == said.edition; });
 }
 
 void RailNews::repeat(const FrameHeader& lost) {
@@ -56,10 +56,11 @@ void RailNews::forget_outdated() {
 }
 
 bool RailNews::hear(const FrameHeader& header, std::string_view payload) {
-  auto known = std::ranges::find(heard_, int(header.aux), [](const Heard& heard) { return heard.news.rail; });
-  if (known != heard_.end() && known->news.edition >= header.a) return false;
+  const auto said = RailsFrame::of(header);
+  auto known = std::ranges::find(heard_, said.rail, [](const Heard& heard) { return heard.news.rail; });
+  if (known != heard_.end() && known->news.edition >= said.edition) return false;
   if (known == heard_.end()) known = heard_.insert(known, Heard{});
-  known->news = {header.aux, header.a, std::string(payload)};
+  known->news = {said.rail, said.edition, std::string(payload)};
   known->taken = false;
   return true;
 }

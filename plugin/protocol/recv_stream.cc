@@ -79,43 +79,46 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
   if (h.message >= ready_ + kMessagesInFlight)
     return contradiction(id_, h, "expected below " + std::to_string(ready_ + kMessagesInFlight));
   Message& m = at(h.message);
-  if (m.size_known && m.size != h.b)
-    return contradiction(id_, h, "size " + std::to_string(h.b) + ", before it was " + std::to_string(m.size));
-  if (m.size_known && m.tag != h.tag)
-    return contradiction(id_, h, "tag " + std::to_string(h.tag) + ", before it was " + std::to_string(m.tag));
-  if (m.placed + h.length > h.b) return contradiction(id_, h, "more bytes than it has");
-  const bool eager = (h.flags & kFlagEager) != 0;
-  if (m.placed > 0 && m.eager != eager) return contradiction(id_, h, eager ? "suddenly eager" : "eager before");
-  if (eager) return on_eager(h, m, out);
+  const auto segment = SegmentFrame::of(h);
+  if (m.size_known && m.size != segment.size)
+    return contradiction(id_, h, "size " + std::to_string(segment.size) + ", before it was " + std::to_string(m.size));
+  if (m.size_known && m.tag != segment.tag)
+    return contradiction(id_, h, "tag " + std::to_string(segment.tag) + ", before it was " + std::to_string(m.tag));
+  if (m.placed + segment.length > segment.size) return contradiction(id_, h, "more bytes than it has");
+  if (m.placed > 0 && m.eager != segment.eager) return contradiction(id_, h, segment.eager ? "suddenly eager" : "eager before");
+  if (segment.eager) return on_eager(h, m, out);
   if (!m.posted) return contradiction(id_, h, "it was not granted");
-  if (h.b > m.capacity) return contradiction(id_, h, std::to_string(h.b) + " bytes, granted " + std::to_string(m.capacity));
-  learn(m, h);
-  m.placed += h.length;
-  return std::span(m.data + h.a, h.length);
+  if (segment.size > m.capacity)
+    return contradiction(id_, h, std::to_string(segment.size) + " bytes, granted " + std::to_string(m.capacity));
+  learn(m, segment);
+  m.placed += segment.length;
+  return std::span(m.data + segment.offset, segment.length);
 }
 
 // From a header that contradicts nothing: a refused one must not charge the pool.
-void RecvStream::learn(Message& m, const FrameHeader& h) {
+void RecvStream::learn(Message& m, const SegmentFrame& segment) {
   if (m.size_known) return;
   m.size_known = true;
-  m.size = h.b;
-  m.tag = h.tag;
+  m.size = segment.size;
+  m.tag = segment.tag;
   credit_.announce(m.size);
 }
 
 Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message& m, Completions& out) {
   const std::span<std::byte> nowhere{static_cast<std::byte*>(nullptr), h.length};
-  if (h.b > eager_slot_bytes_ || h.aux >= kEagerSlots || (m.eager && (h.b == 0 || h.aux != m.eager_slot)))
-    return contradiction(id_, h, "eager segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") of " +
-                                     std::to_string(h.b) + " bytes in slot " + std::to_string(h.aux));
-  learn(m, h);
-  m.placed += h.length;
+  const auto segment = SegmentFrame::of(h);
+  const bool other_slot = m.eager && (segment.size == 0 || segment.eager_slot != m.eager_slot);
+  if (segment.size > eager_slot_bytes_ || segment.eager_slot >= kEagerSlots || other_slot)
+    return contradiction(id_, h, "eager segment [" + std::to_string(segment.offset) + ", +" + std::to_string(segment.length) + ") of " +
+                                     std::to_string(segment.size) + " bytes in slot " + std::to_string(segment.eager_slot));
+  learn(m, segment);
+  m.placed += segment.length;
   if (!m.eager) m.in_slot = !m.posted;  // all its segments go where the first went
   m.eager = true;
-  m.eager_slot = std::uint8_t(h.aux);
-  if (m.in_slot) return slot(m.eager_slot, h.b).subspan(h.a, h.length);
-  if (!fits(h.message, out)) return nowhere;
-  return std::span(m.data + h.a, h.length);
+  m.eager_slot = std::uint8_t(segment.eager_slot);
+  if (m.in_slot) return slot(m.eager_slot, segment.size).subspan(segment.offset, segment.length);
+  if (!fits(segment.message, out)) return nowhere;
+  return std::span(m.data + segment.offset, segment.length);
 }
 
 void RecvStream::on_segment_lost(const FrameHeader& h) {
@@ -188,17 +191,9 @@ FrameHeader RecvStream::grant(std::uint64_t message) {
   Message& m = at(message);
   m.leave = leave_for(message);
   m.leave_due = false;
-  FrameHeader h;
-  h.type = FrameType::grant;
-  h.flags = kFlagFromReceiver;
-  h.stream = id_;
-  h.message = message;
-  h.a = m.capacity;
-  h.b = m.leave;
-  h.aux = std::uint16_t(ready_);
   ack_sent_ = ready_;
   ack_urgent_ = false;
-  return h;
+  return GrantFrame{.stream = id_, .message = message, .capacity = m.capacity, .leave = m.leave, .acked = ready_};
 }
 
 FrameHeader RecvStream::next_lazy() {
@@ -209,29 +204,16 @@ FrameHeader RecvStream::next_lazy() {
 FrameHeader RecvStream::ack() {
   ack_sent_ = ready_;
   ack_urgent_ = false;
-  FrameHeader h;
-  h.type = FrameType::ack;
-  h.flags = kFlagFromReceiver;
-  h.stream = id_;
-  h.message = ready_;
-  return h;
+  return AckFrame{.stream = id_, .acked = ready_};
 }
 
 bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payload) {
-  h = {};
   payload = {};
-  h.stream = id_;
-  h.flags = kFlagFromReceiver;
   if (opened_pending_) {
     opened_pending_ = false;
-    h.type = FrameType::opened;
-    h.a = rail_mask_;
-    h.b = eager_slot_bytes_;
-    if (refused_) {
-      h.flags |= kFlagRefused;
-      payload = std::as_bytes(std::span(error_text_));
-      h.length = std::uint32_t(payload.size());
-    }
+    if (refused_) payload = std::as_bytes(std::span(error_text_));
+    h = OpenedFrame{.stream = id_, .rail_mask = rail_mask_, .eager_slot_bytes = eager_slot_bytes_, .refused = refused_,
+                    .length = std::uint32_t(payload.size())};
     return true;
   }
   if (state_ == State::open) {
@@ -245,16 +227,14 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   }
   if (abort_pending_) {
     abort_pending_ = close_pending_ = false;
-    h.type = FrameType::abort;
-    h.aux = std::uint16_t(error_.code());
     payload = std::as_bytes(std::span(error_text_));
-    h.length = std::uint32_t(payload.size());
+    h = AbortFrame{.stream = id_, .code = error_.code(), .from_receiver = true, .length = std::uint32_t(payload.size())};
     return true;
   }
   if (close_pending_) {
     close_pending_ = false;
-    h.type = FrameType::close;
-    h.message = final_known_ ? std::min(ready_, final_) : ready_;  // acks that waited for company
+    const std::uint64_t acked = final_known_ ? std::min(ready_, final_) : ready_;  // acks that waited for company
+    h = CloseFrame{.stream = id_, .messages = acked, .from_receiver = true};
     return true;
   }
   return false;

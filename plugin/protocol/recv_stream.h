@@ -20,6 +20,7 @@
 #include "protocol/credit_pool.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 
 namespace railweave::protocol {
 
@@ -120,7 +121,7 @@ class RecvStream {
   std::span<std::byte> slot(std::uint8_t index, std::size_t bytes) const {
     return {eager_slots_.get() + index * eager_slot_bytes_, bytes};
   }
-  void learn(Message& m, const FrameHeader& header);
+  void learn(Message& m, const SegmentFrame& segment);
   Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
   bool fits(std::uint64_t message, Completions& out);
   std::uint64_t leave_for(std::uint64_t message) const;

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "protocol/frame_fields.h"
+
 namespace railweave::protocol {
 namespace {
 
@@ -65,34 +67,36 @@ bool SendStream::fits_grant(std::uint64_t message, Completions& out) {
 Status SendStream::on_opened(const FrameHeader& header, std::string_view reason, Completions& out) {
   answered_ = true;
   if (state_ != State::opening) return {};  // repeated after a lane was lost, or given up meanwhile
-  if (header.flags & kFlagRefused) {
+  const auto opened = OpenedFrame::of(header);
+  if (opened.refused) {
     told_peer_ = true;
     fail(Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason)), false, out);
     return {};
   }
   state_ = State::open;
-  remote_rails_ = header.a;
-  eager_limit_bytes_ = std::min<std::size_t>(eager_limit_bytes_, header.b);
+  remote_rails_ = opened.rail_mask;
+  eager_limit_bytes_ = std::min<std::size_t>(eager_limit_bytes_, opened.eager_slot_bytes);
   refresh();
   return {};
 }
 
 Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
   if (failed()) return {};
-  if (const std::uint64_t below = ack_in(header); below > acked_)
-    if (Status s = apply_ack(below, out); !s.ok()) return s;
-  if (header.message < acked_) return {};  // late: a statement that is true no longer
-  if (header.message >= acked_ + kMessagesInFlight)
-    return contradiction("GRANT", id_, "message " + std::to_string(header.message) + ", expected below " +
+  const auto grant = GrantFrame::of(header);
+  if (grant.acked > acked_)
+    if (Status s = apply_ack(grant.acked, out); !s.ok()) return s;
+  if (grant.message < acked_) return {};  // late: a statement that is true no longer
+  if (grant.message >= acked_ + kMessagesInFlight)
+    return contradiction("GRANT", id_, "message " + std::to_string(grant.message) + ", expected below " +
                                            std::to_string(acked_ + kMessagesInFlight));
-  if (header.b > header.a) return contradiction("GRANT", id_, "leave beyond capacity");
-  Message& m = at(header.message);
-  if (header.message >= posted_ && !m.granted) m = Message{};
+  if (grant.leave > grant.capacity) return contradiction("GRANT", id_, "leave beyond capacity");
+  Message& m = at(grant.message);
+  if (grant.message >= posted_ && !m.granted) m = Message{};
   m.granted = true;
-  m.capacity = header.a;
-  m.leave = std::max(m.leave, header.b);
+  m.capacity = grant.capacity;
+  m.leave = std::max(m.leave, grant.leave);
   // After CLOSE all is done here, and the peer could not be told of a failure any more: its receive will see the message's size.
-  if (header.message < posted_ && state_ != State::closing && !fits_grant(header.message, out)) return {};
+  if (grant.message < posted_ && state_ != State::closing && !fits_grant(grant.message, out)) return {};
   refresh();
   return {};
 }
@@ -166,19 +170,9 @@ SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t 
   ++m.unreleased;
   m.started = true;
   Segment s;
-  s.header.type = FrameType::segment;
-  s.header.stream = id_;
-  s.header.message = message;
-  s.header.a = offset;
-  s.header.b = m.size;
-  s.header.tag = m.tag;
-  s.header.length = std::uint32_t(length);
-  const std::byte* from = m.data;
-  if (m.eager) {
-    s.header.flags = kFlagEager;
-    s.header.aux = m.eager_slot;
-    from = eager_copies_.get() + m.eager_slot * eager_limit_bytes_;
-  }
+  s.header = SegmentFrame{.stream = id_, .length = std::uint32_t(length), .message = message, .offset = offset, .size = m.size, .tag = m.tag,
+                          .eager = m.eager, .eager_slot = m.eager_slot};
+  const std::byte* from = m.eager ? eager_copies_.get() + m.eager_slot * eager_limit_bytes_ : m.data;
   if (length > 0) s.payload = {from + offset, std::size_t(length)};
   return s;
 }
@@ -239,7 +233,7 @@ void SendStream::on_released(const FrameHeader& segment, Completions& out) {
 
 void SendStream::requeue(const FrameHeader& segment, bool written) {
   if (failed() || segment.message < acked_) return;
-  requeued_.push_back({segment.message, segment.a, segment.length, written ? 0u : 1u});
+  requeued_.push_back({segment.message, SegmentFrame::of(segment).offset, segment.length, written ? 0u : 1u});
   refresh();
 }
 
@@ -266,30 +260,22 @@ void SendStream::settle(Completions& out) {
 // ----------------------------------------------------------------------------------------------------------- control
 
 bool SendStream::next_control(FrameHeader& header, std::span<const std::byte>& payload) {
-  header = {};
   payload = {};
-  header.stream = id_;
   if (open_pending_) {
     open_pending_ = false;
-    header.type = FrameType::open;
-    header.aux = std::uint16_t(class_);
-    header.a = listener_;
-    header.b = local_rails_;
+    header = OpenFrame{.stream = id_, .priority = std::uint16_t(class_), .listener = listener_, .rail_mask = local_rails_};
     return true;
   }
   if (!answered_) return false;
   if (abort_pending_) {
     abort_pending_ = close_pending_ = false;
-    header.type = FrameType::abort;
-    header.aux = std::uint16_t(error_.code());
-    header.length = std::uint32_t(error_text_.size());
     payload = std::as_bytes(std::span(error_text_));
+    header = AbortFrame{.stream = id_, .code = error_.code(), .length = std::uint32_t(payload.size())};
     return true;
   }
   if (close_pending_) {
     close_pending_ = false;
-    header.type = FrameType::close;
-    header.message = posted_;
+    header = CloseFrame{.stream = id_, .messages = posted_};
     return true;
   }
   return false;

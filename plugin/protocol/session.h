@@ -16,6 +16,7 @@
 #include "protocol/credit_pool.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 #include "protocol/held_time.h"
 #include "protocol/lane_ledger.h"
 #include "protocol/lane_probe.h"
@@ -28,8 +29,6 @@
 #include "protocol/striper.h"
 
 namespace railweave::protocol {
-
-using LaneId = std::uint16_t;
 
 // Lanes of a session at once: live, and lost while the two ends are not done with them. Each has a ledger, 64 KiB. So many again may
 // be known by the peer's FENCEs alone.
@@ -252,7 +251,7 @@ class Session {
   Status on_receiver_control(const FrameHeader& header, std::string_view payload);
   Status on_open(const FrameHeader& header);
   Status on_fence(const FrameHeader& header);
-  Status on_fence_of_unknown(const FrameHeader& header);
+  Status on_fence_of_unknown(const FenceFrame& fence);
 
   // session_retire.cc
   bool next_retire(FrameHeader& header);

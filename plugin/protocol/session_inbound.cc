@@ -14,7 +14,7 @@ Status unknown_stream(const FrameHeader& h) {
 }
 
 Status from_peer(const FrameHeader& h, std::string_view text) {
-  const Code code = h.aux == std::uint16_t(Code::truncated) ? Code::truncated : Code::left;
+  const Code code = AbortFrame::of(h).code == Code::truncated ? Code::truncated : Code::left;
   return Status(code, Scope::stream, "the peer gave up the stream: " + std::string(text));
 }
 
@@ -81,7 +81,7 @@ Status Session::on_consumed(LaneId id) {
 Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view payload) {
   switch (h.type) {
     case FrameType::keep:
-      if (h.a == kKeepAnswerMe) ask_for_sign(lane.id);
+      if (KeepFrame::of(h).answer_me) ask_for_sign(lane.id);
       return {};
     case FrameType::fence: return on_fence(h);
     case FrameType::retire: on_retire(h); return {};
@@ -100,8 +100,9 @@ Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view pa
 Status Session::on_open(const FrameHeader& h) {
   if (RecvStream* known = find_recv(h.stream); known ? known->open_seen : h.stream < next_recv_id_)
     return {};  // repeated after a lane was lost
-  if (h.aux >= kClasses)
-    return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(h.aux) + ", expected 0..2");
+  const auto open = OpenFrame::of(h);
+  if (open.priority >= kClasses)
+    return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(open.priority) + ", expected 0..2");
   if (recv_streams_.size() >= kStreamsMax)
     return Status(Code::remote, Scope::session, "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
   if (unaccepted_ >= kUnacceptedMax)
@@ -116,7 +117,7 @@ Status Session::on_open(const FrameHeader& h) {
     recv_streams_.emplace(next_recv_id_, std::move(stream));
   }
   find_recv(h.stream)->open_seen = true;
-  events_.push_back({Event::Kind::incoming, h.stream, 0, h.a, {}});
+  events_.push_back({Event::Kind::incoming, h.stream, 0, open.listener, {}});
   return {};
 }
 

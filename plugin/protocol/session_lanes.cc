@@ -173,7 +173,7 @@ void Session::forget_finished(Lane& lane) {
     const FrameHeader frame = *next;
     exchanged_segments_ += frame.type == FrameType::segment;
     if (frame.type == FrameType::fence)
-      if (Lane* of = find(LaneId(frame.aux))) of->fence_taken = true;
+      if (Lane* of = find(FenceFrame::of(frame).lane)) of->fence_taken = true;
     unname(frame);
   }
   note_retired(lane);
@@ -195,7 +195,7 @@ void Session::lose_lane(LaneId id, bool too_slow) {
   // likewise for one that we sent here, both would wait for ever. Repeated ones are harmless.
   lane->ledger.for_each([this](const FrameHeader& h) {
     if (h.type != FrameType::fence) return;
-    if (Lane* of = find(LaneId(h.aux)); of != nullptr && !of->fence_taken) of->fence_pending = true;
+    if (Lane* of = find(FenceFrame::of(h).lane); of != nullptr && !of->fence_taken) of->fence_pending = true;
   });
   if (RecvStream* s = std::exchange(lane->landing, nullptr)) {
     --s->landing;
@@ -206,14 +206,15 @@ void Session::lose_lane(LaneId id, bool too_slow) {
 }
 
 Status Session::on_fence(const FrameHeader& header) {
-  Lane* lane = find(LaneId(header.aux));
-  if (lane == nullptr && was_forgotten(LaneId(header.aux))) return {};
-  if (lane == nullptr) return on_fence_of_unknown(header);
+  const auto fence = FenceFrame::of(header);
+  Lane* lane = find(fence.lane);
+  if (lane == nullptr && was_forgotten(fence.lane)) return {};
+  if (lane == nullptr) return on_fence_of_unknown(fence);
   if (lane->peer_fenced) return {};
   lane->peer_fenced = true;
-  lane->peer_fence_count = header.a;
+  lane->peer_fence_count = fence.frames;
   if (lane->state == Lane::State::live) {
-    events_.push_back({Event::Kind::lane_condemned, 0, lane->id, 0, {}, header.b != 0});
+    events_.push_back({Event::Kind::lane_condemned, 0, lane->id, 0, {}, fence.too_slow});
     return {};
   }
   requeue_lost(*lane);
@@ -222,13 +223,13 @@ Status Session::on_fence(const FrameHeader& header) {
 
 // The peer's end of a lane was made and lost before ours was: we wrote nothing there, and the answering FENCE lets the
 // peer send again what it wrote.
-Status Session::on_fence_of_unknown(const FrameHeader& header) {
+Status Session::on_fence_of_unknown(const FenceFrame& fence) {
   forget_lanes();
-  if (header.a != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= std::ptrdiff_t(kLanesKnownMax))
-    return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(header.a) + " frames for lane " +
-                                                 std::to_string(header.aux) + ", which never was");
+  if (fence.frames != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= std::ptrdiff_t(kLanesKnownMax))
+    return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(fence.frames) + " frames for lane " +
+                                                 std::to_string(fence.lane) + ", which never was");
   auto lane = std::make_unique<Lane>();
-  lane->id = LaneId(header.aux);
+  lane->id = fence.lane;
   lane->state = Lane::State::fenced;
   lane->stillborn = lane->peer_fenced = lane->fence_pending = session_control_ = true;
   lanes_.push_back(std::move(lane));

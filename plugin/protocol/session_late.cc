@@ -39,7 +39,7 @@ std::size_t Session::say_late_control_again(TimePoint before, TimePoint now, std
 
 void Session::say_again(const FrameHeader& frame) {
   if (frame.type != FrameType::fence) return repeat({frame, true});
-  if (Lane* of = find(LaneId(frame.aux)); of != nullptr && !of->fence_taken) of->fence_pending = session_control_ = true;
+  if (Lane* of = find(FenceFrame::of(frame).lane); of != nullptr && !of->fence_taken) of->fence_pending = session_control_ = true;
 }
 
 }  // namespace railweave::protocol

@@ -22,8 +22,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
   std::size_t n = 0;
   const bool serving = serves(*lane), control = serving && carries_control(*lane);
   if (lane->answer_asked && !frames.empty() && lane->ledger.has_room_for_report()) {
-    frames[0] = {};
-    frames[0].header.a = kKeepAnswerMe;
+    frames[0] = {KeepFrame{.answer_me = true}, {}};
     lane->answer_asked = false;
     take(*lane, frames[n++]);
   }
@@ -78,10 +77,7 @@ bool Session::next_session_control(OutgoingFrame& frame) {
   for (const auto& lane : lanes_) {
     if (!lane->fence_pending) continue;
     lane->fence_pending = false;
-    header.type = FrameType::fence;
-    header.aux = lane->id;
-    header.a = lane->ledger.consumed();
-    header.b = lane->too_slow ? 1 : 0;
+    header = FenceFrame{.lane = lane->id, .frames = lane->ledger.consumed(), .too_slow = lane->too_slow};
     return true;
   }
   if (next_retire(header)) return true;
@@ -168,9 +164,8 @@ bool Session::any_owes_padding() const {
 std::size_t Session::take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes) {
   std::size_t n = 0;
   for (std::uint64_t taken = 0; taken < bytes && n < frames.size() && lane.ledger.has_room(); ++n) {
-    frames[n] = {{.length = kControlPayloadBytesMax}, kPadding};
     taken += kFrameHeaderBytes + kControlPayloadBytesMax;
-    if (taken >= bytes) frames[n].header.a = kKeepAnswerMe;
+    frames[n] = {KeepFrame{.length = kControlPayloadBytesMax, .answer_me = taken >= bytes}, kPadding};
     take(lane, frames[n]);
   }
   return n;

@@ -38,28 +38,26 @@ bool Session::next_retire(FrameHeader& header) {
   const auto lane = std::ranges::find(lanes_, true, &Lane::retire_pending);
   if (lane == lanes_.end()) return false;
   (*lane)->retire_pending = false;
-  header.type = FrameType::retire;
-  header.aux = (*lane)->id;
-  header.message = (*lane)->ledger.taken();
-  header.a = (*lane)->retire_edition;
-  header.b = (*lane)->retires ? 1 : 0;
+  header = RetireFrame{.lane = (*lane)->id, .edition = (*lane)->retire_edition, .frames = (*lane)->ledger.taken(), .retires = (*lane)->retires};
   return true;
 }
 
 void Session::repeat_retire(const FrameHeader& lost) {
-  Lane* lane = find(LaneId(lost.aux));
-  if (lane == nullptr || lane->state != Lane::State::live || lane->retire_edition != lost.a) return;
+  const auto said = RetireFrame::of(lost);
+  Lane* lane = find(said.lane);
+  if (lane == nullptr || lane->state != Lane::State::live || lane->retire_edition != said.edition) return;
   lane->retire_pending = session_control_ = true;
 }
 
 // For a lane that is not here, or is lost, it says nothing.
 void Session::on_retire(const FrameHeader& h) {
-  Lane* lane = find(LaneId(h.aux));
-  if (lane == nullptr || lane->state != Lane::State::live || h.a <= lane->retire_edition) return;
-  lane->retires = lane->retire_heard = h.b != 0;
+  const auto said = RetireFrame::of(h);
+  Lane* lane = find(said.lane);
+  if (lane == nullptr || lane->state != Lane::State::live || said.edition <= lane->retire_edition) return;
+  lane->retires = lane->retire_heard = said.retires;
   lane->retired_told = false;
-  lane->retire_edition = h.a;
-  lane->retire_frames = h.message;
+  lane->retire_edition = said.edition;
+  lane->retire_frames = said.frames;
   if (lane->retires) ask_for_sign(lane->id);
   note_retired(*lane);
 }

@@ -63,7 +63,7 @@ TEST(Impostors, WhoFailTheSessionWhileItsLanesJoin) {
   Impostor impostor([&](const Hello& said, Hello&) {
     if (said.kind == Hello::Kind::first) return ++firsts, true;
     if (firsts > 1) return false;
-    self->say({.type = protocol::FrameType::fence, .aux = 0, .a = 999});
+    self->say(protocol::FenceFrame{.lane = 0, .frames = 999});
     failed = true;
     return eventually([&] { return go_on.load(); }, 2s) && false;
   });

@@ -62,7 +62,7 @@ void Rogue::shake_hands(Spoil spoil) {
   if (auto answer = engine::decode_hello(in); answer.ok()) answer_ = std::move(answer.value());
 }
 
-void Rogue::open_at(std::uint64_t listener) { say({.type = FrameType::open, .stream = streams_++, .a = listener, .b = 1}); }
+void Rogue::open_at(std::uint64_t listener) { say(protocol::OpenFrame{.stream = streams_++, .listener = listener, .rail_mask = 1}); }
 
 void Rogue::say(FrameHeader frame) {
   frame.sequence = sequence_++;
@@ -74,7 +74,7 @@ void Rogue::say(FrameHeader frame) {
 
 void Rogue::say_eager(std::uint32_t stream, std::uint16_t slot) {
   constexpr std::uint32_t kBytes = 64 * 1024;
-  say({.type = FrameType::segment, .flags = protocol::kFlagEager, .aux = slot, .stream = stream, .length = kBytes, .message = slot, .b = kBytes});
+  say(protocol::SegmentFrame{.stream = stream, .length = kBytes, .message = slot, .size = kBytes, .eager = true, .eager_slot = slot});
 }
 
 bool Rogue::flush() {

@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "engine/hello.h"
-#include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine_test {

@@ -117,7 +117,7 @@ TEST_F(RogueBounds, ADeadSessionKeepsNoSlots) {
     }));
     for (std::uint32_t i = 0; i < 200; ++i) {
       for (std::uint16_t slot = 0; slot < 7; ++slot) rogue.say_eager(i, slot);
-      rogue.say({.type = protocol::FrameType::close, .stream = i, .message = 9});  // and never the rest
+      rogue.say(protocol::CloseFrame{.stream = i, .messages = 9});  // and never the rest
       ASSERT_TRUE(rogue.flush());
     }
     ASSERT_TRUE(eventually([&] { return grown() > 60 * MiB; }));

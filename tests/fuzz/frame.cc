@@ -1,5 +1,5 @@
 // A lane's bytes taken for a frame header: refused, or read as exactly what encode() would write.
-#include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 
 #include <algorithm>
 #include <array>
@@ -29,8 +29,10 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     return 0;
   }
   check(header->length <= (header->type == FrameType::segment ? kSegmentBytesMax : kControlPayloadBytesMax), "length is bounded");
-  check(header->type != FrameType::segment || (header->a <= header->b && header->length <= header->b - header->a),
-        "a segment lies inside its message");
+  if (header->type == FrameType::segment) {
+    const auto segment = SegmentFrame::of(*header);
+    check(segment.offset <= segment.size && segment.length <= segment.size - segment.offset, "a segment lies inside its message");
+  }
   std::array<std::byte, kFrameHeaderBytes> again;
   encode(*header, again);
   check(again == bytes, "a header that was taken is written the same");

@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "engine/hello.h"
-#include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 #include "tests/nccl/failure.h"
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/pair.h"
@@ -37,7 +37,7 @@ class Rogue {
   }
 
   // Both number the frame; open() is first.
-  void open() { send(bytes_of({.type = FrameType::open, .a = target_.listener, .b = 1})); }
+  void open() { send(bytes_of(protocol::OpenFrame{.listener = target_.listener, .rail_mask = 1})); }
   FrameBytes bytes_of(FrameHeader header) {
     header.sequence = sequence_++;
     FrameBytes bytes;
@@ -132,7 +132,7 @@ class BadFrame : public testing::Test {
 TEST_F(BadFrame, OfAnImpossibleLength) {
   expect_one_warning(
       [](Rogue& rogue) {
-        return rogue.bytes_of({.type = FrameType::segment, .length = protocol::kSegmentBytesMax + 1, .b = 1 << 30});
+        return rogue.bytes_of(protocol::SegmentFrame{.length = protocol::kSegmentBytesMax + 1, .size = 1 << 30});
       },
       "segment of 262145 bytes");
 }
@@ -140,14 +140,14 @@ TEST_F(BadFrame, OfAnImpossibleLength) {
 TEST_F(BadFrame, OfALengthBeyondItsReceive) {
   expect_one_warning(
       [](Rogue& rogue) {
-        return rogue.bytes_of({.type = FrameType::segment, .length = 4096, .a = 1 << 20, .b = 4096});
+        return rogue.bytes_of(protocol::SegmentFrame{.length = 4096, .offset = 1 << 20, .size = 4096});
       },
       "outside its message");
 }
 
 TEST_F(BadFrame, OfAnUnknownStream) {
   expect_one_warning(
-      [](Rogue& rogue) { return rogue.bytes_of({.type = FrameType::segment, .stream = 999, .length = 16, .b = 16}); },
+      [](Rogue& rogue) { return rogue.bytes_of(protocol::SegmentFrame{.stream = 999, .length = 16, .size = 16}); },
       "stream 999, which was never opened");
 }
 

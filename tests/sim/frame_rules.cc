@@ -3,12 +3,15 @@
 #include <algorithm>
 
 #include "protocol/completion.h"
+#include "protocol/frame_fields.h"
 
 namespace railweave::sim {
 namespace {
 
 using protocol::FrameHeader;
 using protocol::FrameType;
+using protocol::GrantFrame;
+using protocol::SegmentFrame;
 
 std::string numbered(const FrameHeader& h) { return std::string(name_of(h.type)) + " of message " + std::to_string(h.message); }
 
@@ -45,26 +48,29 @@ void FrameRules::sender_takes(const FrameHeader& h) {
   if (h.message >= sends_) return wrong_(numbered(h) + ", which was not posted");
   Message& m = at(h.message);
   if (!opened_) wrong_(numbered(h) + " before the stream was answered");
-  if (h.b != m.size || h.tag != m.tag) wrong_(numbered(h) + " with another size or tag");
+  const auto segment = SegmentFrame::of(h);
+  if (segment.size != m.size || segment.tag != m.tag) wrong_(numbered(h) + " with another size or tag");
   if (h.message < acked_) wrong_(numbered(h) + ", which is acknowledged");
   if (h.message >= acked_ + protocol::kMessagesInFlight) wrong_(numbered(h) + " beyond the messages that may be in flight");
-  if (h.flags & protocol::kFlagEager) return check_eager(h, m);
-  if (!m.granted || h.a + h.length > m.leave_heard)
-    wrong_(numbered(h) + " up to byte " + std::to_string(h.a + h.length) + ", leave was given for " + std::to_string(m.leave_heard));
+  if (segment.eager) return check_eager(h, m);
+  const std::uint64_t end = segment.offset + segment.length;
+  if (!m.granted || end > m.leave_heard)
+    wrong_(numbered(h) + " up to byte " + std::to_string(end) + ", leave was given for " + std::to_string(m.leave_heard));
 }
 
 void FrameRules::check_eager(const FrameHeader& h, Message& m) {
   if (m.size > eager_limit_bytes_) wrong_(numbered(h) + " goes eagerly, too large for a slot");
+  const std::uint16_t slot = SegmentFrame::of(h).eager_slot;
   std::uint64_t others = 0;
   for (std::uint64_t i = acked_; i < sends_; ++i) {
     if (i == h.message || !at(i).eager_out) continue;
     others += at(i).size;
-    if (at(i).slot == h.aux) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
+    if (at(i).slot == slot) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
   }
   const bool bounded = priority_ != Class::urgent && !m.eager_out && others > 0;
   if (bounded && others + m.size > kEagerBytesMost) wrong_(numbered(h) + ": too many eager bytes on their way");
   m.eager_out = true;
-  m.slot = h.aux;
+  m.slot = slot;
 }
 
 void FrameRules::sender_wrote(const FrameHeader& h) {
@@ -86,7 +92,7 @@ void FrameRules::sender_hears(const FrameHeader& h) {
   if (h.type != FrameType::grant) return;
   Message& m = at(h.message);
   m.granted = true;
-  m.leave_heard = std::max(m.leave_heard, h.b);
+  m.leave_heard = std::max(m.leave_heard, GrantFrame::of(h).leave);
 }
 
 // -------------------------------------------------------------------------------------------------------- receiver's
@@ -98,15 +104,16 @@ void FrameRules::receive_posted(std::uint64_t capacity) {
 
 void FrameRules::receiver_meets(const FrameHeader& h) {
   Message& m = at(h.message);
-  m.eager_in = (h.flags & protocol::kFlagEager) != 0;
-  if (!std::exchange(m.announced, true)) coming_bytes_ += h.b;
+  const auto segment = SegmentFrame::of(h);
+  m.eager_in = segment.eager;
+  if (!std::exchange(m.announced, true)) coming_bytes_ += segment.size;
 }
 
 void FrameRules::receiver_has(const FrameHeader& h) {
   Message& m = at(h.message);
   m.arrived += h.length;
   coming_bytes_ -= std::min<std::uint64_t>(coming_bytes_, h.length);
-  m.whole = m.arrived == h.b;
+  m.whole = m.arrived == SegmentFrame::of(h).size;
   while (whole_ < receives_ && at(whole_).whole) ++whole_;
 }
 
@@ -116,12 +123,15 @@ void FrameRules::receiver_takes(const FrameHeader& h, bool crowded) {
   if (h.type != FrameType::grant) return;
   if (h.message >= receives_) return wrong_(numbered(h) + ", which has no receive");
   Message& m = at(h.message);
-  if (h.a != m.capacity || h.b > h.a) wrong_(numbered(h) + ": " + std::to_string(h.b) + " of " + std::to_string(h.a) + " bytes, its receive has " + std::to_string(m.capacity));
+  const auto grant = GrantFrame::of(h);
+  if (grant.capacity != m.capacity || grant.leave > grant.capacity)
+    wrong_(numbered(h) + ": " + std::to_string(grant.leave) + " of " + std::to_string(grant.capacity) + " bytes, its receive has " +
+           std::to_string(m.capacity));
   const std::uint64_t next = std::min<std::uint64_t>(m.capacity, m.arrived + protocol::kSegmentBytesMax);
   const std::uint64_t most = !crowded ? m.capacity : std::max(m.leave_told, h.message == whole_ ? next : 0);
-  if (h.b > most) wrong_(numbered(h) + ": leave for " + std::to_string(h.b) + " bytes, though as much as may is on its way");
-  if (h.message == whole_ && h.b == 0 && m.capacity > 0) wrong_(numbered(h) + ", the oldest, without leave");
-  m.leave_told = std::max(m.leave_told, h.b);
+  if (grant.leave > most) wrong_(numbered(h) + ": leave for " + std::to_string(grant.leave) + " bytes, though as much as may is on its way");
+  if (h.message == whole_ && grant.leave == 0 && m.capacity > 0) wrong_(numbered(h) + ", the oldest, without leave");
+  m.leave_told = std::max(m.leave_told, grant.leave);
 }
 
 void FrameRules::receiver_wrote(const FrameHeader& h) {

@@ -68,5 +68,7 @@ PATTERNS = [
     Pattern(r"#\s*include\s*\"wire/(tcp|shm|sim|verbs|ofi|message)/", "the engine knows no wire by name: plugin/engine/wires.cc has the table",
             r"plugin/(engine|nccl)/.*", r"plugin/engine/wires\.cc$"),
     Pattern(r"#\s*include\s*\"wire/sim/", "the simulator is for tests: no shipped library has it", SOURCES, r"plugin/wire/sim/"),
+    Pattern(r"(\.|->)\s*(a|b|aux)\b(?!\s*\()", "name the field by its type of frame: plugin/protocol/frame_fields.h",
+            r"plugin/(protocol|engine)/.*\.(h|cc)$", r"plugin/protocol/frame(_fields)?\.(h|cc)$"),
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
 ]

@@ -66,6 +66,7 @@ class TidyTest(unittest.TestCase):
             ("plugin/engine/a.cc", "#include <openssl/hmac.h>"),
             ("plugin/engine/a.cc", '#include "wire/tcp/lane.h"'),
             ("plugin/base/a.cc", '#include "wire/sim/lane.h"'),
+            ("plugin/protocol/a.cc", "if (header.aux >= kClasses) return malformed(header);"),
             ("docs/a.md", "TO" "DO: write this"),
         ]
         self.assertEqual(len(violations), len(rules.PATTERNS), "a pattern without a test")
@@ -81,6 +82,12 @@ class TidyTest(unittest.TestCase):
             "plugin/nccl/a.cc": "try { f(); } catch (...) { throw; }\n",
             "plugin/discovery/info_main.cc": 'std::printf("%d", 1);\n',
         })
+
+    def test_a_frame_header_has_fields_without_names_in_its_own_files_only(self):
+        for line in ("n += h->b;", "say({.type = FrameType::fence, .aux = 1});", "frames[0].header.a = 1;"):
+            self.expect("patterns", {"plugin/engine/a.cc": line + "\n"}, "plugin/engine/a.cc:1: ")
+        self.expect("patterns", {"plugin/protocol/frame.cc": "h.aux = h.b;\n", "plugin/protocol/frame_fields.h": "h.aux = h.b;\n",
+                                 "tests/unit/a.cc": "h.aux = h.b;\n", "plugin/engine/a.cc": "world.a().run(f.auxiliary, x.ab);\n"})
 
     def test_no_path_of_this_machine(self):
         with Tree({}) as root:

@@ -9,11 +9,11 @@ namespace {
 TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accepted) {
   add_lanes(1);
   const auto offered = [&](protocol::StreamId stream) {
-    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = stream, .a = 7, .b = ~std::uint64_t{0}});
+    paper_[0].says(protocol::OpenFrame{.stream = stream, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
     drive(3);
     std::uint64_t bytes = 1;
     for (const FrameHeader& h : paper_[0].sent)
-      if (h.type == FrameType::opened && h.stream == stream) bytes = h.b;
+      if (h.type == FrameType::opened && h.stream == stream) bytes = protocol::OpenedFrame::of(h).eager_slot_bytes;
     return bytes;
   };
   EXPECT_EQ(offered(0), config_.eager_limit_bytes);
@@ -27,13 +27,13 @@ TEST_F(Paperwork, streams_beyond_the_budget_have_no_slots_until_others_are_accep
 // The peer's session ended without an answer, and it opens the stream again in another.
 TEST_F(Paperwork, a_stream_that_lives_is_accepted_before_one_whose_session_is_over) {
   add_lanes(1);
-  paper_[0].says({.type = FrameType::open, .aux = 1, .stream = 0, .a = 7, .b = ~std::uint64_t{0}});
+  paper_[0].says(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
   drive();
   session_->fail(Status(Code::remote, Scope::session, "unanswered"));
   session_->close_lanes();
   session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
   ASSERT_TRUE(session_->add_lane(1, {1, 1}, std::make_unique<PaperLane>(paper_[1], "eth1")));
-  paper_[1].says({.type = FrameType::open, .aux = 1, .stream = 0, .a = 7, .b = ~std::uint64_t{0}});
+  paper_[1].says(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
   drive();
   recv_ = queue_->pop();
   ASSERT_TRUE(recv_);
@@ -46,7 +46,7 @@ TEST_F(Paperwork, a_stream_that_lives_is_accepted_before_one_whose_session_is_ov
 TEST_F(Paperwork, of_streams_whose_session_is_over_the_last_few_wait_for_their_accept) {
   add_lanes(1);
   for (protocol::StreamId stream = 0; stream < 100; ++stream)
-    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = stream, .a = 7, .b = ~std::uint64_t{0}});
+    paper_[0].says(protocol::OpenFrame{.stream = stream, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
   drive(3);
   queue_->drop_dead();
   session_->fail(Status(Code::remote, Scope::session, "gone"));

@@ -16,6 +16,8 @@ namespace railweave::engine {
 namespace {
 
 using namespace std::chrono_literals;
+using protocol::FenceFrame;
+using protocol::RetireFrame;
 
 class ImpatientPaperwork : public Paperwork {
  protected:
@@ -26,8 +28,8 @@ class ImpatientPaperwork : public Paperwork {
   }
 };
 
-const FrameHeader kSegment{.type = FrameType::segment, .stream = 0, .length = 100, .message = 0, .a = 0, .b = 100};
-const FrameHeader kNotGranted{.type = FrameType::segment, .stream = 0, .length = 100, .message = 9, .a = 0, .b = 100};
+const FrameHeader kSegment = protocol::SegmentFrame{.stream = 0, .length = 100, .message = 0, .offset = 0, .size = 100};
+const FrameHeader kNotGranted = protocol::SegmentFrame{.stream = 0, .length = 100, .message = 9, .offset = 0, .size = 100};
 
 TEST_F(Paperwork, a_receive_waits_for_its_ack_while_a_lane_in_other_hands_could_take_it) {
   add_lanes(2);
@@ -74,7 +76,7 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
   session_->look_for_signs(true);
   drive(3);
   for (const int lane : {0, 1}) {
-    const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe; };
+    const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && protocol::KeepFrame::of(h).answer_me; };
     EXPECT_EQ(std::ranges::count_if(paper_[lane].sent, asks), 1) << lane;
   }
 }
@@ -213,14 +215,14 @@ TEST_F(Paperwork, of_lanes_of_one_pair_the_oldest_stay) {
   drive(3);
   std::vector<int> retired;
   for (const FrameHeader& h : paper_[0].sent)
-    if (h.type == FrameType::retire && h.b == 1) retired.push_back(h.aux);
+    if (h.type == FrameType::retire && RetireFrame::of(h).retires) retired.push_back(RetireFrame::of(h).lane);
   EXPECT_EQ(retired, (std::vector<int>{2, 1})) << "by place";
   session_->retire({});
   drive(3);
   std::vector<int> serve_again;
   for (const Paper& paper : paper_)
     for (const FrameHeader& h : paper.sent)
-      if (h.type == FrameType::retire && h.b == 0) serve_again.push_back(h.aux);
+      if (h.type == FrameType::retire && !RetireFrame::of(h).retires) serve_again.push_back(RetireFrame::of(h).lane);
   EXPECT_EQ(serve_again, (std::vector<int>{2, 1}));
 }
 
@@ -229,7 +231,7 @@ TEST_F(Paperwork, a_lane_that_the_peer_lets_retire_ends_once_its_frames_are_here
   open_stream();
   drive(3);
   const auto fenced = [&] { return std::ranges::count(paper_[0].sent, FrameType::fence, &FrameHeader::type); };
-  paper_[0].says({.type = FrameType::retire, .aux = 1, .message = 2, .a = 1, .b = 1});
+  paper_[0].says(RetireFrame{.lane = 1, .edition = 1, .frames = 2, .retires = true});
   paper_[1].says({.type = FrameType::keep});
   drive(3);
   EXPECT_EQ(session_->open_lanes(), 2) << "one of two frames is here";
@@ -249,7 +251,7 @@ TEST_F(Paperwork, a_connector_that_gave_up_before_the_answer_is_forgotten) {
   EXPECT_TRUE(session_->is_waited_for());
   pending->give_up();
   pending.reset();
-  paper_[0].says({.type = FrameType::opened, .flags = protocol::kFlagFromReceiver, .stream = 0, .a = ~std::uint64_t{0}});
+  paper_[0].says(protocol::OpenedFrame{.stream = 0, .rail_mask = ~std::uint64_t{0}});
   drive(2);
   EXPECT_TRUE(seen.expired());
   EXPECT_FALSE(session_->is_waited_for());
@@ -295,9 +297,9 @@ TEST_F(Paperwork, no_lane_writes_memory_of_any_request_of_a_stream_that_failed_a
   for (std::size_t i = 0; i < kRequests; ++i) requests.push_back(recv_->post(place_.data() + i * kEach, kEach).value());
   drive();
   paper_[0].halfway = true;
-  paper_[0].says({.type = FrameType::segment, .stream = 0, .length = kEach, .message = kRequests - 1, .a = 0, .b = kEach});
+  paper_[0].says(protocol::SegmentFrame{.stream = 0, .length = kEach, .message = kRequests - 1, .offset = 0, .size = kEach});
   drive();
-  paper_[1].says({.type = FrameType::abort, .aux = 9, .stream = 0});
+  paper_[1].says(protocol::AbortFrame{.stream = 0, .code = Code(9)});
   drive();
   EXPECT_FALSE(recv_->test(requests[0]).ok());
   std::vector<std::byte> other(kEach);
@@ -317,7 +319,7 @@ TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
   open_stream();
   Request* const request = post(100);
   drive(3);
-  paper_[1].says({.type = FrameType::fence, .aux = 2, .a = 999});
+  paper_[1].says(FenceFrame{.lane = 2, .frames = 999});
   drive(3);
   EXPECT_TRUE(session_->over());
   EXPECT_TRUE(done(request));
@@ -326,7 +328,7 @@ TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
 }
 
 constexpr FrameHeader part(std::uint32_t number) {
-  return {.type = FrameType::segment, .stream = 0, .length = 100, .message = 0, .a = 100 * number, .b = 1000};
+  return protocol::SegmentFrame{.stream = 0, .length = 100, .message = 0, .offset = 100 * number, .size = 1000};
 }
 
 TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_session) {
@@ -351,7 +353,7 @@ TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_sessi
   }
   std::uint64_t consumed = 99;  // of lane 1, as its fence says
   for (const FrameHeader& h : paper_[0].sent)
-    if (h.type == FrameType::fence && h.aux == 1) consumed = h.a;
+    if (h.type == FrameType::fence && FenceFrame::of(h).lane == 1) consumed = FenceFrame::of(h).frames;
   EXPECT_EQ(consumed, 0u);
 }
 
@@ -386,7 +388,7 @@ TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_f
     drive(3);
   };
   another(1);
-  paper_[1].says({.type = FrameType::fence, .aux = 0, .a = 0});
+  paper_[1].says(FenceFrame{.lane = 0, .frames = 0});
   paper_[1].says_checked(part(0), false);
   std::this_thread::sleep_for(400ms);
   paper_[1].says_checked(part(1), true);  // but something else came well: there is hope again
@@ -410,7 +412,7 @@ TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_com
   add_lanes(1);
   const auto pending = pending_stream();
   session_->open(pending);
-  paper_[0].says({.type = FrameType::opened, .flags = protocol::kFlagFromReceiver, .stream = 0, .a = ~std::uint64_t{0}, .b = 65536});
+  paper_[0].says(protocol::OpenedFrame{.stream = 0, .rail_mask = ~std::uint64_t{0}, .eager_slot_bytes = 65536});
   drive(3);
   std::unique_ptr<SendEnd> send = std::move(*pending->take());
   ASSERT_TRUE(send);

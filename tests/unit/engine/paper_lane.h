@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
-#include "protocol/frame.h"
+#include "protocol/frame_fields.h"
 #include "wire/wire.h"
 
 namespace railweave::engine {

@@ -50,7 +50,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   }
   // The peer opens stream 0 by lane 0.
   void open_stream() {
-    paper_[0].says({.type = FrameType::open, .aux = 1, .stream = 0, .a = 7, .b = ~std::uint64_t{0}});
+    paper_[0].says(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
     drive();
     recv_ = queue_->pop();
     ASSERT_TRUE(recv_);

@@ -9,7 +9,7 @@ namespace {
 class Accepting : public ::testing::Test {
  protected:
   static FrameHeader eager(std::uint64_t size) {
-    return {.type = FrameType::segment, .flags = kFlagEager, .stream = 9, .length = std::uint32_t(size), .b = size};
+    return SegmentFrame{.stream = 9, .length = std::uint32_t(size), .size = size, .eager = true};
   }
 
   CreditPool credit_{64 * MiB};
@@ -28,8 +28,8 @@ TEST_F(Accepting, accept__without_slots_it_offers_none_and_takes_none) {
   FrameHeader h;
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream_.next_control(h, payload));
-  EXPECT_EQ(h.type, FrameType::opened);
-  EXPECT_EQ(h.b, 0u);
+  ASSERT_EQ(h.type, FrameType::opened);
+  EXPECT_EQ(OpenedFrame::of(h).eager_slot_bytes, 0u);
   EXPECT_FALSE(stream_.on_segment(eager(10), done_).ok());
   EXPECT_TRUE(stream_.on_segment(eager(0), done_).ok());  // an empty message needs no room
 }

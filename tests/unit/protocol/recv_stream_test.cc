@@ -18,26 +18,18 @@ class Receiving : public ::testing::Test {
 
   static FrameHeader segment(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size,
                              std::uint64_t tag = 0) {
-    return {.type = FrameType::segment, .stream = 3, .length = std::uint32_t(length), .message = message, .a = offset, .b = size, .tag = tag};
+    return SegmentFrame{.stream = 3, .length = std::uint32_t(length), .message = message, .offset = offset, .size = size, .tag = tag};
   }
   static FrameHeader eager(std::uint64_t message, std::uint64_t size, std::uint16_t slot) {
-    FrameHeader h = segment(message, 0, size, size);
-    h.flags = kFlagEager;
-    h.aux = slot;
-    return h;
+    return eager_piece(message, 0, size, size, slot);
   }
   static FrameHeader eager_piece(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size,
                                  std::uint16_t slot) {
-    FrameHeader h = eager(message, size, slot);
-    h.a = offset;
-    h.length = std::uint32_t(length);
-    return h;
+    return SegmentFrame{.stream = 3, .length = std::uint32_t(length), .message = message, .offset = offset, .size = size, .eager = true,
+                        .eager_slot = slot};
   }
   static FrameHeader close_after(std::uint64_t messages) {
-    FrameHeader h;
-    h.type = FrameType::close;
-    h.message = messages;
-    return h;
+    return CloseFrame{.messages = messages};
   }
 
   std::span<std::byte> post(std::size_t capacity) {
@@ -50,8 +42,9 @@ class Receiving : public ::testing::Test {
     Result<std::span<std::byte>> where = stream_.on_segment(h, done_);
     if (!where.ok()) return where.status();
     EXPECT_EQ(where->size(), h.length);
-    const auto data = pattern(h.b, std::uint32_t(h.message));
-    if (where->data() && h.length > 0) std::memcpy(where->data(), data.data() + h.a, h.length);
+    const auto segment = SegmentFrame::of(h);
+    const auto data = pattern(segment.size, std::uint32_t(segment.message));
+    if (where->data() && segment.length > 0) std::memcpy(where->data(), data.data() + segment.offset, segment.length);
     return stream_.on_consumed(h, done_);
   }
   bool holds(std::size_t buffer, std::uint64_t message, std::size_t bytes) {
@@ -91,8 +84,8 @@ TEST_F(Receiving, post__grants_at_once_with_the_whole_capacity) {
   ASSERT_TRUE(stream_.has_control());
   EXPECT_EQ(control(), std::vector{FrameType::grant});
   EXPECT_EQ(last_.message, 0u);
-  EXPECT_EQ(last_.a, 5000u);
-  EXPECT_EQ(last_.b, 5000u);
+  EXPECT_EQ(GrantFrame::of(last_).capacity, 5000u);
+  EXPECT_EQ(GrantFrame::of(last_).leave, 5000u);
   EXPECT_EQ(ack_in(last_), 0u);
 }
 
@@ -126,7 +119,7 @@ TEST_F(Receiving, post__smaller_than_the_message_fails_the_stream_and_tells_the_
   ASSERT_EQ(done_.size(), 1u);
   EXPECT_EQ(done_[0].status.code(), Code::truncated);
   EXPECT_EQ(control(), std::vector{FrameType::abort});
-  EXPECT_EQ(last_.aux, std::uint16_t(Code::truncated));
+  EXPECT_EQ(AbortFrame::of(last_).code, Code::truncated);
 }
 
 TEST_F(Receiving, on_segment__eager_and_larger_than_its_receive) {
@@ -336,10 +329,10 @@ TEST_F(Receiving, extend_leave__without_room_only_the_oldest_receive_gets_its_ne
   stream.post(tickets_[0], buffer.data(), MiB, done_);
   stream.post(tickets_[1], buffer.data() + MiB, MiB, done_);
   ASSERT_TRUE(next(stream, h));
-  EXPECT_EQ(h.b, kSegmentBytesMax);
+  EXPECT_EQ(GrantFrame::of(h).leave, kSegmentBytesMax);
   ASSERT_TRUE(next(stream, h));
   EXPECT_EQ(h.message, 1u);
-  EXPECT_EQ(h.b, 0u);
+  EXPECT_EQ(GrantFrame::of(h).leave, 0u);
   EXPECT_TRUE(stream.waits_for_leave());
   const FrameHeader s = segment(0, 0, kSegmentBytesMax, MiB);
   ASSERT_TRUE(stream.on_segment(s, done_).ok());
@@ -347,7 +340,7 @@ TEST_F(Receiving, extend_leave__without_room_only_the_oldest_receive_gets_its_ne
   stream.extend_leave();
   ASSERT_TRUE(next(stream, h));
   EXPECT_EQ(h.message, 0u);
-  EXPECT_EQ(h.b, 2 * kSegmentBytesMax);
+  EXPECT_EQ(GrantFrame::of(h).leave, 2 * kSegmentBytesMax);
   EXPECT_FALSE(next(stream, h));
 }
 

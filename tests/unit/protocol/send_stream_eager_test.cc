@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "protocol/frame_fields.h"
 #include "protocol/send_stream.h"
 #include "tests/unit/protocol/pair.h"
 
@@ -17,11 +18,7 @@ class SendingEagerly : public ::testing::Test {
     FrameHeader h;
     std::span<const std::byte> payload;
     ASSERT_TRUE(stream->next_control(h, payload));
-    h = {};
-    h.type = FrameType::opened;
-    h.a = ~0ull;
-    h.b = 64 * KiB;
-    ASSERT_TRUE(stream->on_opened(h, "", done).ok());
+    ASSERT_TRUE(stream->on_opened(OpenedFrame{.rail_mask = ~0ull, .eager_slot_bytes = 64 * KiB}, "", done).ok());
   }
   void post(std::size_t bytes) { stream->post(tickets[posted++], data.data(), bytes, done); }
   FrameHeader send() {
@@ -31,10 +28,7 @@ class SendingEagerly : public ::testing::Test {
     return s.header;
   }
   bool ack(std::uint64_t below) {
-    FrameHeader a;
-    a.type = FrameType::ack;
-    a.message = below;
-    return stream->on_ack(a, done).ok();
+    return stream->on_ack(AckFrame{.acked = below}, done).ok();
   }
 
   std::vector<std::byte> data = std::vector<std::byte>(64 * KiB);
@@ -79,13 +73,10 @@ TEST_F(SendingEagerly, on_grant__smaller_than_the_message_after_close__the_messa
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream->next_control(h, payload));
   EXPECT_EQ(h.type, FrameType::close);
-  h = {};
-  h.type = FrameType::grant;
-  h.a = h.b = 99;
-  ASSERT_TRUE(stream->on_grant(h, done).ok());
+  ASSERT_TRUE(stream->on_grant(GrantFrame{.capacity = 99, .leave = 99}, done).ok());
   stream->requeue(lost, true);
   ASSERT_TRUE(stream->has_segment());
-  EXPECT_EQ(send().b, 100u);
+  EXPECT_EQ(SegmentFrame::of(send()).size, 100u);
   EXPECT_FALSE(stream->gone());
   stream->on_peer_close(Status(Code::truncated, Scope::stream, "too long"), done);
   EXPECT_TRUE(stream->gone());

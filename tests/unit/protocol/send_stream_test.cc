@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "protocol/frame_fields.h"
 #include "tests/unit/protocol/pair.h"
 
 namespace railweave::protocol {
@@ -21,27 +22,14 @@ class Sending : public ::testing::Test {
     ASSERT_TRUE(stream_.on_opened(opened(), "", done_).ok());
   }
 
-  static FrameHeader opened() {
-    FrameHeader h;
-    h.type = FrameType::opened;
-    h.a = ~0ull;
-    h.b = kEager;
-    return h;
+  static FrameHeader opened(std::uint64_t slot_bytes = kEager) {
+    return OpenedFrame{.rail_mask = ~0ull, .eager_slot_bytes = slot_bytes};
   }
   static FrameHeader grant(std::uint64_t message, std::uint64_t capacity, std::uint64_t leave, std::uint64_t acked = 0) {
-    FrameHeader h;
-    h.type = FrameType::grant;
-    h.message = message;
-    h.a = capacity;
-    h.b = leave;
-    h.aux = std::uint16_t(acked);
-    return h;
+    return GrantFrame{.message = message, .capacity = capacity, .leave = leave, .acked = acked};
   }
   static FrameHeader ack(std::uint64_t below) {
-    FrameHeader h;
-    h.type = FrameType::ack;
-    h.message = below;
-    return h;
+    return AckFrame{.acked = below};
   }
 
   void post(std::size_t bytes) {
@@ -85,7 +73,7 @@ TEST_F(Sending, post__a_small_message_goes_at_once_and_is_done_when_written) {
   const SendStream::Segment s = stream_.cut(64 * KiB);
   EXPECT_TRUE(s.header.flags & kFlagEager);
   EXPECT_EQ(s.header.length, 100u);
-  EXPECT_EQ(s.header.b, 100u);
+  EXPECT_EQ(SegmentFrame::of(s.header).size, 100u);
   EXPECT_EQ(std::memcmp(s.payload.data(), data_[0].data(), 100), 0);
   EXPECT_TRUE(done_.empty());
   stream_.on_written(s.header, done_);
@@ -102,9 +90,9 @@ TEST_F(Sending, cut__an_eager_message_in_pieces_is_done_when_all_are_written) {
   std::ranges::fill(data_[0], std::byte{0});  // all of it was copied
   const SendStream::Segment second = stream_.cut(256);
   EXPECT_TRUE(first.header.flags & second.header.flags & kFlagEager);
-  EXPECT_EQ(second.header.a, 128u);
+  EXPECT_EQ(SegmentFrame::of(second.header).offset, 128u);
   EXPECT_EQ(second.header.length, 172u);
-  EXPECT_EQ(second.header.aux, first.header.aux);
+  EXPECT_EQ(SegmentFrame::of(second.header).eager_slot, SegmentFrame::of(first.header).eager_slot);
   EXPECT_EQ(second.payload.data(), first.payload.data() + 128);
   EXPECT_FALSE(stream_.has_segment());
   stream_.on_written(second.header, done_);
@@ -154,9 +142,7 @@ TEST_F(Sending, post__eight_slots_refilled_only_by_acks) {
 
 TEST_F(Sending, post__the_receivers_slots_may_be_smaller) {
   SendStream small(4, Class::normal, 7, ~0ull, kEager);
-  FrameHeader h = opened();
-  h.b = 64;
-  ASSERT_TRUE(small.on_opened(h, "", done_).ok());
+  ASSERT_TRUE(small.on_opened(opened(64), "", done_).ok());
   const auto data = pattern(65);
   small.post(tickets_[0], data.data(), 65, done_);
   EXPECT_FALSE(small.has_segment());
@@ -256,7 +242,7 @@ TEST_F(Sending, cut__whole_lines_in_order_and_a_short_rest_taken_along) {
   std::uint64_t next = 0;
   while (stream_.has_segment()) {
     const SendStream::Segment s = send(20'480);
-    EXPECT_EQ(s.header.a, next);
+    EXPECT_EQ(SegmentFrame::of(s.header).offset, next);
     EXPECT_EQ(s.payload.data(), data_[0].data() + next);
     EXPECT_EQ(s.payload.size(), s.header.length);
     next += s.header.length;
@@ -278,7 +264,7 @@ TEST_F(Sending, cut__any_segment_size_and_leave_covers_the_message_once) {
         if (!stream_.has_segment()) continue;
       }
       const SendStream::Segment s = send(std::uint32_t(128 * (1 + random() % 2048)));
-      ASSERT_EQ(s.header.a, next);
+      ASSERT_EQ(SegmentFrame::of(s.header).offset, next);
       ASSERT_GT(s.header.length, 0u);
       ASSERT_LE(s.header.length, kSegmentBytesMax);
       next += s.header.length;
@@ -337,16 +323,16 @@ TEST_F(Sending, requeue__goes_first_in_pieces_of_any_size_and_keeps_its_eager_sl
   stream_.requeue(first, true);
   stream_.requeue(eager, true);
   EXPECT_EQ(stream_.sendable_bytes(), 30'144u);
-  std::uint64_t next = first.a;
-  while (next < first.a + first.length) {
+  std::uint64_t next = SegmentFrame::of(first).offset;
+  for (const std::uint64_t end = next + first.length; next < end;) {
     const SendStream::Segment s = send(1024);
-    EXPECT_EQ(s.header.a, next);
+    EXPECT_EQ(SegmentFrame::of(s.header).offset, next);
     EXPECT_EQ(s.payload.data(), data_[1].data() + next);
     next += s.header.length;
   }
   const SendStream::Segment again = send(128);
   EXPECT_TRUE(again.header.flags & kFlagEager);
-  EXPECT_EQ(again.header.aux, eager.aux);
+  EXPECT_EQ(SegmentFrame::of(again.header).eager_slot, SegmentFrame::of(eager).eager_slot);
   EXPECT_EQ(again.header.length, 64u);
   EXPECT_EQ(std::memcmp(again.payload.data(), data_[0].data(), 64), 0);
   EXPECT_FALSE(stream_.has_segment());
@@ -490,14 +476,11 @@ TEST(Opening, on_opened__nothing_is_sent_before) {
   FrameHeader h;
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream.next_control(h, payload));
-  EXPECT_EQ(h.type, FrameType::open);
-  EXPECT_EQ(h.aux, std::uint16_t(Class::urgent));
-  EXPECT_EQ(h.a, 7u);
-  EXPECT_EQ(h.b, 5u);
-  h = {};
-  h.type = FrameType::opened;
-  h.a = 2;
-  ASSERT_TRUE(stream.on_opened(h, "", done).ok());
+  ASSERT_EQ(h.type, FrameType::open);
+  EXPECT_EQ(OpenFrame::of(h).priority, std::uint16_t(Class::urgent));
+  EXPECT_EQ(OpenFrame::of(h).listener, 7u);
+  EXPECT_EQ(OpenFrame::of(h).rail_mask, 5u);
+  ASSERT_TRUE(stream.on_opened(OpenedFrame{.rail_mask = 2}, "", done).ok());
   EXPECT_TRUE(stream.may_use(4, 2));
   EXPECT_FALSE(stream.may_use(2, 2));
   EXPECT_FALSE(stream.may_use(4, 1));
@@ -509,13 +492,10 @@ TEST(Opening, on_opened__refused) {
   FrameHeader h;
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream.next_control(h, payload));
-  h = {};
-  h.type = FrameType::opened;
-  h.flags = kFlagRefused;
   Tickets tickets;
   const auto data = pattern(8);
   stream.post(tickets[0], data.data(), 8, done);
-  ASSERT_TRUE(stream.on_opened(h, "no such listener", done).ok());
+  ASSERT_TRUE(stream.on_opened(OpenedFrame{.refused = true}, "no such listener", done).ok());
   EXPECT_TRUE(stream.failed());
   ASSERT_EQ(done.size(), 1u);
   EXPECT_FALSE(done[0].status.ok());
@@ -536,9 +516,7 @@ TEST(Opening, close__its_abort_waits_for_the_answer_so_that_it_cannot_overtake_t
   EXPECT_FALSE(stream.has_control());
   EXPECT_FALSE(stream.next_control(h, payload));
   EXPECT_FALSE(stream.gone());
-  FrameHeader opened;
-  opened.type = FrameType::opened;
-  ASSERT_TRUE(stream.on_opened(opened, "", done).ok());
+  ASSERT_TRUE(stream.on_opened(OpenedFrame{}, "", done).ok());
   EXPECT_TRUE(stream.has_control());
   ASSERT_TRUE(stream.next_control(h, payload));
   EXPECT_EQ(h.type, FrameType::abort);

@@ -358,10 +358,7 @@ class Injected : public ::testing::Test {
     return h;
   }
   static FrameHeader fence(LaneId lane, std::uint64_t count) {
-    FrameHeader h = header(FrameType::fence);
-    h.aux = lane;
-    h.a = count;
-    return h;
+    return FenceFrame{.lane = lane, .frames = count};
   }
   std::vector<FrameHeader> taken() {
     std::array<OutgoingFrame, 256> frames;
@@ -380,9 +377,9 @@ TEST_F(Injected, on_fence__for_a_lane_that_never_came_here_is_answered) {
   ASSERT_TRUE(inject(fence(5, 0)).ok());
   const auto frames = taken();
   ASSERT_EQ(frames.size(), 1u);
-  EXPECT_EQ(frames[0].type, FrameType::fence);
-  EXPECT_EQ(frames[0].aux, 5);
-  EXPECT_EQ(frames[0].a, 0u);
+  ASSERT_EQ(frames[0].type, FrameType::fence);
+  EXPECT_EQ(FenceFrame::of(frames[0]).lane, 5);
+  EXPECT_EQ(FenceFrame::of(frames[0]).frames, 0u);
   session_.add_lane(5, 0, 0);  // its welcome came too late
   ASSERT_EQ(session_.events().size(), 1u);
   EXPECT_EQ(session_.events()[0].kind, Event::Kind::lane_condemned);
@@ -433,10 +430,7 @@ TEST_F(Injected, on_header__out_of_sequence_and_more_consumed_than_was_written) 
 }
 
 TEST_F(Injected, on_control__streams_that_were_never_opened) {
-  FrameHeader segment = header(FrameType::segment, 3);
-  segment.length = 1;
-  segment.b = 1;
-  EXPECT_EQ(inject(segment).scope(), Scope::lane);
+  EXPECT_EQ(inject(SegmentFrame{.stream = 3, .length = 1, .size = 1}).scope(), Scope::lane);
   sequence_ = 0;  // a segment refused was not consumed
   for (const FrameType type : {FrameType::close, FrameType::abort})
     EXPECT_EQ(inject(header(type, 3)).scope(), Scope::lane) << name_of(type);
@@ -456,9 +450,7 @@ TEST_F(Injected, on_control__words_of_the_wrong_end) {
 }
 
 TEST_F(Injected, on_open__impossible_classes_and_ids) {
-  FrameHeader h = header(FrameType::open, 0);
-  h.aux = kClasses;
-  EXPECT_EQ(inject(h).scope(), Scope::lane);
+  EXPECT_EQ(inject(OpenFrame{.stream = 0, .priority = kClasses}).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::open, 0xffffffff)).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::open, kStreamsMax + 1)).scope(), Scope::lane);
   EXPECT_EQ(session_.recv_streams(), 0u);
@@ -491,9 +483,7 @@ TEST_F(Injected, on_segment__of_a_stream_already_forgotten_goes_nowhere) {
   h.consumed = 1;
   ASSERT_TRUE(inject(h).ok());
   ASSERT_EQ(session_.recv_streams(), 0u);
-  FrameHeader segment = header(FrameType::segment, 0);
-  segment.length = 100;
-  segment.b = 100;
+  FrameHeader segment = SegmentFrame{.stream = 0, .length = 100, .size = 100};
   segment.consumed = 1;
   std::array<std::byte, kFrameHeaderBytes> bytes;
   segment.sequence = sequence_++;

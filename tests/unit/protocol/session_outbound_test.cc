@@ -259,7 +259,7 @@ TEST_F(Scheduling, take_data__segments_begin_on_a_line_whatever_the_rates) {
       const FrameHeader h = pair_.written(End::a).back();
       if (h.type != FrameType::segment) continue;
       ++segments;
-      EXPECT_EQ(h.a % 128, 0u) << "on lane " << lane;
+      EXPECT_EQ(SegmentFrame::of(h).offset % 128, 0u) << "on lane " << lane;
       EXPECT_EQ(h.length % 128, 0u) << "on lane " << lane;
     }
   }

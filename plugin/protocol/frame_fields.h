@@ -1,0 +1,202 @@
+// What `aux`, `a`, `b` and `message` of a FrameHeader mean for each type. Each struct here is one type of frame, with its fields by name:
+// of() reads a header of that type, and the conversion makes such a header. Of the plugin's other files only the codec (frame.h) touches
+// `aux`, `a` and `b`.
+//
+// A struct holds what its frame says. The lane adds `consumed` and `sequence` (LaneLedger::take), and the payload's CRC where it is checked.
+// A field of a peer's frame may have any value, unless the field's comment names the bound that decode() checks.
+// GOODBYE has no struct: the frame says nothing but its type.
+//
+// All functions are inline and allocate nothing: a field that nobody reads costs nothing.
+// REQUIRES, of each of(): the header has the type.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+#include "protocol/completion.h"
+#include "protocol/frame.h"
+#include "railweave/status.h"
+
+namespace railweave::protocol {
+
+using LaneId = std::uint16_t;
+
+// Payload of a message.
+struct SegmentFrame {
+  StreamId stream = 0;
+  std::uint32_t length = 0;      // bytes of payload; offset + length <= size
+  std::uint64_t message = 0;
+  std::uint64_t offset = 0;      // in the message, of the payload's first byte
+  std::uint64_t size = 0;        // bytes of the whole message; at most kMessageBytesMax
+  std::uint64_t tag = 0;         // of the message
+  bool eager = false;            // the message goes without a grant, and has a slot
+  std::uint16_t eager_slot = 0;  // valid where eager
+
+  static constexpr SegmentFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::segment);
+    return {h.stream, h.length, h.message, h.a, h.b, h.tag, (h.flags & kFlagEager) != 0, h.aux};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::segment, .flags = std::uint8_t(eager ? kFlagEager : 0), .aux = eager_slot, .stream = stream, .length = length,
+            .message = message, .a = offset, .b = size, .tag = tag};
+  }
+};
+
+// The receiver's word that a message may land, and how much of the message may be sent now.
+struct GrantFrame {
+  StreamId stream = 0;
+  std::uint64_t message = 0;
+  std::uint64_t capacity = 0;    // bytes that the receive takes
+  std::uint64_t leave = 0;       // bytes of the message that may be sent, from its first; of several grants the most stands
+  std::uint64_t acked = 0;       // every message below is wholly received, as an ACK says. On the wire: the low 16 bits (see ack_in)
+
+  static GrantFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::grant);
+    return {h.stream, h.message, h.a, h.b, ack_in(h)};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::grant, .flags = kFlagFromReceiver, .aux = std::uint16_t(acked), .stream = stream, .message = message,
+            .a = capacity, .b = leave};
+  }
+};
+
+// The receiver's word that every message below `acked` is wholly received.
+struct AckFrame {
+  StreamId stream = 0;
+  std::uint64_t acked = 0;
+
+  static constexpr AckFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::ack);
+    return {h.stream, h.message};
+  }
+  constexpr operator FrameHeader() const { return {.type = FrameType::ack, .flags = kFlagFromReceiver, .stream = stream, .message = acked}; }
+};
+
+// The sender's word that a stream begins.
+struct OpenFrame {
+  StreamId stream = 0;
+  std::uint16_t priority = 0;    // a Class as a number; a peer's may be no Class
+  std::uint64_t listener = 0;
+  std::uint64_t rail_mask = 0;   // the sender's rails that the stream uses: a bit for each
+
+  static constexpr OpenFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::open);
+    return {h.stream, h.aux, h.a, h.b};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::open, .aux = priority, .stream = stream, .a = listener, .b = rail_mask};
+  }
+};
+
+// The receiver's answer to OPEN.
+struct OpenedFrame {
+  StreamId stream = 0;
+  std::uint64_t rail_mask = 0;         // the receiver's rails that the stream uses: a bit for each
+  std::uint64_t eager_slot_bytes = 0;  // 0: no message may be eager, unless it is empty
+  bool refused = false;                // the stream does not begin; the payload says why
+  std::uint32_t length = 0;
+
+  static constexpr OpenedFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::opened);
+    return {h.stream, h.a, h.b, (h.flags & kFlagRefused) != 0, h.length};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::opened, .flags = std::uint8_t(kFlagFromReceiver | (refused ? kFlagRefused : 0)), .stream = stream,
+            .length = length, .a = rail_mask, .b = eager_slot_bytes};
+  }
+};
+
+// The sender's word that there will be no messages from number `messages` on; the receiver's word that it takes no more, and has all below.
+struct CloseFrame {
+  StreamId stream = 0;
+  std::uint64_t messages = 0;
+  bool from_receiver = false;
+
+  static constexpr CloseFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::close);
+    return {h.stream, h.message, (h.flags & kFlagFromReceiver) != 0};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::close, .flags = std::uint8_t(from_receiver ? kFlagFromReceiver : 0), .stream = stream, .message = messages};
+  }
+};
+
+// One end of a stream failed, or was cancelled. The payload says why.
+struct AbortFrame {
+  StreamId stream = 0;
+  Code code = Code::ok;          // a peer's may be no Code of ours
+  bool from_receiver = false;
+  std::uint32_t length = 0;
+
+  static constexpr AbortFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::abort);
+    return {h.stream, Code(h.aux), (h.flags & kFlagFromReceiver) != 0, h.length};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::abort, .flags = std::uint8_t(from_receiver ? kFlagFromReceiver : 0), .aux = std::uint16_t(code),
+            .stream = stream, .length = length};
+  }
+};
+
+// The statement that the first `frames` frames of a lane are consumed, and that no more will be.
+struct FenceFrame {
+  LaneId lane = 0;
+  std::uint64_t frames = 0;
+  bool too_slow = false;         // that was why the lane was given up
+
+  static constexpr FenceFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::fence);
+    return {h.aux, h.a, h.b != 0};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::fence, .aux = lane, .a = frames, .b = std::uint64_t(too_slow ? 1 : 0)};
+  }
+};
+
+// Carries `consumed`. Its payload is padding.
+struct KeepFrame {
+  std::uint32_t length = 0;
+  bool answer_me = false;        // the receiver is to send something on this lane
+
+  static constexpr KeepFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::keep);
+    return {h.length, h.a == kKeepAnswerMe};
+  }
+  constexpr operator FrameHeader() const { return {.length = length, .a = answer_me ? kKeepAnswerMe : 0}; }
+};
+
+// A rail of the sender is as the payload says. Of two statements about a rail the one of the higher edition stands.
+struct RailsFrame {
+  int rail = 0;                  // index into the sender's list; below kRailsMax
+  std::uint64_t edition = 0;
+  std::uint32_t length = 0;
+
+  static constexpr RailsFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::rails);
+    return {h.aux, h.a, h.length};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::rails, .aux = std::uint16_t(rail), .length = length, .a = edition};
+  }
+};
+
+// A lane takes no new frames while another lane is there, or serves again. Of two statements about a lane the one of the higher edition stands.
+struct RetireFrame {
+  LaneId lane = 0;
+  std::uint64_t edition = 0;
+  std::uint64_t frames = 0;      // that the sender gave the lane so far
+  bool retires = false;          // false: the lane serves again. On the wire: 1 or 0, nothing else
+
+  static constexpr RetireFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::retire);
+    return {h.aux, h.a, h.message, h.b != 0};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::retire, .aux = lane, .message = frames, .a = edition, .b = std::uint64_t(retires ? 1 : 0)};
+  }
+};
+
+// Where in its message the payload of a SEGMENT begins; 0 for other types, whose payload belongs to no message.
+constexpr std::uint64_t payload_offset(const FrameHeader& h) { return h.type == FrameType::segment ? SegmentFrame::of(h).offset : 0; }
+
+}  // namespace railweave::protocol
