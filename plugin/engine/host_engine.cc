@@ -39,7 +39,7 @@ namespace railweave::engine {
 namespace {
 
 constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;  // slots of streams that nobody accepted yet
-constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of sessions that end without a stream
+constexpr Nanos kWarnUnusedAgain = std::chrono::minutes(1);   // of sessions that end without a stream
 
 std::string own_name() {
   std::array<char, 256> host{};
@@ -218,7 +218,7 @@ void HostEngine::on_rails_told(std::shared_ptr<LiveSession> session) {
 
 bool HostEngine::warns_of_unused() {
   TimePoint before = warned_unused_.load(std::memory_order_relaxed);
-  if (before != TimePoint{} && now() - before < kWarnAgain) return false;
+  if (before != TimePoint{} && now() - before < kWarnUnusedAgain) return false;
   return warned_unused_.compare_exchange_strong(before, now(), std::memory_order_relaxed);
 }
 

@@ -10,10 +10,10 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kShutdownMax = std::chrono::seconds(1);
-constexpr Nanos kPatience = std::chrono::seconds(10);   // with a reactor that is busy, or waits for memory
-constexpr Nanos kStep = std::chrono::milliseconds(1);
-constexpr std::size_t kBudgetBytes = 4 * MiB;
-constexpr int kTurnsMax = 16;                   // a peer that never stops sending must not stop the clock
+constexpr Nanos kReactorPatience = std::chrono::seconds(10);   // with a reactor that is busy, or waits for memory
+constexpr Nanos kDrainStep = std::chrono::milliseconds(1);
+constexpr std::size_t kDrainBytes = 4 * MiB;
+constexpr int kDrainTurnsMax = 16;                   // a peer that never stops sending must not stop the clock
 
 // One session's way out.
 class SessionShutdown {
@@ -22,7 +22,7 @@ class SessionShutdown {
 
   // True when nothing is left to wait for.
   bool step() {
-    for (int turn = 0; turn < kTurnsMax && session_->drive(kBudgetBytes, true).moved; ++turn) {
+    for (int turn = 0; turn < kDrainTurnsMax && session_->drive(kDrainBytes, true).moved; ++turn) {
     }
     if (session_->over()) return true;
     if (half_closed_ || session_->has_work() || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
@@ -72,7 +72,7 @@ struct Leaving {
 void step(Reactor& reactor, std::shared_ptr<Leaving> leaving) {
   std::erase_if(leaving->sessions, [](SessionShutdown& s) { return s.step(); });
   if (leaving->sessions.empty() || now() >= leaving->deadline) return;
-  reactor.at(now() + kStep, [&reactor, leaving] { step(reactor, leaving); });
+  reactor.at(now() + kDrainStep, [&reactor, leaving] { step(reactor, leaving); });
 }
 
 }  // namespace
@@ -86,10 +86,10 @@ void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<LiveS
     leaving->deadline = now() + kShutdownMax;
     step(reactor, leaving);
   });
-  (void)gone->wait(kPatience);
+  (void)gone->wait(kReactorPatience);
   auto closed = std::make_shared<Gate>();
   reactor.run_soon([close = std::move(close), last = std::make_shared<Leaving>(closed)] { close(); });
-  (void)closed->wait(kPatience);
+  (void)closed->wait(kReactorPatience);
 }
 
 }  // namespace railweave::engine
