@@ -38,7 +38,7 @@ void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_p
   guard_descriptor(lane_->descriptor());
 }
 
-void LaneDriver::claim() {
+void LaneDriver::claim() RW_NO_THREAD_SAFETY_ANALYSIS {
   while (!try_claim()) sched_yield();
 }
 
@@ -145,6 +145,7 @@ void LaneDriver::finish_writing() {
 
 // Their payload is read here, as by the lane: withdraw_payload() waits for the claim.
 std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
+  assert_claimed();
   const std::size_t n = take_frames(std::min(frames.size(), next_.size()));
   for (std::size_t i = 0; i < n; ++i) {
     protocol::FrameHeader& header = next_[i].header;
@@ -169,6 +170,7 @@ inline std::size_t LaneDriver::take_frames(std::size_t most) {
 }
 
 void LaneDriver::written(std::size_t n) {
+  assert_claimed();
   trace_.wrote(n);
   const SharedProtocol::Locked locked = protocol_.lock();
   locked->on_written(id(), n);
@@ -176,6 +178,7 @@ void LaneDriver::written(std::size_t n) {
 }
 
 void LaneDriver::released(std::size_t n) {
+  assert_claimed();
   const SharedProtocol::Locked locked = protocol_.lock();
   locked->on_released(id(), n);
   locked.publish();
@@ -196,6 +199,7 @@ inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::b
 }
 
 Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeaderBytes> header) {
+  assert_claimed();
   trace_.begins(header);
   arrivals_.heard();
   bool watched = false;
@@ -210,6 +214,7 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> header) {
+  assert_claimed();
   trace_.arrived();
   if (std::exchange(consumed_, false)) return judged(std::exchange(consumed_status_, Status()));
   switch (check_.arrived()) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "base/mutex.h"
 #include "engine/arrival_flags.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
@@ -36,7 +37,7 @@ struct LaneEnding {
 };
 
 //   free ──start()──→ open ──begin_end()──→ ending ──has_ended(), close()──→ free
-class LaneDriver final : private wire::LaneHandler {
+class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandler {
  public:
   // `protocol` and `arrivals` are the session's, and outlive it.
   LaneDriver(SharedProtocol& protocol, ArrivalFlags& arrivals, const LaneOptions& options)
@@ -50,25 +51,27 @@ class LaneDriver final : private wire::LaneHandler {
   const RailPair& rails() const { return rails_; }
 
   // --- the claim. Any thread.
-  bool try_claim() { return !is_claimed_.load(std::memory_order_relaxed) && !is_claimed_.exchange(true, std::memory_order_acquire); }
-  void claim();    // spins: holders keep it for one pass
-  void release() { is_claimed_.store(false, std::memory_order_seq_cst); }
+  bool try_claim() RW_TRY_ACQUIRE(true) RW_NO_THREAD_SAFETY_ANALYSIS {
+    return !is_claimed_.load(std::memory_order_relaxed) && !is_claimed_.exchange(true, std::memory_order_acquire);
+  }
+  void claim() RW_ACQUIRE();    // spins: holders keep it for one pass
+  void release() RW_RELEASE() RW_NO_THREAD_SAFETY_ANALYSIS { is_claimed_.store(false, std::memory_order_seq_cst); }
+  // Claims nothing: tells clang that this thread holds the claim, where clang cannot see who took it.
+  void assert_claimed() const RW_ASSERT_CAPABILITY() {}
 
-  // Gives a claim that was taken up when it goes, whatever is thrown meanwhile.
-  class Claimed {
+  // The claim, until this goes, whatever is thrown meanwhile.
+  class RW_SCOPED_CAPABILITY Claim {
    public:
-    explicit Claimed(LaneDriver& lane) : lane_(lane) {}
-    ~Claimed() { lane_.release(); }
-    Claimed(const Claimed&) = delete;
-    Claimed& operator=(const Claimed&) = delete;
+    explicit Claim(LaneDriver& lane) RW_ACQUIRE(lane) : lane_(lane) { lane.claim(); }
+    // After try_claim().
+    Claim(LaneDriver& lane, std::adopt_lock_t) RW_REQUIRES(lane) : lane_(lane) {}
+    ~Claim() RW_RELEASE() { lane_.release(); }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
 
    private:
     LaneDriver& lane_;
   };
-  [[nodiscard]] Claimed claimed() {
-    claim();
-    return Claimed(*this);
-  }
 
   // What is wrong with what arrived: it contradicts the protocol, or was altered on its way, and is not counted as consumed.
   enum class Fault { none, malformed, damaged, damaged_payload };
@@ -82,28 +85,28 @@ class LaneDriver final : private wire::LaneHandler {
     wire::LaneEnd end = wire::LaneEnd::closed;  // ... and else
   };
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
-  Pass pass(std::size_t budget_bytes, bool flush);
+  Pass pass(std::size_t budget_bytes, bool flush) RW_REQUIRES(this);
   // REQUIRES: is_free().
-  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane);
+  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) RW_REQUIRES(this);
   // Nobody reads or writes the lane from now on. True: it has ended, as has_ended() says. REQUIRES: is_open().
-  bool begin_end(LaneEnding ending);
+  bool begin_end(LaneEnding ending) RW_REQUIRES(this);
   // The wire let go of the lane: close() waits for nothing. False: ask again soon. REQUIRES: is_ending().
-  bool has_ended() { return lane_->end(); }
+  bool has_ended() RW_REQUIRES(this) { return lane_->end(); }
   // As begin_end() was told.
-  const LaneEnding& ending() const { return ending_; }
+  const LaneEnding& ending() const RW_REQUIRES(this) { return ending_; }
   // Frees the place. Waits until the wire lets go of the lane: 0.1 s at most. After that nothing reads or writes memory of callers for it.
-  void close() noexcept;
+  void close() noexcept RW_REQUIRES(this);
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
-  bool withdraw_payload(std::span<const std::byte> range) { return !lane_ || lane_->withdraw_payload(range); }
-  void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range);
-  void finish_writing();
-  const std::string& rail() const { return metrics_->rail; }  // of ours. REQUIRES: a lane is here, or was
+  bool withdraw_payload(std::span<const std::byte> range) RW_REQUIRES(this) { return !lane_ || lane_->withdraw_payload(range); }
+  void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range) RW_REQUIRES(this);
+  void finish_writing() RW_REQUIRES(this);
+  const std::string& rail() const RW_REQUIRES(this) { return metrics_->rail; }  // of ours. REQUIRES: a lane is here, or was
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
-  short prepare_to_wait() { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
-  wire::Hearing hearing() { return lane_->hearing(); }  // REQUIRES: is_open()
-  wire::LaneHealth health() { return lane_->health(); }  // REQUIRES: is_open()
-  protocol::Session::LaneReport report();                 // the same for the session. REQUIRES: is_open()
-  std::uint64_t outstanding_bytes() { return is_open() ? lane_->health().outstanding_bytes : 0; }
+  short prepare_to_wait() RW_REQUIRES(this) { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
+  wire::Hearing hearing() RW_REQUIRES(this) { return lane_->hearing(); }  // REQUIRES: is_open()
+  wire::LaneHealth health() RW_REQUIRES(this) { return lane_->health(); }  // REQUIRES: is_open()
+  protocol::Session::LaneReport report() RW_REQUIRES(this);                 // the same for the session. REQUIRES: is_open()
+  std::uint64_t outstanding_bytes() RW_REQUIRES(this) { return is_open() ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
   bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
@@ -123,18 +126,18 @@ class LaneDriver final : private wire::LaneHandler {
 
   enum class State : std::uint8_t { free, open, ending };
 
-  void close_metrics() noexcept;
-  Pass move(std::size_t budget_bytes, bool flush);
-  void look_at_draining();
-  bool write(Pass& result);
-  std::size_t take_frames(std::size_t most);
-  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched);
-  Status note_consumed();
-  Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const;
-  Status judged(Status status);
+  void close_metrics() noexcept RW_REQUIRES(this);
+  Pass move(std::size_t budget_bytes, bool flush) RW_REQUIRES(this);
+  void look_at_draining() RW_REQUIRES(this);
+  bool write(Pass& result) RW_REQUIRES(this);
+  std::size_t take_frames(std::size_t most) RW_REQUIRES(this);
+  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) RW_REQUIRES(this);
+  Status note_consumed() RW_REQUIRES(this);
+  Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const RW_REQUIRES(this);
+  Status judged(Status status) RW_REQUIRES(this);
   // Payload has CRCs, one way or both, or is encrypted: what arrives altered is the network's fault, and no lie.
   bool is_checked() const { return options_.sends_checked || options_.encrypts || arrivals_.does_peer_check(); }
-  bool is_damaged() const { return fault_ == Fault::damaged || fault_ == Fault::damaged_payload; }
+  bool is_damaged() const RW_REQUIRES(this) { return fault_ == Fault::damaged || fault_ == Fault::damaged_payload; }
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
   void written(std::size_t n) override;
@@ -148,23 +151,23 @@ class LaneDriver final : private wire::LaneHandler {
   std::atomic<protocol::LaneId> id_{0};
   std::atomic<std::uint32_t> generation_{0};
   RailPair rails_;
-  std::unique_ptr<wire::Lane> lane_;
+  std::unique_ptr<wire::Lane> lane_ RW_GUARDED_BY(this);
   std::atomic<State> state_{State::free};
   std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};
-  std::array<protocol::OutgoingFrame, kFramesPerCall> next_;  // next_frames(): here, so that it is not cleared each time
+  std::array<protocol::OutgoingFrame, kFramesPerCall> next_ RW_GUARDED_BY(this);  // next_frames(): here, so that it is not cleared each time
   LaneTrace trace_{protocol_.clock(), 0, 0};
-  bool drains_ = false;       // payload worth watching is on its way
-  TimePoint looked_at_{};    // when it was looked at last
-  Fault fault_ = Fault::none;
-  bool checks_ = false;       // what we send here has CRCs of its payload
-  PayloadCheck check_;        // of what arrives
-  std::shared_ptr<wire::LaneMetrics> metrics_;  // of the lane that is or was here last
-  LaneEnding ending_;         // of it
-  bool consumed_ = false;     // header() saw to consumed() as well: there was no payload to wait for
-  Status consumed_status_;
-  bool flush_ = false;        // of this pass
-  int idle_passes_ = 0;       // in a row
+  bool drains_ RW_GUARDED_BY(this) = false;       // payload worth watching is on its way
+  TimePoint looked_at_ RW_GUARDED_BY(this){};    // when it was looked at last
+  Fault fault_ RW_GUARDED_BY(this) = Fault::none;
+  bool checks_ RW_GUARDED_BY(this) = false;       // what we send here has CRCs of its payload
+  PayloadCheck check_ RW_GUARDED_BY(this);        // of what arrives
+  std::shared_ptr<wire::LaneMetrics> metrics_ RW_GUARDED_BY(this);  // of the lane that is or was here last
+  LaneEnding ending_ RW_GUARDED_BY(this);         // of it
+  bool consumed_ RW_GUARDED_BY(this) = false;     // header() saw to consumed() as well: there was no payload to wait for
+  Status consumed_status_ RW_GUARDED_BY(this);
+  bool flush_ RW_GUARDED_BY(this) = false;        // of this pass
+  int idle_passes_ RW_GUARDED_BY(this) = 0;       // in a row
   std::atomic<bool> blocked_{false};
 };
 

@@ -50,13 +50,14 @@ LaneDriver* LaneTable::find(const LaneRef& lane) const {
 
 std::uint64_t LaneTable::outstanding_bytes() const {
   std::uint64_t sum = 0;
-  each_claimed([&](LaneDriver& lane) { sum += lane.outstanding_bytes(); });
+  each_claimed([&](LaneDriver& lane) { lane.assert_claimed(); sum += lane.outstanding_bytes(); });
   return sum;
 }
 
 std::string LaneTable::rail_names() const {
   std::set<std::string> rails;
   each_claimed([&](LaneDriver& lane) {
+    lane.assert_claimed();
     if (lane.is_open()) rails.insert(lane.rail());
   });
   return fmt::format("{}", fmt::join(rails, ", "));
@@ -79,7 +80,7 @@ std::vector<LaneStats> LaneTable::stats() const {
 }
 
 void LaneTable::close() const {
-  each_claimed([](LaneDriver& lane) { lane.close(); });
+  each_claimed([](LaneDriver& lane) { lane.assert_claimed(); lane.close(); });
 }
 
 void LaneTable::remember(const LaneStats& gone) {

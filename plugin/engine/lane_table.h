@@ -83,8 +83,9 @@ class LaneTable {
 template <class Act>
 void LaneTable::each_claimed(Act&& act) const {
   for (int i = 0; i < count(); ++i) {
-    const auto claim = at(i).claimed();
-    act(at(i));
+    LaneDriver& driver = at(i);
+    const LaneDriver::Claim claim(driver);
+    act(driver);
   }
 }
 
@@ -92,15 +93,16 @@ template <class Act>
 void LaneTable::with_lane(protocol::LaneId id, Act&& act) const {
   for (int i = 0; i < count(); ++i) {
     if (at(i).id() != id) continue;
-    const auto claim = at(i).claimed();
-    if (at(i).id() == id && at(i).is_open()) act(at(i));
+    LaneDriver& driver = at(i);
+    const LaneDriver::Claim claim(driver);
+    if (driver.id() == id && driver.is_open()) act(driver);
   }
 }
 
 template <class Act>
 void LaneTable::with_lane(const LaneRef& lane, Act&& act) const {
   LaneDriver& driver = at(lane.place);
-  const auto claim = driver.claimed();
+  const LaneDriver::Claim claim(driver);
   if (find(lane)) act(driver);
 }
 

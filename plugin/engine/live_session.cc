@@ -36,6 +36,10 @@ void LiveSession::open(std::shared_ptr<PendingStream> pending) {
   wake();
 }
 
+void LiveSession::on_lane_wanted() {
+  until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+}
+
 void LiveSession::posted(Inbox& inbox) {
   protocol_.add_post(inbox);
   ask_reactor();

@@ -20,7 +20,7 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
   const int place = table_.find_free();
   if (place < 0) return false;
   LaneDriver& driver = table_.at(place);
-  const auto claim = driver.claimed();
+  const LaneDriver::Claim claim(driver);
   {
     const SharedProtocol::Locked locked = protocol_.lock();
     locked->forget_lanes();
@@ -70,11 +70,12 @@ SessionLanes::Driven SessionLanes::drive(std::size_t budget_bytes, bool flush) {
   bool blocked = false;
   const int lanes = table_.count();
   for (int i = 0; i < lanes; ++i) {
-    if (!table_.at(i).try_claim()) {
+    LaneDriver& lane = table_.at(i);
+    if (!lane.try_claim()) {
       result.missed = true;
       continue;
     }
-    result.moved |= drive_lane(table_.at(i), budget_bytes, flush, blocked);
+    result.moved |= drive_lane(lane, budget_bytes, flush, blocked);
   }
   if (blocked && table_.every_lane_is_blocked()) {
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -90,7 +91,7 @@ bool SessionLanes::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool f
   for (int turn = 0;; ++turn) {
     LaneDriver::Pass pass;
     {
-      const LaneDriver::Claimed claim(lane);
+      const LaneDriver::Claim claim(lane, std::adopt_lock);
       if (lane.is_ending()) return finish(lane);
       pass = lane.pass(budget_bytes, flush);
       moved |= pass.moved || !pass.status.ok();
@@ -107,6 +108,7 @@ bool SessionLanes::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool f
 void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
   bool withdrawn = true;
   table_.each_claimed([&](LaneDriver& lane) {
+    lane.assert_claimed();
     bool let_go = true;
     try {
       sends ? void(let_go = lane.withdraw_payload(range)) : lane.withdraw_target(stream, range);
@@ -153,12 +155,14 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
 // Of the peer, who dialled it: its frames and ours are consumed.
 void SessionLanes::on_retired(protocol::LaneId id) {
   table_.with_lane(id, [&](LaneDriver& lane) {
+    lane.assert_claimed();
     if (protocol_.lock()->is_retiring(id)) end(lane, {Status(Code::remote, Scope::lane, "no longer needed, says the peer")});
   });
 }
 
 void SessionLanes::on_condemned(protocol::LaneId id, bool too_slow) {
   table_.with_lane(id, [&](LaneDriver& lane) {
+    lane.assert_claimed();
     {
       const SharedProtocol::Locked locked = protocol_.lock();
       if (too_slow) slow_pairs_.push_back(lane.rails());

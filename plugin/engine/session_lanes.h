@@ -119,7 +119,7 @@ class SessionLanes {
   std::vector<LaneLoss> take_losses();
 
  private:
-  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked);
+  bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) RW_RELEASE(lane);
   // session_lanes_look.cc
   void look_for_late_control(TimePoint t);
   SessionHealth::Observations observe() const;
@@ -131,12 +131,12 @@ class SessionLanes {
   void tell_stopped() const;
   void look_at_ending();
   // session_lanes_end.cc. REQUIRES: the lane's claim. The first three: it is open; finish(): it is ending
-  void note_break(LaneDriver& lane, const LaneDriver::Pass& pass);
-  LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow);
-  void end(LaneDriver& lane, LaneEnding ending);
-  bool finish(LaneDriver& lane);
-  void lane_over(LaneDriver& lane);
-  void note_loss(LaneDriver& lane);
+  void note_break(LaneDriver& lane, const LaneDriver::Pass& pass) RW_REQUIRES(lane);
+  LaneEnding given_up(LaneDriver& lane, std::string_view told, bool too_slow) RW_REQUIRES(lane);
+  void end(LaneDriver& lane, LaneEnding ending) RW_REQUIRES(lane);
+  bool finish(LaneDriver& lane) RW_REQUIRES(lane);
+  void lane_over(LaneDriver& lane) RW_REQUIRES(lane);
+  void note_loss(LaneDriver& lane) RW_REQUIRES(lane);
 
   SharedProtocol& protocol_;
   LanesOwner& owner_;

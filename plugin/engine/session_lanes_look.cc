@@ -65,7 +65,7 @@ void SessionLanes::look_at_ending() {
   for (int i = 0; i < table_.count(); ++i) {
     LaneDriver& lane = table_.at(i);
     if (!lane.is_ending()) continue;
-    const auto claim = lane.claimed();
+    const LaneDriver::Claim claim(lane);
     if (lane.is_ending()) finish(lane);
   }
 }
@@ -77,6 +77,7 @@ void SessionLanes::look_for_late_control(TimePoint t) {
   const TimePoint before = protocol_.now();
   std::vector<protocol::Session::LaneLook> looks;
   table_.each_claimed([&](LaneDriver& lane) {
+    lane.assert_claimed();
     if (lane.is_open()) looks.push_back({lane.id(), lane.report()});
   });
   const SharedProtocol::Locked locked = protocol_.lock();
@@ -87,7 +88,7 @@ SessionHealth::Observations SessionLanes::observe() const {
   SessionHealth::Observations seen;
   for (int i = 0; i < table_.count(); ++i) {
     LaneDriver& lane = table_.at(i);
-    const auto claim = lane.claimed();
+    const LaneDriver::Claim claim(lane);
     if (!lane.is_open()) continue;
     LaneObservation& observation = seen.emplace_back();
     observation.lane = {i, lane.generation()};
@@ -108,7 +109,7 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
   using Why = HealthVerdict::Why;
   for (const HealthVerdict& verdict : verdicts)
     if (verdict.kind == Kind::give_up)
-      table_.with_lane(verdict.lane, [&](LaneDriver& lane) { end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow)); });
+      table_.with_lane(verdict.lane, [&](LaneDriver& lane) { lane.assert_claimed(); end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow)); });
   ask(verdicts);
   for (const HealthVerdict& verdict : verdicts) {
     switch (verdict.kind) {
@@ -149,6 +150,7 @@ void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
   for (const HealthVerdict& verdict : verdicts) {
     if (!asks(verdict)) continue;
     table_.with_lane(verdict.lane, [&](LaneDriver& lane) {
+      lane.assert_claimed();
       LaneObservation& observation = by.emplace_back();
       observation.lane = verdict.lane;
       observation.id = verdict.id;

@@ -109,7 +109,7 @@ SessionWatch::Armed SessionWatch::arm() {
       if (armed == Armed::all) armed = Armed::missed;
       continue;
     }
-    const LaneDriver::Claimed claim(lane);
+    const LaneDriver::Claim claim(lane, std::adopt_lock);
     if (const int fd = lane.descriptor(); lane.is_open() && fd >= 0) {
       int& registered = registered_[i].fd;
       if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;

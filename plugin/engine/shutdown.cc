@@ -28,8 +28,9 @@ class SessionShutdown {
     if (half_closed_ || session_->has_work() || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
     half_closed_ = true;
     for (int i = 0; i < session_->lane_count(); ++i) {
-      const auto claim = session_->lane(i).claimed();
-      session_->lane(i).finish_writing();
+      LaneDriver& lane = session_->lane(i);
+      const LaneDriver::Claim claim(lane);
+      lane.finish_writing();
     }
     return false;
   }

@@ -8,24 +8,24 @@ namespace railweave::engine {
 // A SendEnd's destructor takes its session's mutex: never destroy one under ours.
 
 void PendingStream::fail(const Status& why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status_.ok() && !opened_) status_ = why;
 }
 
 void PendingStream::on_opening(std::shared_ptr<LiveSession> in, std::unique_ptr<SendEnd> end) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   session_ = std::move(in);
   end_ = std::move(end);
 }
 
 void PendingStream::on_opened() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   opened_ = true;
 }
 
 void PendingStream::leave_session() {
   std::unique_ptr<SendEnd> dropped;
-  const std::lock_guard lock(mutex_);  // goes before `dropped`
+  const MutexLock lock(mutex_);  // goes before `dropped`
   dropped = std::move(end_);
   session_.reset();
 }
@@ -33,7 +33,7 @@ void PendingStream::leave_session() {
 void PendingStream::give_up() {
   std::unique_ptr<SendEnd> dropped;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     given_up_ = true;
     dropped = std::move(end_);
     session_.reset();
@@ -41,12 +41,12 @@ void PendingStream::give_up() {
 }
 
 bool PendingStream::given_up() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return given_up_;
 }
 
 Result<std::unique_ptr<SendEnd>> PendingStream::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!status_.ok()) return status_;
   if (!opened_) return std::unique_ptr<SendEnd>();
   session_.reset();
@@ -54,7 +54,7 @@ Result<std::unique_ptr<SendEnd>> PendingStream::take() {
 }
 
 std::shared_ptr<LiveSession> PendingStream::session() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return session_;
 }
 
@@ -65,12 +65,12 @@ SlotBudget::Share SlotBudget::take() {
 }
 
 bool ListenQueue::has_room() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !closed_ && waiting_.size() < kStreamsMax;
 }
 
 void ListenQueue::push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots) {
-  const std::lock_guard lock(mutex_);  // goes before the arguments do
+  const MutexLock lock(mutex_);  // goes before the arguments do
   if (closed_) return;
   Waiting& waiting = waiting_.emplace_back();
   waiting.end = std::move(end);
@@ -78,7 +78,7 @@ void ListenQueue::push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots) {
 }
 
 std::unique_ptr<RecvEnd> ListenQueue::pop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (waiting_.empty()) return nullptr;
   const auto live = std::ranges::find_if(waiting_, [](const Waiting& w) { return !w.end->dead(); });
   const auto next = live != waiting_.end() ? live : waiting_.begin();
@@ -89,7 +89,7 @@ std::unique_ptr<RecvEnd> ListenQueue::pop() {
 
 void ListenQueue::drop_dead() {
   std::list<Waiting> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto dead = std::size_t(std::ranges::count_if(waiting_, [](const Waiting& w) { return w.end->dead(); }));
   for (auto it = waiting_.begin(); dead > kDeadMax;) {
     const auto here = it++;
@@ -101,7 +101,7 @@ void ListenQueue::drop_dead() {
 
 void ListenQueue::close() {
   std::list<Waiting> dropped;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
   dropped.swap(waiting_);
 }

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "engine/handle.h"
 #include "engine/stream_end.h"
 #include "railweave/endpoint.h"
@@ -40,11 +40,12 @@ struct PendingStream {
   std::shared_ptr<LiveSession> session();
 
  private:
-  std::mutex mutex_;
-  bool given_up_ = false, opened_ = false;
-  Status status_;
-  std::shared_ptr<LiveSession> session_;
-  std::unique_ptr<SendEnd> end_;
+  Mutex mutex_;
+  bool given_up_ RW_GUARDED_BY(mutex_) = false;
+  bool opened_ RW_GUARDED_BY(mutex_) = false;
+  Status status_ RW_GUARDED_BY(mutex_);
+  std::shared_ptr<LiveSession> session_ RW_GUARDED_BY(mutex_);
+  std::unique_ptr<SendEnd> end_ RW_GUARDED_BY(mutex_);
 };
 
 // How many streams of an engine that nobody accepted yet may have slots for eager messages: what strangers can make us hold.
@@ -95,9 +96,9 @@ class ListenQueue {
   const std::uint32_t id_;
   const std::uint64_t rail_mask_;
   SlotBudget& budget_;
-  std::mutex mutex_;
-  bool closed_ = false;
-  std::list<Waiting> waiting_;         // moving it about allocates nothing
+  Mutex mutex_;
+  bool closed_ RW_GUARDED_BY(mutex_) = false;
+  std::list<Waiting> waiting_ RW_GUARDED_BY(mutex_);  // moving it about allocates nothing
 };
 
 }  // namespace railweave::engine
