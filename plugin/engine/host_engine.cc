@@ -267,12 +267,13 @@ void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
   tell_of_lane(session, lane);
   lane.begun.pending->start(std::move(lane.bootstrap));
-  Result<std::unique_ptr<wire::Lane>> made = lane.begun.pending->poll();
-  if (!made.ok() || !*made) return;
-  if (!session.add_lane(lane.id, lane.rails, std::move(*made), doubtful)) return;
-  if (const auto it = rail_logs_.find(&session); it != rail_logs_.end()) it->second->look();
-  if (const auto it = knocks_.find(&session); it != knocks_.end()) it->second->on_lane();
+  session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
   if (SessionWatch* watch = watch_of(session)) watch->look();
+}
+
+void HostEngine::on_lane_came(std::shared_ptr<LiveSession> session) {
+  if (const auto it = rail_logs_.find(session.get()); it != rail_logs_.end()) it->second->look();
+  if (const auto it = knocks_.find(session.get()); it != knocks_.end()) it->second->on_lane();
 }
 
 void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) const {
