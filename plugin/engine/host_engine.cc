@@ -276,10 +276,12 @@ void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
   tell_of_lane(session, lane);
   lane.begun.pending->start(std::move(lane.bootstrap));
-  Result<std::unique_ptr<wire::Lane>> made = lane.begun.pending->poll();
-  if (!made.ok() || !*made) return;
-  if (!session.add_lane(lane.id, lane.rails, std::move(*made), doubtful)) return;
-  if (PeerSession* const its = peer_sessions_.find(session)) its->on_lane();
+  session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
+  if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
+}
+
+void HostEngine::on_lane_came(std::shared_ptr<LiveSession> session) {
+  if (PeerSession* const its = peer_sessions_.find(*session)) its->on_lane();
 }
 
 void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) const {

@@ -51,6 +51,7 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
   void on_session_over(std::shared_ptr<LiveSession> session) override;
   void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
+  void on_lane_came(std::shared_ptr<LiveSession> session) override;
   bool warns_of_unused() override;
   bool may_warn_of_silence(bool is_silent) override;
   void on_rails_told(std::shared_ptr<LiveSession> session) override;

@@ -130,7 +130,7 @@ void LaneUpkeep::look() {
   if (session_->over() || session_->is_leaving()) return;
   try {
     const TimePoint t = now();
-    const std::vector<RailPair> open = session_->rails_of_lanes();  // before the slow ones, which may be about to go
+    const std::vector<RailPair> open = session_->rails_in_use();  // before the slow ones, which may be about to go
     pairs_.see_lanes(open, session_->take_slow_pairs(), t);
     if (session_->is_without_lanes()) pairs_.hurry();
     const bool any = std::exchange(knocked_, false) || session_->peer_is_silent();

@@ -100,7 +100,7 @@ class LaneUpkeep {
   bool is_surplus(const Attempt& attempt, const RailPair& where);
   bool ends_session(const Attempt& attempt, const Handshake::Outcome& outcome);
   void look_later(TimePoint t);
-  int open_and_under_way() const { return session_->open_lanes() + int(attempts_.size()); }
+  int open_and_under_way() const { return int(session_->rails_in_use().size() + attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return (*self_.rails)[std::size_t(rails.local)]; }
   const PeerRail& peers(const RailPair& rails) const { return peer_rails_[std::size_t(rails.remote)]; }
 

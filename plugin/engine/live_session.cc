@@ -40,6 +40,8 @@ void LiveSession::on_lane_wanted() {
   until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
 }
 
+void LiveSession::on_lane_came() { owner_.on_lane_came(shared_from_this()); }
+
 void LiveSession::posted(Inbox& inbox) {
   protocol_.add_post(inbox);
   ask_reactor();

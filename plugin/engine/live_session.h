@@ -53,8 +53,13 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false) {
     return lanes_.add_lane(id, rails, std::move(lane), doubtful);
   }
-  // There is one of that number, or was.
-  bool had_lane(protocol::LaneId id) { return protocol_.had_lane(id); }
+  void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful) {
+    lanes_.begin_lane(id, rails, std::move(pending), doubtful);
+  }
+  bool any_lane_is_pending() const { return lanes_.any_is_pending(); }
+  // There is one of that number, or was, or it is on its way.
+  bool had_lane(protocol::LaneId id) { return lanes_.is_pending(id) || protocol_.had_lane(id); }
+  std::vector<RailPair> rails_in_use() const { return lanes_.rails_in_use(); }
   // Of each lane that is open.
   std::vector<RailPair> rails_of_lanes() const { return lanes_.table().rails_of_lanes(); }
   int open_lanes() const { return int(rails_of_lanes().size()); }
@@ -68,7 +73,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // Places of lanes, of closed ones, too; never shrinks or moves.
   int lane_count() const { return lanes_.table().count(); }
   LaneDriver& lane(int index) const { return lanes_.table().at(index); }
-  void close_lanes() { lanes_.table().close(); }
+  void close_lanes() { lanes_.close(); }
 
   // --- streams
   void open(std::shared_ptr<PendingStream> pending);
@@ -105,8 +110,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // To the peer, of one of ours; and what it said of its own since the last call.
   void tell_rail(protocol::RailNews::Statement news);
   std::vector<protocol::RailNews::Statement> take_told_rails();
-  // Something waits to be written, or a lane is ending: look again soon.
-  bool has_work() { return protocol_.has_work() || lanes_.table().any_is_ending(); }
+  // Something waits to be written, or a lane is on its way, or ending: look again soon. Of the thread that adds lanes.
+  bool has_work() { return protocol_.has_work() || lanes_.any_is_pending() || lanes_.table().any_is_ending(); }
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
   // The reactor is about to look: who finds work from now on asks again.
@@ -139,6 +144,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   void wake() noexcept override { owner_.wake_for(shared_from_this()); }
   void on_wake() override { owner_.on_woken(*this); }
   void on_lane_wanted() override;
+  void on_lane_came() override;
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 

@@ -20,7 +20,6 @@ void PeerSession::on_lane_wanted() {
 void PeerSession::on_lane() {
   if (rail_log) rail_log->look();
   if (knock) knock->on_lane();
-  watch->look();
 }
 
 void PeerSession::hear_rails() {

@@ -30,7 +30,7 @@ struct PeerSession {
   bool by_rails() const { return rail_log != nullptr; }
   // Lanes were lost, or are wanted.
   void on_lane_wanted();
-  // A lane came.
+  // A lane came. Perhaps from within the watch's look().
   void on_lane();
   // What the peer said of its rails.
   void hear_rails();

@@ -36,11 +36,11 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
     const int others = locked->live_lanes();
     locked->add_lane(id, rails.local, rails.remote, doubtful);
     answers_again = health_.lane_came(protocol_.now(), others);
+    locked.publish();  // it may be condemned already
   } catch (const std::bad_alloc&) {
     driver.close();
     throw;
   }
-  links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried this
   if (answers_again) tell_silence(false);
   return true;
 }

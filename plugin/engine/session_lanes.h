@@ -22,6 +22,7 @@
 #include "engine/shared_protocol.h"
 #include "protocol/session.h"
 #include "railweave/stats.h"
+#include "wire/port.h"
 
 namespace railweave::engine {
 
@@ -40,6 +41,8 @@ class LanesOwner {
   virtual void wake() noexcept = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
   virtual void on_lane_wanted() = 0;
+  // A lane that begin_lane() was told of stands. Thread of look().
+  virtual void on_lane_came() = 0;
   // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Thread of look().
   virtual bool may_warn_of_silence(bool is_silent) = 0;
   // The log is told why the session ends, once.
@@ -69,6 +72,14 @@ class SessionLanes {
   bool was_heard() const { return arrivals_.was_heard(); }
 
   // --- lanes come. The thread of look().
+  // Both ends agreed, and `pending` was started. It is polled at once, and at every look() until there is a lane. An error, or none within the
+  // peer timeout, counts as a lane that was lost; of a session that never had one it is the end. A lane that finds no room is closed.
+  void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful);
+  // Some lane is on its way: look() should be called soon.
+  bool any_is_pending() const { return !births_.empty(); }
+  bool is_pending(protocol::LaneId id) const;
+  // Of each lane that is open, or on its way.
+  std::vector<RailPair> rails_in_use() const;
   // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful);
   // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
@@ -99,6 +110,9 @@ class SessionLanes {
   // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
   void retire(const std::vector<Surplus>& surplus);
 
+  // Every lane is closed, and none comes any more of those on their way. REQUIRES: the session is over, or nobody drives it any more.
+  void close();
+
   // --- what the peer says of lanes (protocol::Event). Any thread.
   // It gave one up.
   void on_condemned(protocol::LaneId id, bool too_slow);
@@ -119,7 +133,19 @@ class SessionLanes {
   std::vector<LaneLoss> take_losses();
 
  private:
+  struct Birth {                            // of a lane
+    protocol::LaneId id = 0;
+    RailPair rails;
+    std::unique_ptr<wire::PendingLane> pending;
+    bool doubtful = false;
+    TimePoint given_up_at{};
+  };
+
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) RW_RELEASE(lane);
+  // session_lanes_births.cc
+  void look_at_births();
+  Result<std::unique_ptr<wire::Lane>> poll(Birth& birth) const;
+  void not_made(const Birth& birth, const Status& why);
   // session_lanes_look.cc
   void look_for_late_control(TimePoint t);
   SessionHealth::Observations observe() const;
@@ -148,6 +174,7 @@ class SessionLanes {
   std::vector<RailPair> slow_pairs_;
   std::vector<LaneLoss> losses_;
   TimePoint looked_at_{}, control_looked_at_{};  // the thread's of look(), as are
+  std::vector<Birth> births_;
   bool any_retires_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
 };

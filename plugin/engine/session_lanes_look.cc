@@ -29,7 +29,9 @@ bool asks(const HealthVerdict& verdict) {
 
 void SessionLanes::look(bool at_once) {
   const TimePoint t = protocol_.now();
+  if (protocol_.is_over()) births_.clear();
   if (!protocol_.is_over()) {
+    look_at_births();
     look_at_ending();
     look_for_late_control(t);
   }

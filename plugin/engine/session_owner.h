@@ -26,6 +26,8 @@ class SessionOwner {
   virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
   virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
+  // A lane that was begun stands. Reactor's thread.
+  virtual void on_lane_came(std::shared_ptr<LiveSession> /*session*/) {}
   // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.
   virtual bool warns_of_unused() { return true; }
   // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Reactor's thread.

@@ -68,7 +68,7 @@ void SessionWatch::look_and_arm() {
   if (session_->take_polled()) {
     session_->set_borrowed(true);
     look_again_in(interval_);
-    interval_ = std::min(2 * interval_, kLookMax);
+    interval_ = session_->any_lane_is_pending() ? kLookMin : std::min(2 * interval_, kLookMax);
     return;
   }
   interval_ = kLookMin;
@@ -110,7 +110,9 @@ SessionWatch::Armed SessionWatch::arm() {
       continue;
     }
     const LaneDriver::Claim claim(lane, std::adopt_lock);
-    if (const int fd = lane.descriptor(); lane.is_open() && fd >= 0) {
+    const int fd = lane.descriptor();
+    if (lane.is_open() && fd < 0 && armed == Armed::all) armed = Armed::missed;  // it is looked at by time
+    if (lane.is_open() && fd >= 0) {
       int& registered = registered_[i].fd;
       if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
       if (registered < 0 && armed == Armed::all) armed = Armed::missed;  // for want of memory or of watches: it is polled meanwhile

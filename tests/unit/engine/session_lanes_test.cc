@@ -1,12 +1,5 @@
 // Lanes of paper without a session around them: what becomes of verdicts.
-#include "engine/session_lanes.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <string>
-
-#include "tests/unit/engine/paper_lane.h"
+#include "tests/unit/engine/paper_lanes.h"
 
 namespace railweave::engine {
 namespace {
@@ -14,50 +7,6 @@ namespace {
 using namespace std::chrono_literals;
 using Kind = HealthVerdict::Kind;
 using Why = HealthVerdict::Why;
-
-class StandingClock final : public Clock {
- public:
-  TimePoint now() const override { return at; }
-  TimePoint at{1h};
-};
-
-class PaperLanes : public testing::Test, public LanesOwner {
- protected:
-  void add_lane(int number, int rail) {
-    ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail}, std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
-  }
-  static HealthVerdict verdict(Kind kind, const LaneRef& lane, int number, Why why = Why::none) {
-    return {.kind = kind, .why = why, .lane = lane, .id = std::uint16_t(number)};
-  }
-  void drive() {
-    for (int i = 0; i < 3; ++i) lanes_.drive(1 << 20, true);
-  }
-  long fences(int paper) const { return std::ranges::count(paper_[paper].sent, FrameType::fence, &FrameHeader::type); }
-  // A lane had place 1, and another has it now.
-  void use_place_again() {
-    add_lane(0, 0);
-    add_lane(1, 1);
-    paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
-    lanes_.drive(1 << 20, true);
-    ASSERT_EQ(lanes_.table().rails_of_lanes().size(), 1u);
-    add_lane(2, 2);
-    ASSERT_EQ(lanes_.table().at(1).id(), 2);
-    EXPECT_EQ(lanes_.take_losses().size(), 1u);
-  }
-
-  bool is_waited_for(const SharedProtocol::Locked&) override { return false; }
-  void wake() noexcept override {}
-  void on_lane_wanted() override {}
-  bool may_warn_of_silence(bool) override { return false; }
-  void tell_loss(const Status&) override {}
-  void fail(const Status& why) override { protocol_.lock().fail(why); }
-  void lose(const std::string& why, int) override { fail(Status(Code::remote, Scope::session, why)); }
-
-  Paper paper_[4];
-  StandingClock clock_;
-  SharedProtocol protocol_{{}, clock_};
-  SessionLanes lanes_{protocol_, *this, "paper", {{}, {10s, 60s}, true}};
-};
 
 TEST_F(PaperLanes, a_verdict_of_an_older_generation_is_dropped) {
   use_place_again();

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 struct Line {
   std::uint64_t outstanding_bytes = 0;
   int looks = 0;  // how often somebody asked what is heard of it
+  int reads = 0;
+  bool has_descriptor = true;
 };
 
 // Takes all frames; nothing ever comes.
@@ -26,7 +28,7 @@ class QuietLane final : public wire::Lane {
  public:
   explicit QuietLane(Line& line) : line_(line), fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  Result<wire::Moved> read(wire::LaneHandler&, std::size_t) override { return wire::Moved{0, true}; }
+  Result<wire::Moved> read(wire::LaneHandler&, std::size_t) override { return ++line_.reads, wire::Moved{0, true}; }
   Result<wire::Moved> write(wire::LaneHandler& handler) override {
     std::array<wire::OutFrame, 16> frames;
     const std::size_t n = handler.next_frames(frames);
@@ -42,7 +44,7 @@ class QuietLane final : public wire::Lane {
   const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return metrics_; }
   wire::LaneEnd why_ended() const override { return wire::LaneEnd::closed; }
   Status finish_writing() override { return {}; }
-  int descriptor() const override { return fd_.get(); }
+  int descriptor() const override { return line_.has_descriptor ? fd_.get() : -1; }
 
  private:
   Line& line_;
@@ -87,6 +89,61 @@ TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was
     watch_->look();
   });
   EXPECT_GT(looks.get_future().get(), 1);  // the first was at once
+}
+
+class PendingQuietLane final : public wire::PendingLane {
+ public:
+  PendingQuietLane(Line& line, int& polls, int polls_needed) : line_(line), polls_(polls), polls_needed_(polls_needed) {}
+  Result<wire::Offer> offer() override { return wire::Offer{}; }
+  Status hear(wire::Offer) override { return {}; }
+  void start(wire::Bootstrap) override {}
+  Result<std::unique_ptr<wire::Lane>> poll() override {
+    if (++polls_ < polls_needed_) return std::unique_ptr<wire::Lane>();
+    return std::unique_ptr<wire::Lane>(std::make_unique<QuietLane>(line_));
+  }
+
+ private:
+  Line& line_;
+  int& polls_;
+  const int polls_needed_;
+};
+
+// Long before anything else would be due.
+constexpr Nanos kSoon = 1s;
+
+TEST_F(Watching, look__a_lane_without_a_descriptor_is_looked_at_by_time) {
+  ASSERT_TRUE(reactor_.start().ok());
+  std::promise<int> reads;
+  line_.has_descriptor = false;
+  reactor_.run_soon([&] {
+    ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
+    watch_->look();
+    reactor_.at(now() + kSoon, [&] { reads.set_value(line_.reads); });
+  });
+  EXPECT_GT(reads.get_future().get(), 10);
+}
+
+TEST_F(Watching, look__one_with_a_descriptor_that_nothing_comes_by_is_left_alone) {
+  ASSERT_TRUE(reactor_.start().ok());
+  std::promise<int> reads;
+  reactor_.run_soon([&] {
+    ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
+    watch_->look();
+    reactor_.at(now() + kSoon, [&] { reads.set_value(line_.reads); });
+  });
+  EXPECT_LE(reads.get_future().get(), 3);
+}
+
+TEST_F(Watching, look__a_lane_on_its_way_is_polled_by_time_until_it_stands) {
+  ASSERT_TRUE(reactor_.start().ok());
+  std::promise<std::pair<int, int>> seen;
+  int polls = 0;
+  reactor_.run_soon([&] {
+    session_->begin_lane(0, {}, std::make_unique<PendingQuietLane>(line_, polls, 5), false);
+    watch_->look();
+    reactor_.at(now() + kSoon, [&] { seen.set_value({polls, session_->open_lanes()}); });
+  });
+  EXPECT_EQ(seen.get_future().get(), std::pair(5, 1));
 }
 
 }  // namespace
