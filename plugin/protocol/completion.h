@@ -41,5 +41,6 @@ inline constexpr std::size_t kStreamsMax = 65536;                    // per sess
 inline constexpr std::size_t kUnacceptedMax = 16384;                 // of these not answered yet, or refused and not forgotten
 // Message slots: those in flight, and as many that one end has finished with and the other has not heard of yet.
 inline constexpr std::size_t kMessageSlots = 2 * kMessagesInFlight;
+static_assert(kMessageSlots <= 65536, "a GRANT tells by 16 bits which messages it acknowledges");
 
 }  // namespace railweave::protocol

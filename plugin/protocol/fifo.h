@@ -30,16 +30,19 @@ class Fifo {
   // REQUIRES: `element` is not in the list. Next to `behind`, or in front of all where that is null.
   void insert(T* element, T* behind) {
     assert(!(element->*hook).linked);
+    assert(behind == nullptr || (behind->*hook).linked);
     T* const after = behind ? (behind->*hook).next : head_;
     element->*hook = {after, behind, true};
     (behind ? (behind->*hook).next : head_) = element;
     (after ? (after->*hook).previous : tail_) = element;
   }
 
-  // No effect when `element` is not in the list.
+  // No effect when `element` is in no list. REQUIRES: else it is in this one.
   void remove(T* element) {
     FifoHook<T>& h = element->*hook;
     if (!h.linked) return;
+    assert((h.previous ? (h.previous->*hook).next : head_) == element && "the element is in another list");
+    assert((h.next ? (h.next->*hook).previous : tail_) == element);
     (h.previous ? (h.previous->*hook).next : head_) = h.next;
     (h.next ? (h.next->*hook).previous : tail_) = h.previous;
     h = {};

@@ -10,6 +10,7 @@ namespace railweave::protocol {
 namespace {
 
 constexpr std::size_t kUsedBytes = 60;  // the rest is zero, for what comes
+static_assert(kUsedBytes + sizeof(std::uint32_t) == kFrameHeaderBytes && kFrameHeaderBytes % sizeof(std::uint64_t) == 0);
 
 static_assert(std::endian::native == std::endian::little, "fields are stored as they lie in memory");
 

@@ -6,7 +6,7 @@
 namespace railweave::protocol {
 
 void LaneLedger::take(FrameHeader& frame) {
-  assert(has_room_for_report());
+  assert(has_room() || (frame.type == FrameType::keep && has_room_for_report()));
   frame.sequence = std::uint32_t(taken_);
   frame.consumed = std::uint32_t(consumed_);
   reported_ = consumed_;
@@ -25,6 +25,7 @@ std::uint64_t LaneLedger::on_kernel_acknowledged(std::uint64_t bytes) {
     unacknowledged_byte_ = end;
     ++kernel_acknowledged_;
   }
+  assert(first_ <= kernel_acknowledged_ && kernel_acknowledged_ <= taken_);
   return kernel_acknowledged_;
 }
 
@@ -35,10 +36,12 @@ Status LaneLedger::on_peer_consumed(std::uint32_t consumed) {
                   "the peer says it consumed " + std::to_string(peer_consumed_ + more) + " frames of this lane, but only " +
                       std::to_string(written_) + " were written");
   peer_consumed_ += more;
+  assert(peer_consumed_ <= written_ && written_ <= taken_);
   return {};
 }
 
 const FrameHeader* LaneLedger::forget_next() {
+  assert(first_ <= std::min(released_, peer_consumed_));
   if (first_ == std::min(released_, peer_consumed_)) return nullptr;
   return &forget_first();
 }

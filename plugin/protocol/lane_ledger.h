@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <optional>
 
@@ -16,6 +17,7 @@ inline constexpr std::size_t kLedgerFrames = 1024;  // a lane with so many unans
 // Places that only KEEP may use: two ends whose ledgers filled up at the same moment can still tell what they consumed.
 // Half a dozen would do: a peer that hears nothing fills 1024, and a KEEP goes out for every quarter of that.
 inline constexpr std::size_t kLedgerFramesForReports = 8;
+static_assert(kLedgerFramesForReports < kLedgerFrames / 4, "owes_report() is true before only reports have room");
 
 class LaneLedger {
  public:
@@ -30,8 +32,16 @@ class LaneLedger {
   // Numbers the frame and remembers it. REQUIRES: has_room(), or has_room_for_report() and the frame is a KEEP.
   void take(FrameHeader& frame);
   // The oldest frame not yet written (released). REQUIRES: there is one.
-  const FrameHeader& write_next() { return at(written_++); }
-  const FrameHeader& release_next() { return at(released_++); }
+  const FrameHeader& write_next() {
+    assert(written_ < taken_);
+    return at(written_++);
+  }
+  const FrameHeader& release_next() {
+    assert(released_ < taken_);
+    return at(released_++);
+  }
+  // The lane wrote a frame that it did not release.
+  bool owes_release() const { return released_ < written_; }
   // Frames ever.
   std::uint64_t taken() const { return taken_; }
   bool all_released() const { return released_ == taken_; }
@@ -78,6 +88,7 @@ class LaneLedger {
   FrameHeader& at(std::uint64_t number) { return frames_[number % kLedgerFrames]; }
   static std::uint64_t bytes_of(const FrameHeader& frame) { return kFrameHeaderBytes + frame.length; }
   const FrameHeader& forget_first() {
+    assert(first_ < taken_);
     first_byte_ += bytes_of(at(first_));
     return at(first_++);
   }

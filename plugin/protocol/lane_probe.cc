@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kTailBytes = 16 * KiB;     // a timer may hold back their acknowledgement
 constexpr std::uint64_t kLeastBytes = 2 * kTailBytes;
+static_assert(kLeastBytes <= LaneProbe::kBytes && LaneProbe::kBytes % kLeastBytes == 0);
 constexpr Nanos kTakesMost = 250ms;                // unless kLeastBytes take longer
 constexpr std::uint64_t kIdleBytesMax = 16 * KiB;  // outstanding: a lane with more is in use
 constexpr double kStep = 4;                        // up or down, at most

@@ -1,10 +1,12 @@
 #include "protocol/late_frames.h"
 
 #include <algorithm>
+#include <cassert>
 
 namespace railweave::protocol {
 
 void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt) {
+  assert(before <= now && acknowledged <= taken);
   acknowledged_ = acknowledged;
   late_end_ = 0;
   if (acknowledged >= taken) {

@@ -1,6 +1,7 @@
 #include "protocol/rail_news.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "protocol/frame_fields.h"
@@ -8,6 +9,7 @@
 namespace railweave::protocol {
 
 void RailNews::tell(Statement news) {
+  assert(news.rail >= 0 && news.rail < kRailsMax && news.bytes.size() <= kControlPayloadBytesMax);
   for (const auto& known : ours_)
     if (known->news.rail == news.rail && known->news.edition >= news.edition) return;
   auto told = std::make_unique<Ours>();
@@ -23,6 +25,7 @@ bool RailNews::pending() const {
 }
 
 std::span<const std::byte> RailNews::next(FrameHeader& header) {
+  assert(pending());
   Ours& ours = **std::ranges::find_if(ours_, [](const auto& news) { return news->pending; });
   ours.pending = false;
   ++ours.named;
@@ -32,7 +35,9 @@ std::span<const std::byte> RailNews::next(FrameHeader& header) {
 
 RailNews::Ours& RailNews::find(const FrameHeader& frame) {
   const auto said = RailsFrame::of(frame);
-  return **std::ranges::find_if(ours_, [&](const auto& ours) { return ours->news.rail == said.rail && ours->news.edition == said.edition; });
+  const auto ours = std::ranges::find_if(ours_, [&](const auto& o) { return o->news.rail == said.rail && o->news.edition == said.edition; });
+  assert(ours != ours_.end() && (*ours)->named > 0 && "what a ledger names is kept");
+  return **ours;
 }
 
 void RailNews::repeat(const FrameHeader& lost) {

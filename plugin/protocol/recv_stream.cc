@@ -19,6 +19,7 @@ RecvStream::RecvStream(StreamId id, std::size_t eager_slot_bytes, CreditPool& cr
     : id_(id), eager_slot_bytes_(eager_slot_bytes), credit_(credit) {}
 
 void RecvStream::accept(std::uint64_t rail_mask, bool slots) {
+  assert(!accepted_ && !refused_);
   if (state_ == State::open) {  // not given up by the peer meanwhile
     messages_ = std::make_unique<std::array<Message, kMessageSlots>>();
     if (!slots) eager_slot_bytes_ = 0;
@@ -29,6 +30,7 @@ void RecvStream::accept(std::uint64_t rail_mask, bool slots) {
 }
 
 void RecvStream::refuse(std::string reason) {
+  assert(!accepted_ && !refused_);
   error_text_ = reason.substr(0, kControlPayloadBytesMax);
   state_ = State::closed;
   opened_pending_ = refused_ = peer_done_ = user_done_ = true;
@@ -37,7 +39,7 @@ void RecvStream::refuse(std::string reason) {
 // ---------------------------------------------------------------------------------------------------------- posting
 
 void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool watched) {
-  assert(can_post());
+  assert(can_post() && accepted_);
   if (state_ != State::open) {
     out.push_back({request, 0, error_});
     return;
@@ -65,6 +67,7 @@ bool RecvStream::fits(std::uint64_t message, Completions& out) {
 }
 
 void RecvStream::deliver_from_slot(Message& m) {
+  assert(m.posted && m.arrived && m.size <= m.capacity && m.size <= eager_slot_bytes_);
   if (m.size > 0) ascending_copy(m.data, slot(m.eager_slot, m.size).data(), m.size);
   m.complete = true;
 }
@@ -92,7 +95,13 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
     return contradiction(id_, h, std::to_string(segment.size) + " bytes, granted " + std::to_string(m.capacity));
   learn(m, segment);
   m.placed += segment.length;
-  return std::span(m.data + segment.offset, segment.length);
+  return place_in(m.data, m.capacity, segment);
+}
+
+// Where the segment's payload goes in `memory`, which has room for `capacity` bytes of the message.
+std::span<std::byte> RecvStream::place_in(std::byte* memory, std::uint64_t capacity, const SegmentFrame& segment) {
+  assert(segment.offset <= capacity && segment.length <= capacity - segment.offset);
+  return {memory + segment.offset, segment.length};
 }
 
 // From a header that contradicts nothing: a refused one must not charge the pool.
@@ -116,14 +125,15 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
   if (!m.eager) m.in_slot = !m.posted;  // all its segments go where the first went
   m.eager = true;
   m.eager_slot = std::uint8_t(segment.eager_slot);
-  if (m.in_slot) return slot(m.eager_slot, segment.size).subspan(segment.offset, segment.length);
+  if (m.in_slot) return place_in(slot(m.eager_slot, segment.size).data(), eager_slot_bytes_, segment);
   if (!fits(segment.message, out)) return nowhere;
-  return std::span(m.data + segment.offset, segment.length);
+  return place_in(m.data, m.capacity, segment);
 }
 
 void RecvStream::on_segment_lost(const FrameHeader& h) {
   if (state_ != State::open || peer_lost_ || h.message < ready_) return;
   Message& m = at(h.message);
+  assert(m.placed >= m.received + h.length && "the segment was landing");
   m.placed -= h.length;
   if (m.placed == 0) m.eager = m.in_slot = false;
 }
@@ -134,6 +144,7 @@ Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
   Message& m = at(h.message);
   credit_.settle(h.length);
   m.received += h.length;
+  assert(m.received <= m.placed && m.placed <= m.size);
   if (m.received == m.size) {
     m.arrived = true;
     if (!m.in_slot) {
@@ -150,12 +161,14 @@ void RecvStream::advance(Completions& out) {
   for (; ready_ < posted_ && at(ready_).complete; ++ready_) ack_urgent_ = ack_urgent_ || !at(ready_).eager;
   ack_urgent_ = ack_urgent_ || ready_ - ack_sent_ >= kEagerSlots / 2;  // or the sender runs out of slots
   publish(ack_written_, out);
+  assert(numbers_hold());
 }
 
 // Ends the requests of complete messages in order: eager ones at once, others below `acked`.
 void RecvStream::publish(std::uint64_t acked, Completions& out) {
   for (; published_ < ready_ && (at(published_).eager || published_ < acked); ++published_) {
     Message& m = at(published_);
+    assert(m.posted && m.complete && "a request ends once");
     out.push_back({m.request, m.size, {}, m.tag});
     m = Message{};
   }
@@ -189,6 +202,8 @@ void RecvStream::on_abort(Status why, Completions& out) {
 
 FrameHeader RecvStream::grant(std::uint64_t message) {
   Message& m = at(message);
+  assert(ready_ <= message && message < posted_ && m.posted);
+  assert(m.leave <= leave_for(message) && leave_for(message) <= m.capacity && "leave is never taken back");
   m.leave = leave_for(message);
   m.leave_due = false;
   ack_sent_ = ready_;
@@ -242,6 +257,7 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
 
 void RecvStream::on_ack_written(const FrameHeader& h, Completions& out) {
   if (state_ != State::open) return;
+  assert(ack_in(h) <= ready_);
   ack_written_ = std::max(ack_written_, ack_in(h));
   publish(ack_written_, out);
 }
@@ -318,6 +334,7 @@ void RecvStream::end(State state, const Status& why, Completions& out) {
   if (messages_)
     for (const Message& m : *messages_)
       if (m.size_known && m.received < m.size) credit_.settle(m.size - m.received);
+  assert(unfinished() == 0);
   ready_ = granted_ = ack_sent_ = posted_;
   ack_urgent_ = leave_due_ = false;
 }

@@ -121,8 +121,13 @@ class RecvStream {
   std::span<std::byte> slot(std::uint8_t index, std::size_t bytes) const {
     return {eager_slots_.get() + index * eager_slot_bytes_, bytes};
   }
+  // What is said below of the numbers of messages.
+  bool numbers_hold() const {
+    return published_ <= ready_ && ready_ <= posted_ && granted_ <= posted_ && ack_sent_ <= ready_ && ack_written_ <= ack_sent_;
+  }
   void learn(Message& m, const SegmentFrame& segment);
   Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
+  static std::span<std::byte> place_in(std::byte* memory, std::uint64_t capacity, const SegmentFrame& segment);
   bool fits(std::uint64_t message, Completions& out);
   std::uint64_t leave_for(std::uint64_t message) const;
   void deliver_from_slot(Message& m);
@@ -150,7 +155,7 @@ class RecvStream {
   std::uint64_t final_ = 0;                        // messages the sender has at all, when it closed
   Status final_error_;                             // of receives beyond; OK: the peer closed in peace
 
-  // published_ <= ready_ <= posted_, granted_ <= posted_, ack_sent_ <= ready_.
+  // published_ <= ready_ <= posted_, granted_ <= posted_, ack_written_ <= ack_sent_ <= ready_.
   std::uint64_t posted_ = 0, granted_ = 0, ready_ = 0, published_ = 0;
   std::uint64_t ack_sent_ = 0, ack_written_ = 0;
   std::unique_ptr<std::array<Message, kMessageSlots>> messages_;  // while open and accepted

@@ -73,6 +73,7 @@ Status SendStream::on_opened(const FrameHeader& header, std::string_view reason,
     fail(Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason)), false, out);
     return {};
   }
+  assert(eager_bytes_ == 0 && "slots keep their size while one is in use");
   state_ = State::open;
   remote_rails_ = opened.rail_mask;
   eager_limit_bytes_ = std::min<std::size_t>(eager_limit_bytes_, opened.eager_slot_bytes);
@@ -166,6 +167,8 @@ void SendStream::refresh() {
 
 SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t offset, std::uint64_t length) {
   Message& m = at(message);
+  assert(m.size >= offset && m.size - offset >= length && length <= kSegmentBytesMax);
+  assert(acked_ <= message && message < posted_ && "what the receiver has does not go again");
   ++m.unwritten;
   ++m.unreleased;
   m.started = true;
@@ -178,6 +181,7 @@ SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t 
 }
 
 void SendStream::make_eager(Message& m) {
+  assert(m.size <= eager_limit_bytes_ && free_eager_slots_ != 0);
   m.eager = true;
   eager_bytes_ += m.size;
   m.eager_slot = std::uint8_t(std::countr_zero(free_eager_slots_));
@@ -192,6 +196,7 @@ SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
   r.offset += length;
   r.length -= length;
   if (r.length == 0) {
+    assert(at(r.message).unwritten >= r.unwritten);
     at(r.message).unwritten -= r.unwritten;  // only now: the message is not written before all of this is
     requeued_.erase(requeued_.begin());
   }
@@ -202,6 +207,7 @@ SendStream::Segment SendStream::cut_requeued(std::uint32_t bytes_max) {
 SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
   assert(has_segment_);
   if (!requeued_.empty()) return cut_requeued(bytes_max);
+  assert(cursor_ < posted_);
   const std::uint64_t message = cursor_;
   Message& m = at(message);
   if (could_be_eager(m, std::popcount(free_eager_slots_), eager_bytes_)) make_eager(m);
@@ -212,6 +218,7 @@ SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
   if (m.cut + length < m.size && length > kLineBytes) length = length / kLineBytes * kLineBytes;
   const std::uint64_t offset = m.cut;
   m.cut += length;
+  assert(m.cut <= m.size && (m.eager || m.cut <= m.leave));
   if (m.cut == m.size) ++cursor_;
   Segment s = segment_of(message, offset, length);
   refresh();
@@ -220,12 +227,14 @@ SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
 
 void SendStream::on_written(const FrameHeader& segment, Completions& out) {
   if (failed() || segment.message < retired_) return;
+  assert(at(segment.message).unwritten > 0);
   --at(segment.message).unwritten;
   settle(out);
 }
 
 void SendStream::on_released(const FrameHeader& segment, Completions& out) {
   if (failed() || segment.message < retired_) return;
+  assert(at(segment.message).unreleased > 0);
   --at(segment.message).unreleased;
   settle(out);
   refresh();
@@ -250,11 +259,13 @@ void SendStream::settle(Completions& out) {
     Message& m = at(retired_);
     // Only now: the ack may overtake the lane's return from the system call that reads the copy.
     if (m.eager) {
+      assert((free_eager_slots_ & (1u << m.eager_slot)) == 0 && eager_bytes_ >= m.size);
       free_eager_slots_ |= std::uint8_t(1u << m.eager_slot);
       eager_bytes_ -= m.size;
     }
     m = Message{};
   }
+  assert(numbers_hold());
 }
 
 // ----------------------------------------------------------------------------------------------------------- control
@@ -309,6 +320,7 @@ void SendStream::fail(const Status& why, bool tell_peer, Completions& out) {
   // What the receiver has is done, even if the lane that wrote it has not yet come round to say that it let go.
   for (; done_ < acked_; ++done_) out.push_back({at(done_).request, at(done_).size, {}});
   for (; done_ < posted_; ++done_) out.push_back({at(done_).request, 0, error_});
+  assert(unfinished() == 0);
   retired_ = acked_ = cursor_ = posted_;
   requeued_.clear();
   refresh();

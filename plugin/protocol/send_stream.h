@@ -120,6 +120,10 @@ class SendStream {
 
   Message& at(std::uint64_t message) { return messages_[message % kMessageSlots]; }
   const Message& at(std::uint64_t message) const { return messages_[message % kMessageSlots]; }
+  // What is said below of the numbers of messages.
+  bool numbers_hold() const {
+    return retired_ <= done_ && done_ <= posted_ && retired_ <= acked_ && acked_ <= cursor_ && cursor_ <= posted_;
+  }
   // With so many slots free and bytes of eager messages on their way.
   bool could_be_eager(const Message& m, int free_slots, std::size_t eager_bytes) const;
   bool fits_grant(std::uint64_t message, Completions& out);
@@ -143,7 +147,7 @@ class SendStream {
   bool answered_ = false;             // OPENED came: what overtook the OPEN would mean nothing to the peer
   bool told_peer_ = false, user_done_ = false;
 
-  // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= posted_, cursor_ <= posted_.
+  // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= cursor_ <= posted_.
   std::uint64_t posted_ = 0, done_ = 0, acked_ = 0, retired_ = 0;
   std::uint64_t cursor_ = 0;          // first message not wholly cut
   std::uint64_t hurried_below_ = 0;   // messages of smaller order go first

@@ -15,6 +15,7 @@ constexpr int kHurried = 0;
 void SendTurns::note(SendStream& stream) {
   if (!stream.has_segment()) {
     if (!stream.turn_hook.linked) return;
+    assert(streams_ > 0);
     queues_[stream.turn_queue].remove(&stream);
     --streams_;
     return;
@@ -33,6 +34,7 @@ void SendTurns::note(SendStream& stream) {
 
 // Behind its equals.
 void SendTurns::enter(SendStream& stream, int queue, std::uint64_t order) {
+  assert(queue >= 0 && queue < kQueues);
   stream.turn_queue = queue;
   stream.turn_order = order;
   SendStream* before = queues_[queue].back();

@@ -25,6 +25,7 @@ SendStream& Session::open_stream(Class priority, std::uint64_t listener, std::ui
 }
 
 RecvStream& Session::accept_stream(StreamId id, std::uint64_t local_rail_mask, bool slots) {
+  assert(find_recv(id) != nullptr && unaccepted_ > 0);
   RecvStream& stream = *find_recv(id);
   stream.accept(local_rail_mask, slots);
   --unaccepted_;
@@ -34,6 +35,7 @@ RecvStream& Session::accept_stream(StreamId id, std::uint64_t local_rail_mask, b
 }
 
 void Session::refuse_stream(StreamId id, std::string reason) {
+  assert(find_recv(id) != nullptr);
   RecvStream& stream = *find_recv(id);
   stream.refuse(std::move(reason));
   note(stream);
@@ -93,12 +95,14 @@ void Session::cancel(RecvStream& stream) {
 
 void Session::note(SendStream& stream) {
   // waiting_bytes_ is the sum of what each stream reported last.
+  assert(waiting_bytes_ >= stream.noted_bytes);
   waiting_bytes_ += stream.sendable_bytes() - stream.noted_bytes;
   stream.noted_bytes = stream.sendable_bytes();
   turns_.note(stream);
   stream.has_control() ? send_control_.push(&stream) : send_control_.remove(&stream);
   if (!stream.gone() || stream.ledger_frames > 0) return;
   urgent_send_streams_ -= stream.priority() == Class::urgent ? 1 : 0;
+  assert(urgent_send_streams_ >= 0 && !stream.turn_hook.linked && !stream.control_hook.linked);
   send_streams_.erase(stream.id());
 }
 
@@ -108,6 +112,8 @@ void Session::note(RecvStream& stream) {
   stream.waits_for_leave() ? leave_waits_.push(&stream) : leave_waits_.remove(&stream);
   stream.free_memory();
   if (!stream.gone() || stream.ledger_frames > 0 || stream.landing > 0) return;
+  assert(!stream.control_hook.linked && !stream.lazy_hook.linked && !stream.leave_hook.linked);
+  assert(stream.accepted() || unaccepted_ > 0);
   unaccepted_ -= stream.accepted() ? 0 : 1;
   recv_streams_.erase(stream.id());
 }

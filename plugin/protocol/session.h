@@ -228,6 +228,8 @@ class Session {
 
   Lane* find(LaneId id);
   const Lane* find(LaneId id) const;
+  // REQUIRES: knows_lane(id).
+  Lane& known(LaneId id);
   bool is_held_back(const Lane& lane) const;
   bool owes_padding(const Lane& lane) const;
   bool any_owes_padding() const;

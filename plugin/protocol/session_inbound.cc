@@ -1,4 +1,5 @@
 // What arrives: places for segments, and the peer's statements.
+#include <cassert>
 #include <utility>
 
 #include "protocol/session.h"
@@ -21,7 +22,7 @@ Status from_peer(const FrameHeader& h, std::string_view text) {
 }  // namespace
 
 Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes bytes) {
-  Lane& lane = *find(id);
+  Lane& lane = known(id);
   if (lane.state != Lane::State::live)
     return Status(Code::cancelled, Scope::lane, "lane " + std::to_string(id) + " was given up before");
   Result<FrameHeader> decoded = decode(bytes);
@@ -39,6 +40,7 @@ Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes byte
   if (RecvStream* s = find_recv(h.stream)) {
     Result<std::span<std::byte>> target = s->on_segment(h, completions_);
     if (target.ok()) {
+      assert(target->size() == h.length && lane.landing == nullptr);
       lane.landing = s;
       ++s->landing;
     }
@@ -60,7 +62,7 @@ bool Session::lands_watched(LaneId id) const {
 }
 
 Status Session::on_consumed(LaneId id) {
-  Lane& lane = *find(id);
+  Lane& lane = known(id);
   lane.ledger.on_consumed();
   ++consumed_frames_;
   const FrameHeader h = lane.incoming;
@@ -71,6 +73,7 @@ Status Session::on_consumed(LaneId id) {
   ++exchanged_segments_;
   RecvStream* s = std::exchange(lane.landing, nullptr);
   if (s == nullptr) return {};
+  assert(s->landing > 0);
   --s->landing;
   const Status status = s->on_consumed(h, completions_);
   note(*s);

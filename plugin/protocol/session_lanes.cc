@@ -22,8 +22,15 @@ const Session::Lane* Session::find(LaneId id) const {
   return nullptr;
 }
 
+Session::Lane& Session::known(LaneId id) {
+  Lane* const lane = find(id);
+  assert(lane != nullptr);
+  return *lane;
+}
+
 void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful) {
-  assert(local_rail < 64 && remote_rail < 64);
+  static_assert(kRailsMax <= 64, "a mask has a bit for each rail");
+  assert(local_rail >= 0 && local_rail < kRailsMax && remote_rail >= 0 && remote_rail < kRailsMax);
   forget_lanes();
   if (Lane* known = find(id)) {
     assert(known->stillborn);
@@ -122,7 +129,7 @@ Rate Session::rate_of(LaneId id) const {
 }
 
 void Session::on_written(LaneId id, std::size_t frames) {
-  Lane& lane = *find(id);
+  Lane& lane = known(id);
   for (; frames > 0; --frames) {
     const FrameHeader& h = lane.ledger.write_next();
     if (h.type == FrameType::goodbye) goodbye_written_ = true;
@@ -133,6 +140,7 @@ void Session::on_written(LaneId id, std::size_t frames) {
       note(*s);
     } else if (h.type == FrameType::segment) {
       SendStream* s = find_send(h.stream);
+      assert(s != nullptr && s->ledger_frames > 0);
       s->on_written(h, completions_);
       note(*s);
     }
@@ -140,14 +148,18 @@ void Session::on_written(LaneId id, std::size_t frames) {
 }
 
 void Session::on_released(LaneId id, std::size_t frames) {
-  Lane& lane = *find(id);
-  for (; frames > 0; --frames) release(lane.ledger.release_next());
+  Lane& lane = known(id);
+  for (; frames > 0; --frames) {
+    assert(lane.ledger.owes_release());
+    release(lane.ledger.release_next());
+  }
   forget_finished(lane);
 }
 
 void Session::release(const FrameHeader& frame) {
   if (frame.type != FrameType::segment) return;
   SendStream* s = find_send(frame.stream);
+  assert(s != nullptr && s->ledger_frames > 0);
   s->on_released(frame, completions_);
   note(*s);
 }
@@ -161,9 +173,11 @@ void Session::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
   if (names_receiver(frame)) {
     RecvStream* s = find_recv(frame.stream);
+    assert(s != nullptr && s->ledger_frames > 0);
     if (--s->ledger_frames == 0 && s->gone()) note(*s);
   } else {
     SendStream* s = find_send(frame.stream);
+    assert(s != nullptr && s->ledger_frames > 0);
     if (--s->ledger_frames == 0 && s->gone()) note(*s);
   }
 }
@@ -197,7 +211,9 @@ void Session::lose_lane(LaneId id, bool too_slow) {
     if (h.type != FrameType::fence) return;
     if (Lane* of = find(FenceFrame::of(h).lane); of != nullptr && !of->fence_taken) of->fence_pending = true;
   });
+  assert(signs_asked_ >= 0);
   if (RecvStream* s = std::exchange(lane->landing, nullptr)) {
+    assert(s->landing > 0);
     --s->landing;
     s->on_segment_lost(lane->incoming);
     note(*s);
@@ -237,6 +253,7 @@ Status Session::on_fence_of_unknown(const FenceFrame& fence) {
 }
 
 void Session::requeue_lost(Lane& lane) {
+  assert(lane.state != Lane::State::live && lane.peer_fenced && "what is lost goes again behind the fence only");
   lane.state = Lane::State::fenced;
   if (Status s = lane.ledger.on_fence(lane.peer_fence_count); !s.ok()) return fail(s);
   forget_finished(lane);

@@ -38,6 +38,7 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
     take(*lane, frames[n++]);
   }
   if (n > 0 && std::exchange(lane->sign_asked, false)) --signs_asked_;
+  assert(n <= frames.size() && signs_asked_ >= 0);
   return n;
 }
 
@@ -62,6 +63,7 @@ bool Session::carries_control(const Lane& lane) const {
 }
 
 void Session::take(Lane& lane, OutgoingFrame& frame) {
+  assert(lane.state == Lane::State::live && frame.payload.size() == frame.header.length);
   lane.ledger.take(frame.header);
   const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
   control_frames_ += is_statement(frame.header.type);

@@ -19,6 +19,9 @@ constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, 
 constexpr Nanos kShortHoldTime = 400us;                  // covers few of these pauses: a latency, paid with calls
 constexpr double kInFlightBytesMax = 1024 * MiB;          // 100 Gb/s over 40 ms, twice: beyond any send buffer
 
+static_assert(kSegmentBytesMin % kLineBytes == 0 && kSegmentBytesMax % kLineBytes == 0 && kProbeSegmentBytes % kLineBytes == 0);
+static_assert(kSegmentBytesMin <= kProbeSegmentBytes && kProbeSegmentBytes <= kSegmentBytesMax);
+
 }  // namespace
 
 std::uint64_t outstanding_bytes_max(const LaneView& lane) {
