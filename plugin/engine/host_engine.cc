@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -257,6 +258,7 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   const int dialled_rail = lane.dialled_rail;
   PeerSession& its = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;
+  assert(!its.upkeep && !its.knock && its.absent_rails);
   its.upkeep = std::make_unique<LaneUpkeep>(reactor_, self_, key.peer, key.traffic_class, its.session, welcome.rails, rails, dialled_rail,
                                             peer_sessions_.absence_told(),
                                             [this](LiveSession& joined, NewLane joining) { add_lane(joined, std::move(joining)); });

@@ -1,6 +1,7 @@
 #include "engine/knock.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <utility>
 
@@ -71,6 +72,7 @@ void Knock::ask(const RailPair& rails, Nanos time) {
 
 void Knock::on_answer(const Handshake* asked, const RailPair& rails, const Handshake::Outcome& outcome) {
   const auto self = std::ranges::find(asked_, asked, [](const auto& a) { return a.get(); });
+  assert(self != asked_.end());
   const std::unique_ptr<Handshake> over = std::move(*self);  // lives until we return
   asked_.erase(self);
   const std::vector<RailPair> open = session_->rails_of_lanes();

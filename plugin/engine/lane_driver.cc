@@ -17,7 +17,7 @@ namespace railweave::engine {
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
 void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
-  assert(is_free());
+  assert(is_free() && !lane_ && lane);
   id_.store(id, std::memory_order_relaxed);
   rails_ = rails;
   lane_ = std::move(lane);
@@ -110,6 +110,7 @@ bool LaneDriver::write(Pass& result) {
 }
 
 bool LaneDriver::begin_end(LaneEnding ending) {
+  assert(is_open());
   close_metrics();
   ending_ = std::move(ending);
   state_.store(State::ending, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -91,7 +92,10 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   // Nobody reads or writes the lane from now on. True: it has ended, as has_ended() says. REQUIRES: is_open().
   bool begin_end(LaneEnding ending) RW_REQUIRES(this);
   // The wire let go of the lane: close() waits for nothing. False: ask again soon. REQUIRES: is_ending().
-  bool has_ended() RW_REQUIRES(this) { return lane_->end(); }
+  bool has_ended() RW_REQUIRES(this) {
+    assert(is_ending());
+    return lane_->end();
+  }
   // As begin_end() was told.
   const LaneEnding& ending() const RW_REQUIRES(this) { return ending_; }
   // Frees the place. Waits until the wire lets go of the lane: 0.1 s at most. After that nothing reads or writes memory of callers for it.
@@ -100,11 +104,21 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   bool withdraw_payload(std::span<const std::byte> range) RW_REQUIRES(this) { return !lane_ || lane_->withdraw_payload(range); }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range) RW_REQUIRES(this);
   void finish_writing() RW_REQUIRES(this);
-  const std::string& rail() const RW_REQUIRES(this) { return metrics_->rail; }  // of ours. REQUIRES: a lane is here, or was
+  const std::string& rail() const RW_REQUIRES(this) {  // of ours. REQUIRES: a lane is here, or was
+    assert(metrics_);
+    return metrics_->rail;
+  }
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() RW_REQUIRES(this) { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
-  wire::Hearing hearing() RW_REQUIRES(this) { return lane_->hearing(); }  // REQUIRES: is_open()
-  wire::LaneHealth health() RW_REQUIRES(this) { return lane_->health(); }  // REQUIRES: is_open()
+  // Of the wire. REQUIRES: is_open()
+  wire::Hearing hearing() RW_REQUIRES(this) {
+    assert(is_open());
+    return lane_->hearing();
+  }
+  wire::LaneHealth health() RW_REQUIRES(this) {
+    assert(is_open());
+    return lane_->health();
+  }
   protocol::Session::LaneReport report() RW_REQUIRES(this);                 // the same for the session. REQUIRES: is_open()
   std::uint64_t outstanding_bytes() RW_REQUIRES(this) { return is_open() ? lane_->health().outstanding_bytes : 0; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <set>
 
 namespace railweave::engine {
@@ -17,6 +18,7 @@ int LaneTable::find_free() {
 }
 
 void LaneTable::publish(int place) {
+  assert(place <= count());
   if (place == count()) count_.store(place + 1, std::memory_order_release);
 }
 
@@ -64,6 +66,7 @@ std::string LaneTable::rail_names() const {
 }
 
 void LaneTable::count_by(int place, std::shared_ptr<const wire::LaneMetrics> metrics) {
+  assert(metrics);
   const MutexLock lock(metrics_mutex_);
   if (std::size_t(place) >= metrics_.size()) metrics_.resize(std::size_t(place) + 1);
   std::shared_ptr<const wire::LaneMetrics>& its = metrics_[std::size_t(place)];

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,7 +31,10 @@ class LaneTable {
   // Places, of closed lanes, too.
   int count() const { return count_.load(std::memory_order_acquire); }
   // REQUIRES: place < count(), or find_free() just answered it.
-  LaneDriver& at(int place) const { return *places_[std::size_t(place)]; }
+  LaneDriver& at(int place) const {
+    assert(place >= 0 && place < kPlacesMax && places_[std::size_t(place)]);
+    return *places_[std::size_t(place)];
+  }
 
   // --- on the thread that makes lanes
   // A place for a lane: that of one that has ended, or count(), which others see after publish() only. -1: none is left.

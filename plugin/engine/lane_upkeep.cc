@@ -1,6 +1,7 @@
 #include "engine/lane_upkeep.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <limits>
 #include <utility>
@@ -227,6 +228,7 @@ void LaneUpkeep::note_failed_try(RailPairs::Pair& pair) {
 
 void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
   const auto self = std::ranges::find(attempts_, &attempt, [](const auto& a) { return a.get(); });
+  assert(self != attempts_.end());
   const std::unique_ptr<Attempt> over = std::move(*self);  // joining ends with it: after its lane is there
   attempts_.erase(self);
   RailPairs::Pair& pair = *over->pair;

@@ -1,6 +1,7 @@
 #include "engine/own_rails.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "base/error.h"
@@ -92,6 +93,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
 }
 
 void OwnRails::tell(int rail) {
+  assert(rail >= 0 && std::size_t(rail) < editions_.size() && editions_.size() == now_.size());
   ++editions_[std::size_t(rail)];
   observer_.on_news(rail);
 }

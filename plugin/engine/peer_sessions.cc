@@ -1,5 +1,6 @@
 #include "engine/peer_sessions.h"
 
+#include <cassert>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,6 +36,7 @@ void PeerSession::hear_rails() {
 }
 
 PeerSession& PeerSessions::add(std::shared_ptr<LiveSession> session, bool by_rails) {
+  assert(session && !find(*session));
   PeerSession record;
   record.session = session;
   record.watch = std::make_shared<SessionWatch>(reactor_, session);

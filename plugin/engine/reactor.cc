@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <exception>
 #include <string>
@@ -82,6 +83,7 @@ void Reactor::stop() {
   stopping_ = true;  // not by a task: there may be no memory for one
   wake();
   thread_.join();
+  thread_id_.store({}, std::memory_order_relaxed);
   stopped_.store(true, std::memory_order_seq_cst);
   drop_woken();
   drop_tasks();
@@ -128,6 +130,7 @@ void Reactor::wake() {
 }
 
 Status Reactor::add(int fd, Pollable& pollable, std::uint32_t events) {
+  assert(is_mine() && fd >= 0);
   epoll_event event{.events = events | EPOLLONESHOT, .data = {.fd = fd}};
   polled_[fd] = &pollable;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
@@ -138,6 +141,7 @@ Status Reactor::add(int fd, Pollable& pollable, std::uint32_t events) {
 }
 
 void Reactor::arm(int fd, Pollable& pollable, std::uint32_t events) {
+  assert(is_mine() && fd >= 0);
   polled_[fd] = &pollable;
   epoll_event event{.events = events | EPOLLONESHOT, .data = {.fd = fd}};
   epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event);
@@ -148,6 +152,7 @@ void Reactor::remove(int fd, const Pollable& pollable) {
 }
 
 bool Reactor::forget(int fd, const Pollable& pollable) {
+  assert(is_mine());
   const auto it = polled_.find(fd);
   if (it == polled_.end() || it->second != &pollable) return false;
   polled_.erase(it);
@@ -155,6 +160,7 @@ bool Reactor::forget(int fd, const Pollable& pollable) {
 }
 
 Reactor::TimerId Reactor::at(TimePoint when, std::function<void()> task) {
+  assert(is_mine());
   const TimerId id = next_timer_++;
   timers_.insert({when, id});
   timer_tasks_.emplace(id, TimerTask{when, std::move(task)});
@@ -162,6 +168,7 @@ Reactor::TimerId Reactor::at(TimePoint when, std::function<void()> task) {
 }
 
 void Reactor::cancel(TimerId id) {
+  assert(is_mine());
   const auto task = timer_tasks_.extract(id);  // its destructor may come back here
   if (!task.empty()) timers_.erase({task.mapped().when, id});
 }
@@ -174,6 +181,7 @@ int Reactor::timeout_ms() const {
 
 void Reactor::loop() {
   std::array<epoll_event, kEventsPerTurn> events;
+  thread_id_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   while (!stopping_) {
     const int n = epoll_wait(epoll_.get(), events.data(), kEventsPerTurn, timeout_ms());
     for (int i = 0; i < n; ++i) {

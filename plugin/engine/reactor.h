@@ -84,6 +84,10 @@ class Reactor {
   void close();
   void loop();
   int timeout_ms() const;
+  bool is_mine() const {
+    const std::thread::id id = thread_id_.load(std::memory_order_relaxed);
+    return id == std::thread::id() || id == std::this_thread::get_id();
+  }
   void wake();
   void run_woken();
   void drop_woken();
@@ -93,6 +97,7 @@ class Reactor {
 
   OwnedFd epoll_, wake_;
   std::thread thread_;
+  std::atomic<std::thread::id> thread_id_{};    // none: it does not run, and any thread may do what is its
   std::atomic<bool> stopping_{false};
 
   std::atomic<bool> stopped_{false};           // nobody empties woken_ any more but wake_for()

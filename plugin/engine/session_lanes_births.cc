@@ -1,4 +1,5 @@
 // Lanes on their way: two instances agreed on them, and their wire may need a while to make them.
+#include <cassert>
 #include <cerrno>
 #include <utility>
 
@@ -9,6 +10,7 @@ namespace railweave::engine {
 
 // While a lane is on its way, it counts as one that is dialled: the peer may have its end already, use it, and leave.
 void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful) {
+  assert(pending);
   if (protocol_.is_over()) return;
   links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried the handshake
   births_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.health.peer_timeout});

@@ -1,6 +1,7 @@
 #include "engine/shared_protocol.h"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 #include <utility>
 
@@ -41,6 +42,7 @@ void SharedProtocol::take_posts() {
 void SharedProtocol::publish() {
   for (protocol::Completion& c : protocol_.completions()) {
     Request& request = *static_cast<Request*>(c.request);
+    assert(request.state.load(std::memory_order_relaxed) == Request::State::posted);  // it ends once
     late_failure_ |= is_over() && !c.status.ok();
     request.bytes = c.bytes;
     request.tag = c.tag;

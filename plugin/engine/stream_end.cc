@@ -1,6 +1,7 @@
 #include "engine/stream_end.h"
 
 #include <algorithm>
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -30,6 +31,7 @@ Result<Request*> StreamEnd<F, P, B>::enqueue(B* data, std::size_t size, const Po
                       std::to_string(protocol::kMessageBytesMax));
   Request* request = requests_.take();
   if (request == nullptr) return static_cast<Request*>(nullptr);
+  assert(request->state.load(std::memory_order_relaxed) == Request::State::free);
   request->data = const_cast<std::byte*>(data);
   request->size = size;
   request->tag = options.tag;
@@ -58,6 +60,7 @@ bool StreamEnd<F, P, B>::ended(const Request* request) const {
 
 template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
+  assert(requests_.owns(&request) && request.state.load(std::memory_order_relaxed) == Request::State::done);
   if (!request.status.ok() && request.size > 0) {  // first: it may throw, and is done again then
     if (doubtful_.size() < kRequestsPerStream) doubtful_.push_back({request.data, request.size});
     else withdraw(request.data, request.size);

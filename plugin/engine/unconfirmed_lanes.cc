@@ -1,5 +1,6 @@
 #include "engine/unconfirmed_lanes.h"
 
+#include <cassert>
 #include <utility>
 
 #include "base/clock.h"
@@ -32,6 +33,7 @@ void UnconfirmedLanes::add(Handshake::Outcome welcomed, Entry entry) {
 
 void UnconfirmedLanes::on_confirm(std::uint64_t number, Handshake::Outcome outcome) {
   auto node = waiting_.extract(number);  // lives until we return
+  assert(!node.empty());
   Entry& entry = node.mapped().entry;
   const char* const wrong = outcome.status.ok() ? what_is_wrong(outcome.hello, entry.hello) : nullptr;
   // A dialler tries several ways at once and closes all but one.

@@ -1,6 +1,7 @@
 #include "engine/wires.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "base/error.h"
@@ -33,11 +34,15 @@ Wires::Ports Wires::open(const Rail* rail) const {
 }
 
 void Wires::know_rail(int rail, const Rail& is) {
+  assert(rail >= 0 && std::size_t(rail) <= by_rail_.size());
   if (std::size_t(rail) >= by_rail_.size()) by_rail_.resize(std::size_t(rail) + 1);
   by_rail_[std::size_t(rail)] = open(&is);
 }
 
-Wires::Ports& Wires::ports_of(int rail) { return rail == kWithinHost ? within_host_ : by_rail_[std::size_t(rail)]; }
+Wires::Ports& Wires::ports_of(int rail) {
+  assert(rail == kWithinHost || (rail >= 0 && std::size_t(rail) < by_rail_.size()));
+  return rail == kWithinHost ? within_host_ : by_rail_[std::size_t(rail)];
+}
 
 Result<Wires::Begun> Wires::begin(OpenPort& open, bool is_plain, wire::Port::Role role, wire::Offer heard) {
   Begun begun;
@@ -64,6 +69,7 @@ Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& off
 }
 
 Status Wires::agree(int rail, Begun& begun, const std::optional<WireOffer>& answered) {
+  assert(begun.pending);
   if (!begun.offer) return begun.pending->hear({});
   if (answered && answered->wire == begun.offer->wire) return begun.pending->hear({answered->bytes});
   RW_ASSIGN_OR_RETURN(begun, begin(ports_of(rail).back(), true, wire::Port::Role::dialler, {}));

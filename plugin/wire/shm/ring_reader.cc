@@ -1,6 +1,7 @@
 #include "wire/shm/ring_reader.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -171,6 +172,7 @@ Status RingReader::unreadable(std::atomic<std::uint64_t>& slot, std::uint64_t ad
 }
 
 Status RingReader::payload_arrived(LaneHandler& handler, std::size_t n) {
+  assert(n <= rest_);
   rest_ -= n;
   if (place_) place_ += n;
   received_.payload_bytes.add(n);

@@ -141,6 +141,7 @@ Result<bool> RingWriter::put(std::size_t& bytes) {
     publish((n + kRecordAlign - 1) / kRecordAlign * kRecordAlign);
   }
   begun_ = false;
+  assert(released_ <= written_ && written_ < taken_ && taken_ - released_ <= kFrames);
   ++written_;
   sent_.frames.add();
   return true;

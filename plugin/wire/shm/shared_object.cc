@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <cassert>
 #include <utility>
 
 #include "base/error.h"
@@ -47,6 +48,7 @@ Status SharedObject::map() {
 }
 
 Direction& SharedObject::direction(int index) const {
+  assert(base_ && (index == 0 || index == 1));
   return *reinterpret_cast<Direction*>(base_ + std::size_t(index) * kDirectionBytes);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <cassert>
 #include <cerrno>
 #include <utility>
 
@@ -30,6 +31,7 @@ class PendingShmLane final : public PendingLane {
   }
   void start(Bootstrap bootstrap) override { socket_ = std::move(bootstrap.fd); }
   Result<std::unique_ptr<Lane>> poll() override {
+    assert(socket_ && object_);
     return std::unique_ptr<Lane>(std::make_unique<ShmLane>(std::move(socket_), std::move(object_), end_));
   }
 

@@ -131,6 +131,7 @@ void FrameWriter::advance(LaneHandler& handler, std::size_t bytes) {
     ++written_;
     ++whole;
   }
+  assert(written_ <= taken_ && (!idle() || bytes == 0));
   if (whole == 0) return;
   socket_.sent.frames.add(whole);
   handler.written(whole);
@@ -138,6 +139,7 @@ void FrameWriter::advance(LaneHandler& handler, std::size_t bytes) {
 }
 
 void FrameWriter::release(LaneHandler& handler) {
+  assert(released_ <= written_ && taken_ - released_ <= frames_.size());
   std::size_t n = 0;
   for (; released_ < written_ && slots_[at(released_)].sends_owed == 0; ++released_, ++n)
     slots_[at(released_)] = Slot{};

@@ -1,5 +1,6 @@
 #include "wire/tcp/wire.h"
 
+#include <cassert>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@ class PendingTcpLane final : public PendingLane {
   Status hear(Offer) override { return {}; }
   void start(Bootstrap bootstrap) override { bootstrap_ = std::move(bootstrap); }
   Result<std::unique_ptr<Lane>> poll() override {
+    assert(bootstrap_.fd);
     return std::unique_ptr<Lane>(std::make_unique<TcpLane>(std::move(bootstrap_.fd), rail_, options_, std::move(bootstrap_.tls)));
   }
 
@@ -45,6 +47,7 @@ class TcpWire final : public Wire {
   Reach reach() const override { return Reach::between_hosts; }
   bool is_available() const override { return true; }
   Result<std::unique_ptr<Port>> open(const Rail* rail, const Config& config) const override {
+    assert(rail);
     return std::unique_ptr<Port>(std::make_unique<TcpPort>(*rail, config));
   }
 };

@@ -349,7 +349,7 @@ TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_sessi
             std::string::npos) << warnings[0];
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(session_->lane(i).descriptor() < 0, i > 0);
-    EXPECT_EQ(session_->lane(i).stats().damaged_frames, std::uint64_t(i > 0));
+    EXPECT_EQ(session_->stats().lanes[std::size_t(i)].damaged_frames, std::uint64_t(i > 0));
   }
   std::uint64_t consumed = 99;  // of lane 1, as its fence says
   for (const FrameHeader& h : paper_[0].sent)
@@ -364,7 +364,7 @@ TEST_F(Paperwork, without_checks_headers_that_were_altered_end_the_session_as_be
   paper_[1].says(kSegment);
   drive(3);
   EXPECT_FALSE(session_->over());
-  EXPECT_EQ(session_->lane(1).stats().damaged_frames, 0u);
+  EXPECT_EQ(session_->stats().lanes[1].damaged_frames, 0u);
   paper_[2].says(kSegment);
   drive(3);
   EXPECT_TRUE(session_->over());
