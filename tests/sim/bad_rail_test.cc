@@ -38,10 +38,10 @@ class BadRailWorld : public World {
   void let_data_be_lost(bool lost) { hosts_[1].rails[1].link->lose_data(lost); }
   // Lanes of the far host's rail 1, as the near one sees it; of any that is no pair's own.
   std::size_t lanes_of_it() const {
-    return count([](const SessionEnd::OpenLane& lane) { return lane.remote_rail == 1; });
+    return count([](const SessionEnd::OpenLane& lane) { return lane.rails.remote == 1; });
   }
   std::size_t stand_ins() const {
-    return count([](const SessionEnd::OpenLane& lane) { return lane.remote_rail != lane.local_rail; });
+    return count([](const SessionEnd::OpenLane& lane) { return lane.rails.remote != lane.rails.local; });
   }
   std::string end() {
     if (failure_.empty()) settle();

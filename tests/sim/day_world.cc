@@ -82,7 +82,7 @@ void DayWorld::end_calm(const std::vector<std::string>& sessions) {
     for (SessionEnd* end : {c.a.get(), c.b.get()}) {
       const auto open = end->open_lanes();
       for (const HostRail& rail : end->host().rails)
-        if (std::ranges::none_of(open, [&](const auto& lane) { return &lane.lane->link() == rail.link; }))
+        if (std::ranges::none_of(open, [&](const auto& lane) { return lane.link == rail.link; }))
           return fail(end->name() + ": no lane over " + rail.link->spec().name + ", though nothing ails it");
     }
   }
@@ -199,8 +199,6 @@ void DayWorld::renew(Couple& c) {
   count_segments(c);
   Host &a = c.a->host(), &b = c.b->host();
   c.dialler.reset();
-  c.life_a.reset();
-  c.life_b.reset();
   c.a.reset();
   c.b.reset();
   for (Flow* flow : std::exchange(c.flows, {})) {

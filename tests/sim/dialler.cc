@@ -12,8 +12,8 @@ constexpr Nanos kConfirmTime = 5s;  // as engine/unconfirmed_lanes has it
 
 }  // namespace
 
-Dialler::Dialler(wire::SimNetwork& net, SessionEnd& near, Lifeline& life, SessionEnd& far, int lanes_per_pair)
-    : net_(net), near_(near), life_(life), far_(far), pairs_(hooks()) {
+Dialler::Dialler(wire::SimNetwork& net, SessionEnd& near, SessionEnd& far, int lanes_per_pair)
+    : net_(net), near_(near), far_(far), pairs_(hooks()) {
   // Rails of equal index first, as subnets would have it.
   const int locals = int(near.host().rails.size()), remotes = int(far.host().rails.size());
   std::vector<engine::RailPairs::Candidate> candidates;
@@ -25,7 +25,7 @@ Dialler::Dialler(wire::SimNetwork& net, SessionEnd& near, Lifeline& life, Sessio
 }
 
 engine::RailPairs::Hooks Dialler::hooks() {
-  return {.has_link = [this](int rail) { return !near_.host().rails[std::size_t(rail)].link_down; },
+  return {.has_link = [this](int rail) { return near_.lanes().has_link(rail); },
           .peer_has_link = [](int) { return true; },
           .chance = [this] { return int(net_.random_below(256)); },
           .long_rest = [](const engine::RailPairs::Pair&) {}};
@@ -34,8 +34,8 @@ engine::RailPairs::Hooks Dialler::hooks() {
 void Dialler::begin(int rail) {
   auto lanes = net_.connect(*near_.host().rails[std::size_t(rail)].link, *far_.host().rails[std::size_t(rail)].link);
   pairs_.begin({rail, rail}, now());
-  near_.add_lane(next_lane_, rail, rail, std::move(lanes.first));
-  far_.add_lane(next_lane_++, rail, rail, std::move(lanes.second));
+  near_.begin_lane(next_lane_, {rail, rail}, std::move(lanes.first));
+  far_.begin_lane(next_lane_++, {rail, rail}, std::move(lanes.second));
   look();
 }
 
@@ -45,16 +45,15 @@ void Dialler::stop() {
 }
 
 void Dialler::look() {
-  if (stopped_ || near_.over()) return;
+  if (stopped_ || near_.over() || near_.is_leaving()) return;
   const TimePoint t = now();
-  std::vector<engine::RailPair> open;
-  for (const SessionEnd::OpenLane& lane : near_.open_lanes()) open.push_back({lane.local_rail, lane.remote_rail});
-  pairs_.see_lanes(open, {}, t);
+  const std::vector<engine::RailPair> open = near_.lanes().rails_in_use();  // before the slow ones, which may be about to go
+  pairs_.see_lanes(open, near_.lanes().take_slow_pairs(), t);
   if (near_.session().live_lanes() == 0) pairs_.hurry();
-  const bool any = std::exchange(knocked_, false) || life_.peer_is_silent();
+  const bool any = std::exchange(knocked_, false) || near_.lanes().peer_is_silent();
   for (const engine::RailPairs::Due& due : any ? pairs_.due_in_silence(t, engine::kPlacesMax - open_and_under_way()) : pairs_.due(t))
     if (open_and_under_way() < due.room) join(*due.pair, due.time);
-  near_.retire(any || !retires_ ? std::vector<engine::Surplus>() : pairs_.surplus(t), retiring_);
+  near_.lanes().retire(any || !retires_ ? std::vector<engine::Surplus>() : surplus(t));
   const TimePoint next = pairs_.next_change(t);
   if (next >= look_at_) return;
   look_at_ = next;
@@ -65,7 +64,21 @@ void Dialler::look() {
   });
 }
 
+// Of a pair with a lane that retires by retire(), one more than the plan says.
+std::vector<engine::Surplus> Dialler::surplus(TimePoint t) {
+  const auto open = near_.open_lanes();
+  std::erase_if(retiring_, [&](const Retiring& r) { return std::ranges::find(open, r.lane, &SessionEnd::OpenLane::id) == open.end(); });
+  std::vector<engine::Surplus> all = pairs_.surplus(t);
+  for (const Retiring& r : retiring_) {
+    const int lanes = int(std::ranges::count(open, r.rails, &SessionEnd::OpenLane::rails));
+    const auto planned = std::ranges::find(all, r.rails, &engine::Surplus::rails);
+    planned == all.end() ? all.push_back({r.rails, lanes - 1}) : void(planned->keep = std::max(0, std::min(planned->keep, lanes) - 1));
+  }
+  return all;
+}
+
 void Dialler::on_knock(engine::RailPair by) {
+  near_.lanes().on_knock();
   pairs_.on_knock(by);
   knocked_ = near_.session().live_lanes() > 0;
   look();
@@ -76,9 +89,14 @@ void Dialler::on_link_up(int rail) {
   look();
 }
 
-void Dialler::retire(protocol::LaneId lane, bool retires) {
+void Dialler::retire(engine::RailPair rails, bool retires) {
   if (!retires_) return;
-  retires ? void(retiring_.insert(lane)) : void(retiring_.erase(lane));
+  std::erase_if(retiring_, [&](const Retiring& r) { return r.rails == rails; });
+  for (const SessionEnd::OpenLane& lane : near_.open_lanes())
+    if (retires && lane.rails == rails) {
+      std::erase_if(retiring_, [&](const Retiring& r) { return r.rails == rails; });
+      retiring_.push_back({rails, lane.id});
+    }
   look();
 }
 
@@ -95,7 +113,7 @@ void Dialler::join(engine::RailPairs::Pair& pair, Nanos time) {
   auto lanes = net_.connect(*near_.host().rails[std::size_t(rails.local)].link, *far_.host().rails[std::size_t(rails.remote)].link);
   const protocol::LaneId lane = next_lane_++;
   const bool awaited = pair.promises();
-  if (awaited) life_.join_began();
+  if (awaited) near_.lanes().join_began();
   Attempt& attempt = *attempts_.emplace_back(std::make_unique<Attempt>(Attempt{&pair, lane, std::move(lanes.first), awaited}));
   arriving_[lane] = std::move(lanes.second);
   attempt.near->send_word([this, alive = alive_, lane] {
@@ -130,7 +148,7 @@ void Dialler::confirmed(protocol::LaneId lane, engine::RailPair rails) {
   if (it == arriving_.end()) return;
   std::unique_ptr<wire::SimLane> far = std::move(it->second);
   arriving_.erase(it);
-  if (far_.host().lives() && !far_.over() && int(far_.open_lanes().size()) < engine::kPlacesMax) far_.add_lane(lane, rails.remote, rails.local, std::move(far));
+  if (far_.host().lives()) far_.begin_lane(lane, {rails.remote, rails.local}, std::move(far));
 }
 
 void Dialler::answered(protocol::LaneId lane, Answer answer) {
@@ -147,14 +165,14 @@ void Dialler::answered(protocol::LaneId lane, Answer answer) {
     attempt->near->send_word([this, alive = alive_, lane, rails = pair.rails] {
       if (*alive) confirmed(lane, rails);
     });
-    near_.add_lane(lane, pair.rails.local, pair.rails.remote, std::move(attempt->near));
-  } else if (!near_.over() && !near_.leaving() &&
-             (answer == Answer::unknown_session || (answer == Answer::nobody && (near_.session().live_lanes() == 0 || (life_.peer_is_silent() && pair.up == 0))))) {
+    near_.begin_lane(lane, pair.rails, std::move(attempt->near));
+  } else if (!near_.over() && !near_.is_leaving() &&
+             (answer == Answer::unknown_session || (answer == Answer::nobody && (near_.session().live_lanes() == 0 || (near_.lanes().peer_is_silent() && pair.up == 0))))) {
     on_over(Status(Code::remote, Scope::session, "the peer's host knows nothing of the session"));
   } else if (answer != Answer::welcome) {
     pairs_.failed(pair, t);
   }
-  if (attempt->awaited) life_.join_ended();
+  if (attempt->awaited) near_.lanes().join_ended();
   look();
 }
 

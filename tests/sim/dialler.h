@@ -6,17 +6,16 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "engine/rail_pairs.h"
-#include "tests/sim/lifeline.h"
+#include "tests/sim/session_end.h"
 
 namespace railweave::sim {
 
 class Dialler {
  public:
-  Dialler(wire::SimNetwork& net, SessionEnd& near, Lifeline& life, SessionEnd& far, int lanes_per_pair);
+  Dialler(wire::SimNetwork& net, SessionEnd& near, SessionEnd& far, int lanes_per_pair);
   ~Dialler() { *alive_ = false; }
   Dialler(const Dialler&) = delete;
   Dialler& operator=(const Dialler&) = delete;
@@ -30,8 +29,8 @@ class Dialler {
   void on_link_up(int rail);
   // The near end leaves or is over: nothing is dialled any more, and what was is closed.
   void stop();
-  // That lane retires, whatever the plan says; or no longer.
-  void retire(protocol::LaneId lane, bool retires);
+  // The youngest lane of that pair retires, whatever the plan says; or no longer.
+  void retire(engine::RailPair rails, bool retires);
   // A lane of that pair, likewise. From now on none retires.
   void dial(int near_rail, int far_rail);
   protocol::LaneId lanes_ever() const { return next_lane_; }
@@ -48,7 +47,8 @@ class Dialler {
   enum class Answer { welcome, unknown_session, nobody, silence };
 
   engine::RailPairs::Hooks hooks();
-  int open_and_under_way() const { return int(near_.open_lanes().size() + attempts_.size()); }
+  int open_and_under_way() const { return int(near_.lanes().rails_in_use().size() + attempts_.size()); }
+  std::vector<engine::Surplus> surplus(TimePoint now);
   void join(engine::RailPairs::Pair& pair, Nanos time);
   void arrive(protocol::LaneId lane);
   void await_confirm(protocol::LaneId lane);
@@ -58,13 +58,16 @@ class Dialler {
 
   wire::SimNetwork& net_;
   SessionEnd& near_;
-  Lifeline& life_;
   SessionEnd& far_;
   engine::RailPairs pairs_;
   std::vector<std::unique_ptr<Attempt>> attempts_;
   std::map<protocol::LaneId, std::unique_ptr<wire::SimLane>> arriving_;  // the far ends of attempts: unconfirmed
   protocol::LaneId next_lane_ = 0;
-  std::set<protocol::LaneId> retiring_;  // by retire()
+  struct Retiring {
+    engine::RailPair rails;
+    protocol::LaneId lane;
+  };
+  std::vector<Retiring> retiring_;       // by retire()
   TimePoint look_at_ = TimePoint::max();
   bool stopped_ = false, knocked_ = false, retires_ = true;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -21,6 +21,8 @@ Flow::Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, co
     : number_(number), from_(from), to_(to), memory_(memory), manners_(manners), seed_(seed), random_(seed), fail_(std::move(fail)),
       rules_(manners.eager_limit_bytes, [this](const std::string& what) { wrong(what); }) {}
 
+std::string Flow::named(const Request& r) { return (r.send ? "send " : "receive ") + std::to_string(r.index); }
+
 void Flow::wrong(const std::string& what) { fail_("stream " + from_.name() + " to " + to_.name() + ", flow " + std::to_string(number_) + ": " + what); }
 
 std::size_t Flow::size_of(std::uint64_t index) const {
@@ -82,12 +84,12 @@ void Flow::on_opened(const Status& status) {
 bool Flow::post_send() {
   if (out_closed_ || !opened_ || !out_->can_post()) return false;
   const std::uint64_t index = sends_.posted++;
-  sends_.kept.push_back(std::unique_ptr<Request>(new Request{*this, true, index, content(index)}));
+  sends_.kept.push_back(std::make_unique<Request>(true, index, content(index)));
   Request& r = *sends_.kept.back();
   posted_bytes_ += r.buffer.size();
   rules_.send_posted(r.buffer.size(), tag_of(index));
   last_order_ = manners_.ordered ? from_.next_order() : 0;
-  from_.session().post(*out_, &r, r.buffer.data(), r.buffer.size(), tag_of(index), last_order_);
+  from_.session().post(*out_, static_cast<railweave::Request*>(&r), r.buffer.data(), r.buffer.size(), tag_of(index), last_order_);
   from_.touch();
   return true;
 }
@@ -102,11 +104,11 @@ bool Flow::post_receive(bool too_short) {
     capacity = std::size_t(r >> 20) % size_of(index);
     troubled_ = receiver_troubled_ = true;
   }
-  receives_.kept.push_back(std::unique_ptr<Request>(new Request{*this, false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)}));
+  receives_.kept.push_back(std::make_unique<Request>(false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
   Request& request = *receives_.kept.back();
   memory_.lend(request.buffer);
   rules_.receive_posted(capacity);
-  to_.session().post(*in_, &request, request.buffer.data(), capacity);
+  to_.session().post(*in_, static_cast<railweave::Request*>(&request), request.buffer.data(), capacity);
   to_.touch();
   return true;
 }
@@ -179,7 +181,7 @@ bool Flow::withdraw_receiver() {
 // The caller has the memory again: no lane may touch it, and it is filled with something else at once.
 void Flow::take_back(SessionEnd& end, Request& request) {
   if (request.buffer.empty()) return;
-  end.withdraw(request.buffer);
+  end.withdraw(id_, request.send, request.buffer);
   memory_.take_back(std::move(request.buffer));
   request.buffer = {};
 }
@@ -189,51 +191,77 @@ void Flow::take_back_all(SessionEnd& end, Requests& requests) {
 }
 
 void Flow::give_back_memory() {
+  check_ended();
   for (Requests* all : {&sends_, &receives_})
     for (const auto& r : all->kept) memory_.take_back(std::exchange(r->buffer, {}));
 }
 
 // ------------------------------------------------------------------------------------------------------- completions
 
-void Flow::on_completion(const protocol::Completion& completion) {
-  Request& request = *static_cast<Request*>(completion.request);
-  request.flow.complete(request, completion);
+std::size_t Flow::collect(const SessionEnd& end) {
+  std::size_t ended = 0;
+  if (&end == &from_) ended += collect(sends_);
+  if (&end == &to_) ended += collect(receives_);
+  return ended;
 }
 
-void Flow::complete(Request& r, const protocol::Completion& c) {
-  const std::string what = (r.send ? "send " : "receive ") + std::to_string(r.index);
-  if (r.ended) return wrong(what + " ended twice");
-  r.ended = true;
+std::size_t Flow::collect(Requests& all) {
+  std::size_t ended = 0;
+  while (all.ended < all.posted) {
+    Request& next = *all.kept[all.kept.size() - (all.posted - all.ended)];
+    if (!next.is_done()) break;
+    complete(next);
+    ++ended;
+  }
+  for (std::uint64_t behind = all.posted - all.ended; behind > 0; --behind)
+    if (const Request& r = *all.kept[all.kept.size() - behind]; r.is_done()) wrong(named(r) + " ended out of order");
+  return ended;
+}
+
+// A session that touches the request again says done once more.
+void Flow::complete(Request& r) {
   Requests& all = r.send ? sends_ : receives_;
-  if (all.ended++ != r.index) wrong(what + " ended out of order");
-  if (!c.status.ok()) return check_error(r, c.status);
-  r.send ? check_sent(r, c) : check_received(r, c);
+  r.ended = true;
+  r.state.store(Request::State::free, std::memory_order_relaxed);
+  ++all.ended;
+  if (!r.status.ok()) return check_error(r, r.status);
+  r.send ? check_sent(r) : check_received(r);
   if (r.buffer.empty()) return;
   check_deregistration(r);
   // A request that ended well needs no withdrawal: its memory is the caller's.
   memory_.take_back(std::move(r.buffer));
   r.buffer = {};
-  while (all.kept.size() > kRemembered && all.kept.front()->ended && all.kept.front()->buffer.empty()) all.kept.pop_front();
+  for (; all.kept.size() > kRemembered && all.kept.front()->ended && all.kept.front()->buffer.empty(); all.kept.pop_front())
+    check_ended(*all.kept.front());
+}
+
+void Flow::check_ended(const Request& r) {
+  if (r.ended && r.is_done()) wrong(named(r) + " ended twice");
+}
+
+void Flow::check_ended() {
+  for (const Requests* all : {&sends_, &receives_})
+    for (const auto& r : all->kept) check_ended(*r);
 }
 
 // A caller may deregister memory whose requests ended, though what was sent from it is not acknowledged yet.
 void Flow::check_deregistration(const Request& r) {
   if (r.send ? out_closed_ : in_closed_) return;
   if (r.send ? from_.session().withdraw(*out_, r.buffer) : to_.session().withdraw(*in_, r.buffer))
-    wrong(std::string(r.send ? "send " : "receive ") + std::to_string(r.index) + " ended, and its memory could not be deregistered");
+    wrong(named(r) + " ended, and its memory could not be deregistered");
 }
 
-void Flow::check_sent(const Request& r, const protocol::Completion& c) {
+void Flow::check_sent(const Request& r) {
   const std::size_t size = size_of(r.index);
-  if (c.bytes != size) wrong("send " + std::to_string(r.index) + " ended with another size");
+  if (r.bytes != size) wrong("send " + std::to_string(r.index) + " ended with another size");
   rules_.send_ends(r.index);
 }
 
-void Flow::check_received(const Request& r, const protocol::Completion& c) {
-  const std::string what = "receive " + std::to_string(r.index);
+void Flow::check_received(const Request& r) {
+  const std::string what = named(r);
   if (r.index >= sends_.posted) return wrong(what + " is done before its send was posted");
-  if (c.bytes != size_of(r.index)) return wrong(what + " ended with " + std::to_string(c.bytes) + " bytes, expected " + std::to_string(size_of(r.index)));
-  if (c.tag != tag_of(r.index)) return wrong(what + " ended with another's tag");
+  if (r.bytes != size_of(r.index)) return wrong(what + " ended with " + std::to_string(r.bytes) + " bytes, expected " + std::to_string(size_of(r.index)));
+  if (r.tag != tag_of(r.index)) return wrong(what + " ended with another's tag");
   if (!died_) rules_.receive_ends(r.index);
   if (r.buffer.empty()) return;  // withdrawn just before: the session fails it then
   const std::vector<std::byte> expected = content(r.index);
@@ -244,7 +272,7 @@ void Flow::check_received(const Request& r, const protocol::Completion& c) {
 }
 
 void Flow::check_error(const Request& r, const Status& status) {
-  const std::string what = (r.send ? "send " : "receive ") + std::to_string(r.index);
+  const std::string what = named(r);
   if (!troubled_) return wrong(what + " failed without cause: " + status.message());
   if (!r.send && !receiver_troubled_ && r.index < final_)
     wrong(what + " failed, though the sender had finished it and closed in peace: " + status.message());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/request.h"
 #include "tests/sim/frame_rules.h"
 #include "tests/sim/session_end.h"
 
@@ -78,16 +79,22 @@ class Flow {
   void give_back_memory();
   std::string state() const;
 
-  struct Request {
-    Flow& flow;
-    bool send;
-    std::uint64_t index;
+  // Looks at the requests that were posted at that end. Returns how many ended.
+  std::size_t collect(const SessionEnd& end);
+  // That none of them ended twice.
+  void check_ended();
+
+ private:
+  struct Request : railweave::Request {
+    Request(bool is_send, std::uint64_t number, std::vector<std::byte> memory) : send(is_send), index(number), buffer(std::move(memory)) {
+      state.store(State::posted, std::memory_order_relaxed);
+    }
+    bool is_done() const { return state.load(std::memory_order_relaxed) == State::done; }
+    const bool send;
+    const std::uint64_t index;
     std::vector<std::byte> buffer;
     bool ended = false;
   };
-  static void on_completion(const protocol::Completion& completion);
-
- private:
   struct Requests {
     std::uint64_t posted = 0, ended = 0;
     std::deque<std::unique_ptr<Request>> kept;  // those that did not end, and some that did
@@ -97,12 +104,15 @@ class Flow {
   std::size_t size_of(std::uint64_t index) const;
   std::uint64_t tag_of(std::uint64_t index) const { return seed_ + 7 * index; }
   std::vector<std::byte> content(std::uint64_t index) const;
-  void complete(Request& request, const protocol::Completion& completion);
-  void check_sent(const Request& request, const protocol::Completion& completion);
-  void check_received(const Request& request, const protocol::Completion& completion);
+  std::size_t collect(Requests& requests);
+  void complete(Request& request);
+  void check_sent(const Request& request);
+  void check_received(const Request& request);
+  void check_ended(const Request& request);
   void check_error(const Request& request, const Status& status);
   void check_deregistration(const Request& request);
   void check_hurry();
+  static std::string named(const Request& request);
   void take_back(SessionEnd& end, Request& request);
   void take_back_all(SessionEnd& end, Requests& requests);
   Request* unfinished(Requests& requests);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "railweave/units.h"
 #include "wire/sim/network.h"
 
@@ -15,6 +16,18 @@ struct HostClock {
   TimePoint local(TimePoint t) const { return TimePoint(Nanos(std::int64_t(double(t.time_since_epoch().count()) * speed))); }
   TimePoint world(TimePoint t) const { return TimePoint(Nanos(std::int64_t(double(t.time_since_epoch().count()) / speed))); }
   Nanos world(Nanos t) const { return Nanos(std::int64_t(double(t.count()) / speed)); }
+};
+
+// What an engine of that host reads its time from.
+class HostTime final : public Clock {
+ public:
+  HostTime(const wire::SimNetwork& net, const HostClock& clock) : net_(net), clock_(clock) {}
+  TimePoint now() const override { return clock_.local(net_.now()); }
+  const HostClock& clock() const { return clock_; }
+
+ private:
+  const wire::SimNetwork& net_;
+  const HostClock& clock_;
 };
 
 // One NIC: all lanes over it share its rate, its queue and its fate.

@@ -10,7 +10,7 @@ constexpr Nanos kEvery = std::chrono::seconds(1);
 }  // namespace
 
 bool Knock::wants() const {
-  return !near_.over() && !near_.leaving() && near_.host().lives() && (near_.session().live_lanes() == 0 || life_.peer_is_silent());
+  return !near_.over() && !near_.is_leaving() && near_.host().lives() && (near_.session().live_lanes() == 0 || near_.lanes().peer_is_silent());
 }
 
 void Knock::look() {
@@ -37,7 +37,7 @@ void Knock::ask(HostRail& near, HostRail& far) {
     const bool refused = !far_.host().lives(), there = !refused && !far_.over();
     if (there) on_heard({pair.remote, pair.local});
     still->far->send_word([this, alive = alive_, there, refused, pair] {
-      const auto its = [&](const SessionEnd::OpenLane& lane) { return engine::RailPair{lane.local_rail, lane.remote_rail} == pair; };
+      const auto its = [&](const SessionEnd::OpenLane& lane) { return lane.rails == pair; };
       if (*alive && !there && wants() && !(refused && std::ranges::any_of(near_.open_lanes(), its)))
         on_over(Status(Code::remote, Scope::session, "the peer's host knows nothing of the session"));
     });

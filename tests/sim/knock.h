@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "engine/lane_plan.h"
-#include "tests/sim/lifeline.h"
+#include "tests/sim/session_end.h"
 
 namespace railweave::sim {
 
 class Knock {
  public:
-  Knock(wire::SimNetwork& net, SessionEnd& near, const Lifeline& life, SessionEnd& far) : net_(net), near_(near), life_(life), far_(far) {}
+  Knock(wire::SimNetwork& net, SessionEnd& near, SessionEnd& far) : net_(net), near_(near), far_(far) {}
   ~Knock() { *alive_ = false; }
   Knock(const Knock&) = delete;
   Knock& operator=(const Knock&) = delete;
@@ -33,7 +33,6 @@ class Knock {
 
   wire::SimNetwork& net_;
   SessionEnd& near_;
-  const Lifeline& life_;
   SessionEnd& far_;
   std::vector<std::shared_ptr<Question>> asked_;  // since the last look
   bool asks_ = false;

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "railweave/log.h"
 #include "tests/sim/options.h"
 
 namespace railweave::sim {
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   app.add_option("--hours", options.hours, "run a day of so many virtual hours instead");
   app.add_flag("--trace", options.trace, "say what happens, with virtual times");
   CLI11_PARSE(app, argc, argv);
+  if (options.trace) railweave::set_log_sink(railweave::log_to_stderr);  // what the engine says of lanes
   if (GTEST_FLAG_GET(filter) == "*") GTEST_FLAG_SET(filter, options.hours > 0 ? "Day.*" : "Worlds.*");
   return RUN_ALL_TESTS();
 }

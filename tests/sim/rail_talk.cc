@@ -5,7 +5,7 @@
 namespace railweave::sim {
 
 void RailTalk::tell(int rail, std::size_t length) {
-  if (from_.over() || from_.leaving()) return;
+  if (from_.over() || from_.says_goodbye()) return;
   const std::uint64_t edition = ++editions_;
   std::string bytes = std::to_string(rail) + " " + std::to_string(edition) + " ";
   bytes.resize(std::max(bytes.size(), length), char('a' + edition % 26));

@@ -12,6 +12,8 @@ using protocol::Event;
 using protocol::LaneId;
 
 constexpr std::size_t kHostsMost = 256;
+constexpr Nanos kEndingMost = 5ms;               // of a lane, as a queue pair takes to die
+constexpr Nanos kRenewal = 60ms;                 // a lane is dialled, and its wire makes both ends
 constexpr std::size_t kLanesForgottenLate = 64;  // lost, and not wholly forgotten
 
 }  // namespace
@@ -72,37 +74,43 @@ void World::add_rail(Host& host, bool spared) {
   spec.piece_bytes = std::size_t(between(500, 32e3));
   spec.pause_probability = chance(0.5) ? 0 : between(0.001, 0.1);
   spec.pause_most = Nanos(std::int64_t(between(1e4, 5e6)));
+  spec.ending_most = chance(0.5) ? Nanos(0) : Nanos(kEndingMost);
   host.rails.push_back({.link = &net_.add_link(spec), .rate = spec.rate, .spared = spared});
 }
 
 std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::string& name, std::size_t eager_limit_bytes) {
   static constexpr std::uint64_t kCaps[] = {0, 1, 100'000, 64 * MiB};
   const protocol::SessionOptions options{.eager_limit_bytes = eager_limit_bytes, .incast_cap_bytes = kCaps[below(4)]};
-  auto end = std::make_unique<SessionEnd>(net_, memory_, name, host, options, random_(), [this](const std::string& what) { fail(what); });
-  SessionEnd& e = *end;
-  e.on_completion = [this](const protocol::Completion& done) {
-    ++completions_;
-    Flow::on_completion(done);
+  auto end = std::make_unique<SessionEnd>(net_, memory_, name, host, options, peer_timeout_, random_(), [this](const std::string& what) { fail(what); });
+  watch_end(c, *end);
+  for (std::size_t rail = 0; rail < host.rails.size(); ++rail)
+    if (host.rails[rail].link_down) end->tell_link(int(rail), false);
+  return end;
+}
+
+void World::watch_end(Couple& c, SessionEnd& e) {
+  e.on_pumped = [this, &c, &e] {
+    for (Flow* flow : c.flows) completions_ += flow->collect(e);
   };
   e.on_event = [this, &c, &e](const Event& event) { on_event(c, e, event); };
-  e.on_gap = [&c, &e, this] {
+  e.watch().on_gap = [&c, &e, this] {
     if (c.flows.empty() || c.dead) return;
     Flow& flow = *c.flows[below(c.flows.size())];
     if (flow.posted_bytes() < 400 * KiB) &flow.to() == &e ? flow.post_receive() : flow.post_send();
   };
-  if (trace_) e.on_trace = [this](const std::string& what) { say(what); };
-  e.on_frame = [this, &c, &e](SessionEnd::Passing passing, const protocol::FrameHeader& h) { on_frame(c, e, passing, h); };
+  if (trace_) e.watch().on_trace = [this](const std::string& what) { say(what); };
+  e.watch().on_frame = [this, &c, &e](SessionEnd::Passing passing, const protocol::FrameHeader& h) { on_frame(c, e, passing, h); };
   e.on_acks_waived = [&c, &e] {
     for (Flow* flow : c.flows)
       if (&flow->to() == &e) flow->acks_waived();
   };
-  e.sending_streams = [&c, &e] {
+  e.watch().sending_streams = [&c, &e] {
     std::vector<const protocol::SendStream*> streams;
     for (Flow* flow : c.flows)
       if (&flow->from() == &e && flow->sending() != nullptr) streams.push_back(flow->sending());
     return streams;
   };
-  return end;
+  e.on_over = [this, &c, &e](const Status& why) { on_over(c, e, why); };
 }
 
 void World::make_couple(Host& a, Host& b) {
@@ -118,31 +126,17 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.eager_limit_bytes = std::min(c.eager_limits_bytes[0], c.eager_limits_bytes[1]);
   c.a = make_end(c, a, "a" + number, c.eager_limits_bytes[0]);
   c.b = make_end(c, b, "b" + number, c.eager_limits_bytes[1]);
-  c.life_a = std::make_unique<Lifeline>(net_, *c.a, peer_timeout_);
-  c.life_b = std::make_unique<Lifeline>(net_, *c.b, peer_timeout_);
-  c.knock = std::make_unique<Knock>(net_, *c.b, *c.life_b, *c.a);
-  c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.life_a, *c.b, c.lanes_per_pair);
+  c.knock = std::make_unique<Knock>(net_, *c.b, *c.a);
+  c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.b, c.lanes_per_pair);
   c.told_by_a = std::make_unique<RailTalk>(*c.a, *c.b, [this](const std::string& what) { fail(what); });
   c.told_by_b = std::make_unique<RailTalk>(*c.b, *c.a, [this](const std::string& what) { fail(what); });
-  const auto on_lane_lost = [this](SessionEnd& end, Lifeline& life) {
-    return [this, &end, &life](const Status& why) {
-      say(end.name() + ": lane lost: " + why.message());
-      life.on_lane_lost(why);
-    };
-  };
-  c.a->on_lane_lost = on_lane_lost(*c.a, *c.life_a);
-  c.b->on_lane_lost = on_lane_lost(*c.b, *c.life_b);
-  c.a->on_lane_back = [&c] { c.life_a->on_lane_back(); };
-  c.b->on_lane_back = [&c] { c.life_b->on_lane_back(); };
-  c.a->on_lane_reset = [&c] { c.life_a->on_lane_reset(); };
-  c.b->on_lane_reset = [&c] { c.life_b->on_lane_reset(); };
-  c.life_a->on_lane_wanted = [&c] { c.dialler->look(); };
-  c.life_b->on_lane_wanted = [&c] { c.knock->look(); };
+  c.a->on_lane_wanted_here = [&c] { c.dialler->look(); };
+  c.b->on_lane_wanted_here = [&c] { c.knock->look(); };
   c.knock->on_heard = [&c](engine::RailPair by) { c.dialler->on_knock(by); };
-  c.life_a->on_over = c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
-  c.life_b->on_over = c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
-  c.b->on_lane_stands = [&c, this](protocol::LaneId lane) {
-    if (!c.a->session().had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
+  c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
+  c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
+  c.b->on_lane_begins = [&c, this](protocol::LaneId lane) {
+    if (!c.a->had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
   };
   c.dialler->begin(spared_rail_);
 }
@@ -173,7 +167,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
       const bool accept = accepts(flow);
       const std::uint64_t rails = chance(0.8) ? ~0ull : 1 + below(15);
       net_.after(up_to(500us), [this, &end, &flow, id = event.stream, accept, rails] {
-        if (end.over() || end.leaving()) return;
+        if (end.over() || end.says_goodbye()) return;
         flow.on_incoming(id, accept, rails);
         if (weather_.rude && chance(0.05)) flow.close_receiver();  // its CLOSE may overtake its OPENED
       });
@@ -184,7 +178,6 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_condemned:
-      if (!end.session().is_retiring(event.lane)) (&end == c.a.get() ? *c.life_a : *c.life_b).on_condemned();
       return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");
@@ -228,7 +221,7 @@ void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
   for (Flow* flow : c.flows)
     if (!in_peace || !flow->left_in_peace()) flow->session_died();
   c.dead = true;
-  end.fail(why);
+  end.end_with(why);
   if (&end == c.a.get()) c.dialler->stop();
 }
 
@@ -299,7 +292,7 @@ void World::renew_lanes() {
     before.push_back(c.dialler->lanes_ever());
     if (!c.dead) c.dialler->dial(0, 0);
   }
-  run_for(10ms);
+  run_for(kRenewal);
   for (std::size_t k = 0; k < couples_.size(); ++k) {
     Couple& c = couples_[k];
     for (SessionEnd* end : {c.a.get(), c.b.get()}) {
@@ -310,7 +303,7 @@ void World::renew_lanes() {
       if (end->session().known_lanes() > open.size() + kLanesForgottenLate) fail(end->name() + ": lanes that are lost are never forgotten");
     }
   }
-  run_for(100ms);
+  run_for(2 * kRenewal);
 }
 
 bool World::all_forgotten() const {
@@ -362,7 +355,7 @@ std::string World::run() {
   heavy_ = chance(0.1);
   peer_timeout_ = kPeerTimeouts[below(3)];
   make_hosts();
-  run_for(1ms);
+  run_for(chance(0.2) ? Nanos(1ms) : kRenewal);
   for (std::uint64_t n = 1 + below(4) + couples_.size() / 2; n > 0; --n) make_flow();
   const Nanos pause = Nanos(std::int64_t(between(1e3, weather_.lasting ? 6e7 : 3e6)));
   for (std::uint64_t n = 20 + below(150) + 2 * couples_.size(); n > 0 && failure_.empty(); --n) {
@@ -378,6 +371,7 @@ std::string World::verdict() {
   for (const Couple& c : couples_)
     for (SessionEnd* end : {c.a.get(), c.b.get()})
       if (!end->over() && !end->session().error().ok()) fail(end->name() + ": the session failed: " + end->session().error().message());
+  for (const auto& flow : flows_) flow->check_ended();
   if (const std::string wrong = memory_.check(); !wrong.empty()) fail(wrong);
   return failure_;
 }

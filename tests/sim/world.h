@@ -15,7 +15,6 @@
 #include "tests/sim/flow.h"
 #include "tests/sim/host.h"
 #include "tests/sim/knock.h"
-#include "tests/sim/lifeline.h"
 #include "tests/sim/memory_watch.h"
 #include "tests/sim/rail_talk.h"
 #include "tests/sim/session_end.h"
@@ -39,7 +38,6 @@ class World {
  protected:
   struct Couple {                          // two ends of a session; a dialled
     std::unique_ptr<SessionEnd> a, b;
-    std::unique_ptr<Lifeline> life_a, life_b;
     std::unique_ptr<Dialler> dialler;
     std::unique_ptr<Knock> knock;
     std::unique_ptr<RailTalk> told_by_a, told_by_b;
@@ -64,6 +62,7 @@ class World {
   void join(Couple& couple, Host& a, Host& b);
   void add_rail(Host& host, bool spared);
   std::unique_ptr<SessionEnd> make_end(Couple& couple, Host& host, const std::string& name, std::size_t eager_limit_bytes);
+  void watch_end(Couple& couple, SessionEnd& end);
   void make_flow();
 
   // --- what ends report
@@ -81,6 +80,7 @@ class World {
   void tell_of_rails();
   void trouble_hosts();
   void silence(Host& host, HostRail& rail, int direction);
+  void set_link(Host& host, HostRail& rail, bool up);
   void slow(Host& host, HostRail& rail);
   enum class RailTrouble { cut, silent_outwards, silent_inwards, silent, no_link, slow };
   static constexpr std::uint64_t kRailTroubles = 6;

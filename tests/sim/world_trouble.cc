@@ -8,6 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr Nanos kVerdictLateMost = 100ms;
 constexpr std::uint64_t kFlowBytesMost = 400 * KiB;  // posted on one, about
 
 }  // namespace
@@ -77,12 +78,12 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
     case RailTrouble::no_link:  // its host sees it, the others only hear nothing
       if (rail.link_down) return false;
       say(link.spec().name + " has no link");
-      rail.link_down = true;
       link.silence();
+      set_link(host, rail, false);
       later([this, &host, &rail] {
         say(rail.link->spec().name + " has a link again");
-        rail.link_down = false;
         if (host.fate != Host::Fate::lost_power) rail.link->resume();
+        set_link(host, rail, true);
         // Pairs without a link are left out of the plan without a rest: nobody would look at them again.
         for (Couple& c : couples_)
           if (&c.a->host() == &host && !c.dead) c.dialler->on_link_up(int(&rail - host.rails.data()));
@@ -91,6 +92,15 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
     case RailTrouble::slow: slow(host, rail); break;
   }
   return true;
+}
+
+// The kernel tells its engine.
+void World::set_link(Host& host, HostRail& rail, bool up) {
+  if (rail.link_down == !up) return;
+  rail.link_down = !up;
+  for (Couple& c : couples_)
+    for (SessionEnd* end : {c.a.get(), c.b.get()})
+      if (&end->host() == &host && host.lives()) end->tell_link(int(&rail - host.rails.data()), up);
 }
 
 // Comes back with all that was under way.
@@ -118,9 +128,11 @@ bool World::give_up_a_lane() {
   const auto open = end.open_lanes();
   if (open.empty() || !end.host().lives()) return false;
   const auto& lane = open[below(open.size())];
-  if (weather_.spared && lane.local_rail == spared_rail_ && lane.remote_rail == spared_rail_) return false;
+  if (weather_.spared && lane.rails == engine::RailPair{spared_rail_, spared_rail_}) return false;
   say(end.name() + ": gives up lane " + std::to_string(lane.id));
-  end.give_up(lane.id);
+  const bool late = chance(0.3);
+  end.give_up(lane.id, late ? 1us + up_to(kVerdictLateMost) : Nanos(0));
+  if (late) end.reset_lane(lane.id);  // another lane may have its place by then
   return true;
 }
 
@@ -139,16 +151,16 @@ void World::retire_a_lane() {
   Couple& c = couples_[retirements_() % couples_.size()];
   const auto open = c.a->open_lanes();
   if (open.size() < 2 || c.dead || !c.a->host().lives()) return;
-  const SessionEnd::OpenLane& its = open[retirements_() % open.size()];
-  if (weather_.spared && its.local_rail == spared_rail_ && its.remote_rail == spared_rail_) return;  // the others may be lost
-  const protocol::LaneId lane = its.id;
-  say(c.a->name() + ": lane " + std::to_string(lane) + " retires");
-  c.dialler->retire(lane, true);
+  const engine::RailPair rails = open[retirements_() % open.size()].rails;
+  if (weather_.spared && rails == engine::RailPair{spared_rail_, spared_rail_}) return;  // the others may be lost
+  const std::string what = c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
+  say(what + " retires");
+  c.dialler->retire(rails, true);
   if (retirements_() % 4 != 0) return;
-  net_.after(Nanos(retirements_() % 2'000'000), [this, &c, lane] {
+  net_.after(Nanos(retirements_() % 2'000'000), [this, &c, rails, what] {
     if (c.dead) return;
-    say(c.a->name() + ": lane " + std::to_string(lane) + " serves again");
-    c.dialler->retire(lane, false);
+    say(what + " serves again");
+    c.dialler->retire(rails, false);
   });
 }
 
@@ -196,14 +208,14 @@ void World::heal() {
   faults_over_ = true;
   for (Host& host : hosts_) {
     for (HostRail& rail : host.rails) {
-      rail.link_down = false;
       rail.link->restore();
       rail.link->set_rate(rail.rate);
       if (host.fate != Host::Fate::lost_power) rail.link->resume();
+      set_link(host, rail, true);
     }
   }
   for (Couple& c : couples_) {
-    c.a->wake(), c.b->wake();
+    c.a->wake_up(), c.b->wake_up();
     if (!c.dead) c.dialler->look();
   }
 }
