@@ -203,8 +203,9 @@ void RecvStream::on_abort(Status why, Completions& out) {
 FrameHeader RecvStream::grant(std::uint64_t message) {
   Message& m = at(message);
   assert(ready_ <= message && message < posted_ && m.posted);
-  assert(m.leave <= leave_for(message) && leave_for(message) <= m.capacity && "leave is never taken back");
-  m.leave = leave_for(message);
+  const std::uint64_t leave = leave_for(message);
+  assert(m.leave <= leave && leave <= m.capacity && "leave is never taken back");
+  m.leave = leave;
   m.leave_due = false;
   ack_sent_ = ready_;
   ack_urgent_ = false;

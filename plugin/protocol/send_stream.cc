@@ -118,6 +118,7 @@ Status SendStream::apply_ack(std::uint64_t below, Completions& out) {
   acked_ = below;
   std::erase_if(requeued_, [this](const Range& r) { return r.message < acked_; });
   settle(out);
+  assert(numbers_hold());  // not in settle(), which runs several times for each segment
   refresh();
   return {};
 }
@@ -265,7 +266,6 @@ void SendStream::settle(Completions& out) {
     }
     m = Message{};
   }
-  assert(numbers_hold());
 }
 
 // ----------------------------------------------------------------------------------------------------------- control
