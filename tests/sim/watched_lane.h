@@ -83,7 +83,7 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
   wire::LaneHealth health() override { return lane_->health(); }
   // By the host's clock. An idle lane whose peer's kernel answers no keepalive breaks by that, as TCP's does.
   wire::Hearing hearing() override;
-  LaneStats stats() const override { return lane_->stats(); }
+  const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return lane_->metrics(); }
   Status finish_writing() override { return lane_->finish_writing(); }
   int descriptor() const override { return -1; }
 
