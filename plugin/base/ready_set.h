@@ -1,4 +1,4 @@
-// "Look at me": a set of nodes that any thread adds to and one thread at a time empties. No lock, no allocation.
+// "Look at me": a set of nodes that any thread adds to and a consumer empties. No lock, no allocation.
 //
 //   producer: write down the work; if (set.add(node)) wake or try to claim;
 //   consumer: for (ReadyNode* n = set.take_all(); n;) { ReadyNode& node = *n; n = ReadySet::release(node); do the work

@@ -143,8 +143,9 @@ void Dial::dial(int from, const Route& route) {
   raw->rail = from;
   raw->target = route.target;
   raw->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
-  if (Status begun = begin_lane(*raw, from); !begun.ok()) {
-    last_failure_ = std::move(begun);
+  if (const Status begun = begin_lane(*raw, from); !begun.ok()) {
+    last_failure_ = Status(begun.code(), Scope::session, raw->what + ": " + begun.message(), begun.system_errno());
+    only_that_ = false;
     attempts_.pop_back();
     return;
   }

@@ -7,7 +7,7 @@
 //            → failed: every address refused or stayed silent, in every round, or the deadline passed; or in one round nobody
 //              answered but who has no key in common with us
 //
-// On the reactor's thread only, except add_waiter() (under the engine's table mutex).
+// On the reactor's thread only, except add_waiter() (under the directory's mutex).
 #pragma once
 
 #include <atomic>

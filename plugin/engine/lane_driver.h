@@ -57,8 +57,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   }
   void claim() RW_ACQUIRE();    // spins: holders keep it for one pass
   void release() RW_RELEASE() RW_NO_THREAD_SAFETY_ANALYSIS { is_claimed_.store(false, std::memory_order_seq_cst); }
-  // Claims nothing: tells clang that this thread holds the claim, where clang cannot see who took it.
-  void assert_claimed() const RW_ASSERT_CAPABILITY() {}
+  // Claims nothing: tells clang that this thread holds the claim, where clang cannot see who took it. Some thread must.
+  void assert_claimed() const RW_ASSERT_CAPABILITY() { assert(is_claimed_.load(std::memory_order_relaxed)); }
 
   // The claim, until this goes, whatever is thrown meanwhile.
   class RW_SCOPED_CAPABILITY Claim {

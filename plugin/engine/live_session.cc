@@ -27,7 +27,9 @@ void LiveSession::open(std::shared_ptr<PendingStream> pending) {
     if (!locked->error().ok()) return pending->fail(locked->error());
     protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
-    pending->on_opening(shared_from_this(), std::make_unique<SendEnd>(shared_from_this(), stream));
+    auto end = std::make_unique<SendEnd>(shared_from_this(), stream);
+    end->enlist();
+    pending->on_opening(shared_from_this(), std::move(end));
     locked.publish();
   } catch (const std::bad_alloc&) {  // there may be a stream without an end now
     pending->fail(out_of_memory());
@@ -125,6 +127,7 @@ void LiveSession::accept(const protocol::Event& event) {
       used_.store(true, std::memory_order_relaxed);
       protocol::RecvStream& stream = locked->accept_stream(event.stream, queue->rail_mask(), slots != nullptr);
       end = std::make_unique<RecvEnd>(shared_from_this(), stream);
+      end->enlist();
     } else {
       locked->refuse_stream(event.stream, queue ? "its backlog is full" : "no such listener (closed already?)");
     }

@@ -86,7 +86,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // The stream is forgotten, and no lane touches `ranges` (memory of its unfinished requests) any more.
   template <class ProtocolStream>
   void close(ProtocolStream& stream, const Inbox& inbox, const std::vector<std::span<const std::byte>>& ranges);
-  // Counts in stats() until closed. REQUIRES: called by open() and accept() only, which make stream ends.
+  // Counts in stats() until closed. For stream ends, which open() and accept() make.
   void enlist(const Inbox& inbox) {
     const MutexLock lock(inboxes_mutex_);
     inboxes_.push_back(&inbox);

@@ -1,9 +1,11 @@
 // Lanes on their way: two instances agreed on them, and their wire may need a while to make them.
 #include <cassert>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
+#include "base/without_memory.h"
 #include "engine/session_lanes.h"
 
 namespace railweave::engine {
@@ -27,17 +29,32 @@ void SessionLanes::look_at_births() {
     }
     const Birth birth = std::move(births_[i]);
     births_.erase(births_.begin() + std::ptrdiff_t(i));
-    const bool stands = made.ok() && add_lane(birth.id, birth.rails, std::move(*made), birth.doubtful);
-    if (stands) owner_.on_lane_came();
+    if (made.ok() && stands(birth, std::move(*made))) owner_.on_lane_came();
     join_ended();
     if (!made.ok()) not_made(birth, made.status());
     if (protocol_.is_over()) return births_.clear();
   }
 }
 
+// Without memory the session fails: a lane that the peer counts on would be missing, and nobody would dial it again.
+bool SessionLanes::stands(const Birth& birth, std::unique_ptr<wire::Lane> lane) {
+  try {
+    return add_lane(birth.id, birth.rails, std::move(lane), birth.doubtful);
+  } catch (const std::bad_alloc&) {
+    owner_.fail(out_of_memory());
+    return false;
+  }
+}
+
 // Null: not yet.
 Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(Birth& birth) const {
-  Result<std::unique_ptr<wire::Lane>> made = birth.pending->poll();
+  Result<std::unique_ptr<wire::Lane>> made = [&]() -> Result<std::unique_ptr<wire::Lane>> {
+    try {
+      return birth.pending->poll();
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+  }();
   if (made.ok() && !*made && protocol_.now() >= birth.given_up_at)
     return Status(Code::remote, Scope::lane, "it did not come about within the peer timeout (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
   return made;

@@ -111,7 +111,11 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
   using Why = HealthVerdict::Why;
   for (const HealthVerdict& verdict : verdicts)
     if (verdict.kind == Kind::give_up)
-      table_.with_lane(verdict.lane, [&](LaneDriver& lane) { lane.assert_claimed(); end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow)); });
+      table_.with_lane(verdict.lane, [&](LaneDriver& lane) {
+        lane.assert_claimed();
+        end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow));
+      });
+  if (protocol_.is_over()) return false;  // its last lane went, and nothing gives hope of another
   ask(verdicts);
   for (const HealthVerdict& verdict : verdicts) {
     switch (verdict.kind) {

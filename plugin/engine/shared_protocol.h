@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/cache_line.h"
 #include "base/clock.h"
 #include "base/metrics.h"
 #include "base/mutex.h"
@@ -22,7 +23,7 @@
 namespace railweave::engine {
 
 // What a session counts. Written under the session's mutex, read by any thread.
-struct SessionMetrics {
+struct alignas(kCacheLineBytes) SessionMetrics {
   Gauge send_streams, recv_streams;
   Gauge control_frames;            // sent ever, keepalives not included
   Gauge control_frames_said_again; // of them, because their lane was late

@@ -22,8 +22,9 @@ class StreamEnd : public Face, private Inbox {
   StreamEnd(std::shared_ptr<LiveSession> session, ProtocolStream& stream)
       : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
     doubtful_.reserve(2 * kRequestsPerStream);  // leave_session() adds those of requests under way
-    session_->enlist(*this);
   }
+  // Once the whole object is made: statistics, on any thread, call what is virtual in it from now on. leave_session() ends that.
+  void enlist() { session_->enlist(*this); }
   // The session is over: of what was posted, only what is here already can end well.
   bool dead() const { return session_->over(); }
   // Handed to the caller: from now on the end keeps `engine` alive.

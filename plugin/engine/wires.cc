@@ -10,6 +10,9 @@
 #include "wire/tcp/wire.h"
 
 namespace railweave::engine {
+
+static_assert(kWireOfferBytesMax == wire::kOfferBytesMax);
+
 namespace {
 
 // The table. Of one reach the likelier wire comes first, and the plain one last.
@@ -24,12 +27,17 @@ Wires::Wires(const Config& config, std::vector<const wire::Wire*> wires) : confi
 Wires::Ports Wires::open(const Rail* rail) const {
   const auto reach = rail ? wire::Wire::Reach::between_hosts : wire::Wire::Reach::within_host;
   Ports ports;
+  const wire::Wire* plain = nullptr;
   for (const wire::Wire* wire : wires_) {
-    if (wire->reach() != reach || !wire->is_available()) continue;
+    if (wire->reach() != reach) continue;
+    assert(!wire->name().empty() && wire->name().size() <= kWireNameMax);
+    plain = wire;
+    if (!wire->is_available()) continue;
     Result<std::unique_ptr<wire::Port>> port = wire->open(rail, config_);
-    if (port.ok()) ports.push_back({wire, std::move(*port)});
+    if (port.ok()) ports.push_back({wire, false, std::move(*port)});
     else RW_WARN(net, "no {} on {}: {}", wire->name(), rail ? rail->name : "this host", port.status().message());
   }
+  for (OpenPort& open : ports) open.is_plain = open.wire == plain;
   return ports;
 }
 
@@ -44,35 +52,42 @@ Wires::Ports& Wires::ports_of(int rail) {
   return rail == kWithinHost ? within_host_ : by_rail_[std::size_t(rail)];
 }
 
-Result<Wires::Begun> Wires::begin(OpenPort& open, bool is_plain, wire::Port::Role role, wire::Offer heard) {
+Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::Offer heard) {
   Begun begun;
   RW_ASSIGN_OR_RETURN(begun.pending, open.port->begin_lane(role));
   if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->hear(std::move(heard)));
   RW_ASSIGN_OR_RETURN(wire::Offer offer, begun.pending->offer());
-  if (!is_plain) begun.offer = WireOffer{std::string(open.wire->name()), std::move(offer.bytes)};
+  assert(offer.bytes.size() <= wire::kOfferBytesMax);
+  if (!open.is_plain) begun.offer = WireOffer{std::string(open.wire->name()), std::move(offer.bytes)};
   begun.descriptor = std::move(offer.descriptor);
   return begun;
 }
 
+Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer heard) {
+  const auto plain = std::ranges::find(ports, true, &OpenPort::is_plain);
+  if (plain == ports.end()) return Status(Code::system, Scope::lane, "the wire that every peer has cannot be used here");
+  return begin(*plain, role, std::move(heard));
+}
+
 Result<Wires::Begun> Wires::dial(int rail) {
-  Ports& ports = ports_of(rail);
-  if (ports.empty()) return Status(Code::system, Scope::lane, "no wire can be used here");
-  return begin(ports.front(), ports.size() == 1, wire::Port::Role::dialler, {});
+  Result<Begun> begun = Status(Code::system, Scope::lane, "no wire can be used here");
+  for (OpenPort& open : ports_of(rail))
+    if (begun = begin(open, wire::Port::Role::dialler, {}); begun.ok()) break;
+  return begun;
 }
 
 Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor) {
   Ports& ports = ports_of(rail);
-  if (ports.empty()) return Status(Code::system, Scope::lane, "no wire can be used here");
-  auto its = offered ? std::ranges::find(ports, offered->wire, [](const OpenPort& open) { return open.wire->name(); }) : ports.end();
-  if (its == ports.end()) return begin(ports.back(), true, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
-  return begin(*its, false, wire::Port::Role::acceptor, {offered->bytes, std::move(descriptor)});
+  const auto its = std::ranges::find_if(ports, [&](const OpenPort& open) { return offered && !open.is_plain && open.wire->name() == offered->wire; });
+  if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
+  return begin(*its, wire::Port::Role::acceptor, {offered->bytes, std::move(descriptor)});
 }
 
 Status Wires::agree(int rail, Begun& begun, const std::optional<WireOffer>& answered) {
   assert(begun.pending);
   if (!begun.offer) return begun.pending->hear({});
   if (answered && answered->wire == begun.offer->wire) return begun.pending->hear({answered->bytes});
-  RW_ASSIGN_OR_RETURN(begun, begin(ports_of(rail).back(), true, wire::Port::Role::dialler, {}));
+  RW_ASSIGN_OR_RETURN(begun, begin_plain(ports_of(rail), wire::Port::Role::dialler, {}));
   return begun.pending->hear({});
 }
 

@@ -19,7 +19,8 @@ namespace railweave::engine {
 
 class Wires {
  public:
-  // `wires`: those that may be used, the likelier first; the last one of each reach is plain: it needs no offer. Tests bring their own.
+  // `wires`: those that may be used, of each reach the preferred one first. The last one of a reach is plain: its Hellos name no wire, so
+  // that every release can be met by it. Within a host the plain one is the only one. Tests bring their own.
   explicit Wires(const Config& config);
   Wires(const Config& config, std::vector<const wire::Wire*> wires);
 
@@ -32,7 +33,8 @@ class Wires {
     std::optional<WireOffer> offer = {};    // in the Hello; none for a plain wire
     OwnedFd descriptor = OwnedFd();         // beside the Hello, within a host
   };
-  // The dialler's end of a lane from this rail of ours, or, `rail` kWithinHost, to a process of this host. Errors: as Port::begin_lane().
+  // The dialler's end of a lane from this rail of ours, or, `rail` kWithinHost, to a process of this host: by the first wire that can begin
+  // one. Errors: as Port::begin_lane().
   static constexpr int kWithinHost = -1;
   Result<Begun> dial(int rail);
   // The acceptor's end: by the wire that the dialler offers; by the plain one where it offers none, or one that we have not.
@@ -44,13 +46,15 @@ class Wires {
  private:
   struct OpenPort {
     const wire::Wire* wire = nullptr;
+    bool is_plain = false;
     std::unique_ptr<wire::Port> port;
   };
-  using Ports = std::vector<OpenPort>;  // the likelier first, the last one plain
+  using Ports = std::vector<OpenPort>;  // the preferred one first; those that could not be opened are not there
 
   Ports open(const Rail* rail) const;
   Ports& ports_of(int rail);
-  Result<Begun> begin(OpenPort& open, bool is_plain, wire::Port::Role role, wire::Offer heard);
+  static Result<Begun> begin(OpenPort& open, wire::Port::Role role, wire::Offer heard);
+  static Result<Begun> begin_plain(Ports& ports, wire::Port::Role role, wire::Offer heard);
 
   const Config& config_;
   const std::vector<const wire::Wire*> wires_;

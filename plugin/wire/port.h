@@ -60,7 +60,7 @@ class Port {
  public:
   enum class Role { dialler, acceptor };
 
-  // Outlives no engine; lanes outlive their port.
+  // Pending lanes and lanes may outlive their port: they keep what they need of it.
   virtual ~Port() = default;
   // Errors: exhausted (no memory or descriptors), system.
   virtual Result<std::unique_ptr<PendingLane>> begin_lane(Role role) = 0;

@@ -97,7 +97,7 @@ class Lane {
   virtual Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) = 0;
   // Why the lane ended. Says something once read() or write() has failed by an error that is not the handler's.
   virtual LaneEnd why_ended() const = 0;
-  // Ends the lane: it is not read or written any more. True: the lane has ended; destroying it waits for nothing, and then neither the wire
+  // Ends the lane: read() and write() are not called any more; the rest may be. True: the lane has ended; destroying it waits for nothing, and then neither the wire
   // nor a device touches memory of its callers. False: the lane is ending (a queue pair takes milliseconds to die); ask again soon. A lane
   // that ends when its descriptor is closed has nothing to wait for.
   virtual bool end() { return true; }

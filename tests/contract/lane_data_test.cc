@@ -88,6 +88,21 @@ TEST_P(LaneData, stats_count_frames_and_payload) {
   EXPECT_EQ(sent.local_address, got.remote_address);
 }
 
+TEST_P(LaneData, metrics_are_the_same_from_birth_to_end_and_outlive_the_lane) {
+  const std::shared_ptr<LaneMetrics> metrics = pair.near->metrics();
+  const int descriptor = pair.near->descriptor();
+  for (int i = 0; i < 5; ++i) send(near, far, 100);
+  finish();
+  (void)pair.near->health();
+  EXPECT_EQ(pair.near->metrics(), metrics);
+  EXPECT_EQ(pair.near->descriptor(), descriptor);
+  while (!pair.near->end()) pair.pass_time();
+  pair.near.reset();
+  EXPECT_EQ(metrics->sent.frames.value(), 5u);
+  EXPECT_EQ(metrics->sent.payload_bytes.value(), 500u);
+  EXPECT_EQ(metrics->closed.value(), 0u);  // whoever drives lanes says so
+}
+
 INSTANTIATE_TEST_SUITE_P(Wires, LaneData, ::testing::ValuesIn(all_factories()),
                          [](const auto& wire) { return wire.param.name; });
 

@@ -4,7 +4,7 @@
 namespace railweave::wire::contract {
 namespace {
 
-class LaneEnd : public LaneContract {
+class LaneEnds : public LaneContract {
  protected:
   void expect_ended_by_peer(const Recorder& who) {
     EXPECT_EQ(who.read_error.code(), Code::remote) << who.describe();
@@ -12,7 +12,7 @@ class LaneEnd : public LaneContract {
   }
 };
 
-TEST_P(LaneEnd, the_peers_end_is_seen_after_all_data) {
+TEST_P(LaneEnds, the_peers_end_is_seen_after_all_data) {
   for (int i = 0; i < 20; ++i) send(near, far, std::size_t(i) * 1000);
   turn_until([&] { return near.freed == near.queued; }, 1000);  // written, hardly read
   pair.near.reset();
@@ -21,7 +21,7 @@ TEST_P(LaneEnd, the_peers_end_is_seen_after_all_data) {
   expect_ended_by_peer(far);
 }
 
-TEST_P(LaneEnd, an_error_sticks) {
+TEST_P(LaneEnds, an_error_sticks) {
   pair.near.reset();
   turn_until([&] { return !far.read_error.ok(); });
   const auto again = pair.far->read(far, 1000);
@@ -29,7 +29,23 @@ TEST_P(LaneEnd, an_error_sticks) {
   EXPECT_EQ(again.status().message(), far.read_error.message());
 }
 
-TEST_P(LaneEnd, half_close_and_the_other_way_goes_on) {
+TEST_P(LaneEnds, an_orderly_end_is_called_so) {
+  send(near, far, 1000);
+  finish();
+  EXPECT_TRUE(pair.near->finish_writing().ok());
+  turn_until([&] { return !far.read_error.ok(); });
+  EXPECT_EQ(pair.far->why_ended(), LaneEnd::closed);
+}
+
+TEST_P(LaneEnds, a_peer_gone_with_input_unread_is_no_failure_of_this_host) {
+  for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
+  write_until_stuck(near);
+  pair.far.reset();
+  turn_until([&] { return !near.read_error.ok(); });
+  EXPECT_TRUE(pair.near->why_ended() == LaneEnd::closed || pair.near->why_ended() == LaneEnd::reset);
+}
+
+TEST_P(LaneEnds, half_close_and_the_other_way_goes_on) {
   for (int i = 0; i < 10; ++i) send(near, far, 20'000);
   turn_until([&] { return all_arrived(); });
   EXPECT_TRUE(pair.near->finish_writing().ok());
@@ -43,7 +59,7 @@ TEST_P(LaneEnd, half_close_and_the_other_way_goes_on) {
   expect_ended_by_peer(near);
 }
 
-TEST_P(LaneEnd, half_close_waits_for_what_was_taken) {
+TEST_P(LaneEnds, half_close_waits_for_what_was_taken) {
   near.frames_per_ask = 2;
   for (int i = 0; i < 16; ++i) send(near, far, 1 * MiB);
   write_until_stuck(near);
@@ -56,13 +72,13 @@ TEST_P(LaneEnd, half_close_waits_for_what_was_taken) {
   turn_until([&] { return pair.near->health().outstanding_bytes == 0; });
 }
 
-TEST_P(LaneEnd, finish_writing_twice_is_fine) {
+TEST_P(LaneEnds, finish_writing_twice_is_fine) {
   EXPECT_TRUE(pair.near->finish_writing().ok());
   EXPECT_TRUE(pair.near->finish_writing().ok());
   turn_until([&] { return !far.read_error.ok(); });
 }
 
-TEST_P(LaneEnd, a_bad_header_ends_the_lane) {
+TEST_P(LaneEnds, a_bad_header_ends_the_lane) {
   for (int i = 0; i < 3; ++i) send(near, far, 3000);
   finish();
   far.answer_to_header = Status(Code::remote, Scope::lane, "bad header");
@@ -75,7 +91,7 @@ TEST_P(LaneEnd, a_bad_header_ends_the_lane) {
   EXPECT_EQ(far.arrived, 3u);
 }
 
-TEST_P(LaneEnd, a_refused_frame_ends_the_lane) {
+TEST_P(LaneEnds, a_refused_frame_ends_the_lane) {
   for (int i = 0; i < 3; ++i) send(near, far, 3000);
   finish();
   far.answer_to_consumed = Status(Code::remote, Scope::lane, "cannot be");
@@ -85,7 +101,7 @@ TEST_P(LaneEnd, a_refused_frame_ends_the_lane) {
   EXPECT_EQ(far.arrived, 3u);
 }
 
-TEST_P(LaneEnd, a_peer_gone_while_we_write_is_told_by_read) {
+TEST_P(LaneEnds, a_peer_gone_while_we_write_is_told_by_read) {
   for (int i = 0; i < 64; ++i) send(near, far, 256 * KiB);
   write_until_stuck(near);
   pair.far.reset();
@@ -94,7 +110,7 @@ TEST_P(LaneEnd, a_peer_gone_while_we_write_is_told_by_read) {
   EXPECT_TRUE(near.write_error.ok() || near.write_error.code() == Code::remote);
 }
 
-TEST_P(LaneEnd, what_the_peer_said_is_read_though_writing_failed) {
+TEST_P(LaneEnds, what_the_peer_said_is_read_though_writing_failed) {
   for (int i = 0; i < 5; ++i) send(far, near, 10'000);
   send(near, far, 100);  // unread at far when it closes
   turn_until([&] { return far.handed == 5 && near.handed == 1; }, 0);
@@ -110,7 +126,7 @@ TEST_P(LaneEnd, what_the_peer_said_is_read_though_writing_failed) {
   expect_ended_by_peer(near);
 }
 
-INSTANTIATE_TEST_SUITE_P(Wires, LaneEnd, ::testing::ValuesIn(all_factories()),
+INSTANTIATE_TEST_SUITE_P(Wires, LaneEnds, ::testing::ValuesIn(all_factories()),
                          [](const auto& wire) { return wire.param.name; });
 
 }  // namespace

@@ -161,7 +161,10 @@ void SessionEnd::leave() {
 void SessionEnd::go_on_leaving() {
   if (half_closed_ || is_busy() || !protocol_.goodbye_written() || lanes_.table().outstanding_bytes() > 0) return;
   half_closed_ = true;
-  lanes_.table().each_claimed([](engine::LaneDriver& lane) { lane.finish_writing(); });
+  lanes_.table().each_claimed([](engine::LaneDriver& lane) {
+    lane.assert_claimed();
+    lane.finish_writing();
+  });
 }
 
 void SessionEnd::die(bool with_host) {

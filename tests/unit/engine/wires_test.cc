@@ -41,6 +41,7 @@ class PaperWire final : public wire::Wire {
      public:
       explicit PaperPort(const PaperWire& wire) : wire_(wire) {}
       Result<std::unique_ptr<PendingLane>> begin_lane(Role role) override {
+        if (wire_.is_short) return Status(Code::exhausted, Scope::lane, "no more of these");
         wire_.begun += role == Role::dialler ? "dialled " : "accepted ";
         return std::unique_ptr<PendingLane>(std::make_unique<PaperPending>(wire_.heard));
       }
@@ -51,6 +52,7 @@ class PaperWire final : public wire::Wire {
     return std::unique_ptr<Port>(std::make_unique<PaperPort>(*this));
   }
   mutable std::string begun, heard;
+  bool is_short = false;
 
  private:
   const std::string_view name_;
@@ -126,6 +128,21 @@ TEST_F(WireChoice, nonsense_in_an_offer_is_the_peers_error) {
   const auto accepted = wires.accept(kRail, WireOffer{"fast", {std::byte{1}}});
   ASSERT_FALSE(accepted.ok());
   EXPECT_EQ(accepted.status().code(), Code::remote);
+}
+
+TEST_F(WireChoice, a_wire_that_can_begin_no_lane_leaves_the_dial_to_the_next) {
+  fast.is_short = true;
+  Wires wires = made_of({&fast, &plain});
+  ASSERT_TRUE(wires.dial(kRail).ok());
+  EXPECT_EQ(plain.begun, "dialled ");
+}
+
+TEST_F(WireChoice, the_last_of_the_list_is_plain_though_it_cannot_be_used_here) {
+  Wires wires = made_of({&fast, &absent});
+  auto begun = wires.dial(kRail);
+  ASSERT_TRUE(begun.ok());
+  EXPECT_TRUE(begun->offer);
+  EXPECT_FALSE(wires.accept(kRail, {}).ok());
 }
 
 TEST_F(WireChoice, without_any_wire_the_error_says_so) {
