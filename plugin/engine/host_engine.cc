@@ -95,11 +95,11 @@ Status HostEngine::start() {
 }
 
 void HostEngine::serve() {
+  until_memory([this] { local_door_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); }); });
   own_rails_.serve([this](wire::Accepted accepted, int rail) { acceptor_.on_connection(std::move(accepted), rail); },
                    {.on_link = [this](int rail, bool up) { peer_sessions_.on_link(rail, up); },
                     .on_rail = [this](int rail) { peer_sessions_.on_own_rail(rail); },
                     .on_news = [this](int rail) { peer_sessions_.tell_rail(rail); }});
-  until_memory([this] { local_door_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); }); });
   stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 

@@ -82,10 +82,12 @@ bool OwnRails::take_rail(int known, Rail rail) {
   told_of_no_use_.erase(rail.name);
   RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has another name or other addresses");
   const discovery::LinkState link{rail.ifindex, true};
+  editions_.reserve(std::size_t(index) + 1);  // first what may find no memory: both grow together
+  now_.reserve(std::size_t(index) + 1);
+  wires_.know_rail(index, rail);
   if (is_new) editions_.push_back(0);
   if (is_new) now_.emplace_back();
   now_[std::size_t(index)] = std::move(rail);
-  wires_.know_rail(index, now_[std::size_t(index)]);
   link_watch_.hear({link});
   tell(index);
   observer_.on_rail(index);

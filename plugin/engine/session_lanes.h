@@ -144,7 +144,7 @@ class SessionLanes {
   bool drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool flush, bool& blocked) RW_RELEASE(lane);
   // session_lanes_births.cc
   void look_at_births();
-  bool stands(const Birth& birth, std::unique_ptr<wire::Lane> lane);
+  void stand(const Birth& birth, std::unique_ptr<wire::Lane> lane);
   Result<std::unique_ptr<wire::Lane>> poll(Birth& birth) const;
   void not_made(const Birth& birth, const Status& why);
   // session_lanes_look.cc

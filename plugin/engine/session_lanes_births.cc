@@ -29,7 +29,7 @@ void SessionLanes::look_at_births() {
     }
     const Birth birth = std::move(births_[i]);
     births_.erase(births_.begin() + std::ptrdiff_t(i));
-    if (made.ok() && stands(birth, std::move(*made))) owner_.on_lane_came();
+    if (made.ok()) stand(birth, std::move(*made));
     join_ended();
     if (!made.ok()) not_made(birth, made.status());
     if (protocol_.is_over()) return births_.clear();
@@ -37,12 +37,11 @@ void SessionLanes::look_at_births() {
 }
 
 // Without memory the session fails: a lane that the peer counts on would be missing, and nobody would dial it again.
-bool SessionLanes::stands(const Birth& birth, std::unique_ptr<wire::Lane> lane) {
+void SessionLanes::stand(const Birth& birth, std::unique_ptr<wire::Lane> lane) {
   try {
-    return add_lane(birth.id, birth.rails, std::move(lane), birth.doubtful);
+    if (add_lane(birth.id, birth.rails, std::move(lane), birth.doubtful)) owner_.on_lane_came();
   } catch (const std::bad_alloc&) {
     owner_.fail(out_of_memory());
-    return false;
   }
 }
 

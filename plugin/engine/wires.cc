@@ -43,8 +43,9 @@ Wires::Ports Wires::open(const Rail* rail) const {
 
 void Wires::know_rail(int rail, const Rail& is) {
   assert(rail >= 0 && std::size_t(rail) <= by_rail_.size());
-  if (std::size_t(rail) >= by_rail_.size()) by_rail_.resize(std::size_t(rail) + 1);
-  by_rail_[std::size_t(rail)] = open(&is);
+  Ports ports = open(&is);  // first what may find no memory
+  if (std::size_t(rail) == by_rail_.size()) by_rail_.emplace_back();
+  by_rail_[std::size_t(rail)] = std::move(ports);
 }
 
 Wires::Ports& Wires::ports_of(int rail) {
@@ -80,7 +81,10 @@ Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& off
   Ports& ports = ports_of(rail);
   const auto its = std::ranges::find_if(ports, [&](const OpenPort& open) { return offered && !open.is_plain && open.wire->name() == offered->wire; });
   if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
-  return begin(*its, wire::Port::Role::acceptor, {offered->bytes, std::move(descriptor)});
+  Result<Begun> begun = begin(*its, wire::Port::Role::acceptor, {offered->bytes});
+  if (begun.ok() || begun.status().code() == Code::remote) return begun;
+  RW_INFO(net, "no {} for a lane that a peer offers by it: {}; the plain wire takes its place", its->wire->name(), begun.status().message());
+  return begin_plain(ports, wire::Port::Role::acceptor, {});
 }
 
 Status Wires::agree(int rail, Begun& begun, const std::optional<WireOffer>& answered) {

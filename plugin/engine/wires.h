@@ -37,7 +37,8 @@ class Wires {
   // one. Errors: as Port::begin_lane().
   static constexpr int kWithinHost = -1;
   Result<Begun> dial(int rail);
-  // The acceptor's end: by the wire that the dialler offers; by the plain one where it offers none, or one that we have not.
+  // The acceptor's end: by the wire that the dialler offers; by the plain one where it offers none, or one that cannot be used here now.
+  // Errors: Code::remote where the offer is nonsense; as Port::begin_lane().
   Result<Begun> accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor = OwnedFd());
   // The dialler's end hears the acceptor's answer. Where the acceptor did not take up the wire that was offered, a plain lane takes the
   // place of the pending one.

@@ -137,6 +137,17 @@ TEST_F(WireChoice, a_wire_that_can_begin_no_lane_leaves_the_dial_to_the_next) {
   EXPECT_EQ(plain.begun, "dialled ");
 }
 
+TEST_F(WireChoice, an_acceptor_whose_wire_can_begin_no_lane_takes_the_plain_one) {
+  Wires near = made_of({&fast, &plain});
+  auto dialled = near.dial(kRail);
+  fast.is_short = true;
+  Wires far = made_of({&fast, &plain});
+  auto accepted = far.accept(kRail, dialled->offer);
+  ASSERT_TRUE(accepted.ok()) << accepted.status().message();
+  EXPECT_FALSE(accepted->offer);
+  EXPECT_EQ(plain.begun, "accepted ");
+}
+
 TEST_F(WireChoice, the_last_of_the_list_is_plain_though_it_cannot_be_used_here) {
   Wires wires = made_of({&fast, &absent});
   auto begun = wires.dial(kRail);
