@@ -1,6 +1,7 @@
 #include "tests/sim/dialler.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace railweave::sim {
 namespace {
@@ -92,11 +93,10 @@ void Dialler::on_link_up(int rail) {
 void Dialler::retire(engine::RailPair rails, bool retires) {
   if (!retires_) return;
   std::erase_if(retiring_, [&](const Retiring& r) { return r.rails == rails; });
+  std::optional<protocol::LaneId> youngest;
   for (const SessionEnd::OpenLane& lane : near_.open_lanes())
-    if (retires && lane.rails == rails) {
-      std::erase_if(retiring_, [&](const Retiring& r) { return r.rails == rails; });
-      retiring_.push_back({rails, lane.id});
-    }
+    if (lane.rails == rails) youngest = lane.id;
+  if (retires && youngest) retiring_.push_back({rails, *youngest});
   look();
 }
 

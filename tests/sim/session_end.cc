@@ -124,7 +124,7 @@ void SessionEnd::on_lane_wanted() {
     lane_wanted_ = false;
     if (over() || dead_) return;
     lanes_.note_lost_pairs();
-    on_lane_wanted_here();
+    on_lanes_wanted();
   });
 }
 

@@ -32,7 +32,7 @@ class SessionEnd final : private engine::LanesOwner {
   std::function<void()> on_pumped;                              // requests may have ended
   std::function<void(const protocol::Event&)> on_event;
   std::function<void()> on_acks_waived;
-  std::function<void()> on_lane_wanted_here;                    // whoever dials or asks looks what is to be done
+  std::function<void()> on_lanes_wanted;                    // whoever dials or asks looks what is to be done
   std::function<void(const Status& why)> on_over;               // the engine would end the session: end_with() does
   std::function<void(protocol::LaneId)> on_lane_begins;         // begin_lane()
   // What passes on its lanes.

@@ -66,7 +66,7 @@ Result<wire::Moved> WatchedLane::read(wire::LaneHandler& handler, std::size_t bu
   if (!broken_.ok()) return broken_;
   handler_ = &handler;
   Result<wire::Moved> moved = lane_->read(*this, std::min(budget_bytes, watch_.budget()));
-  if (moved.ok()) watch_.bytes_moved += moved->bytes;
+  if (moved.ok() && incoming_.type == FrameType::segment) watch_.bytes_moved += moved->bytes;
   return moved;
 }
 
@@ -202,6 +202,7 @@ Status WatchedLane::consumed(std::span<const std::byte, wire::kHeaderBytes> byte
   if (incoming_.type == FrameType::segment) note_landed();
   const bool landed = incoming_.type != FrameType::segment || watch_.session().lands(id_, incoming_.stream);
   if (landed && incoming_.length > 0) watch_.on_frame(Passing::consumed, incoming_);
+  if (incoming_.type != FrameType::keep) watch_.bytes_moved += wire::kHeaderBytes;
   Status status = handler_->consumed(bytes);
   if (!status.ok()) refused(status);
   return status;

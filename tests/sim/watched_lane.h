@@ -55,7 +55,8 @@ struct LaneWatch {
   std::set<protocol::LaneId> let_go_early;                      // whose wires had not let go of them when they were destroyed
   int pending = 0;                                              // lanes on their way
   bool ignores_memory = false;                                  // its process is gone, and its memory
-  std::uint64_t bytes_consumed = 0, bytes_moved = 0, segments_taken = 0;
+  std::uint64_t bytes_consumed = 0, segments_taken = 0;
+  std::uint64_t bytes_moved = 0;                                // that came, without KEEPs: ends that wait ask each other for ever
 };
 
 class WatchedLane final : public wire::Lane, private wire::LaneHandler {

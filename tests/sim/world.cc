@@ -130,8 +130,8 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.b, c.lanes_per_pair);
   c.told_by_a = std::make_unique<RailTalk>(*c.a, *c.b, [this](const std::string& what) { fail(what); });
   c.told_by_b = std::make_unique<RailTalk>(*c.b, *c.a, [this](const std::string& what) { fail(what); });
-  c.a->on_lane_wanted_here = [&c] { c.dialler->look(); };
-  c.b->on_lane_wanted_here = [&c] { c.knock->look(); };
+  c.a->on_lanes_wanted = [&c] { c.dialler->look(); };
+  c.b->on_lanes_wanted = [&c] { c.knock->look(); };
   c.knock->on_heard = [&c](engine::RailPair by) { c.dialler->on_knock(by); };
   c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
   c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };

@@ -1,6 +1,9 @@
 // Lanes of paper whose wire takes time to make them.
 #include <cerrno>
 
+#include <string_view>
+
+#include "railweave/log.h"
 #include "tests/unit/engine/paper_lanes.h"
 
 namespace railweave::engine {
@@ -34,6 +37,11 @@ class PaperPendingLane final : public wire::PendingLane {
   PaperBirth& birth_;
   Paper& paper_;
 };
+
+std::vector<std::string> told;
+void hear(LogLevel level, LogTopic, const char*, int, std::string_view text) {
+  if (level == LogLevel::info) told.emplace_back(text);
+}
 
 class LaneBirths : public PaperLanes {
  protected:
@@ -79,7 +87,11 @@ TEST_F(LaneBirths, a_lane_that_is_not_made_is_wanted_again) {
   add_lane(0, 0);
   begin(1);
   births_[1].error = Status(Code::remote, Scope::lane, "the peer's end is gone");
+  told.clear();
+  const LogSink before = set_log_sink(hear);
   lanes_.look(false);
+  set_log_sink(before);
+  EXPECT_EQ(told, std::vector<std::string>{"no lane 1 to paper: the peer's end is gone"});
   EXPECT_TRUE(births_[1].dropped);
   EXPECT_FALSE(lanes_.any_is_pending());
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
