@@ -23,11 +23,12 @@ LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string 
 void LiveSession::open(std::shared_ptr<PendingStream> pending) {
   used_.store(true, std::memory_order_relaxed);
   try {
+    std::unique_ptr<SendEnd> end;  // whose destructor locks, too: it outlives the lock whatever finds no memory
     const SharedProtocol::Locked locked = protocol_.lock();
     if (!locked->error().ok()) return pending->fail(locked->error());
     protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
-    auto end = std::make_unique<SendEnd>(shared_from_this(), stream);
+    end = std::make_unique<SendEnd>(shared_from_this(), stream);
     end->enlist();
     pending->on_opening(shared_from_this(), std::move(end));
     locked.publish();
