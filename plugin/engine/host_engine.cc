@@ -197,23 +197,14 @@ EngineStats HostEngine::stats() const {
 
 // ------------------------------------------------------------------------------------------------------- session owner
 
-void HostEngine::on_woken(LiveSession& session) {
-  if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
-}
-
-void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] { retire(session); });
-}
-
-void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] {
-    if (PeerSession* const its = peer_sessions_.find(*session)) its->on_lane_wanted();
-  });
-}
-
-void HostEngine::on_rails_told(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] {
-    if (PeerSession* const its = peer_sessions_.find(*session)) its->hear_rails();
+void HostEngine::on_woken(LiveSession& session, const SessionWants& wants) {
+  if (wants.retire) return retire(session.shared_from_this());
+  PeerSession* const its = peer_sessions_.find(session);
+  if (!its) return;
+  (void)session.guarded([&] {
+    if (wants.hear_rails) its->hear_rails();
+    if (wants.lanes) its->on_lane_wanted();
+    its->watch->look();
   });
 }
 
@@ -275,11 +266,13 @@ void HostEngine::accept_session(const Hello& first, NewLane lane) {
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
-  const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
-  tell_of_lane(session, lane);
-  lane.begun.pending->start(std::move(lane.bootstrap));
-  session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
-  if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
+  (void)session.guarded([&] {  // the peer counts on the lane
+    const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
+    tell_of_lane(session, lane);
+    lane.begun.pending->start(std::move(lane.bootstrap));
+    session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
+    if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
+  });
 }
 
 void HostEngine::on_lane_came(std::shared_ptr<LiveSession> session) {
@@ -302,7 +295,8 @@ bool HostEngine::was_dialled(const LiveSession& session) {
 }
 
 void HostEngine::on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
-  if (const PeerSession* const its = peer_sessions_.find(session); its && its->upkeep) its->upkeep->on_knock(by, family, peer_rails);
+  const PeerSession* const its = peer_sessions_.find(session);
+  if (its && its->upkeep) (void)its->session->guarded([&] { its->upkeep->on_knock(by, family, peer_rails); });
 }
 
 void HostEngine::retire(const std::shared_ptr<LiveSession>& session) {

@@ -49,15 +49,12 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
  private:
   // SessionOwner
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
-  void on_session_over(std::shared_ptr<LiveSession> session) override;
-  void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
   void on_lane_came(std::shared_ptr<LiveSession> session) override;
   bool warns_of_unused() override;
   bool may_warn_of_silence(bool is_silent) override;
-  void on_rails_told(std::shared_ptr<LiveSession> session) override;
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override { directory_.open_again(std::move(pending), why); }
   void wake_for(std::shared_ptr<LiveSession> session) noexcept override { reactor_.wake_for(std::move(session)); }
-  void on_woken(LiveSession& session) override;
+  void on_woken(LiveSession& session, const SessionWants& wants) override;
 
   // AcceptorOwner
   void accept_session(const Hello& first, NewLane lane) override;

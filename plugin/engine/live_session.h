@@ -117,6 +117,9 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // The reactor is about to look: who finds work from now on asks again.
   void hear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
 
+  // What finds no memory in `act` may be half done: the session ends then (LanesOwner).
+  using LanesOwner::guarded;
+
   // --- ending. The first error sticks; every request ends with it. Waits for memory where there is none.
   void fail(const Status& why) override;
   // Fails with "connection to PEER lost: `why`".
@@ -142,12 +145,18 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // As the owner of its lanes.
   bool is_waited_for(const SharedProtocol::Locked& locked) override;
   void wake() noexcept override { owner_.wake_for(shared_from_this()); }
-  void on_wake() override { owner_.on_woken(*this); }
-  void on_lane_wanted() override;
+  void on_wake() override { owner_.on_woken(*this, take_wants()); }
+  void on_lane_wanted() override { ask_for(lanes_wanted_); }
   void on_lane_came() override;
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 
+  // The reactor's thread is told. Neither allocates nor locks: a session without memory asks for its end like this, too.
+  void ask_for(std::atomic<bool>& what) noexcept {
+    what.store(true, std::memory_order_release);
+    wake();
+  }
+  SessionWants take_wants();
   void delist(const Inbox& inbox);
   void ask_reactor();
   void handle_events();
@@ -174,7 +183,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> used_{false};
   std::atomic<bool> told_{false};           // the log has said why it ended
-  std::atomic<bool> rails_told_{false};     // the owner was told of rails and has not taken what was told
+  std::atomic<bool> is_to_retire_{false}, lanes_wanted_{false}, rails_told_{false};  // SessionWants, not taken yet
 };
 
 template <class ProtocolStream>

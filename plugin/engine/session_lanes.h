@@ -4,17 +4,20 @@
 // Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the reactor's). A lane's
 // claim is taken before the session's mutex, and the owner is called without that mutex.
 // Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
-// Errors: std::bad_alloc from begin_lane(), drive(), look() and the events means that a loss may be half handled: the session has to fail.
+// Errors: std::bad_alloc from begin_lane(), drive(), look() and the events means that a loss may be half handled: the session has to fail
+// (LanesOwner::guarded()).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/without_memory.h"
 #include "engine/arrival_flags.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_table.h"
@@ -50,6 +53,20 @@ class LanesOwner {
   // The session ends: with `why`, or with "connection to PEER lost: `why`". Sets is_over().
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
+
+  // The edge of a session: what a thread of ours, or a caller's, sets going in it passes here. Where `act` finds no memory, some part of it may
+  // be half done (a loss, an event, a dial), and nothing in the session can be relied on: it ends. False: it did. No allocation, no
+  // exception of memory leaves.
+  template <class Act>
+  bool guarded(Act&& act) {
+    try {
+      act();
+      return true;
+    } catch (const std::bad_alloc&) {
+      fail(out_of_memory());
+      return false;
+    }
+  }
 
  protected:
   ~LanesOwner() = default;
