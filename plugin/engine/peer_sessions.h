@@ -12,6 +12,7 @@
 #include "engine/lane_upkeep.h"
 #include "engine/live_session.h"
 #include "engine/own_rails.h"
+#include "engine/rail_dialler.h"
 #include "engine/rail_log.h"
 #include "engine/reactor.h"
 #include "engine/session_watch.h"
@@ -21,8 +22,10 @@ namespace railweave::engine {
 struct PeerSession {
   std::shared_ptr<LiveSession> session;
   std::unique_ptr<SessionWatch> watch;
-  // Of a session by rails. One of upkeep and knock is there: upkeep where we dialled the session, knock where the peer did.
+  // Of a session by rails. One of upkeep and knock is there: upkeep where we dialled the session, knock where the peer did. Both refer to
+  // the session's lanes and to the dialler.
   std::unique_ptr<RailLog> rail_log;
+  std::unique_ptr<RailDialler> dialler;
   std::unique_ptr<LaneUpkeep> upkeep;
   std::unique_ptr<Knock> knock;
   std::unique_ptr<AbsentRails> absent_rails;  // refers to upkeep

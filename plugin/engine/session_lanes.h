@@ -83,6 +83,13 @@ class SessionLanes {
   // `protocol` and `owner` outlive it. `peer` names the other side in messages: "host pid 123".
   SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::string peer, const SessionLanesOptions& options);
 
+  // The other side, for messages; the time by the session's clock. Any thread, as are the next ones.
+  const std::string& peer() const { return peer_; }
+  TimePoint now() const { return protocol_.now(); }
+  bool is_over() const { return protocol_.is_over(); }
+  bool is_leaving() { return protocol_.is_leaving(); }              // a goodbye was said, by either side
+  bool is_without_lanes() { return protocol_.is_without_lanes(); }
+
   // Any thread, as LaneTable says.
   const LaneTable& table() const { return table_; }
   // The peer said something, on any lane. Any thread.
@@ -104,6 +111,10 @@ class SessionLanes {
   void join_ended();
   // The peer asked by a new connection whether we are there.
   void on_knock();
+  // What a lane that was dialled by these rails, or a knock, was answered. True: the answer ended the session. Thread of look().
+  bool ends_with(const JoinAnswer& answer, const RailPair& by);
+  // Whoever sees to the lanes found no memory, and nobody would see to them again: the session ends.
+  void fail_without_memory();
 
   // --- lanes move. Any thread.
   struct Driven {
@@ -141,7 +152,6 @@ class SessionLanes {
   bool peer_is_silent();
   // As SessionHealth's.
   std::vector<RailPair> pairs_that_carried();
-  bool speaks_for_peer(const RailPair& rails);
   // To be called when lanes were lost: notes when each pair lost its last one.
   void note_lost_pairs();
   // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.

@@ -203,7 +203,7 @@ TEST_F(Paperwork, what_it_asks_of_the_reactor_is_taken_once) {
 TEST_F(Paperwork, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
   add_lanes(2);
   drive(3);
-  session_->retire({{{1, 1}, 0}});
+  session_->lanes().retire({{{1, 1}, 0}});
   drive(3);
   EXPECT_EQ(std::ranges::count(paper_[0].sent, FrameType::retire, &FrameHeader::type), 1);
   (void)take_wants();
@@ -218,7 +218,7 @@ TEST_F(Paperwork, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
 TEST_F(Paperwork, a_lane_that_retires_and_falls_silent_is_lost) {
   add_lanes(2);
   drive(3);
-  session_->retire({{{1, 1}, 0}});
+  session_->lanes().retire({{{1, 1}, 0}});
   session_->tell_link(1, false);
   EXPECT_EQ(session_->take_losses().size(), 1u);
 }
@@ -227,13 +227,13 @@ TEST_F(Paperwork, of_lanes_of_one_pair_the_oldest_stay) {
   for (const protocol::LaneId lane : {2, 0, 1})
     ASSERT_TRUE(session_->add_lane(lane, {0, 0}, std::make_unique<PaperLane>(paper_[lane], "eth0")));
   drive(3);
-  session_->retire({{{0, 0}, 1}});
+  session_->lanes().retire({{{0, 0}, 1}});
   drive(3);
   std::vector<int> retired;
   for (const FrameHeader& h : paper_[0].sent)
     if (h.type == FrameType::retire && RetireFrame::of(h).retires) retired.push_back(RetireFrame::of(h).lane);
   EXPECT_EQ(retired, (std::vector<int>{2, 1})) << "by place";
-  session_->retire({});
+  session_->lanes().retire({});
   drive(3);
   std::vector<int> serve_again;
   for (const Paper& paper : paper_)
