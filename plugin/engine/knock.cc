@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 #include <utility>
 
 namespace railweave::engine {
@@ -21,11 +20,7 @@ void Knock::on_peer_rail(int rail, PeerRail is) {
 
 void Knock::look() {
   if (timer_ || lanes_.is_over() || lanes_.is_leaving()) return;
-  try {
-    ask_around();
-  } catch (const std::bad_alloc&) {  // nobody would ask again
-    lanes_.fail_without_memory();
-  }
+  (void)lanes_.guarded([this] { ask_around(); });  // else nobody would ask again
 }
 
 void Knock::ask_around() {
@@ -61,7 +56,9 @@ void Knock::ask(const RailPair& rails, Nanos time) {
   if (!dialler_.why_no_route(rails.local, route).empty()) return;
   auto question = std::make_unique<Question>(Question{rails, nullptr});
   const JoinOrder order{.lane = 0, .rails = rails, .route = route, .time = time, .is_question = true};
-  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, asked = question.get()](const JoinAnswer& answer) { on_answer(*asked, answer); });
+  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, asked = question.get()](const JoinAnswer& answer) {
+    (void)lanes_.guarded([&] { on_answer(*asked, answer); });
+  });
   if (!join.ok()) return;
   question->join = std::move(*join);
   asked_.push_back(std::move(question));

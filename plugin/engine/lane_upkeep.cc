@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <new>
 #include <utility>
 
 #include "base/log.h"
@@ -120,18 +119,9 @@ bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   return true;
 }
 
-template <class Act>
-void LaneUpkeep::guarded(const Act& act) {
-  try {
-    act();
-  } catch (const std::bad_alloc&) {
-    lanes_.fail_without_memory();
-  }
-}
-
 void LaneUpkeep::look() {
   if (lanes_.is_over() || lanes_.is_leaving()) return;
-  guarded([this] {
+  (void)lanes_.guarded([this] {  // else nobody would dial the lanes that are missing
     const TimePoint t = now();
     const std::vector<RailPair> open = lanes_.rails_in_use();  // before the slow ones, which may be about to go
     pairs_.see_lanes(open, lanes_.take_slow_pairs(), t);
@@ -162,7 +152,9 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   Attempt* const raw = attempt.get();
   const Nanos time = is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time;
   const JoinOrder order{.lane = free_number(), .rails = pair.rails, .route = route, .time = time};
-  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, raw](const JoinAnswer& answer) { guarded([&] { on_answer(*raw, answer); }); });
+  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, raw](const JoinAnswer& answer) {
+    (void)lanes_.guarded([&] { on_answer(*raw, answer); });
+  });
   if (!join.ok()) {
     RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
     failures_.failed(pair.rails, join.status().message());

@@ -101,9 +101,6 @@ class LaneUpkeep {
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
   void look_later(TimePoint t);
-  // Without memory lanes would be missing that nobody would dial again: the session fails.
-  template <class Act>
-  void guarded(const Act& act);
   TimePoint now() const { return lanes_.now(); }
   int open_and_under_way() const { return int(lanes_.rails_in_use().size() + attempts_.size()); }
   const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }

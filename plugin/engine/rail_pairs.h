@@ -5,7 +5,7 @@
 //                      └──refused, silent, 3 s──→ resting
 //         a stand-in:          up ──home pairs are up again──→ retiring ──→ wanted, should a home pair go again
 //
-// Dials nothing and asks no clock: LaneUpkeep does, and in virtual time tests/sim. One thread at a time.
+// Dials nothing and asks no clock: LaneUpkeep does. One thread at a time.
 #pragma once
 
 #include <functional>

@@ -75,8 +75,6 @@ bool SessionLanes::ends_with(const JoinAnswer& answer, const RailPair& by) {
   return true;
 }
 
-void SessionLanes::fail_without_memory() { owner_.fail(out_of_memory()); }
-
 // --------------------------------------------------------------------------------------------------------- lanes move
 
 SessionLanes::Driven SessionLanes::drive(std::size_t budget_bytes, bool flush) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/without_memory.h"
@@ -113,8 +114,9 @@ class SessionLanes {
   void on_knock();
   // What a lane that was dialled by these rails, or a knock, was answered. True: the answer ended the session. Thread of look().
   bool ends_with(const JoinAnswer& answer, const RailPair& by);
-  // Whoever sees to the lanes found no memory, and nobody would see to them again: the session ends.
-  void fail_without_memory();
+  // For whoever sees to the lanes: LanesOwner::guarded().
+  template <class Act>
+  bool guarded(Act&& act) { return owner_.guarded(std::forward<Act>(act)); }
 
   // --- lanes move. Any thread.
   struct Driven {

@@ -15,6 +15,7 @@ constexpr std::size_t kHostsMost = 256;
 constexpr Nanos kEndingMost = 5ms;               // of a lane, as a queue pair takes to die
 constexpr Nanos kRenewal = 60ms;                 // a lane is dialled, and its wire makes both ends
 constexpr std::size_t kLanesForgottenLate = 64;  // lost, and not wholly forgotten
+constexpr Nanos kDenialMost = 4s;                // 1.5 s asleep, then a rest of 1.25 s by a slow clock
 
 }  // namespace
 
@@ -225,9 +226,16 @@ void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
   const bool in_peace = end.session().peer_said_goodbye();
   for (Flow* flow : c.flows)
     if (!in_peace || !flow->left_in_peace()) flow->session_died();
+  check_denial(c, end);
   c.dead = true;
   end.end_with(why);
   c.keeping->stop_soon(end);
+}
+
+// The kernel of a process that crashed refuses whoever dials or knocks.
+void World::check_denial(const Couple& c, const SessionEnd& end) {
+  if (weather_.lanes_die || c.crashed_at == TimePoint{} || net_.now() - c.crashed_at <= kDenialMost) return;
+  fail(end.name() + ": that its peer's process is gone took too long, though the kernel there says so");
 }
 
 // ------------------------------------------------------------------------------------------------------------ running

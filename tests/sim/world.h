@@ -47,6 +47,7 @@ class World {
     int lanes_per_pair = 1;
     std::size_t eager_limit_bytes = 0;     // the smaller of both ends'
     bool dead = false;                     // an end is over, or will be
+    TimePoint crashed_at{};                // one end's process did, and its kernel lives; 0: neither
   };
   struct Weather {
     bool lanes_die, ends_sleep, rude, refusals, mortal;
@@ -71,6 +72,7 @@ class World {
   void on_frame(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
   void note_control(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
   void on_over(Couple& couple, SessionEnd& end, const Status& why);
+  void check_denial(const Couple& couple, const SessionEnd& end);
   std::uint64_t coming_to(const Couple& couple, const SessionEnd& end) const;
 
   // --- trouble: world_trouble.cc

@@ -199,7 +199,11 @@ void World::end_host(Host& host, Host::Fate fate) {
         else flow->leave(*end, in_peace);
       }
       if (fate == Host::Fate::leaves) c.keeping->stop(*end), end->leave();
-      if (fate == Host::Fate::crashed) end->die(false), c.keeping->stop(*end);
+      if (fate == Host::Fate::crashed) {
+        end->die(false);
+        c.keeping->stop(*end);
+        if (c.crashed_at == TimePoint{}) c.crashed_at = net_.now();
+      }
       if (fate == Host::Fate::lost_power) end->die(true);
     }
   }
