@@ -43,7 +43,11 @@ class LanePlaces : public testing::Test {
   }
   // What the protocol has to say stays half written there.
   void block(int place, int number) {
-    protocol_.lock()->tell_rail({.rail = number, .edition = 1, .bytes = "a rail"});
+    {
+      const SharedProtocol::Locked locked = protocol_.lock();
+      locked->tell_rail({.rail = number, .edition = 1, .bytes = "a rail"});
+      locked.publish();
+    }
     paper_[number].stuck = true;
     LaneDriver& driver = table_.at(place);
     const LaneDriver::Claim claim(driver);
