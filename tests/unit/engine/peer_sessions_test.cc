@@ -79,7 +79,7 @@ TEST_F(Records, remove__the_watch_lives_until_the_reactor_has_returned) {
     peers_.remove(*session_);
     EXPECT_FALSE(watch.expired());
   });
-  on_reactor(reactor_, [&] { EXPECT_TRUE(watch.expired()); });
+  EXPECT_TRUE(eventually_on(reactor_, [&] { return watch.expired(); }));
 }
 
 TEST_F(Records, on_link__every_session_knows_of_the_link_and_peers_by_rails_are_told) {
