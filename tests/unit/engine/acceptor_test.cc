@@ -389,8 +389,8 @@ TEST_F(Accepting, join__of_two_connections_for_one_lane_the_one_that_is_confirme
 // The connection that was to begin the session is slower than one that joins, or lost.
 TEST_F(Accepting, join__that_is_confirmed_before_the_first_lane_begins_the_session_in_its_place) {
   Talker slow = call(10, 0), quick = call(11, 1);
-  ASSERT_EQ(answer_to(slow, first()).kind, Kind::welcome);
-  const Hello answer = answer_to(quick, join(1, 1));
+  const Hello to_slow = answer_to(slow, first(kElder, 1)), answer = answer_to(quick, join(1, 1, kElder, 1));
+  ASSERT_EQ(to_slow.kind, Kind::welcome);
   ASSERT_EQ(answer.kind, Kind::welcome) << answer.reason;
   quick.say(confirm_of(answer));
   ASSERT_TRUE(accepts(1));
@@ -398,6 +398,11 @@ TEST_F(Accepting, join__that_is_confirmed_before_the_first_lane_begins_the_sessi
   EXPECT_EQ(accepted_[0].rails, (RailPair{1, 1}));
   EXPECT_EQ(accepted_[0].hello.kind, Kind::first);
   EXPECT_EQ(accepted_[0].hello.rails.size(), 2u) << "a join names no rails, the first does";
+  put_session(kElder);
+  slow.say(confirm_of(to_slow));
+  ASSERT_TRUE(eventually_on(reactor_, [this] { return !joined_.empty(); })) << "the first lane is one more, then";
+  EXPECT_EQ(joined_, (std::vector<RailPair>{{0, 0}}));
+  EXPECT_EQ(accepted_.size(), 1u);
 }
 
 TEST_F(Accepting, join__whose_first_lane_was_given_up_meanwhile_begins_nothing) {
