@@ -25,13 +25,6 @@ std::vector<std::string> hazards_of(const std::vector<Rail>& rails) {
 
 }  // namespace
 
-bool AbsenceTold::ours(int rail) {
-  const std::uint64_t bit = std::uint64_t{1} << rail;
-  return (std::exchange(ours_, ours_ | bit) & bit) == 0;
-}
-
-bool AbsenceTold::peers() { return peers_ < kPeersMost && ++peers_ > 0; }
-
 AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, AbsenceTold& told)
     : reactor_(reactor), rails_(rails), session_(std::move(session)), told_(told) {
   look_later();

@@ -5,32 +5,18 @@
 // On the reactor's thread only. Destroying it before its time says nothing.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "engine/absence_times.h"
+#include "engine/absence_told.h"
 #include "engine/join_failures.h"
 #include "engine/live_session.h"
 #include "engine/reactor.h"
 #include "railweave/device.h"
 
 namespace railweave::engine {
-
-// What an engine has said already: of many peers the first is named, the others would fill the log.
-class AbsenceTold {
- public:
-  // True the first time.
-  bool ours(int rail);
-  // True the first few times.
-  bool peers();
-
- private:
-  static constexpr int kPeersMost = 4;
-  std::uint64_t ours_ = 0;  // bits of our rails
-  int peers_ = 0;
-};
 
 class AbsentRails {
  public:

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "engine/absent_rails.h"
+#include "engine/absence_told.h"
 #include "engine/handshake.h"
 #include "engine/identity.h"
 #include "engine/live_session.h"

@@ -1,7 +1,6 @@
 #include "engine/dial.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -26,7 +25,6 @@ constexpr Nanos kRoundPause = 250ms;
 constexpr Nanos kYieldPause = 1s;         // for the peer's own dial to make the session
 constexpr int kRoundsMax = 4;             // of refusals; silence is bounded by the deadline
 constexpr std::size_t kAttemptsPerRound = 8;
-constexpr double kBytesPerLane = 25e9 / 8;
 
 std::uint64_t random_serial() {
   const auto bytes = random_id();
@@ -78,12 +76,6 @@ Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t ses
   hello.traffic_class = std::uint8_t(traffic_class);
   hello.peer = self.name;
   return hello;
-}
-
-int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remote) {
-  if (config.lanes_per_rail > 0) return config.lanes_per_rail;
-  const double slower = std::min(local.speed.bytes_per_s, Rate::from_megabits(remote.speed_mbps).bytes_per_s);
-  return std::clamp(std::max(int(std::ceil(slower / kBytesPerLane)), local.lanes_min), 1, 16);
 }
 
 Status check_welcome(const Hello& welcome) {

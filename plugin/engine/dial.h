@@ -115,7 +115,4 @@ class Dial {
   Reactor::TimerId timer_ = 0;
 };
 
-// How many lanes one pair of rails gets.
-int lanes_per_pair(const Config& config, const Rail& local, const PeerRail& remote);
-
 }  // namespace railweave::engine

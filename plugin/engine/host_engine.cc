@@ -197,23 +197,14 @@ EngineStats HostEngine::stats() const {
 
 // ------------------------------------------------------------------------------------------------------- session owner
 
-void HostEngine::on_woken(LiveSession& session) {
-  if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
-}
-
-void HostEngine::on_session_over(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] { retire(session); });
-}
-
-void HostEngine::on_lane_wanted(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] {
-    if (PeerSession* const its = peer_sessions_.find(*session)) its->on_lane_wanted();
-  });
-}
-
-void HostEngine::on_rails_told(std::shared_ptr<LiveSession> session) {
-  reactor_.run_soon([this, session = std::move(session)] {
-    if (PeerSession* const its = peer_sessions_.find(*session)) its->hear_rails();
+void HostEngine::on_woken(LiveSession& session, const SessionWants& wants) {
+  if (wants.retire) return retire(session.shared_from_this());
+  PeerSession* const its = peer_sessions_.find(session);
+  if (!its) return;
+  (void)session.guarded([&] {
+    if (wants.hear_rails) its->hear_rails();
+    if (wants.lanes) its->on_lane_wanted();
+    its->watch->look();
   });
 }
 
@@ -259,27 +250,36 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   PeerSession& its = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;
   assert(!its.upkeep && !its.knock && its.absent_rails);
-  its.upkeep = std::make_unique<LaneUpkeep>(reactor_, self_, key.peer, key.traffic_class, its.session, welcome.rails, rails, dialled_rail,
-                                            peer_sessions_.absence_told(),
-                                            [this](LiveSession& joined, NewLane joining) { add_lane(joined, std::move(joining)); });
+  const LaneUpkeep::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
+  its.upkeep = std::make_unique<LaneUpkeep>(dialled(its, key), options, welcome.rails, LaneUpkeep::FirstLane{rails, dialled_rail},
+                                            peer_sessions_.absence_told());
   its.absent_rails->know(its.upkeep->failures(), its.upkeep->peer_rails());
   its.upkeep->look();
 }
 
 void HostEngine::accept_session(const Hello& first, NewLane lane) {
   const bool by_rails = lane.by_rails;
-  PeerSession& its = add_session(key_of_dialler(self_, first), first, first.session, std::move(lane), {});
-  if (by_rails) its.knock = std::make_unique<Knock>(reactor_, self_, first.from, first.traffic_class, its.session, first.rails);
+  const PeerKey key = key_of_dialler(self_, first);
+  PeerSession& its = add_session(key, first, first.session, std::move(lane), {});
+  if (by_rails) its.knock = std::make_unique<Knock>(dialled(its, key), first.rails);
   idle_sessions_.add(its.session);
+}
+
+DialledSession HostEngine::dialled(PeerSession& its, const PeerKey& key) {
+  its.dialler = std::make_unique<RailDialler>(reactor_, self_, key.peer, key.traffic_class, *its.session,
+                                              [this](LiveSession& session, NewLane lane) { add_lane(session, std::move(lane)); });
+  return {reactor_, *its.dialler, its.session->lanes(), own_rails_.now()};
 }
 
 void HostEngine::add_lane(LiveSession& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
-  const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
-  tell_of_lane(session, lane);
-  lane.begun.pending->start(std::move(lane.bootstrap));
-  session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
-  if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
+  (void)session.guarded([&] {  // the peer counts on the lane
+    const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
+    tell_of_lane(session, lane);
+    lane.begun.pending->start(std::move(lane.bootstrap));
+    session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
+    if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
+  });
 }
 
 void HostEngine::on_lane_came(std::shared_ptr<LiveSession> session) {
@@ -302,7 +302,8 @@ bool HostEngine::was_dialled(const LiveSession& session) {
 }
 
 void HostEngine::on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
-  if (const PeerSession* const its = peer_sessions_.find(session); its && its->upkeep) its->upkeep->on_knock(by, family, peer_rails);
+  const PeerSession* const its = peer_sessions_.find(session);
+  if (its && its->upkeep) (void)its->session->guarded([&] { its->upkeep->on_knock(by, family, peer_rails); });
 }
 
 void HostEngine::retire(const std::shared_ptr<LiveSession>& session) {

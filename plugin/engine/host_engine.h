@@ -49,15 +49,12 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
  private:
   // SessionOwner
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
-  void on_session_over(std::shared_ptr<LiveSession> session) override;
-  void on_lane_wanted(std::shared_ptr<LiveSession> session) override;
   void on_lane_came(std::shared_ptr<LiveSession> session) override;
   bool warns_of_unused() override;
   bool may_warn_of_silence(bool is_silent) override;
-  void on_rails_told(std::shared_ptr<LiveSession> session) override;
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override { directory_.open_again(std::move(pending), why); }
   void wake_for(std::shared_ptr<LiveSession> session) noexcept override { reactor_.wake_for(std::move(session)); }
-  void on_woken(LiveSession& session) override;
+  void on_woken(LiveSession& session, const SessionWants& wants) override;
 
   // AcceptorOwner
   void accept_session(const Hello& first, NewLane lane) override;
@@ -74,6 +71,8 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   void serve();
   PeerSession& add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
   void on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
+  // What sees to the lanes of the session from now on.
+  DialledSession dialled(PeerSession& its, const PeerKey& key);
   void tell_of_lane(const LiveSession& session, const NewLane& lane) const;
   void retire(const std::shared_ptr<LiveSession>& session);
   std::vector<std::shared_ptr<LiveSession>> stop_all();

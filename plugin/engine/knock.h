@@ -2,29 +2,25 @@
 // gone it asks whether the peer is still there: nobody else might be left to dial one. Where none is heard it makes the peer look,
 // who may owe nothing, and then has not noticed.
 //
-// It tells its rails, whose addresses may all have changed. It joins with lane 0, which every session has had: who still serves the session refuses that as a duplicate (and
-// LaneUpkeep::on_knock()). An instance that does not know the session ends it, and so does a kernel that refuses the connection, if the
-// pair of rails carried before and has no lane that may yet be heard.
+// It tells its rails, whose addresses may all have changed. It joins with lane 0, which every session has had: who still serves the session refuses that as a
+// duplicate (and LaneUpkeep::on_knock()). Whether another answer ends the session is SessionHealth's to say.
 //
-// On the reactor's thread only. Destroying it gives up what is being asked.
+// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up what is being asked.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "engine/dial.h"
 #include "engine/family_choice.h"
-#include "engine/handshake.h"
-#include "engine/live_session.h"
+#include "engine/lane_dialler.h"
 #include "engine/rail_pairs.h"
 
 namespace railweave::engine {
 
 class Knock {
  public:
-  // `self` outlives it.
-  Knock(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, std::shared_ptr<LiveSession> session,
-        std::vector<PeerRail> peer_rails);
+  // `peer_rails`: as the peer told them.
+  Knock(const DialledSession& session, std::vector<PeerRail> peer_rails);
   ~Knock();
 
   void on_peer_rail(int rail, PeerRail is);
@@ -39,20 +35,25 @@ class Knock {
   static constexpr Nanos kSoon = std::chrono::milliseconds(100);  // a dying process may reset what asks, too
   static constexpr Nanos kEvery = std::chrono::seconds(1);        // the pause doubles up to that
 
-  void ask(const RailPair& rails, Nanos time);
-  void on_answer(const Handshake* asked, const RailPair& rails, const Handshake::Outcome& outcome);
+  struct Question {
+    RailPair rails;
+    std::unique_ptr<Join> join;
+  };
 
-  Reactor& reactor_;
-  const Identity& self_;
-  const InstanceId peer_;
-  const int traffic_class_;
-  const std::shared_ptr<LiveSession> session_;
+  void ask_around();
+  void ask(const RailPair& rails, Nanos time);
+  void on_answer(const Question& question, const JoinAnswer& answer);
+
+  Timers& timers_;
+  LaneDialler& dialler_;
+  SessionLanes& lanes_;
+  const std::vector<Rail>& rails_;                 // ours
   std::vector<PeerRail> peer_rails_;
-  std::vector<std::unique_ptr<Handshake>> asked_;  // under way
+  std::vector<std::unique_ptr<Question>> asked_;   // under way
   FamilyChoice families_;
   std::size_t turn_ = 0;                           // of the pairs
   Nanos pause_ = kSoon;
-  Reactor::TimerId timer_ = 0;
+  Timers::TimerId timer_ = 0;
 };
 
 }  // namespace railweave::engine

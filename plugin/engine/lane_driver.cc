@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/crc32c.h"
-#include "base/without_memory.h"
 #include "engine/fork_guard.h"
 #include "protocol/frame_fields.h"
 
@@ -43,16 +42,6 @@ void LaneDriver::claim() RW_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
-  try {
-    return move(budget_bytes, flush);
-  } catch (const std::bad_alloc&) {  // the peer opened streams, say
-    Pass result;
-    result.status = out_of_memory();
-    return result;
-  }
-}
-
-LaneDriver::Pass LaneDriver::move(std::size_t budget_bytes, bool flush) {
   Pass result;
   if (!is_open()) return result;
   if (trace_.wants_rail()) trace_.set_rail(rail());

@@ -85,7 +85,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
     Fault fault = Fault::none;  // why it is, where what arrived is to blame ...
     wire::LaneEnd end = wire::LaneEnd::closed;  // ... and else
   };
-  // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company.
+  // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company. Errors: std::bad_alloc, and what
+  // came may be half handled.
   Pass pass(std::size_t budget_bytes, bool flush) RW_REQUIRES(this);
   // REQUIRES: is_free().
   void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) RW_REQUIRES(this);
@@ -141,7 +142,6 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   enum class State : std::uint8_t { free, open, ending };
 
   void close_metrics() noexcept RW_REQUIRES(this);
-  Pass move(std::size_t budget_bytes, bool flush) RW_REQUIRES(this);
   void look_at_draining() RW_REQUIRES(this);
   bool write(Pass& result) RW_REQUIRES(this);
   std::size_t take_frames(std::size_t most) RW_REQUIRES(this);

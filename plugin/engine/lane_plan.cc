@@ -1,9 +1,12 @@
 #include "engine/lane_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdlib>
 #include <utility>
+
+#include "wire/bootstrap/address.h"
 
 namespace railweave::engine {
 
@@ -14,6 +17,8 @@ struct RouteRank {
   bool avoided = false, link_local = false, far = false;
   friend auto operator<=>(const RouteRank&, const RouteRank&) = default;
 };
+
+constexpr double kBytesPerLane = 25e9 / 8;
 
 }  // namespace
 
@@ -35,6 +40,12 @@ bool best_route(const Rail& local, const PeerRail& remote, Route& route, std::op
     }
   }
   return best.has_value();
+}
+
+int lanes_per_pair(int lanes_per_rail, const Rail& local, const PeerRail& remote) {
+  if (lanes_per_rail > 0) return lanes_per_rail;
+  const double slower = std::min(local.speed.bytes_per_s, Rate::from_megabits(remote.speed_mbps).bytes_per_s);
+  return std::clamp(std::max(int(std::ceil(slower / kBytesPerLane)), local.lanes_min), 1, 16);
 }
 
 std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std::vector<PeerRail>& remote) {
@@ -91,6 +102,18 @@ std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std:
     }
   }
   return chosen;
+}
+
+std::string state_of(const PeerRail& rail) {
+  if (rail.link_down) return "link down";
+  std::string addresses;
+  for (const PeerAddress& a : rail.addresses)
+    addresses += (addresses.empty() ? "" : ", ") + wire::to_string(wire::socket_address(a.address, a.port));
+  return "link up, " + (addresses.empty() ? "no address" : "addresses " + addresses);
+}
+
+std::string told_way(const Rail& from, const Route& route) {
+  return from.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
 }
 
 }  // namespace railweave::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "discovery/address_choice.h"
@@ -38,6 +39,9 @@ using discovery::same_subnet;
 // family that is taken only where there is no route by the other.
 bool best_route(const Rail& local, const PeerRail& remote, Route& route, std::optional<Address::Family> avoid = {});
 
+// How many lanes one pair of rails gets: `lanes_per_rail` (RAILWEAVE_LANES_PER_RAIL), or, where that is 0, by the speed of both.
+int lanes_per_pair(int lanes_per_rail, const Rail& local, const PeerRail& remote);
+
 // Every pair that could carry a lane, best first: same subnet, then rails of equal index. Each side's first rails come
 // first, so that the order is the same whoever computes it.
 std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std::vector<PeerRail>& remote);
@@ -55,5 +59,11 @@ std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std
 // that is possible. Each rail of the larger side is used once, those of the smaller side evenly.
 std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,
                                    int remote_rails);
+
+// --- for messages
+// "link down" or "link up, addresses 10.0.0.2:4000, [fe80::2]:4001".
+std::string state_of(const PeerRail& rail);
+// "eth0 to 10.0.0.2:4000".
+std::string told_way(const Rail& from, const Route& route);
 
 }  // namespace railweave::engine

@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <limits>
+#include <new>
 #include <utility>
 
-#include "base/clock.h"
-#include "base/error.h"
 #include "base/log.h"
-#include "base/random.h"
-#include "base/without_memory.h"
 #include "discovery/rail_hazards.h"
-#include "engine/absent_rails.h"
-#include "engine/rail_log.h"
 
 namespace railweave::engine {
 
@@ -25,52 +19,51 @@ Address::Family other_family(Address::Family than) { return than == Address::Fam
 
 }  // namespace
 
-LaneUpkeep::LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
-                       std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first, int dialled_rail,
-                       AbsenceTold& told, Joined joined)
-    : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(std::move(session)),
-      peer_rails_(std::move(peer_rails)), joined_(std::move(joined)), pairs_(hooks()) {
+LaneUpkeep::LaneUpkeep(const DialledSession& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first,
+                       AbsenceTold& told)
+    : timers_(session.timers), dialler_(session.dialler), lanes_(session.lanes), rails_(session.rails), options_(options),
+      peer_rails_(std::move(peer_rails)), pairs_(hooks()) {
   know_pairs();
-  const bool is_astray = dialled_rail >= 0 && dialled_rail != first.remote;
-  pairs_.begin(first, now(), is_astray);
-  const RailPair dialled{first.local, dialled_rail};
+  const bool is_astray = first.dialled_rail >= 0 && first.dialled_rail != first.rails.remote;
+  pairs_.begin(first.rails, now(), is_astray);
+  const RailPair dialled{first.rails.local, first.dialled_rail};
   if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
-  if (told.peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, session_->peer(), astray(first));
-  failures_.failed(dialled, astray(first), true);
+  if (told.peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
+  failures_.failed(dialled, astray(first.rails), true);
 }
 
 LaneUpkeep::~LaneUpkeep() {
-  if (timer_) reactor_.cancel(timer_);
+  if (timer_) timers_.cancel(timer_);
 }
 
 void LaneUpkeep::know_pairs() {
   std::vector<RailPairs::Candidate> candidates;
-  for (const RailPair& rails : candidate_pairs(*self_.rails, peer_rails_))
-    candidates.push_back({rails, lanes_per_pair(*self_.config, own(rails), peers(rails))});
-  pairs_.know(candidates, int(self_.rails->size()), int(peer_rails_.size()));
+  for (const RailPair& rails : candidate_pairs(rails_, peer_rails_))
+    candidates.push_back({rails, lanes_per_pair(options_.lanes_per_rail, own(rails), peers(rails))});
+  pairs_.know(candidates, int(rails_.size()), int(peer_rails_.size()));
 }
 
 RailPairs::Hooks LaneUpkeep::hooks() {
-  return {.has_link = [this](int rail) { return session_->has_link(rail); },
-          .peer_has_link = [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || session_->is_without_lanes(); },
-          .chance = [] { return int(random_id()[0]); },
+  return {.has_link = [this](int rail) { return lanes_.has_link(rail); },
+          .peer_has_link = [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || lanes_.is_without_lanes(); },
+          .chance = options_.chance,
           .long_rest = [this](const RailPairs::Pair& pair) {
             RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
-                    peers(pair.rails).name, session_->peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.back_off.last()).count());
+                    peers(pair.rails).name, lanes_.peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.back_off.last()).count());
           }};
 }
 
 void LaneUpkeep::on_knock(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
-  session_->on_knock();
+  lanes_.on_knock();
   bool news = false;
   for (int rail = 0; rail < int(peer_rails.size()); ++rail) {
     if (!take_peer_rail(rail, peer_rails[std::size_t(rail)])) continue;
-    RW_INFO(net, "{} says of its rail {}: {}", session_->peer(), peer_rails[std::size_t(rail)].name, state_of(peer_rails[std::size_t(rail)]));
+    RW_INFO(net, "{} says of its rail {}: {}", lanes_.peer(), peer_rails[std::size_t(rail)].name, state_of(peer_rails[std::size_t(rail)]));
     news = true;
   }
   if (news) know_pairs();
   pairs_.on_knock(by);
-  knocked_ = !session_->is_without_lanes();
+  knocked_ = !lanes_.is_without_lanes();
   dial_by_knock(by, family);
   look();
 }
@@ -80,7 +73,7 @@ void LaneUpkeep::on_knock(const RailPair& by, Address::Family family, const std:
 void LaneUpkeep::dial_by_knock(const RailPair& by, Address::Family family) {
   const auto is_long_under_way = [&](const auto& a) { return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily); };
   RailPairs::Pair* const pair = pairs_.find(by);
-  if (!pair || pair->up > 0 || !session_->has_link(by.local)) return;
+  if (!pair || pair->up > 0 || !lanes_.has_link(by.local)) return;
   if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family) return;
   const auto is_its = [&](const auto& a) { return a->pair == pair; };
   if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
@@ -127,24 +120,31 @@ bool LaneUpkeep::take_peer_rail(int rail, const PeerRail& is) {
   return true;
 }
 
-void LaneUpkeep::look() {
-  if (session_->over() || session_->is_leaving()) return;
+template <class Act>
+void LaneUpkeep::guarded(const Act& act) {
   try {
+    act();
+  } catch (const std::bad_alloc&) {
+    lanes_.fail_without_memory();
+  }
+}
+
+void LaneUpkeep::look() {
+  if (lanes_.is_over() || lanes_.is_leaving()) return;
+  guarded([this] {
     const TimePoint t = now();
-    const std::vector<RailPair> open = session_->rails_in_use();  // before the slow ones, which may be about to go
-    pairs_.see_lanes(open, session_->take_slow_pairs(), t);
-    if (session_->is_without_lanes()) pairs_.hurry();
-    const bool any = std::exchange(knocked_, false) || session_->peer_is_silent();
+    const std::vector<RailPair> open = lanes_.rails_in_use();  // before the slow ones, which may be about to go
+    pairs_.see_lanes(open, lanes_.take_slow_pairs(), t);
+    if (lanes_.is_without_lanes()) pairs_.hurry();
+    const bool any = std::exchange(knocked_, false) || lanes_.peer_is_silent();
     bool planned_well = false;
     for (int plans = 0; plans < kPlansMost && !planned_well; ++plans) {
       planned_well = true;
       for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) planned_well &= dial(due);
     }
-    session_->retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
+    lanes_.retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
     look_later(t);
-  } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
-    session_->fail(out_of_memory());
-  }
+  });
 }
 
 bool LaneUpkeep::dial(const RailPairs::Due& due) {
@@ -152,45 +152,41 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   RailPairs::Pair& pair = *due.pair;
   if (free_again_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
     if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
-      RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", session_->peer());
+      RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", lanes_.peer());
     return true;
   }
-  const Rail& rail = own(pair.rails);
   const std::optional<Route> way = find_way(pair);
   if (!way) return false;
   const Route& route = *way;
-  Result<Wires::Begun> begun = self_.wires->dial(pair.rails.local);
-  if (!begun.ok()) {
-    RW_INFO(net, "no lane from {}: {}", rail.name, begun.status().message());
-    failures_.failed(pair.rails, begun.status().message());
+  auto attempt = std::make_unique<Attempt>();
+  Attempt* const raw = attempt.get();
+  const Nanos time = is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time;
+  const JoinOrder order{.lane = free_number(), .rails = pair.rails, .route = route, .time = time};
+  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, raw](const JoinAnswer& answer) { guarded([&] { on_answer(*raw, answer); }); });
+  if (!join.ok()) {
+    RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
+    failures_.failed(pair.rails, join.status().message());
     note_failed_try(pair);
     return false;
   }
-  auto attempt = std::make_unique<Attempt>();
+  attempt->join = std::move(*join);
   attempt->pair = &pair;
   attempt->family = route.source.family;
   attempt->link_local = discovery::is_link_local(route.target.address);
   attempt->began_at = now();
-  if (free_again_.empty()) free_again_.push_back(protocol::LaneId(next_lane_++));
-  attempt->lane = free_again_.back();
+  attempt->lane = order.lane;
+  attempt->what = told_way(own(pair.rails), route);
+  if (pair.promises()) attempt->joining.emplace(lanes_);
+  attempts_.push_back(std::move(attempt));
   free_again_.pop_back();
-  attempt->what = rail.name + " to " + wire::to_string(wire::socket_address(route.target.address, route.target.port));
-  if (pair.promises()) attempt->joining.emplace(session_);
-  Hello hello = join_hello(self_, peer_, session_->serial(), traffic_class_, attempt->lane, pair.rails);
-  hello.offer = begun->offer;
-  attempt->begun = std::move(*begun);
-  Attempt* const raw = attempts_.emplace_back(std::move(attempt)).get();
   pairs_.try_began(pair, now());
-  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello,
-                                   {self_.key, session_->secret()}, now() + (is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time),
-                                   [this, raw](Handshake::Outcome outcome) {
-                                     try {
-                                       on_join(*raw, std::move(outcome));
-                                     } catch (const std::bad_alloc&) {  // lanes that nobody would dial again
-                                       session_->fail(out_of_memory());
-                                     }
-                                   });
   return true;
+}
+
+// The one that the next lane will have.
+protocol::LaneId LaneUpkeep::free_number() {
+  if (free_again_.empty()) free_again_.push_back(protocol::LaneId(next_lane_++));
+  return free_again_.back();
 }
 
 // Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three seconds.
@@ -208,9 +204,9 @@ std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
     Route route;
     if (!best_route(rail, peers(pair.rails), route, families_.avoided(pair.rails))) break;
     if (last && last->source.family == route.source.family) break;
-    const std::string why = why_no_route(rail, route);
+    const std::string why = dialler_.why_no_route(pair.rails.local, route);
     if (why.empty()) return route;
-    RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, session_->peer(), why);
+    RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, lanes_.peer(), why);
     families_.failed(pair.rails, route.source.family);
     last = route;
     failures_.failed(pair.rails, why);
@@ -226,23 +222,26 @@ void LaneUpkeep::note_failed_try(RailPairs::Pair& pair) {
   pairs_.failed(pair, now());
 }
 
-void LaneUpkeep::on_join(Attempt& attempt, Handshake::Outcome outcome) {
+void LaneUpkeep::on_answer(Attempt& attempt, const JoinAnswer& answer) {
+  using Kind = JoinAnswer::Kind;
   const auto self = std::ranges::find(attempts_, &attempt, [](const auto& a) { return a.get(); });
   assert(self != attempts_.end());
   const std::unique_ptr<Attempt> over = std::move(*self);  // joining ends with it: after its lane is there
   attempts_.erase(self);
   RailPairs::Pair& pair = *over->pair;
-  const TimePoint t = now();
-  pairs_.try_ended(pair, t);
-  if (session_->over()) return;
-  if (outcome.status.ok() && outcome.hello.kind == Hello::Kind::welcome) return on_welcome(*over, std::move(outcome));
-  if (ends_session(*over, outcome)) return;
-  const bool exists = outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::duplicate;
-  if (!exists) free_again_.push_back(over->lane);  // without a confirm the peer has no lane of that number
+  pairs_.try_ended(pair, now());
+  if (lanes_.is_over()) return;
+  if (answer.kind == Kind::welcome) return on_welcome(*over, answer.remote_rail);
+  RW_INFO(net, "no lane from {}: {}", over->what, answer.why);
+  if (lanes_.ends_with(answer, pair.rails)) return;
+  if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);  // without a confirm the peer has no lane of that number
+  if (answer.kind == Kind::wrong_welcome) {
+    note_failure(pair, answer.why);
+    return look();
+  }
   const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) && has_other_way(pair.rails, over->family));
   families_.failed(pair.rails, over->family);
-  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
-  note_failed_join(*over, why, !other_family);
+  note_failed_join(*over, answer.why, !other_family);
   look();
 }
 
@@ -252,63 +251,37 @@ void LaneUpkeep::note_failed_join(const Attempt& attempt, std::string why, bool 
   if (rests) pairs_.failed(pair, now());
 }
 
-// True: the answer to a join shows that the peer has no such session any more.
-bool LaneUpkeep::ends_session(const Attempt& attempt, const Handshake::Outcome& outcome) {
-  const std::string why = outcome.status.ok() ? outcome.hello.reason : outcome.status.message();
-  RW_INFO(net, "no lane from {}: {}", attempt.what, why);
-  if (session_->is_leaving()) return false;
-  if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::unknown_session) return session_->lose("it says: " + why), true;
-  // Its listeners outlive their addresses (doors.h).
-  const RailPairs::Pair& pair = *attempt.pair;
-  const bool nobody_heard = session_->is_without_lanes() || session_->peer_is_silent();
-  if (!session_->speaks_for_peer(pair.rails) || !nobody_heard) return false;
-  if (outcome.status.ok() && outcome.hello.refusal == Hello::Refusal::stranger) return session_->lose("it says: " + why), true;
-  // Beside its own silent lane it may be a firewall's word.
-  const bool refused = outcome.status.system_errno() == ECONNREFUSED && (pair.up == 0 || session_->is_without_lanes());
-  if (refused) session_->lose(why, ECONNREFUSED);
-  return refused;
-}
-
-void LaneUpkeep::on_welcome(Attempt& attempt, Handshake::Outcome outcome) {
+void LaneUpkeep::on_welcome(Attempt& attempt, int remote_rail) {
   RailPairs::Pair& pair = *attempt.pair;
-  const RailPair where{pair.rails.local, outcome.hello.remote_rail};
-  NewLane lane{.id = attempt.lane, .rails = where, .begun = std::move(attempt.begun)};
-  Status agreed = check_welcome(attempt, outcome.hello);
-  const bool is_wanted = agreed.ok() && (where == pair.rails || !is_surplus(attempt, where));
-  if (!is_wanted) free_again_.push_back(attempt.lane);
-  if (agreed.ok() && !is_wanted) return look();
-  if (agreed.ok()) agreed = agree(lane, outcome);
-  if (!agreed.ok()) {
-    RW_INFO(net, "no lane from {}: {}", attempt.what, agreed.message());
-    note_failure(pair, agreed.message());
+  const RailPair where{pair.rails.local, remote_rail};
+  if (std::size_t(remote_rail) >= peer_rails_.size()) {
+    free_again_.push_back(attempt.lane);
+    return no_lane(attempt, "a welcome from " + attempt.what + " by rail " + std::to_string(remote_rail) + ", expected below " + std::to_string(peer_rails_.size()));
+  }
+  if (where != pair.rails && is_surplus(attempt, where)) {
+    free_again_.push_back(attempt.lane);
     return look();
   }
+  const Status taken = attempt.join->take(where, failures_.knows(where));
+  if (!taken.ok()) return no_lane(attempt, taken.message());
   if (where != pair.rails) note_failure(pair, astray(where));
-  lane.doubtful = failures_.knows(where);
   failures_.came_up(where);
   if (where == pair.rails) families_.came_up(where, attempt.family);
   if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
-  lane.bootstrap.fd = std::move(outcome.fd);
-  joined_(*session_, std::move(lane));
   look();
 }
 
-// Whoever has the peer's address now is not the peer.
-Status LaneUpkeep::check_welcome(const Attempt& attempt, const Hello& welcome) const {
-  const std::string what = "a welcome from " + attempt.what;
-  if (welcome.from != peer_) return Status(Code::remote, Scope::lane, what + " by another instance, expected " + session_->peer());
-  if (welcome.session != session_->serial() || welcome.lane != attempt.lane)
-    return Status(Code::remote, Scope::lane, what + " to lane " + std::to_string(welcome.lane) + " of session " + std::to_string(welcome.session) +
-                                                 ", expected lane " + std::to_string(attempt.lane) + " of " + std::to_string(session_->serial()));
-  if (welcome.remote_rail < peer_rails_.size()) return {};
-  return Status(Code::remote, Scope::lane, what + " by rail " + std::to_string(welcome.remote_rail) + ", expected below " + std::to_string(peer_rails_.size()));
+void LaneUpkeep::no_lane(const Attempt& attempt, const std::string& why) {
+  RW_INFO(net, "no lane from {}: {}", attempt.what, why);
+  note_failure(*attempt.pair, why);
+  look();
 }
 
 // The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on both, or the address has moved.
 // True: the lane is not wanted there. The lane stays unconfirmed, and the peer forgets it.
 bool LaneUpkeep::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
-  RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, session_->peer(), peers(pair.rails).name);
+  RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, lanes_.peer(), peers(pair.rails).name);
   const bool other_family = may_change_family(pair, attempt.family);
   families_.failed(pair.rails, attempt.family);
   if (other_family) return true;  // the pair is dialled by that one at once
@@ -339,17 +312,11 @@ void LaneUpkeep::note_failure(RailPairs::Pair& pair, std::string why) {
   pairs_.failed(pair, now());
 }
 
-Status LaneUpkeep::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
-  RW_TRY(begin_encryption(lane, self_, wire::TlsEnd::client, welcome));
-  RW_TRY(self_.wires->agree(lane.rails.local, lane.begun, welcome.hello.offer));
-  return send_confirm(welcome, session_->secret());
-}
-
 void LaneUpkeep::look_later(TimePoint t) {
-  if (timer_) reactor_.cancel(std::exchange(timer_, 0));
+  if (timer_) timers_.cancel(std::exchange(timer_, 0));
   const TimePoint next = pairs_.next_change(t);
   if (next == TimePoint::max()) return;
-  timer_ = reactor_.at(next, [this] {
+  timer_ = timers_.at(next, [this] {
     timer_ = 0;
     look();
   });

@@ -1,8 +1,8 @@
 // Sees to it that a session that we dialled has lanes: first the rest of the plan, then, as long as it lives, whatever is lost
-// (docs/reliability.md, "Who sees to it that there are lanes"). Which pairs of rails are dialled, and when, is RailPairs'; how, and what
-// an answer says of the peer, is decided here.
+// (docs/reliability.md, "Who sees to it that there are lanes"). Which pairs of rails are dialled, and when, is RailPairs'; by which
+// addresses, and what becomes of a lane that was welcomed, is decided here. What an answer says of the peer is SessionHealth's to say.
 //
-// On the reactor's thread only. Destroying it gives up what is being dialled.
+// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up what is being dialled.
 #pragma once
 
 #include <functional>
@@ -11,25 +11,27 @@
 #include <string>
 #include <vector>
 
-#include "engine/dial.h"
+#include "engine/absence_told.h"
 #include "engine/family_choice.h"
-#include "engine/handshake.h"
 #include "engine/join_failures.h"
-#include "engine/live_session.h"
+#include "engine/lane_dialler.h"
 #include "engine/rail_pairs.h"
 
 namespace railweave::engine {
 
-class AbsenceTold;
-
 class LaneUpkeep {
  public:
-  // `self` and `told` outlive it. `first`: the pair of the lane that made the session, which is lane 0. `dialled_rail`: the peer's, whose
-  // address was dialled for that; -1: not known. `joined`: where new lanes go.
-  using Joined = std::function<void(LiveSession& session, NewLane lane)>;
-  LaneUpkeep(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
-             std::shared_ptr<LiveSession> session, std::vector<PeerRail> peer_rails, const RailPair& first,
-             int dialled_rail, AbsenceTold& told, Joined joined);
+  struct Options {
+    int lanes_per_rail = 0;        // RAILWEAVE_LANES_PER_RAIL; 0: by the rails' speed
+    BackOff::Chance chance;        // 0 to 255
+  };
+  // The lane that made the session, which is lane 0.
+  struct FirstLane {
+    RailPair rails;
+    int dialled_rail = -1;         // the peer's, whose address was dialled; -1: not known
+  };
+  // `told` outlives it. `peer_rails`: as the peer told them.
+  LaneUpkeep(const DialledSession& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first, AbsenceTold& told);
   ~LaneUpkeep();
 
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
@@ -55,12 +57,13 @@ class LaneUpkeep {
   // While it lives, losing the session's other lanes ends nothing.
   class Joining {
    public:
-    explicit Joining(std::shared_ptr<LiveSession> session) : session_(std::move(session)) { session_->join_began(); }
-    Joining(Joining&&) = default;
-    ~Joining() { if (session_) session_->join_ended(); }
+    explicit Joining(SessionLanes& lanes) : lanes_(lanes) { lanes_.join_began(); }
+    ~Joining() { lanes_.join_ended(); }
+    Joining(const Joining&) = delete;
+    Joining& operator=(const Joining&) = delete;
 
    private:
-    std::shared_ptr<LiveSession> session_;
+    SessionLanes& lanes_;
   };
   struct Attempt {
     RailPairs::Pair* pair = nullptr;
@@ -70,8 +73,7 @@ class LaneUpkeep {
     bool link_local = false;       // the addresses
     TimePoint began_at{};
     std::optional<Joining> joining;
-    Wires::Begun begun = {};
-    std::unique_ptr<Handshake> handshake;
+    std::unique_ptr<Join> join;
   };
 
   // For a try by the first of two families, to a link-local address, or by a family that never carried where the other one did: the other
@@ -88,29 +90,31 @@ class LaneUpkeep {
   bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
   void dial_by_knock(const RailPair& by, Address::Family family);
   bool is_short(const RailPairs::Pair& pair, const Route& route) const;
-  void on_join(Attempt& attempt, Handshake::Outcome outcome);
-  Status agree(NewLane& lane, const Handshake::Outcome& welcome) const;
+  protocol::LaneId free_number();
+  void on_answer(Attempt& attempt, const JoinAnswer& answer);
   std::optional<Route> find_way(RailPairs::Pair& pair);
-  void on_welcome(Attempt& attempt, Handshake::Outcome outcome);
-  Status check_welcome(const Attempt& attempt, const Hello& welcome) const;
+  void on_welcome(Attempt& attempt, int remote_rail);
+  void no_lane(const Attempt& attempt, const std::string& why);
   void note_failure(RailPairs::Pair& pair, std::string why);
   void note_failed_try(RailPairs::Pair& pair);
   void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;
   bool is_surplus(const Attempt& attempt, const RailPair& where);
-  bool ends_session(const Attempt& attempt, const Handshake::Outcome& outcome);
   void look_later(TimePoint t);
-  int open_and_under_way() const { return int(session_->rails_in_use().size() + attempts_.size()); }
-  const Rail& own(const RailPair& rails) const { return (*self_.rails)[std::size_t(rails.local)]; }
+  // Without memory lanes would be missing that nobody would dial again: the session fails.
+  template <class Act>
+  void guarded(const Act& act);
+  TimePoint now() const { return lanes_.now(); }
+  int open_and_under_way() const { return int(lanes_.rails_in_use().size() + attempts_.size()); }
+  const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }
   const PeerRail& peers(const RailPair& rails) const { return peer_rails_[std::size_t(rails.remote)]; }
 
-  Reactor& reactor_;
-  const Identity& self_;
-  const InstanceId peer_;
-  const int traffic_class_;
-  const std::shared_ptr<LiveSession> session_;
+  Timers& timers_;
+  LaneDialler& dialler_;
+  SessionLanes& lanes_;
+  const std::vector<Rail>& rails_;                   // ours
+  const Options options_;
   std::vector<PeerRail> peer_rails_;
-  const Joined joined_;
   RailPairs pairs_;
   FamilyChoice families_;
   JoinFailures failures_;
@@ -118,7 +122,7 @@ class LaneUpkeep {
   std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
   std::vector<protocol::LaneId> free_again_;         // ... and these were not: their lanes were never confirmed
   bool knocked_ = false;                             // since the last look
-  Reactor::TimerId timer_ = 0;
+  Timers::TimerId timer_ = 0;
 };
 
 }  // namespace railweave::engine

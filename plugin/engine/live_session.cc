@@ -22,25 +22,20 @@ LiveSession::LiveSession(const Config& config, SessionOwner& owner, std::string 
 
 void LiveSession::open(std::shared_ptr<PendingStream> pending) {
   used_.store(true, std::memory_order_relaxed);
-  try {
+  Status refused;
+  const bool whole = guarded([&] {  // else there may be a stream without an end now
     std::unique_ptr<SendEnd> end;  // whose destructor locks, too: it outlives the lock whatever finds no memory
     const SharedProtocol::Locked locked = protocol_.lock();
-    if (!locked->error().ok()) return pending->fail(locked->error());
+    if (!locked->error().ok()) return void(refused = locked->error());
     protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
     openings_.emplace_back(stream.id(), pending);
     end = std::make_unique<SendEnd>(shared_from_this(), stream);
     end->enlist();
     pending->on_opening(shared_from_this(), std::move(end));
     locked.publish();
-  } catch (const std::bad_alloc&) {  // there may be a stream without an end now
-    pending->fail(out_of_memory());
-    return fail(out_of_memory());
-  }
-  wake();
-}
-
-void LiveSession::on_lane_wanted() {
-  until_memory([this] { owner_.on_lane_wanted(shared_from_this()); });
+  });
+  if (!whole) return pending->fail(out_of_memory());
+  refused.ok() ? wake() : pending->fail(refused);
 }
 
 void LiveSession::on_lane_came() { owner_.on_lane_came(shared_from_this()); }
@@ -65,15 +60,14 @@ void LiveSession::progress() {
 }
 
 LiveSession::Driven LiveSession::drive(std::size_t budget_bytes, bool flush) {
-  try {
-    const Driven driven = lanes_.drive(budget_bytes, flush);
+  Driven driven{.moved = true};
+  (void)guarded([&] {
+    const Driven seen = lanes_.drive(budget_bytes, flush);
     if (over()) end_late_posts();
     if (protocol_.has_events()) handle_events();
-    return driven;
-  } catch (const std::bad_alloc&) {  // a loss half handled, an event lost: nothing in the session can be relied on
-    fail(out_of_memory());
-    return {.moved = true};
-  }
+    driven = seen;
+  });
+  return driven;
 }
 
 void LiveSession::end_late_posts() {
@@ -97,9 +91,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::opened: return stream_opened(event);
     case protocol::Event::Kind::incoming: return accept(event);
     case protocol::Event::Kind::goodbye: return;
-    case protocol::Event::Kind::rails_told:
-      if (rails_told_.exchange(true, std::memory_order_acq_rel)) return;  // the owner has not looked since
-      return until_memory([this] { owner_.on_rails_told(shared_from_this()); });
+    case protocol::Event::Kind::rails_told: return ask_for(rails_told_);
     case protocol::Event::Kind::lane_retired: return lanes_.on_retired(event.lane);
     case protocol::Event::Kind::lane_condemned: return lanes_.on_condemned(event.lane, event.too_slow);
   }
@@ -162,7 +154,7 @@ void LiveSession::fail(const Status& why) {
   if (!first) return;
   for (auto& [id, pending] : openings) elsewhere ? owner_.on_unanswered(std::move(pending), why) : pending->fail(why);
   if ((!missed || elsewhere) && why.code() != Code::cancelled) RW_INFO(net, "{}", why.message());
-  until_memory([this] { owner_.on_session_over(shared_from_this()); });
+  ask_for(is_to_retire_);
 }
 
 // A session of which the peer never spoke may be one that the peer never had: its end says nothing of the peer.
@@ -201,9 +193,11 @@ void LiveSession::tell_rail(protocol::RailNews::Statement news) {
   wake();
 }
 
-std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() {
-  rails_told_.store(false, std::memory_order_release);
-  return protocol_.lock()->take_told_rails();
+std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() { return protocol_.lock()->take_told_rails(); }
+
+SessionWants LiveSession::take_wants() {
+  const auto take = [](std::atomic<bool>& what) { return what.exchange(false, std::memory_order_acq_rel); };
+  return {.retire = take(is_to_retire_), .lanes = take(lanes_wanted_), .hear_rails = take(rails_told_)};
 }
 
 void LiveSession::delist(const Inbox& inbox) {

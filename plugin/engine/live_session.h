@@ -50,6 +50,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   bool serves() const { return protocol_.serves(); }
 
   // --- lanes (session_lanes.h). Those that add, list and judge them: one thread at a time (the reactor's).
+  // For what sees to them.
+  SessionLanes& lanes() { return lanes_; }
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false) {
     return lanes_.add_lane(id, rails, std::move(lane), doubtful);
   }
@@ -59,17 +61,11 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   bool any_lane_is_pending() const { return lanes_.any_is_pending(); }
   // There is one of that number, or was, or it is on its way.
   bool had_lane(protocol::LaneId id) { return lanes_.is_pending(id) || protocol_.had_lane(id); }
-  std::vector<RailPair> rails_in_use() const { return lanes_.rails_in_use(); }
   // Of each lane that is open.
   std::vector<RailPair> rails_of_lanes() const { return lanes_.table().rails_of_lanes(); }
   int open_lanes() const { return int(rails_of_lanes().size()); }
   std::vector<RailPair> pairs_that_carried() { return lanes_.pairs_that_carried(); }
-  bool speaks_for_peer(const RailPair& rails) { return lanes_.speaks_for_peer(rails); }
   void note_lost_pairs() { lanes_.note_lost_pairs(); }
-  void on_knock() { lanes_.on_knock(); }
-  void retire(const std::vector<Surplus>& surplus) { lanes_.retire(surplus); }
-  void join_began() { lanes_.join_began(); }
-  void join_ended() { lanes_.join_ended(); }
   // Places of lanes, of closed ones, too; never shrinks or moves.
   int lane_count() const { return lanes_.table().count(); }
   LaneDriver& lane(int index) const { return lanes_.table().at(index); }
@@ -104,7 +100,6 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // On the same thread.
   void tell_link(int rail, bool up) { lanes_.tell_link(rail, up); }
   bool has_link(int rail) const { return lanes_.has_link(rail); }
-  std::vector<RailPair> take_slow_pairs() { return lanes_.take_slow_pairs(); }
   std::vector<LaneLoss> take_losses() { return lanes_.take_losses(); }
   bool peer_is_silent() { return lanes_.peer_is_silent(); }
   // To the peer, of one of ours; and what it said of its own since the last call.
@@ -116,6 +111,9 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
   // The reactor is about to look: who finds work from now on asks again.
   void hear_wake() { wake_asked_.store(false, std::memory_order_seq_cst); }
+
+  // What finds no memory in `act` may be half done: the session ends then (LanesOwner).
+  using LanesOwner::guarded;
 
   // --- ending. The first error sticks; every request ends with it. Waits for memory where there is none.
   void fail(const Status& why) override;
@@ -142,12 +140,18 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   // As the owner of its lanes.
   bool is_waited_for(const SharedProtocol::Locked& locked) override;
   void wake() noexcept override { owner_.wake_for(shared_from_this()); }
-  void on_wake() override { owner_.on_woken(*this); }
-  void on_lane_wanted() override;
+  void on_wake() override { owner_.on_woken(*this, take_wants()); }
+  void on_lane_wanted() override { ask_for(lanes_wanted_); }
   void on_lane_came() override;
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 
+  // The reactor's thread is told. Neither allocates nor locks: a session without memory asks for its end like this, too.
+  void ask_for(std::atomic<bool>& what) noexcept {
+    what.store(true, std::memory_order_release);
+    wake();
+  }
+  SessionWants take_wants();
   void delist(const Inbox& inbox);
   void ask_reactor();
   void handle_events();
@@ -174,7 +178,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> used_{false};
   std::atomic<bool> told_{false};           // the log has said why it ended
-  std::atomic<bool> rails_told_{false};     // the owner was told of rails and has not taken what was told
+  std::atomic<bool> is_to_retire_{false}, lanes_wanted_{false}, rails_told_{false};  // SessionWants, not taken yet
 };
 
 template <class ProtocolStream>

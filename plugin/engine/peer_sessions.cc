@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/log.h"
-#include "base/without_memory.h"
 
 namespace railweave::engine {
 
@@ -39,7 +38,7 @@ PeerSession& PeerSessions::add(std::shared_ptr<LiveSession> session, bool by_rai
   assert(session && !find(*session));
   PeerSession record;
   record.session = session;
-  record.watch = std::make_shared<SessionWatch>(reactor_, session);
+  record.watch = std::make_unique<SessionWatch>(reactor_, session);
   if (by_rails) record.rail_log = std::make_unique<RailLog>(reactor_, rails_.now(), session, rail_lines_);
   if (by_rails) record.absent_rails = std::make_unique<AbsentRails>(reactor_, rails_.now(), session, absence_told_);
   return records_.emplace(session.get(), std::move(record)).first->second;
@@ -53,10 +52,8 @@ PeerSession* PeerSessions::find(const LiveSession& session) {
 void PeerSessions::remove(const LiveSession& session) {
   const auto it = records_.find(&session);
   if (it == records_.end()) return;
-  const std::shared_ptr<SessionWatch> watch = it->second.watch;
-  const std::shared_ptr<LiveSession> held = it->second.session;
+  const std::shared_ptr<LiveSession> held = it->second.session;  // outlives what looks after it
   records_.erase(it);
-  until_memory([&] { reactor_.run_soon([watch] {}); });
 }
 
 void PeerSessions::stop_upkeep() {
@@ -68,29 +65,41 @@ void PeerSessions::stop_upkeep() {
   }
 }
 
+template <class Act>
+void PeerSessions::each(const Act& act) {
+  for (auto& of_session : records_) {
+    PeerSession& record = of_session.second;
+    (void)record.session->guarded([&] { act(record); });
+  }
+}
+
 void PeerSessions::on_link(int rail, bool up) {
-  for (const auto& [session, record] : records_) record.session->tell_link(rail, up);
+  each([&](PeerSession& record) { record.session->tell_link(rail, up); });
   tell_rail(rail);
   if (!up) return;
   look_for_absent_rails();
-  for (const auto& [session, record] : records_)
+  each([&](PeerSession& record) {
     if (record.upkeep) record.upkeep->on_link_up(rail);
+  });
 }
 
 void PeerSessions::look_for_absent_rails() {
-  for (const auto& [session, record] : records_)
+  each([](PeerSession& record) {
     if (record.absent_rails) record.absent_rails->look_later();
+  });
 }
 
 void PeerSessions::on_own_rail(int rail) {
   look_for_absent_rails();
-  for (const auto& [session, record] : records_)
+  each([&](PeerSession& record) {
     if (record.upkeep) record.upkeep->on_own_rail(rail);
+  });
 }
 
 void PeerSessions::tell_rail(int rail) {
-  for (const auto& [session, record] : records_)
+  each([&](PeerSession& record) {
     if (record.by_rails()) record.session->tell_rail(rails_.news_of(rail));
+  });
 }
 
 }  // namespace railweave::engine

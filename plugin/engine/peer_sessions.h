@@ -12,6 +12,7 @@
 #include "engine/lane_upkeep.h"
 #include "engine/live_session.h"
 #include "engine/own_rails.h"
+#include "engine/rail_dialler.h"
 #include "engine/rail_log.h"
 #include "engine/reactor.h"
 #include "engine/session_watch.h"
@@ -20,9 +21,11 @@ namespace railweave::engine {
 
 struct PeerSession {
   std::shared_ptr<LiveSession> session;
-  std::shared_ptr<SessionWatch> watch;
-  // Of a session by rails. One of upkeep and knock is there: upkeep where we dialled the session, knock where the peer did.
+  std::unique_ptr<SessionWatch> watch;
+  // Of a session by rails. One of upkeep and knock is there: upkeep where we dialled the session, knock where the peer did. Both refer to
+  // the session's lanes and to the dialler.
   std::unique_ptr<RailLog> rail_log;
+  std::unique_ptr<RailDialler> dialler;
   std::unique_ptr<LaneUpkeep> upkeep;
   std::unique_ptr<Knock> knock;
   std::unique_ptr<AbsentRails> absent_rails;  // refers to upkeep
@@ -44,7 +47,7 @@ class PeerSessions {
   PeerSession& add(std::shared_ptr<LiveSession> session, bool by_rails);
   // Null: it has no record, any more.
   PeerSession* find(const LiveSession& session);
-  // The record goes; its watch, which may be on the stack below the caller, when the reactor has returned.
+  // The record goes. REQUIRES: nothing of the record is on the stack below the caller.
   void remove(const LiveSession& session);
   // Nobody sees to the lanes of any session from now on; they are still watched.
   void stop_upkeep();
@@ -59,6 +62,9 @@ class PeerSessions {
   RailLines& rail_lines() { return rail_lines_; }
 
  private:
+  // Each session's part, guarded: without memory that session ends, and the others have theirs.
+  template <class Act>
+  void each(const Act& act);
   void look_for_absent_rails();
 
   Reactor& reactor_;

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "wire/bootstrap/address.h"
 
 namespace railweave::engine {
 namespace {
@@ -80,14 +79,6 @@ void RailLog::tell_losses() {
     tell(loss.rail, RailLines::About::loss, fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
   }
   lanes_before_ = open.size();
-}
-
-std::string state_of(const PeerRail& rail) {
-  if (rail.link_down) return "link down";
-  std::string addresses;
-  for (const PeerAddress& a : rail.addresses)
-    addresses += (addresses.empty() ? "" : ", ") + wire::to_string(wire::socket_address(a.address, a.port));
-  return "link up, " + (addresses.empty() ? "no address" : "addresses " + addresses);
 }
 
 }  // namespace railweave::engine

@@ -37,9 +37,6 @@ class RailLines {
   std::map<std::pair<int, About>, Lately> lately_;
 };
 
-// For messages: "link down" or "link up, addresses 10.0.0.2:4000, [fe80::2]:4001".
-std::string state_of(const PeerRail& rail);
-
 class RailLog {
  public:
   static constexpr Nanos kSettle = std::chrono::milliseconds(50);

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/mutex.h"
 #include "base/ready_set.h"
+#include "engine/timers.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 
@@ -43,7 +44,7 @@ class Wakeable : private ReadyNode {
   std::shared_ptr<Wakeable> keep_;  // itself, while the reactor has it
 };
 
-class Reactor {
+class Reactor final : public Timers {
  public:
   Reactor() = default;
   ~Reactor();  // stop()
@@ -68,9 +69,9 @@ class Reactor {
   // The same for a descriptor that somebody may have closed: the kernel forgets those by itself. False: it was not his.
   bool forget(int fd, const Pollable& pollable);
 
-  using TimerId = std::uint64_t;
-  TimerId at(TimePoint when, std::function<void()> task);
-  void cancel(TimerId timer);
+  // Of the reactor's clock: base's now().
+  TimerId at(TimePoint when, std::function<void()> task) override;
+  void cancel(TimerId timer) override;
 
  private:
   struct Timer {

@@ -51,6 +51,16 @@ bool SessionHealth::speaks_for_peer(const RailPair& rails) const {
   return known != carried_.end() && (!known->lost_at || *known->lost_at + kLostTogether >= heard_at_);
 }
 
+bool SessionHealth::is_denied(const AnswerHeard& answer) const {
+  using Kind = JoinAnswer::Kind;
+  if (answer.is_leaving) return false;
+  if (answer.kind == Kind::unknown_session) return true;  // the question names both instances and the session
+  const bool nobody_is_heard = answer.open.empty() || peer_is_silent_;
+  if (!nobody_is_heard || !speaks_for_peer(answer.by)) return false;  // an engine's listeners outlive their addresses (doors.h)
+  const bool beside_own = std::ranges::find(answer.open, answer.by) != answer.open.end();
+  return answer.kind == Kind::stranger || (answer.kind == Kind::refused_connection && !beside_own);
+}
+
 void SessionHealth::note_lost_pairs(TimePoint now, const std::vector<RailPair>& open) {
   for (Carried& carried : carried_)
     if (!carried.lost_at && std::ranges::find(open, carried.rails) == open.end()) carried.lost_at = now;

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/join_answer.h"
 #include "engine/lane_hope.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_ref.h"
@@ -95,6 +96,14 @@ struct AfterLane {
   Status loss;
 };
 
+// An answer to a lane that was dialled, or to a knock.
+struct AnswerHeard {
+  JoinAnswer::Kind kind = JoinAnswer::Kind::none;
+  RailPair by;                     // the rails that were dialled
+  std::span<const RailPair> open;  // the pair of each open lane
+  bool is_leaving = false;         // a goodbye was said, by either side
+};
+
 class SessionHealth {
  public:
   using Verdicts = std::vector<HealthVerdict>;
@@ -134,6 +143,12 @@ class SessionHealth {
   // After question_asked.
   void question_went(std::span<const LaneObservation> by);
   bool peer_is_silent() const { return peer_is_silent_; }
+
+  // --- what the host of the peer says of the session
+  // True: the peer has no such session any more, and ours ends. An instance that says so of its own session is believed in any case; other
+  // answers where nobody is heard, by a pair that speaks for the peer. A refused connection beside an open lane of its pair may be a
+  // firewall's word.
+  bool is_denied(const AnswerHeard& answer) const;
 
   // --- which pairs of rails speak for the peer
   // That have a lane now or had one earlier.

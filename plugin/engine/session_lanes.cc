@@ -2,6 +2,7 @@
 #include "engine/session_lanes.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -62,6 +63,19 @@ void SessionLanes::on_knock() {
   const SharedProtocol::Locked locked = protocol_.lock();
   health_.knocked(protocol_.now());
 }
+
+bool SessionLanes::ends_with(const JoinAnswer& answer, const RailPair& by) {
+  const std::vector<RailPair> open = table_.rails_of_lanes();
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    if (!health_.is_denied({answer.kind, by, open, locked.is_leaving()})) return false;
+  }
+  const bool refused = answer.kind == JoinAnswer::Kind::refused_connection;
+  refused ? owner_.lose(answer.why, ECONNREFUSED) : owner_.lose("it says: " + answer.why, 0);
+  return true;
+}
+
+void SessionLanes::fail_without_memory() { owner_.fail(out_of_memory()); }
 
 // --------------------------------------------------------------------------------------------------------- lanes move
 

@@ -4,17 +4,20 @@
 // Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the reactor's). A lane's
 // claim is taken before the session's mutex, and the owner is called without that mutex.
 // Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
-// Errors: std::bad_alloc from begin_lane(), drive(), look() and the events means that a loss may be half handled: the session has to fail.
+// Errors: std::bad_alloc from begin_lane(), drive(), look() and the events means that a loss may be half handled: the session has to fail
+// (LanesOwner::guarded()).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/without_memory.h"
 #include "engine/arrival_flags.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_table.h"
@@ -51,6 +54,20 @@ class LanesOwner {
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
 
+  // The edge of a session: what a thread of ours, or a caller's, sets going in it passes here. Where `act` finds no memory, some part of it may
+  // be half done (a loss, an event, a dial), and nothing in the session can be relied on: it ends. False: it did. No allocation, no
+  // exception of memory leaves.
+  template <class Act>
+  bool guarded(Act&& act) {
+    try {
+      act();
+      return true;
+    } catch (const std::bad_alloc&) {
+      fail(out_of_memory());
+      return false;
+    }
+  }
+
  protected:
   ~LanesOwner() = default;
 };
@@ -65,6 +82,13 @@ class SessionLanes {
  public:
   // `protocol` and `owner` outlive it. `peer` names the other side in messages: "host pid 123".
   SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::string peer, const SessionLanesOptions& options);
+
+  // The other side, for messages; the time by the session's clock. Any thread, as are the next ones.
+  const std::string& peer() const { return peer_; }
+  TimePoint now() const { return protocol_.now(); }
+  bool is_over() const { return protocol_.is_over(); }
+  bool is_leaving() { return protocol_.is_leaving(); }              // a goodbye was said, by either side
+  bool is_without_lanes() { return protocol_.is_without_lanes(); }
 
   // Any thread, as LaneTable says.
   const LaneTable& table() const { return table_; }
@@ -87,6 +111,10 @@ class SessionLanes {
   void join_ended();
   // The peer asked by a new connection whether we are there.
   void on_knock();
+  // What a lane that was dialled by these rails, or a knock, was answered. True: the answer ended the session. Thread of look().
+  bool ends_with(const JoinAnswer& answer, const RailPair& by);
+  // Whoever sees to the lanes found no memory, and nobody would see to them again: the session ends.
+  void fail_without_memory();
 
   // --- lanes move. Any thread.
   struct Driven {
@@ -124,7 +152,6 @@ class SessionLanes {
   bool peer_is_silent();
   // As SessionHealth's.
   std::vector<RailPair> pairs_that_carried();
-  bool speaks_for_peer(const RailPair& rails);
   // To be called when lanes were lost: notes when each pair lost its last one.
   void note_lost_pairs();
   // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.

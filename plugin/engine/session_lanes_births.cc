@@ -36,13 +36,11 @@ void SessionLanes::look_at_births() {
   }
 }
 
-// Without memory the session fails: a lane that the peer counts on would be missing, and nobody would dial it again.
+// Guarded: a lane that the peer counts on would be missing, and nobody would dial it again.
 void SessionLanes::stand(const Birth& birth, std::unique_ptr<wire::Lane> lane) {
-  try {
+  (void)owner_.guarded([&] {
     if (add_lane(birth.id, birth.rails, std::move(lane), birth.doubtful)) owner_.on_lane_came();
-  } catch (const std::bad_alloc&) {
-    owner_.fail(out_of_memory());
-  }
+  });
 }
 
 // Null: not yet.

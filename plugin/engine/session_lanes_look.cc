@@ -206,11 +206,6 @@ std::vector<RailPair> SessionLanes::pairs_that_carried() {
   return health_.pairs_that_carried();
 }
 
-bool SessionLanes::speaks_for_peer(const RailPair& rails) {
-  const SharedProtocol::Locked locked = protocol_.lock();
-  return health_.speaks_for_peer(rails);
-}
-
 void SessionLanes::note_lost_pairs() {
   const std::vector<RailPair> open = table_.rails_of_lanes();
   const SharedProtocol::Locked locked = protocol_.lock();

@@ -1,7 +1,6 @@
 // Where a session turns with what concerns the whole engine.
 //
-// Threads: any, unless it says otherwise. Called without the session's mutex; on_session_over() and on_lane_wanted() may be called with a
-// lane's claim held.
+// Threads: any, unless it says otherwise. Called without the session's mutex; wake_for() perhaps with a lane's claim held.
 #pragma once
 
 #include <cstdint>
@@ -16,30 +15,31 @@ class ListenQueue;
 class LiveSession;
 struct PendingStream;
 
+// What a session asks of the reactor's thread, beside a look at its lanes.
+struct SessionWants {
+  bool retire = false;         // the session failed or ended: it takes no streams any more and wants its lanes closed
+  bool lanes = false;          // a lane was lost and others are left, or a lane may yet come; or the peer is silent
+  bool hear_rails = false;     // the peer said something of its rails: take_told_rails()
+};
+
 class SessionOwner {
  public:
   // Of its sessions: all that they do is timed by it. Outlives them.
   virtual const Clock& clock() const { return monotonic_clock(); }
   // The listener an OPEN names, or null.
   virtual std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) = 0;
-  // The session failed or ended; it takes no streams any more and wants its lanes closed.
-  virtual void on_session_over(std::shared_ptr<LiveSession> session) = 0;
-  // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
-  virtual void on_lane_wanted(std::shared_ptr<LiveSession> session) = 0;
   // A lane that was begun stands. Reactor's thread.
   virtual void on_lane_came(std::shared_ptr<LiveSession> /*session*/) {}
   // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.
   virtual bool warns_of_unused() { return true; }
   // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Reactor's thread.
   virtual bool may_warn_of_silence(bool /*is_silent*/) { return true; }
-  // The peer said something of its rails: take_told_rails(), once for all that it says until then.
-  virtual void on_rails_told(std::shared_ptr<LiveSession> session) = 0;
   // The session ended before the peer said anything in it; `pending` waits for a stream and may find another session.
   virtual void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) = 0;
-  // There is work and no caller polls: have the reactor call on_wake(). Neither allocates nor locks.
+  // There is work and perhaps no caller polls: have the reactor call on_wake(). Neither allocates nor locks.
   virtual void wake_for(std::shared_ptr<LiveSession> session) noexcept = 0;
-  // The reactor has come. Its thread.
-  virtual void on_woken(LiveSession& session) = 0;
+  // The reactor has come. Its thread. `wants`: all that the session asked for since the last time.
+  virtual void on_woken(LiveSession& session, const SessionWants& wants) = 0;
 
  protected:
   ~SessionOwner() = default;

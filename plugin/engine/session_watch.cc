@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "base/without_memory.h"
 
 namespace railweave::engine {
 namespace {
@@ -54,11 +53,7 @@ void SessionWatch::look_again_in(Nanos delay) {
 bool SessionWatch::looks_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
 
 void SessionWatch::look() {
-  try {
-    look_and_arm();
-  } catch (const std::bad_alloc&) {  // neither armed nor timed: nobody would look again
-    session_->fail(out_of_memory());
-  }
+  (void)session_->guarded([this] { look_and_arm(); });  // neither armed nor timed: nobody would look again
 }
 
 void SessionWatch::look_and_arm() {

@@ -17,8 +17,7 @@ class BadRailWorld : public World {
     weather_ = {.lanes_die = true, .ends_sleep = false, .rude = false, .refusals = false, .mortal = false, .spared = true, .lasting = false};
     peer_timeout_ = 5s;
     for (const char* name : {"near", "far"}) {
-      Host& host = hosts_.emplace_back();
-      host.name = name;
+      Host& host = add_host(name);
       for (int rail = 0; rail < rails; ++rail) add_rail(host, rail == 0);
     }
     make_couple(hosts_[0], hosts_[1]);
@@ -28,12 +27,12 @@ class BadRailWorld : public World {
 
   // All flows have something to say. How many lanes were dialled meanwhile.
   int live(Nanos time) {
-    const int before = couples_[0].dialler->lanes_ever();
+    const int before = couples_[0].keeping->lanes_dialled();
     for (const TimePoint end = net_.now() + time; net_.now() < end && failure_.empty();) {
       for (const auto& flow : flows_) flow->post_receive(), flow->post_send();
       run_for(kSpeakEvery);
     }
-    return couples_[0].dialler->lanes_ever() - before;
+    return couples_[0].keeping->lanes_dialled() - before;
   }
   void let_data_be_lost(bool lost) { hosts_[1].rails[1].link->lose_data(lost); }
   // Lanes of the far host's rail 1, as the near one sees it; of any that is no pair's own.

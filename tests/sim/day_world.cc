@@ -26,8 +26,7 @@ DayWorld::DayWorld(std::uint64_t seed, bool trace, const Plan& plan) : World(see
 
 void DayWorld::make_all() {
   for (std::size_t i = 0; i < kDayHosts; ++i) {
-    Host& host = hosts_.emplace_back();
-    host.name = "host" + std::to_string(i);
+    Host& host = add_host("host" + std::to_string(i));
     host.clock.speed = between(0.7, 1.5);
     for (int rails = 0; rails < (i % 4 == 0 ? 3 : 2); ++rails) add_rail(host, rails == 0);
   }
@@ -198,7 +197,7 @@ void DayWorld::keep_hosts() {
 void DayWorld::renew(Couple& c) {
   count_segments(c);
   Host &a = c.a->host(), &b = c.b->host();
-  c.dialler.reset();
+  c.keeping.reset();
   c.a.reset();
   c.b.reset();
   for (Flow* flow : std::exchange(c.flows, {})) {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/hello.h"
+#include "railweave/device.h"
 #include "railweave/units.h"
 #include "wire/sim/network.h"
 
@@ -42,9 +44,26 @@ struct Host {
   enum class Fate { lives, crashed, lost_power, leaves };  // crashed: its kernel lives and closes what it had open
   std::string name;
   HostClock clock;
+  int number = 0;                   // among the hosts
   std::vector<HostRail> rails;
+  // The same, as the host's engine has them and tells them to peers. Rails of one index are in one subnet; each rail reaches all others.
+  std::vector<Rail> own;
+  std::vector<engine::PeerRail> announced;
   Fate fate = Fate::lives;
   bool lives() const { return fate == Fate::lives; }
+  void add_rail(const HostRail& rail);
 };
+
+inline void Host::add_rail(const HostRail& rail) {
+  const std::string rail_name = rail.link->spec().name;
+  const auto subnet = std::uint8_t(rails.size());
+  const Address address{.family = Address::Family::v4, .bytes = {10, subnet, std::uint8_t((number + 1) / 256), std::uint8_t((number + 1) % 256)}, .prefix_bits = 16};
+  rails.push_back(rail);
+  own.emplace_back();
+  own.back().name = rail_name;
+  own.back().addresses = {address};
+  own.back().speed = rail.rate;
+  announced.push_back({rail_name, std::uint32_t(rail.rate.megabits()), {{address, 4000}}, false});
+}
 
 }  // namespace railweave::sim

@@ -36,7 +36,7 @@ SessionEnd::~SessionEnd() {
 
 // ------------------------------------------------------------------------------------------------------------- its lanes
 
-void SessionEnd::begin_lane(LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane) {
+void SessionEnd::begin_lane(LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful) {
   if (over() || dead_) return;
   if (on_lane_begins) on_lane_begins(id);
   if (begun_.size() <= id) begun_.resize(std::size_t(id) + 1);
@@ -50,7 +50,7 @@ void SessionEnd::begin_lane(LaneId id, engine::RailPair rails, std::unique_ptr<w
   };
   auto pending = std::make_unique<PendingSimLane>(net_, watch_, id, std::move(lane), made_at, made);
   pending->start({});
-  lanes_.begin_lane(id, rails, std::move(pending), false);
+  lanes_.begin_lane(id, rails, std::move(pending), doubtful);
   net_.at(made_at, [this, alive = alive_] {
     if (*alive) touch();
   });

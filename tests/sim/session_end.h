@@ -35,6 +35,7 @@ class SessionEnd final : private engine::LanesOwner {
   std::function<void()> on_lanes_wanted;                    // whoever dials or asks looks what is to be done
   std::function<void(const Status& why)> on_over;               // the engine would end the session: end_with() does
   std::function<void(protocol::LaneId)> on_lane_begins;         // begin_lane()
+  std::function<void()> on_lane_stands;                         // its wire has made one
   // What passes on its lanes.
   using Passing = LaneWatch::Passing;
   LaneWatch& watch() { return watch_; }
@@ -48,7 +49,7 @@ class SessionEnd final : private engine::LanesOwner {
   std::uint64_t incast_cap_bytes() const { return incast_cap_bytes_; }
 
   // Both ends agreed on a lane. Its wire takes a while to make it.
-  void begin_lane(protocol::LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane);
+  void begin_lane(protocol::LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful);
   // One of that number stands, or stood, or was on its way.
   bool had_lane(protocol::LaneId id) const { return id < begun_.size() && begun_[id]; }
   // As if SessionHealth had said so now, and nobody came to it for a while. No effect when the lane is gone by then, whatever has its place.
@@ -73,10 +74,9 @@ class SessionEnd final : private engine::LanesOwner {
   // GOODBYE, half-close, drain, close: a second at most.
   void leave();
   bool says_goodbye() const { return says_goodbye_; }
-  // A goodbye was said, by either side.
-  bool is_leaving() { return protocol_.is_leaving(); }
   // The process ends between two instructions; its kernel closes what was open. Or with the host: nobody closes anything.
   void die(bool with_host);
+  bool is_dead() const { return dead_; }
 
   // After any call to session(): the lanes look at it soon.
   void touch();
@@ -100,7 +100,9 @@ class SessionEnd final : private engine::LanesOwner {
   bool is_waited_for(const engine::SharedProtocol::Locked& locked) override;
   void wake() noexcept override { touch(); }
   void on_lane_wanted() override;
-  void on_lane_came() override {}
+  void on_lane_came() override {
+    if (on_lane_stands) on_lane_stands();
+  }
   bool may_warn_of_silence(bool) override { return false; }
   void tell_loss(const Status&) override {}
   void fail(const Status& why) override;

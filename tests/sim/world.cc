@@ -20,6 +20,11 @@ constexpr std::size_t kLanesForgottenLate = 64;  // lost, and not wholly forgott
 
 World::World(std::uint64_t seed, bool trace) : seed_(seed), trace_(trace), random_(seed), net_(seed) {}
 
+// Nothing is reported any more.
+World::~World() {
+  for (Couple& c : couples_) c.a->die(true), c.b->die(true);
+}
+
 double World::between(double least, double most) {
   return least * std::pow(most / least, double(random_() >> 11) * 0x1p-53);
 }
@@ -47,8 +52,7 @@ void World::make_hosts() {
   const std::size_t count = size < 0.75 ? 2 : size < 0.92 ? 3 + below(2) : size < 0.99 ? 5 + below(12) : size < 0.998 ? 17 + below(48) : kHostsMost;
   const bool skewed = chance(0.5);
   for (std::size_t i = 0; i < count; ++i) {
-    Host& host = hosts_.emplace_back();
-    host.name = "host" + std::to_string(i);
+    Host& host = add_host("host" + std::to_string(i));
     host.clock.speed = skewed ? between(0.7, 1.5) : 1 + 2e-4 * (double(below(1000)) / 1000 - 0.5);
     for (std::size_t k = 1 + below(count > 16 ? 2 : 4); k > 0; --k) {
       add_rail(host, weather_.spared && host.rails.empty());
@@ -63,6 +67,13 @@ void World::make_hosts() {
   flows_most_ = 10 + 2 * couples_.size();
 }
 
+Host& World::add_host(const std::string& name) {
+  Host& host = hosts_.emplace_back();
+  host.name = name;
+  host.number = int(hosts_.size()) - 1;
+  return host;
+}
+
 void World::add_rail(Host& host, bool spared) {
   wire::LinkSpec spec;
   spec.name = host.name + ".rail" + std::to_string(host.rails.size());
@@ -75,7 +86,7 @@ void World::add_rail(Host& host, bool spared) {
   spec.pause_probability = chance(0.5) ? 0 : between(0.001, 0.1);
   spec.pause_most = Nanos(std::int64_t(between(1e4, 5e6)));
   spec.ending_most = chance(0.5) ? Nanos(0) : Nanos(kEndingMost);
-  host.rails.push_back({.link = &net_.add_link(spec), .rate = spec.rate, .spared = spared});
+  host.add_rail({.link = &net_.add_link(spec), .rate = spec.rate, .spared = spared});
 }
 
 std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::string& name, std::size_t eager_limit_bytes) {
@@ -126,19 +137,13 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.eager_limit_bytes = std::min(c.eager_limits_bytes[0], c.eager_limits_bytes[1]);
   c.a = make_end(c, a, "a" + number, c.eager_limits_bytes[0]);
   c.b = make_end(c, b, "b" + number, c.eager_limits_bytes[1]);
-  c.knock = std::make_unique<Knock>(net_, *c.b, *c.a);
-  c.dialler = std::make_unique<Dialler>(net_, *c.a, *c.b, c.lanes_per_pair);
   c.told_by_a = std::make_unique<RailTalk>(*c.a, *c.b, [this](const std::string& what) { fail(what); });
   c.told_by_b = std::make_unique<RailTalk>(*c.b, *c.a, [this](const std::string& what) { fail(what); });
-  c.a->on_lanes_wanted = [&c] { c.dialler->look(); };
-  c.b->on_lanes_wanted = [&c] { c.knock->look(); };
-  c.knock->on_heard = [&c](engine::RailPair by) { c.dialler->on_knock(by); };
-  c.dialler->on_over = [this, &c](const Status& why) { on_over(c, *c.a, why); };
-  c.knock->on_over = [this, &c](const Status& why) { on_over(c, *c.b, why); };
   c.b->on_lane_begins = [&c, this](protocol::LaneId lane) {
     if (!c.a->had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
   };
-  c.dialler->begin(spared_rail_);
+  c.keeping = std::make_unique<LaneKeeping>(net_, *c.a, *c.b, c.lanes_per_pair, absence_told_);
+  c.keeping->begin(spared_rail_);
 }
 
 void World::make_flow() {
@@ -222,7 +227,7 @@ void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
     if (!in_peace || !flow->left_in_peace()) flow->session_died();
   c.dead = true;
   end.end_with(why);
-  if (&end == c.a.get()) c.dialler->stop();
+  c.keeping->stop_soon(end);
 }
 
 // ------------------------------------------------------------------------------------------------------------ running
@@ -285,25 +290,38 @@ void World::settle() {
   run_until([this] { return settled(); }, "requests that never end");
 }
 
-// New lanes for old: fences settle what the old ledgers still hold.
+// New lanes for old: fences settle what the old ledgers still hold. Both ends of each session give up all they have, and whoever dials sees to new
+// ones.
 void World::renew_lanes() {
-  std::vector<LaneId> before;
+  std::vector<std::set<LaneId>> old;
   for (Couple& c : couples_) {
-    before.push_back(c.dialler->lanes_ever());
-    if (!c.dead) c.dialler->dial(0, 0);
-  }
-  run_for(kRenewal);
-  for (std::size_t k = 0; k < couples_.size(); ++k) {
-    Couple& c = couples_[k];
+    old.emplace_back();
+    if (c.dead) continue;
+    c.keeping->all_serve_again();
     for (SessionEnd* end : {c.a.get(), c.b.get()}) {
-      const auto open = end->open_lanes();
-      if (c.dead || open.empty() || open.back().id < before[k]) continue;
-      for (const auto& lane : open)
-        if (lane.id < before[k]) end->give_up(lane.id);
-      if (end->session().known_lanes() > open.size() + kLanesForgottenLate) fail(end->name() + ": lanes that are lost are never forgotten");
+      for (const auto& lane : end->open_lanes()) {
+        old.back().insert(lane.id);
+        end->give_up(lane.id);
+      }
     }
   }
+  run_until([&] { return has_new_lanes(old); }, "sessions that get no new lanes");
+  run_for(kRenewal);
+  for (const Couple& c : couples_)
+    for (SessionEnd* end : {c.a.get(), c.b.get()})
+      if (!c.dead && end->session().known_lanes() > end->open_lanes().size() + kLanesForgottenLate) fail(end->name() + ": lanes that are lost are never forgotten");
   run_for(2 * kRenewal);
+}
+
+// `old`: by couple.
+bool World::has_new_lanes(const std::vector<std::set<LaneId>>& old) const {
+  const auto has = [](const SessionEnd& end, const std::set<LaneId>& before) {
+    const auto open = end.open_lanes();
+    return !open.empty() && std::ranges::none_of(open, [&](const auto& lane) { return before.contains(lane.id); });
+  };
+  for (std::size_t k = 0; k < couples_.size(); ++k)
+    if (const Couple& c = couples_[k]; !c.dead && (!has(*c.a, old[k]) || !has(*c.b, old[k]))) return false;
+  return true;
 }
 
 bool World::all_forgotten() const {

@@ -7,14 +7,14 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "tests/sim/control_rules.h"
-#include "tests/sim/dialler.h"
 #include "tests/sim/flow.h"
 #include "tests/sim/host.h"
-#include "tests/sim/knock.h"
+#include "tests/sim/lane_keeping.h"
 #include "tests/sim/memory_watch.h"
 #include "tests/sim/rail_talk.h"
 #include "tests/sim/session_end.h"
@@ -25,7 +25,7 @@ namespace railweave::sim {
 class World {
  public:
   World(std::uint64_t seed, bool trace);
-  virtual ~World() = default;
+  virtual ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
   // Empty, or what went wrong first.
@@ -38,8 +38,7 @@ class World {
  protected:
   struct Couple {                          // two ends of a session; a dialled
     std::unique_ptr<SessionEnd> a, b;
-    std::unique_ptr<Dialler> dialler;
-    std::unique_ptr<Knock> knock;
+    std::unique_ptr<LaneKeeping> keeping;
     std::unique_ptr<RailTalk> told_by_a, told_by_b;
     std::vector<Flow*> flows;
     ControlRules control_of_a, control_of_b;
@@ -57,6 +56,7 @@ class World {
 
   // --- making
   void make_hosts();
+  Host& add_host(const std::string& name);
   void make_couple(Host& a, Host& b);
   // What a and b say to each other from now on; of a couple that was, all is forgotten.
   void join(Couple& couple, Host& a, Host& b);
@@ -108,6 +108,7 @@ class World {
   bool all_forgotten() const;
   std::string verdict();
   void renew_lanes();
+  bool has_new_lanes(const std::vector<std::set<protocol::LaneId>>& old) const;
   // Steps until `done`, as long as something moves.
   void run_until(const std::function<bool()>& done, const char* what);
   void run_for(Nanos time);
@@ -128,6 +129,7 @@ class World {
   std::mt19937_64 retirements_{seed_};  // apart: what else happens stays the same without them
   std::string failure_;
   MemoryWatch memory_;
+  engine::AbsenceTold absence_told_;
   wire::SimNetwork net_;
   Weather weather_{};
   bool heavy_ = false;                   // large messages, slow to simulate

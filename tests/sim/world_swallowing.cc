@@ -20,8 +20,7 @@ constexpr int kRails = 2;
 // Fast rails of little memory: what control waits for is a lane, not a queue.
 void World::make_hosts_that_swallow() {
   for (int i = 0; i < 2; ++i) {
-    Host& host = hosts_.emplace_back();
-    host.name = "host" + std::to_string(i);
+    Host& host = add_host("host" + std::to_string(i));
     for (int k = 0; k < kRails; ++k) {
       wire::LinkSpec spec;
       spec.name = host.name + ".rail" + std::to_string(k);
@@ -30,7 +29,7 @@ void World::make_hosts_that_swallow() {
       spec.queue_bytes = std::size_t(between(8e3, 64e3));
       spec.send_buffer_bytes = std::size_t(between(4e3, 64e3));
       spec.receive_buffer_bytes = std::size_t(between(16e3, 1e6));
-      host.rails.push_back({.link = &net_.add_link(spec), .rate = spec.rate, .spared = k == spared_rail_});
+      host.add_rail({.link = &net_.add_link(spec), .rate = spec.rate, .spared = k == spared_rail_});
     }
   }
   make_couple(hosts_[0], hosts_[1]);

@@ -86,7 +86,7 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
         set_link(host, rail, true);
         // Pairs without a link are left out of the plan without a rest: nobody would look at them again.
         for (Couple& c : couples_)
-          if (&c.a->host() == &host && !c.dead) c.dialler->on_link_up(int(&rail - host.rails.data()));
+          if (&c.a->host() == &host && !c.dead) c.keeping->on_link_up(int(&rail - host.rails.data()));
       });
       break;
     case RailTrouble::slow: slow(host, rail); break;
@@ -155,12 +155,12 @@ void World::retire_a_lane() {
   if (weather_.spared && rails == engine::RailPair{spared_rail_, spared_rail_}) return;  // the others may be lost
   const std::string what = c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
   say(what + " retires");
-  c.dialler->retire(rails, true);
+  c.keeping->retire(rails);
   if (retirements_() % 4 != 0) return;
   net_.after(Nanos(retirements_() % 2'000'000), [this, &c, rails, what] {
     if (c.dead) return;
     say(what + " serves again");
-    c.dialler->retire(rails, false);
+    c.keeping->serve_again(rails);
   });
 }
 
@@ -198,8 +198,9 @@ void World::end_host(Host& host, Host::Fate fate) {
         if (fate != Host::Fate::leaves) flow->end_died(*end);
         else flow->leave(*end, in_peace);
       }
-      if (end == c.a.get() && fate != Host::Fate::lost_power) c.dialler->stop();
-      fate == Host::Fate::leaves ? end->leave() : end->die(fate == Host::Fate::lost_power);
+      if (fate == Host::Fate::leaves) c.keeping->stop(*end), end->leave();
+      if (fate == Host::Fate::crashed) end->die(false), c.keeping->stop(*end);
+      if (fate == Host::Fate::lost_power) end->die(true);
     }
   }
 }
@@ -216,7 +217,7 @@ void World::heal() {
   }
   for (Couple& c : couples_) {
     c.a->wake_up(), c.b->wake_up();
-    if (!c.dead) c.dialler->look();
+    if (!c.dead) c.keeping->look();
   }
 }
 

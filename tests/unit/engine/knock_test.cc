@@ -6,6 +6,7 @@
 
 #include <future>
 
+#include "engine/rail_dialler.h"
 #include "tests/unit/engine/paperwork.h"
 #include "wire/bootstrap/socket.h"
 
@@ -35,11 +36,11 @@ class Knocking : public Paperwork {
     self_.announced = &announced_;
     self_.config = &config_;
     add_lanes(1);
-    session_->join_began();  // so that it does not end with its lane
+    session_->lanes().join_began();  // so that it does not end with its lane
     paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
     drive();
     ASSERT_TRUE(session_->is_without_lanes());
-    knock_ = std::make_unique<Knock>(reactor_, self_, InstanceId{1}, 0, session_, announced_);
+    knock_ = std::make_unique<Knock>(DialledSession{reactor_, dialler_, session_->lanes(), rails_}, announced_);
     ASSERT_TRUE(reactor_.start().ok());
   }
   void on_reactor(std::function<void()> act) {
@@ -71,6 +72,7 @@ class Knocking : public Paperwork {
   std::vector<PeerRail> announced_;
   Identity self_;
   OwnedFd door_;
+  RailDialler dialler_{reactor_, self_, InstanceId{1}, 0, *session_, [](LiveSession&, NewLane) {}};
   std::unique_ptr<Knock> knock_;
 };
 

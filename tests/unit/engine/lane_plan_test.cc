@@ -190,9 +190,7 @@ TEST(LanePlan, lanes_per_pair__by_speed_and_by_what_is_below_the_rail) {
     local.speed = Rate::from_megabits(local_mbps);
     local.lanes_min = lanes_min;
     remote.speed_mbps = std::uint32_t(remote_mbps);
-    Config config;
-    config.lanes_per_rail = asked;
-    return lanes_per_pair(config, local, remote);
+    return lanes_per_pair(asked, local, remote);
   };
   EXPECT_EQ(1, lanes(25'000, 25'000, 1));
   EXPECT_EQ(4, lanes(200'000, 100'000, 1));

@@ -184,25 +184,41 @@ TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
   EXPECT_GT(wakes_, 0);
 }
 
+TEST_F(Paperwork, what_it_asks_of_the_reactor_is_taken_once) {
+  add_lanes(2);
+  drive(3);
+  (void)take_wants();
+  session_->tell_link(1, false);
+  const SessionWants lost = take_wants();
+  EXPECT_TRUE(lost.lanes);
+  EXPECT_FALSE(lost.retire);
+  EXPECT_FALSE(take_wants().lanes);
+  wakes_ = 0;
+  session_->fail(Status(Code::remote, Scope::session, "gone"));
+  EXPECT_GT(wakes_, 0);
+  EXPECT_TRUE(take_wants().retire);
+  EXPECT_FALSE(take_wants().retire);
+}
+
 TEST_F(Paperwork, a_lane_that_retires_and_is_closed_by_the_peer_is_no_loss) {
   add_lanes(2);
   drive(3);
-  session_->retire({{{1, 1}, 0}});
+  session_->lanes().retire({{{1, 1}, 0}});
   drive(3);
   EXPECT_EQ(std::ranges::count(paper_[0].sent, FrameType::retire, &FrameHeader::type), 1);
-  lanes_wanted_ = 0;
+  (void)take_wants();
   paper_[1].ending = Status(Code::remote, Scope::lane, "closed by the peer");
   drive(3);
   EXPECT_EQ(session_->open_lanes(), 1);
   EXPECT_TRUE(session_->take_losses().empty());
-  EXPECT_GT(lanes_wanted_, 0) << "the pairs are to be looked at";
+  EXPECT_TRUE(take_wants().lanes) << "the pairs are to be looked at";
   EXPECT_TRUE(warnings.empty());
 }
 
 TEST_F(Paperwork, a_lane_that_retires_and_falls_silent_is_lost) {
   add_lanes(2);
   drive(3);
-  session_->retire({{{1, 1}, 0}});
+  session_->lanes().retire({{{1, 1}, 0}});
   session_->tell_link(1, false);
   EXPECT_EQ(session_->take_losses().size(), 1u);
 }
@@ -211,13 +227,13 @@ TEST_F(Paperwork, of_lanes_of_one_pair_the_oldest_stay) {
   for (const protocol::LaneId lane : {2, 0, 1})
     ASSERT_TRUE(session_->add_lane(lane, {0, 0}, std::make_unique<PaperLane>(paper_[lane], "eth0")));
   drive(3);
-  session_->retire({{{0, 0}, 1}});
+  session_->lanes().retire({{{0, 0}, 1}});
   drive(3);
   std::vector<int> retired;
   for (const FrameHeader& h : paper_[0].sent)
     if (h.type == FrameType::retire && RetireFrame::of(h).retires) retired.push_back(RetireFrame::of(h).lane);
   EXPECT_EQ(retired, (std::vector<int>{2, 1})) << "by place";
-  session_->retire({});
+  session_->lanes().retire({});
   drive(3);
   std::vector<int> serve_again;
   for (const Paper& paper : paper_)
@@ -382,7 +398,7 @@ TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_f
   paper_[0].says_checked(part(0), true);
   drive(3);
   EXPECT_FALSE(session_->over());
-  EXPECT_GT(lanes_wanted_, 0);
+  EXPECT_TRUE(take_wants().lanes);
   const auto another = [&](int i) {
     ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), {0, 0}, std::make_unique<PaperLane>(paper_[i], "eth0")));
     drive(3);

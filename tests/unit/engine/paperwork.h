@@ -59,14 +59,16 @@ class Paperwork : public testing::Test, public SessionOwner {
     const Result<Request*> request = recv_->post(place_.data(), bytes);
     return request.ok() ? request.value() : nullptr;
   }
+  // As the reactor comes after a wake.
+  SessionWants take_wants() {
+    static_cast<Wakeable&>(*session_).on_wake();
+    return std::exchange(wants_, {});
+  }
   static bool done(const Request* r) { return r->state.load() == Request::State::done; }
 
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
-  void on_session_over(std::shared_ptr<LiveSession>) override {}
-  void on_lane_wanted(std::shared_ptr<LiveSession>) override { ++lanes_wanted_; }
-  void on_rails_told(std::shared_ptr<LiveSession>) override {}
   void wake_for(std::shared_ptr<LiveSession>) noexcept override { ++wakes_; }
-  void on_woken(LiveSession&) override {}
+  void on_woken(LiveSession&, const SessionWants& wants) override { wants_ = wants; }
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override { unanswered_.push_back(std::move(pending)); }
 
   Config config_;
@@ -77,7 +79,8 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::shared_ptr<LiveSession> session_;
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
-  int lanes_wanted_ = 0, wakes_ = 0;
+  int wakes_ = 0;
+  SessionWants wants_;
   std::vector<std::shared_ptr<PendingStream>> unanswered_;
 };
 

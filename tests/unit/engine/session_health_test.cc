@@ -360,5 +360,64 @@ TEST_F(Health, a_pair_speaks_for_the_peer_while_it_has_a_lane_or_had_one_when_th
   EXPECT_EQ(health_.pairs_that_carried(), (std::vector<RailPair>{{0, 0}, {1, 1}}));
 }
 
+// --------------------------------------------------------------------------------- what the host of the peer says of it
+
+using Answer = JoinAnswer::Kind;
+const std::vector<RailPair> kNoLane;
+const std::vector<RailPair> kBothLanes{{0, 0}, {1, 1}};
+const std::vector<RailPair> kOtherLane{{1, 1}};
+
+// A session with lanes by two pairs, which are heard until a test says otherwise.
+class Denied : public Health {
+ protected:
+  Denied() {
+    for (const RailPair& rails : kBothLanes) health_.pair_carries(rails);
+    health_.lane_came(now_, 0);
+  }
+  void fall_silent() {
+    lines_[0].answers = lines_[1].answers = false;
+    look_for(2s);
+    ASSERT_TRUE(health_.peer_is_silent());
+  }
+  bool is_denied(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) const {
+    return health_.is_denied({kind, by, open, is_leaving});
+  }
+};
+
+TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_heard_and_by_any_pair) {
+  EXPECT_TRUE(is_denied(Answer::unknown_session, kBothLanes));
+  EXPECT_TRUE(is_denied(Answer::unknown_session, kNoLane, {5, 6}));
+}
+
+TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_nobody_is_heard) {
+  for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
+    EXPECT_FALSE(is_denied(kind, kOtherLane)) << "the other lane is heard";
+    EXPECT_TRUE(is_denied(kind, kNoLane));
+  }
+  fall_silent();
+  for (const Answer kind : {Answer::stranger, Answer::refused_connection}) EXPECT_TRUE(is_denied(kind, kOtherLane));
+}
+
+TEST_F(Denied, a_connection_that_is_refused_beside_a_silent_lane_of_its_pair_may_be_a_firewalls_word) {
+  fall_silent();
+  EXPECT_FALSE(is_denied(Answer::refused_connection, kBothLanes));
+  EXPECT_TRUE(is_denied(Answer::stranger, kBothLanes)) << "an engine said so";
+}
+
+TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_name) {
+  for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
+    EXPECT_FALSE(is_denied(kind, kNoLane, {0, 1})) << "it never carried";
+    EXPECT_TRUE(is_denied(kind, kNoLane));
+  }
+}
+
+TEST_F(Denied, a_session_that_ends_in_good_order_is_denied_by_nobody) {
+  for (const Answer kind : {Answer::unknown_session, Answer::stranger, Answer::refused_connection}) EXPECT_FALSE(is_denied(kind, kNoLane, {0, 0}, true));
+}
+
+TEST_F(Denied, other_answers_say_nothing_of_the_session) {
+  for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::none}) EXPECT_FALSE(is_denied(kind, kNoLane));
+}
+
 }  // namespace
 }  // namespace railweave::engine

@@ -62,11 +62,8 @@ class Watching : public testing::Test, public SessionOwner {
   }
 
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return nullptr; }
-  void on_session_over(std::shared_ptr<LiveSession>) override {}
-  void on_lane_wanted(std::shared_ptr<LiveSession>) override {}
-  void on_rails_told(std::shared_ptr<LiveSession>) override {}
   void wake_for(std::shared_ptr<LiveSession>) noexcept override {}
-  void on_woken(LiveSession&) override {}
+  void on_woken(LiveSession&, const SessionWants&) override {}
   void on_unanswered(std::shared_ptr<PendingStream>, const Status&) override {}
 
   Config config_;

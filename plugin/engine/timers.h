@@ -1,0 +1,25 @@
+// Timers for what works in steps, so that the same code runs on the reactor and in virtual time (tests/sim).
+//
+// One thread, on which tasks run, too. A task never runs from within at().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "railweave/units.h"
+
+namespace railweave::engine {
+
+class Timers {
+ public:
+  using TimerId = std::uint64_t;  // 0: none
+  // `when`: by the clock of the engine whose timers they are. Times gone by mean soon.
+  virtual TimerId at(TimePoint when, std::function<void()> task) = 0;
+  // The task will not run. No effect where it ran already.
+  virtual void cancel(TimerId timer) = 0;
+
+ protected:
+  ~Timers() = default;
+};
+
+}  // namespace railweave::engine

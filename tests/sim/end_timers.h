@@ -1,0 +1,35 @@
+// The timers of a simulated process, for what the engine's reactor would call: in virtual time, by the clock of its host. None fires once the
+// process is dead.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+
+#include "engine/timers.h"
+#include "tests/sim/session_end.h"
+#include "wire/sim/network.h"
+
+namespace railweave::sim {
+
+class EndTimers final : public engine::Timers {
+ public:
+  EndTimers(wire::SimNetwork& net, SessionEnd& end) : net_(net), end_(end) {}
+  ~EndTimers() { *alive_ = false; }
+  EndTimers(const EndTimers&) = delete;
+  EndTimers& operator=(const EndTimers&) = delete;
+
+  std::function<void()> after_each;   // task
+
+  TimerId at(TimePoint when, std::function<void()> task) override;
+  void cancel(TimerId timer) override { set_.erase(timer); }
+
+ private:
+  wire::SimNetwork& net_;
+  SessionEnd& end_;
+  TimerId last_ = 0;
+  std::set<TimerId> set_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace railweave::sim

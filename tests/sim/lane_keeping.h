@@ -1,0 +1,65 @@
+// What the two engines of a session do for its lanes (engine/peer_sessions): the shipped LaneUpkeep at the end that dialled, the shipped Knock at
+// the other, each with the timers of its process and a dialler of simulated lanes. No rule about lanes is here.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/absence_told.h"
+#include "engine/knock.h"
+#include "engine/lane_upkeep.h"
+#include "tests/sim/end_timers.h"
+#include "tests/sim/session_end.h"
+#include "tests/sim/sim_dialler.h"
+#include "wire/sim/network.h"
+
+namespace railweave::sim {
+
+class LaneKeeping {
+ public:
+  // `a` dialled. Both ends and `told` outlive it.
+  LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair, engine::AbsenceTold& told);
+  ~LaneKeeping();
+  LaneKeeping(const LaneKeeping&) = delete;
+  LaneKeeping& operator=(const LaneKeeping&) = delete;
+
+  // The lane that makes the session, by that rail of both: at both ends at once.
+  void begin(int rail);
+  // Of `a`.
+  void look();
+  void on_link_up(int rail);
+  // That end leaves, or its process ended: nothing is dialled or asked any more, and what was is closed. stop_soon(): likewise, for whoever is
+  // perhaps called by what stops.
+  void stop(const SessionEnd& end);
+  void stop_soon(const SessionEnd& end);
+  // By `a`, ever.
+  int lanes_dialled() const { return dialler_of_a_.lanes_dialled(); }
+
+  // The youngest lane of that pair retires, whatever the plan says, until it is gone or serve_again() calls it back.
+  void retire(const engine::RailPair& rails);
+  void serve_again(const engine::RailPair& rails);
+  void all_serve_again();
+
+ private:
+  struct Retiring {
+    engine::RailPair rails;
+    protocol::LaneId lane;
+  };
+
+  void on_question(const engine::RailPair& by);
+  void add_retiring();
+
+  wire::SimNetwork& net_;
+  SessionEnd& a_;
+  SessionEnd& b_;
+  const int lanes_per_pair_;
+  engine::AbsenceTold& told_;
+  EndTimers timers_of_a_, timers_of_b_;
+  SimDialler dialler_of_a_, dialler_of_b_;
+  std::unique_ptr<engine::LaneUpkeep> upkeep_;  // of a; null: stopped, as
+  std::unique_ptr<engine::Knock> knock_;        // of b
+  std::vector<Retiring> retiring_;              // by retire()
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace railweave::sim
