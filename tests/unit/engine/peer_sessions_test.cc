@@ -1,7 +1,6 @@
-// Records of sessions of paper. The reactor does not run unless a test starts it.
+// Records of sessions of paper. The reactor does not run.
 #include "engine/peer_sessions.h"
 
-#include "tests/unit/engine/on_reactor.h"
 #include "tests/unit/engine/paperwork.h"
 #include "tests/unit/engine/talker.h"
 
@@ -12,7 +11,6 @@ class Records : public Paperwork {
  protected:
   Records() { EXPECT_TRUE(rails_.open().ok()); }
   ~Records() override {
-    reactor_.stop();
     peers_.clear();
     within_host_->fail(Status(Code::cancelled, Scope::session, "the test ended"));
     within_host_->close_lanes();
@@ -70,16 +68,15 @@ TEST_F(Records, remove__takes_that_session_alone_and_is_nothing_for_one_that_has
   EXPECT_EQ(peers_.add(session_, true).session, session_);
 }
 
-// A session may end within its watch's look().
-TEST_F(Records, remove__the_watch_lives_until_the_reactor_has_returned) {
-  ASSERT_TRUE(reactor_.start().ok());
-  std::weak_ptr<SessionWatch> watch;
-  on_reactor(reactor_, [&] {
-    watch = peers_.add(session_, true).watch;
-    peers_.remove(*session_);
-    EXPECT_FALSE(watch.expired());
-  });
-  EXPECT_TRUE(eventually_on(reactor_, [&] { return watch.expired(); }));
+TEST_F(Records, remove__the_session_outlives_what_looks_after_it) {
+  auto session = std::make_shared<LiveSession>(config_, *this, "paper", 3);
+  const std::weak_ptr<LiveSession> last = session;
+  const LiveSession& known = *session;
+  peers_.add(std::move(session), true);
+  ASSERT_FALSE(last.expired()) << "the record holds it";
+  last.lock()->fail(Status(Code::cancelled, Scope::session, "over"));
+  peers_.remove(known);
+  EXPECT_TRUE(last.expired());
 }
 
 TEST_F(Records, on_link__every_session_knows_of_the_link_and_peers_by_rails_are_told) {
@@ -121,10 +118,11 @@ TEST_F(Records, stop_upkeep__nobody_sees_to_rails_and_sessions_are_still_watched
 
 TEST_F(Records, clear__no_session_has_a_record) {
   add_both();
-  const std::weak_ptr<SessionWatch> watch = peers_.find(*session_)->watch;
+  const long holders = session_.use_count();
   peers_.clear();
   EXPECT_EQ(peers_.find(*session_), nullptr);
-  EXPECT_TRUE(watch.expired());
+  EXPECT_EQ(peers_.find(*within_host_), nullptr);
+  EXPECT_LT(session_.use_count(), holders);
   EXPECT_FALSE(session_->over());
 }
 
