@@ -12,8 +12,8 @@
 #include "engine/handle.h"
 #include "engine/hello.h"
 #include "protocol/frame.h"
+#include "joined_engines.h"
 #include "rogue.h"
-#include "two_engines.h"
 
 namespace railweave::engine_test {
 namespace {
@@ -23,31 +23,12 @@ using engine::Hello;
 
 void as_it_is(Hello&) {}
 
-class Unconfirmed : public testing::Test {
+class Unconfirmed : public ListeningEngine {
  protected:
-  void SetUp() override {
-    a_ = start_engine();
-    b_ = start_engine();
-    ASSERT_TRUE(a_ && b_);
-    ends_ = join(*a_, *b_);
-    ASSERT_TRUE(ends_);
-    auto listener = b_->listen(0, handle_);
-    ASSERT_TRUE(listener.ok());
-    listener_ = std::move(*listener);
-  }
-  void TearDown() override {
-    EXPECT_TRUE(transfer(ends_, 200'000, 1)) << "other sessions go on";
-    EXPECT_TRUE(join(*a_, *b_));
-  }
   std::size_t sessions() const { return b_->stats().sessions.size(); }
   bool logged(const LogCapture& log, const std::string& text) const {
     return eventually([&] { return log.all().find(text) != std::string::npos; });
   }
-
-  std::shared_ptr<Engine> a_, b_;
-  Ends ends_;
-  Handle handle_{};
-  std::unique_ptr<Listener> listener_;
 };
 
 TEST_F(Unconfirmed, WhoNeverConfirmsHasNoSessionAndIsShownOut) {

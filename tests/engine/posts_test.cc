@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "counted_calls.h"
-#include "two_engines.h"
+#include "joined_engines.h"
 
 namespace railweave::engine_test {
 namespace {
@@ -30,16 +30,8 @@ TEST(CountedCalls, see_an_allocation_and_a_lock) {
   EXPECT_EQ(counted.locks(), 1u);
 }
 
-class Posts : public testing::Test {
+class Posts : public JoinedEngines {
  protected:
-  void SetUp() override {
-    a_ = start_engine();
-    b_ = start_engine();
-    ASSERT_TRUE(a_ && b_);
-    ends_ = join(*a_, *b_);
-    ASSERT_TRUE(ends_);
-  }
-
   // A burst of posts at both ends, all but the posts themselves uncounted.
   void post_burst() {
     for (std::size_t i = 0; i < kBurst; ++i) {
@@ -86,8 +78,6 @@ class Posts : public testing::Test {
     EXPECT_EQ(locks_, 0u) << "of " << posts_ << " posts";
   }
 
-  std::shared_ptr<Engine> a_, b_;
-  Ends ends_;
   std::array<Bytes, kBurst> messages_{}, places_{};
   std::array<Request*, kBurst> sends_{}, receives_{};
   std::uint64_t posts_ = 0, allocations_ = 0, locks_ = 0;

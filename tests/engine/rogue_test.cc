@@ -10,29 +10,18 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "two_engines.h"
+#include "joined_engines.h"
 
 namespace railweave::engine_test {
 namespace {
 
 using namespace std::chrono_literals;
 
-class RogueBounds : public testing::Test {
+class RogueBounds : public ListeningEngine {
  protected:
   void SetUp() override {
-    a_ = start_engine();
-    b_ = start_engine();
-    ASSERT_TRUE(a_ && b_);
-    ends_ = join(*a_, *b_);
-    ASSERT_TRUE(ends_);
-    auto listener = b_->listen(0, handle_);
-    ASSERT_TRUE(listener.ok());
-    listener_ = std::move(*listener);
+    ASSERT_NO_FATAL_FAILURE(ListeningEngine::SetUp());
     before_ = in_use();
-  }
-  void TearDown() override {
-    EXPECT_TRUE(transfer(ends_, 200'000, 1)) << "others paid for it";
-    EXPECT_TRUE(join(*a_, *b_));
   }
   static std::size_t in_use() {
     malloc_trim(0);
@@ -43,10 +32,6 @@ class RogueBounds : public testing::Test {
     return resident > before_ ? resident - before_ : 0;
   }
 
-  std::shared_ptr<Engine> a_, b_;
-  Ends ends_;
-  Handle handle_{};
-  std::unique_ptr<Listener> listener_;
   std::size_t before_ = 0;
 };
 

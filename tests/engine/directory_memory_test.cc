@@ -1,0 +1,133 @@
+// A session directory that finds no memory at one moment or another. The other end of its dials is the test.
+#include "engine/session_directory.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <new>
+
+#include "shortage.h"
+#include "tests/unit/engine/on_reactor.h"
+#include "tests/unit/engine/talker.h"
+
+namespace railweave::engine_test {
+namespace {
+
+using namespace std::chrono_literals;
+using engine::PendingStream;
+using engine::SessionDirectory;
+
+constexpr engine::InstanceId kThere{6};
+
+class Dialling {
+ public:
+  Dialling() {
+    self_.instance = {5};
+    self_.name = "here pid 1";
+    self_.rails = &rails_;
+    self_.announced = &announced_;
+    self_.config = &config_;
+    self_.wires = &wires_;
+    wires_.know_rail(0, rails_[0]);
+    EXPECT_TRUE(reactor_.start().ok());
+  }
+  ~Dialling() {
+    reactor_.stop();
+    directory_.stop_dialling();
+  }
+
+  SessionDirectory& directory() { return directory_; }
+  std::shared_ptr<PendingStream> stream(Nanos patience = 20s) const {
+    return std::make_shared<PendingStream>(engine::HandleContent{kThere, 7, {porch_.address()}}, 0, 1, Class::normal, now() + patience);
+  }
+  bool nobody_is_dialled() {
+    settle();
+    return porch_.is_deserted();
+  }
+  void settle() {
+    engine::on_reactor(reactor_, [] {});
+  }
+  // Whoever is dialled hears what a first lane says, once.
+  bool is_dialled() {
+    const auto hello = porch_.answer().hear();
+    return hello && hello->kind == engine::Hello::Kind::first && nobody_is_dialled();
+  }
+
+ private:
+  const Config config_;
+  const std::vector<Rail> rails_{engine::loopback_rail()};
+  const std::vector<engine::PeerRail> announced_{{"lo", 0, {{engine::loopback_rail().addresses[0], 4000}}, false}};
+  engine::Wires wires_{config_};
+  engine::Identity self_;
+  engine::Porch porch_;
+  engine::Reactor reactor_;
+  SessionDirectory directory_{reactor_, self_, Status(Code::cancelled, Scope::engine, "the engine ended"),
+                              [](const engine::PeerKey&, const engine::Hello&, std::uint64_t, engine::NewLane, SessionDirectory::Waiters) {}};
+};
+
+TEST(DirectoryWithoutMemory, open__one_that_fails_leaves_no_dial_behind_that_nobody_starts) {
+  for (int good = 0;; ++good) {
+    Dialling here;
+    const auto pending = here.stream(), next = here.stream();
+    bool failed = false, felt = false;
+    {
+      const Shortage shortage(Shortage::here, good);
+      try {
+        here.directory().open(pending);
+      } catch (const std::bad_alloc&) {
+        failed = true;
+      }
+      felt = shortage.felt();
+    }
+    ASSERT_EQ(failed, felt) << "after " << good;
+    if (!felt) {
+      EXPECT_GT(good, 3) << "nothing was allocated";
+      return;
+    }
+    EXPECT_TRUE(here.nobody_is_dialled()) << "after " << good;
+    here.directory().open(next);
+    ASSERT_TRUE(here.is_dialled()) << "after " << good;
+  }
+}
+
+TEST(DirectoryWithoutMemory, open__one_that_finds_no_place_among_waiters_is_no_obstacle_to_the_others) {
+  Dialling here;
+  const auto first = here.stream(), late = here.stream();
+  here.directory().open(first);
+  bool failed = false;
+  {
+    const Shortage shortage(Shortage::here, 0);
+    try {
+      here.directory().open(late);
+    } catch (const std::bad_alloc&) {
+      failed = true;
+    }
+  }
+  EXPECT_TRUE(failed);
+  EXPECT_TRUE(here.is_dialled());
+  EXPECT_TRUE(first->take().ok());
+}
+
+// Its caller is a session that ends, which can tell nobody.
+TEST(DirectoryWithoutMemory, open_again__the_stream_is_not_lost) {
+  for (int good = 0;; ++good) {
+    Dialling here;
+    const auto pending = here.stream(1ms);
+    bool felt = false;
+    const Status why(Code::remote, Scope::session, "the session ended unanswered");
+    {
+      const Shortage shortage(Shortage::here, good, 3);
+      ASSERT_NO_THROW(here.directory().open_again(pending, why)) << "after " << good;
+      felt = shortage.felt();
+    }
+    here.settle();
+    EXPECT_EQ(pending->take().status().message(), why.message()) << "after " << good;
+    if (!felt) {
+      EXPECT_GT(good, 0) << "nothing was allocated";
+      return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace railweave::engine_test

@@ -1,0 +1,75 @@
+// Sessions of paper in which no stream was opened. Those that are there by the hundred end at once; what ends them by time tests/engine sees.
+#include "engine/idle_sessions.h"
+
+#include "tests/unit/engine/paperwork.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr int kAtOnceMost = 1024;
+
+class Idling : public Paperwork {
+ protected:
+  ~Idling() override {
+    for (const auto& session : sessions_) session->fail(Status(Code::cancelled, Scope::session, "the test ended"));
+  }
+  std::shared_ptr<LiveSession> add() {
+    sessions_.push_back(std::make_shared<LiveSession>(config_, *this, "paper " + std::to_string(sessions_.size()), 1));
+    idle_.add(sessions_.back());
+    return sessions_.back();
+  }
+  void add_many(int count) {
+    while (count-- > 0) (void)add();
+  }
+  // Their numbers.
+  std::vector<int> over() const {
+    std::vector<int> numbers;
+    for (int i = 0; i < int(sessions_.size()); ++i)
+      if (sessions_[std::size_t(i)]->over()) numbers.push_back(i);
+    return numbers;
+  }
+  static void use(const std::shared_ptr<LiveSession>& session) { session->open(pending_stream()); }
+
+  Reactor reactor_;
+  IdleSessions idle_{reactor_};
+  std::vector<std::shared_ptr<LiveSession>> sessions_;
+};
+
+using EndedSessions = std::vector<int>;
+
+TEST_F(Idling, add__of_too_many_the_oldest_ends_at_once_and_the_log_warns_once) {
+  add_many(kAtOnceMost);
+  EXPECT_EQ(over(), EndedSessions{});
+  EXPECT_TRUE(warnings.empty());
+  add_many(2);
+  EXPECT_EQ(over(), (EndedSessions{0, 1}));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "more than 64 sessions whose peers never opened a stream: they are ended, paper 0's first");
+}
+
+TEST_F(Idling, add__a_session_with_a_stream_counts_no_more_and_is_never_ended) {
+  const auto used = add();
+  add_many(kAtOnceMost - 1);
+  use(used);
+  (void)add();
+  EXPECT_EQ(over(), EndedSessions{});
+  (void)add();
+  EXPECT_EQ(over(), EndedSessions{1});
+}
+
+TEST_F(Idling, add__sessions_that_are_over_or_gone_count_no_more_and_none_is_kept_alive) {
+  const auto ended = add();
+  (void)add();
+  const std::weak_ptr<LiveSession> gone = sessions_.back();
+  gone.lock()->fail(Status(Code::cancelled, Scope::session, "gone"));
+  sessions_.pop_back();
+  EXPECT_TRUE(gone.expired());
+  ended->fail(Status(Code::cancelled, Scope::session, "over"));
+  add_many(kAtOnceMost);
+  EXPECT_EQ(over(), EndedSessions{0});
+  (void)add();
+  EXPECT_EQ(over(), (EndedSessions{0, 1}));
+}
+
+}  // namespace
+}  // namespace railweave::engine

@@ -1,0 +1,154 @@
+#include "engine/shared_protocol.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <new>
+#include <string>
+
+namespace railweave::engine {
+namespace {
+
+// Posts of a stream that the test makes up.
+class PaperInbox final : public Inbox {
+ public:
+  explicit PaperInbox(std::string name, std::string& log) : name_(std::move(name)), log_(log) {}
+  bool drain(protocol::Session& session) override {
+    if (throws > 0) {
+      --throws;
+      throw std::bad_alloc();
+    }
+    log_ += name_;
+    if (act) act(session);
+    if (stays > 0) return --stays, false;
+    return true;
+  }
+  bool holds(std::span<const std::byte>) const override { return false; }
+  Unfinished unfinished() const override { return {}; }
+
+  int throws = 0;  // so many times there is no memory
+  int stays = 0;   // so many times the session has no room
+  std::function<void(protocol::Session&)> act;
+
+ private:
+  const std::string name_;
+  std::string& log_;
+};
+
+class Shared : public testing::Test {
+ protected:
+  ~Shared() override {
+    for (PaperInbox* inbox : {&a_, &b_, &c_}) inbox->throws = inbox->stays = 0;
+    protocol_.lock().take_posts();  // a node must not be in a set when it goes
+  }
+  void take() { protocol_.lock().take_posts(); }
+
+  SharedProtocol protocol_{{}, monotonic_clock()};
+  std::string drained_;
+  PaperInbox a_{"a", drained_}, b_{"b", drained_}, c_{"c", drained_};
+};
+
+TEST_F(Shared, take_posts__each_inbox_once_in_the_order_of_posting) {
+  EXPECT_FALSE(protocol_.has_posts());
+  for (PaperInbox* inbox : {&b_, &a_, &b_, &c_}) protocol_.add_post(*inbox);
+  EXPECT_TRUE(protocol_.has_posts());
+  EXPECT_TRUE(protocol_.has_work());
+  take();
+  EXPECT_EQ(drained_, "bac");
+  EXPECT_FALSE(protocol_.has_posts());
+  EXPECT_FALSE(protocol_.has_work());
+  take();
+  EXPECT_EQ(drained_, "bac");
+}
+
+TEST_F(Shared, take_posts__what_the_session_has_no_room_for_stays_for_the_next_time) {
+  a_.stays = 1;
+  protocol_.add_post(a_);
+  protocol_.add_post(b_);
+  take();
+  EXPECT_EQ(drained_, "ab");
+  EXPECT_TRUE(protocol_.has_posts());
+  take();
+  EXPECT_EQ(drained_, "aba");
+  EXPECT_FALSE(protocol_.has_posts());
+}
+
+TEST_F(Shared, take_posts__a_post_while_an_inbox_is_drained_is_not_missed) {
+  bool posted = false;
+  a_.act = [&](protocol::Session&) {
+    if (!std::exchange(posted, true)) protocol_.add_post(a_);
+  };
+  protocol_.add_post(a_);
+  take();
+  EXPECT_TRUE(protocol_.has_posts());
+  take();
+  EXPECT_EQ(drained_, "aa");
+}
+
+// Whatever finds no memory throws, and what was not taken in stays.
+TEST_F(Shared, take_posts__without_memory_neither_the_inbox_nor_those_behind_it_are_lost) {
+  b_.throws = 1;
+  for (PaperInbox* inbox : {&a_, &b_, &c_}) protocol_.add_post(*inbox);
+  EXPECT_THROW(take(), std::bad_alloc);
+  EXPECT_EQ(drained_, "a");
+  EXPECT_TRUE(protocol_.has_posts());
+  protocol_.add_post(c_);
+  take();
+  EXPECT_EQ(drained_, "abc");
+  EXPECT_FALSE(protocol_.has_posts());
+}
+
+TEST_F(Shared, publish__events_are_taken_once_and_counters_are_there_without_the_mutex) {
+  EXPECT_FALSE(protocol_.may_write());
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    locked->add_lane(0, 0, 0);
+    (void)locked->open_stream(Class::normal, 7, 1);
+    locked.publish();
+  }
+  EXPECT_TRUE(protocol_.may_write());
+  EXPECT_TRUE(protocol_.has_work());
+  EXPECT_EQ(protocol_.metrics().send_streams.value(), 1u);
+  EXPECT_FALSE(protocol_.has_events());
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    std::array<std::byte, protocol::kFrameHeaderBytes> bytes;
+    protocol::encode(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = 1}, bytes);
+    ASSERT_TRUE(locked->on_header(0, bytes).ok());
+    ASSERT_TRUE(locked->on_consumed(0).ok());
+    EXPECT_FALSE(protocol_.has_events()) << "before publish()";
+    locked.publish();
+    locked.publish();
+  }
+  EXPECT_TRUE(protocol_.has_events());
+  const std::vector<protocol::Event> events = protocol_.take_events();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, protocol::Event::Kind::incoming);
+  EXPECT_FALSE(protocol_.has_events());
+  EXPECT_TRUE(protocol_.take_events().empty());
+}
+
+TEST_F(Shared, fail__a_session_that_is_broken_serves_none_before_it_is_over) {
+  EXPECT_TRUE(protocol_.serves());
+  protocol_.mark_broken();
+  EXPECT_FALSE(protocol_.serves());
+  EXPECT_FALSE(protocol_.is_over());
+  protocol_.lock().fail(Status(Code::remote, Scope::session, "first"));
+  protocol_.lock().fail(Status(Code::remote, Scope::session, "second"));
+  EXPECT_TRUE(protocol_.is_over());
+  EXPECT_FALSE(protocol_.serves());
+  EXPECT_EQ(protocol_.lock()->error().message(), "first");
+}
+
+TEST_F(Shared, say_goodbye__the_session_is_leaving_and_has_the_goodbye_to_write) {
+  protocol_.lock()->add_lane(0, 0, 0);
+  EXPECT_FALSE(protocol_.is_leaving());
+  protocol_.lock().say_goodbye();
+  EXPECT_TRUE(protocol_.is_leaving());
+  EXPECT_TRUE(protocol_.may_write());
+  EXPECT_FALSE(protocol_.goodbye_written());
+  EXPECT_FALSE(protocol_.is_over());
+}
+
+}  // namespace
+}  // namespace railweave::engine

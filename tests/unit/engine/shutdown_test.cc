@@ -1,0 +1,78 @@
+// Sessions of paper that are shut down, and a peer that answers or does not.
+#include "engine/shutdown.h"
+
+#include <new>
+
+#include "base/clock.h"
+#include "tests/unit/engine/on_reactor.h"
+#include "tests/unit/engine/paperwork.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Leavers = std::vector<std::shared_ptr<LiveSession>>;
+
+class ShuttingDown : public Paperwork {
+ protected:
+  ShuttingDown() { EXPECT_TRUE(reactor_.start().ok()); }
+  ~ShuttingDown() override { reactor_.stop(); }
+
+  long goodbyes() const { return std::ranges::count(paper_[0].sent, FrameType::goodbye, &FrameHeader::type); }
+
+  Reactor reactor_;
+};
+
+TEST_F(ShuttingDown, stop_runs_before_close_each_once_on_the_reactors_thread_and_both_before_it_returns) {
+  std::thread::id reactors;
+  on_reactor(reactor_, [&] { reactors = std::this_thread::get_id(); });
+  std::string ran;
+  shut_down(reactor_,
+            [&] {
+              EXPECT_EQ(std::this_thread::get_id(), reactors);
+              ran += "stop ";
+              return Leavers();
+            },
+            [&] {
+              EXPECT_EQ(std::this_thread::get_id(), reactors);
+              ran += "close";
+            });
+  EXPECT_EQ(ran, "stop close");
+}
+
+TEST_F(ShuttingDown, a_peer_that_leaves_too_is_not_waited_for) {
+  add_lanes(1);
+  const TimePoint begun = now();
+  long said = 0;
+  shut_down(reactor_,
+            [this] {
+              paper_[0].says({.type = FrameType::goodbye});
+              paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+              return Leavers{session_};
+            },
+            [&] { said = session_->over(); });
+  EXPECT_EQ(said, 1) << "its lanes were closed before it was over";
+  EXPECT_LT(now() - begun, 1s);
+}
+
+TEST_F(ShuttingDown, a_peer_that_never_answers_hears_the_goodbye_and_is_waited_for_a_second) {
+  add_lanes(1);
+  const TimePoint begun = now();
+  long said = 0;
+  shut_down(reactor_, [this] { return Leavers{session_}; }, [&] { said = goodbyes(); });
+  EXPECT_EQ(said, 1);
+  EXPECT_GE(now() - begun, 1s);
+  EXPECT_LT(now() - begun, 9s) << "as for a reactor that is busy";
+}
+
+// Whatever finds no memory is given up.
+TEST_F(ShuttingDown, where_stop_finds_no_memory_what_is_left_is_closed_all_the_same) {
+  bool closed = false;
+  const TimePoint begun = now();
+  shut_down(reactor_, []() -> Leavers { throw std::bad_alloc(); }, [&] { closed = true; });
+  EXPECT_TRUE(closed);
+  EXPECT_LT(now() - begun, 9s);
+}
+
+}  // namespace
+}  // namespace railweave::engine
