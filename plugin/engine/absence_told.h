@@ -1,4 +1,4 @@
-// What an engine has said already of rails that carry nothing: of many peers the first is named, the others would fill the log.
+// Which lines about rails without a lane an engine has logged: one for each rail of ours, and for the first few rails of peers.
 //
 // One thread at a time.
 #pragma once
@@ -9,10 +9,10 @@ namespace railweave::engine {
 
 class AbsenceTold {
  public:
-  // True the first time.
-  bool ours(int rail);
-  // True the first few times.
-  bool peers();
+  // True the first time for each rail.
+  bool may_tell_of_ours(int rail);
+  // True the first four times.
+  bool may_tell_of_peers();
 
  private:
   static constexpr int kPeersMost = 4;

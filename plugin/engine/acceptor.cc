@@ -216,7 +216,7 @@ void Acceptor::tell_astray(const UnconfirmedLanes::Entry& entry) {
   const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
   if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
   const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
-  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.ours(entry.dialled_rail)) return;
+  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.may_tell_of_ours(entry.dialled_rail)) return;
   RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
           "both; set `{}`, or use IPv6", dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name,
           discovery::kMendArp);

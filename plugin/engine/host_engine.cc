@@ -202,9 +202,9 @@ void HostEngine::on_woken(LiveSession& session, const SessionWants& wants) {
   PeerSession* const its = peer_sessions_.find(session);
   if (!its) return;
   (void)session.guarded([&] {
+    if (wants.look) its->watch->look();
     if (wants.hear_rails) its->hear_rails();
     if (wants.lanes) its->on_lane_wanted();
-    its->watch->look();
   });
 }
 
@@ -250,22 +250,26 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   PeerSession& its = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;
   assert(!its.upkeep && !its.knock && its.absent_rails);
-  const LaneUpkeep::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
-  its.upkeep = std::make_unique<LaneUpkeep>(dialled(its, key), options, welcome.rails, LaneUpkeep::FirstLane{rails, dialled_rail},
-                                            peer_sessions_.absence_told());
-  its.absent_rails->know(its.upkeep->failures(), its.upkeep->peer_rails());
-  its.upkeep->look();
+  (void)its.session->guarded([&] {  // else nobody would see to its lanes
+    const LaneUpkeep::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
+    its.upkeep = std::make_unique<LaneUpkeep>(give_dialler(its, key), options, welcome.rails, LaneUpkeep::FirstLane{rails, dialled_rail},
+                                              peer_sessions_.absence_told());
+    its.absent_rails->know(its.upkeep->failures(), its.upkeep->peer_rails());
+    its.upkeep->look();
+  });
 }
 
 void HostEngine::accept_session(const Hello& first, NewLane lane) {
   const bool by_rails = lane.by_rails;
   const PeerKey key = key_of_dialler(self_, first);
   PeerSession& its = add_session(key, first, first.session, std::move(lane), {});
-  if (by_rails) its.knock = std::make_unique<Knock>(dialled(its, key), first.rails);
-  idle_sessions_.add(its.session);
+  (void)its.session->guarded([&] {  // likewise, and it would stay for ever
+    if (by_rails) its.knock = std::make_unique<Knock>(give_dialler(its, key), first.rails);
+    idle_sessions_.add(its.session);
+  });
 }
 
-DialledSession HostEngine::dialled(PeerSession& its, const PeerKey& key) {
+SessionAccess HostEngine::give_dialler(PeerSession& its, const PeerKey& key) {
   its.dialler = std::make_unique<RailDialler>(reactor_, self_, key.peer, key.traffic_class, *its.session,
                                               [this](LiveSession& session, NewLane lane) { add_lane(session, std::move(lane)); });
   return {reactor_, *its.dialler, its.session->lanes(), own_rails_.now()};

@@ -1,4 +1,4 @@
-// What comes of a lane that is dialled, or of a knock: the handshake's outcome, as far as LaneUpkeep, Knock and SessionHealth act on it.
+// The outcome of a handshake for a lane or a knock, as far as LaneUpkeep, Knock and SessionHealth act on it. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ struct JoinAnswer {
     welcome,             // by the peer, in this session
     duplicate,           // the peer serves the session, and has had that lane
     unknown_session,     // the instance that was asked is the peer's, and has no such session
-    stranger,            // somebody answers who is not the peer, or no longer
-    refused_connection,  // the kernel of the host has nobody who listens there
+    stranger,            // the instance that answers is not the peer, or the asker could not prove that it knows the session
+    refused_connection,  // the host's kernel has no listener there
     wrong_welcome,       // by another instance, or to another lane
-    none,                // another refusal, an error, or no answer in time
+    failed,              // another refusal, an error, or no answer in time
   };
-  Kind kind = Kind::none;
-  int remote_rail = 0;   // welcome: the peer's, where the connection arrived; not checked
-  std::string why;       // all but a welcome: for people
+  Kind kind = Kind::failed;
+  int remote_rail = 0;   // welcome: the peer's rail, where the connection arrived; LaneUpkeep checks it, as it knows the peer's rails now
+  std::string why;       // for the log; empty for a welcome
 };
 
 }  // namespace railweave::engine

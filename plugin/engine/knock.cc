@@ -6,7 +6,7 @@
 
 namespace railweave::engine {
 
-Knock::Knock(const DialledSession& session, std::vector<PeerRail> peer_rails)
+Knock::Knock(const SessionAccess& session, std::vector<PeerRail> peer_rails)
     : timers_(session.timers), dialler_(session.dialler), lanes_(session.lanes), rails_(session.rails), peer_rails_(std::move(peer_rails)) {}
 
 Knock::~Knock() {
@@ -69,8 +69,7 @@ void Knock::on_answer(const Question& question, const JoinAnswer& answer) {
   assert(self != asked_.end());
   const std::unique_ptr<Question> over = std::move(*self);  // lives until we return
   asked_.erase(self);
-  const bool is_heard_again = !lanes_.table().rails_of_lanes().empty() && !lanes_.peer_is_silent();
-  if (!is_heard_again) lanes_.ends_with(answer, over->rails);
+  lanes_.hear_answer(answer, over->rails, true);
 }
 
 }  // namespace railweave::engine

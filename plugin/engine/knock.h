@@ -2,8 +2,8 @@
 // gone it asks whether the peer is still there: nobody else might be left to dial one. Where none is heard it makes the peer look,
 // who may owe nothing, and then has not noticed.
 //
-// It tells its rails, whose addresses may all have changed. It joins with lane 0, which every session has had: who still serves the session refuses that as a
-// duplicate (and LaneUpkeep::on_knock()). Whether another answer ends the session is SessionHealth's to say.
+// A knock tells the peer our rails, whose addresses may all have changed. A knock is a join with lane 0, which every session has had: a peer
+// that still serves the session refuses the join as a duplicate and calls LaneUpkeep::on_knock(). SessionHealth judges every other answer.
 //
 // Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up what is being asked.
 #pragma once
@@ -20,7 +20,7 @@ namespace railweave::engine {
 class Knock {
  public:
   // `peer_rails`: as the peer told them.
-  Knock(const DialledSession& session, std::vector<PeerRail> peer_rails);
+  Knock(const SessionAccess& session, std::vector<PeerRail> peer_rails);
   ~Knock();
 
   void on_peer_rail(int rail, PeerRail is);

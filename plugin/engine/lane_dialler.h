@@ -33,15 +33,17 @@ struct JoinOrder {
 class Join {
  public:
   virtual ~Join() = default;
-  // The session gets the lane, and the peer the confirm. `where`: the rails by which the connection goes. `doubtful`: Session::add_lane().
-  // Once, after a welcome, of no question. Not ok: no lane comes of it, though the peer may have heard the confirm.
+  // Sends the confirm and gives the lane to the session. At most once, after a welcome, never for a question. `where`: the rails by which the
+  // connection goes. `doubtful`: Session::add_lane(). Errors: no lane comes of the join, though the peer may have heard the confirm. Throws
+  // std::bad_alloc.
   virtual Status take(const RailPair& where, bool doubtful) = 0;
 };
 
 class LaneDialler {
  public:
   using Answered = std::function<void(const JoinAnswer& answer)>;
-  // `answered` is called once, never from within join(), and may destroy the Join. Not ok: no lane can begin on that rail of ours.
+  // Calls `answered` once, unless the Join is destroyed before; never from within join(). `answered` may destroy the Join. The dialler outlives
+  // its Joins. Errors: no lane can begin on that rail of ours. Throws std::bad_alloc.
   virtual Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) = 0;
   // Why a connection from that rail of ours would lead nowhere. Empty: it may lead somewhere.
   virtual std::string why_no_route(int rail, const Route& route) = 0;
@@ -50,8 +52,8 @@ class LaneDialler {
   ~LaneDialler() = default;
 };
 
-// What LaneUpkeep and Knock work with. All of it outlives them.
-struct DialledSession {
+// The session, and the means, that LaneUpkeep and Knock work with. All outlive them.
+struct SessionAccess {
   Timers& timers;
   LaneDialler& dialler;
   SessionLanes& lanes;

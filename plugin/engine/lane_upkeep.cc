@@ -18,7 +18,7 @@ Address::Family other_family(Address::Family than) { return than == Address::Fam
 
 }  // namespace
 
-LaneUpkeep::LaneUpkeep(const DialledSession& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first,
+LaneUpkeep::LaneUpkeep(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first,
                        AbsenceTold& told)
     : timers_(session.timers), dialler_(session.dialler), lanes_(session.lanes), rails_(session.rails), options_(options),
       peer_rails_(std::move(peer_rails)), pairs_(hooks()) {
@@ -27,7 +27,7 @@ LaneUpkeep::LaneUpkeep(const DialledSession& session, const Options& options, st
   pairs_.begin(first.rails, now(), is_astray);
   const RailPair dialled{first.rails.local, first.dialled_rail};
   if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
-  if (told.peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
+  if (told.may_tell_of_peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
   failures_.failed(dialled, astray(first.rails), true);
 }
 
@@ -225,7 +225,7 @@ void LaneUpkeep::on_answer(Attempt& attempt, const JoinAnswer& answer) {
   if (lanes_.is_over()) return;
   if (answer.kind == Kind::welcome) return on_welcome(*over, answer.remote_rail);
   RW_INFO(net, "no lane from {}: {}", over->what, answer.why);
-  if (lanes_.ends_with(answer, pair.rails)) return;
+  if (lanes_.hear_answer(answer, pair.rails, false)) return;
   if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);  // without a confirm the peer has no lane of that number
   if (answer.kind == Kind::wrong_welcome) {
     note_failure(pair, answer.why);

@@ -31,7 +31,7 @@ class LaneUpkeep {
     int dialled_rail = -1;         // the peer's, whose address was dialled; -1: not known
   };
   // `told` outlives it. `peer_rails`: as the peer told them.
-  LaneUpkeep(const DialledSession& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first, AbsenceTold& told);
+  LaneUpkeep(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first, AbsenceTold& told);
   ~LaneUpkeep();
 
   // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
@@ -58,7 +58,12 @@ class LaneUpkeep {
   class Joining {
    public:
     explicit Joining(SessionLanes& lanes) : lanes_(lanes) { lanes_.join_began(); }
-    ~Joining() { lanes_.join_ended(); }
+    ~Joining() {
+      try {
+        lanes_.join_ended();
+      } catch (const std::bad_alloc&) {  // no memory for a second: the next look ends a session without hope
+      }
+    }
     Joining(const Joining&) = delete;
     Joining& operator=(const Joining&) = delete;
 

@@ -152,9 +152,9 @@ void LiveSession::fail(const Status& why) {
     first = true;
   });
   if (!first) return;
+  ask_for(is_to_retire_);  // before what may find no memory
   for (auto& [id, pending] : openings) elsewhere ? owner_.on_unanswered(std::move(pending), why) : pending->fail(why);
   if ((!missed || elsewhere) && why.code() != Code::cancelled) RW_INFO(net, "{}", why.message());
-  ask_for(is_to_retire_);
 }
 
 // A session of which the peer never spoke may be one that the peer never had: its end says nothing of the peer.
@@ -197,7 +197,7 @@ std::vector<protocol::RailNews::Statement> LiveSession::take_told_rails() { retu
 
 SessionWants LiveSession::take_wants() {
   const auto take = [](std::atomic<bool>& what) { return what.exchange(false, std::memory_order_acq_rel); };
-  return {.retire = take(is_to_retire_), .lanes = take(lanes_wanted_), .hear_rails = take(rails_told_)};
+  return {.look = take(look_wanted_), .retire = take(is_to_retire_), .lanes = take(lanes_wanted_), .hear_rails = take(rails_told_)};
 }
 
 void LiveSession::delist(const Inbox& inbox) {

@@ -139,17 +139,18 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
 
   // As the owner of its lanes.
   bool is_waited_for(const SharedProtocol::Locked& locked) override;
-  void wake() noexcept override { owner_.wake_for(shared_from_this()); }
+  void wake() noexcept override { ask_for(look_wanted_); }
   void on_wake() override { owner_.on_woken(*this, take_wants()); }
   void on_lane_wanted() override { ask_for(lanes_wanted_); }
   void on_lane_came() override;
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 
-  // The reactor's thread is told. Neither allocates nor locks: a session without memory asks for its end like this, too.
+  // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks: a session without memory asks for its
+  // end like this, too.
   void ask_for(std::atomic<bool>& what) noexcept {
     what.store(true, std::memory_order_release);
-    wake();
+    owner_.wake_for(shared_from_this());
   }
   SessionWants take_wants();
   void delist(const Inbox& inbox);
@@ -178,7 +179,11 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
   std::atomic<bool> used_{false};
   std::atomic<bool> told_{false};           // the log has said why it ended
-  std::atomic<bool> is_to_retire_{false}, lanes_wanted_{false}, rails_told_{false};  // SessionWants, not taken yet
+  // What take_wants() has not taken yet.
+  std::atomic<bool> look_wanted_{false};    // set by wake()
+  std::atomic<bool> is_to_retire_{false};   // by fail()
+  std::atomic<bool> lanes_wanted_{false};   // by on_lane_wanted()
+  std::atomic<bool> rails_told_{false};     // by an event
 };
 
 template <class ProtocolStream>

@@ -38,7 +38,9 @@ class RailDialler::RailJoin final : public Join {
   void on_outcome(Handshake::Outcome outcome) {
     outcome_ = std::move(outcome);
     const Answered answered = std::move(answered_);  // which may destroy this
-    answered(dialler_.answer_of(outcome_, order_, told_way(dialler_.own(order_), order_.route)));
+    JoinAnswer answer;
+    (void)dialler_.session_.guarded([&] { answer = dialler_.answer_of(outcome_, order_, told_way(dialler_.own(order_), order_.route)); });
+    answered(answer);  // also of a session that failed just now: else the attempt would never end
   }
 
   const RailDialler& dialler_;

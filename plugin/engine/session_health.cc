@@ -53,9 +53,9 @@ bool SessionHealth::speaks_for_peer(const RailPair& rails) const {
 
 bool SessionHealth::is_denied(const AnswerHeard& answer) const {
   using Kind = JoinAnswer::Kind;
-  if (answer.is_leaving) return false;
-  if (answer.kind == Kind::unknown_session) return true;  // the question names both instances and the session
   const bool nobody_is_heard = answer.open.empty() || peer_is_silent_;
+  if (answer.is_leaving || (answer.to_knock && !nobody_is_heard)) return false;
+  if (answer.kind == Kind::unknown_session) return true;  // the question names both instances and the session
   if (!nobody_is_heard || !speaks_for_peer(answer.by)) return false;  // an engine's listeners outlive their addresses (doors.h)
   const bool beside_own = std::ranges::find(answer.open, answer.by) != answer.open.end();
   return answer.kind == Kind::stranger || (answer.kind == Kind::refused_connection && !beside_own);

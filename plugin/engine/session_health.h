@@ -98,9 +98,10 @@ struct AfterLane {
 
 // An answer to a lane that was dialled, or to a knock.
 struct AnswerHeard {
-  JoinAnswer::Kind kind = JoinAnswer::Kind::none;
+  JoinAnswer::Kind kind = JoinAnswer::Kind::failed;
   RailPair by;                     // the rails that were dialled
-  std::span<const RailPair> open;  // the pair of each open lane
+  std::span<const RailPair> open;  // the pair of each open lane; not of one that is on its way, or ending
+  bool to_knock = false;           // which may have been asked before lanes were heard again
   bool is_leaving = false;         // a goodbye was said, by either side
 };
 
@@ -145,9 +146,9 @@ class SessionHealth {
   bool peer_is_silent() const { return peer_is_silent_; }
 
   // --- what the host of the peer says of the session
-  // True: the peer has no such session any more, and ours ends. An instance that says so of its own session is believed in any case; other
-  // answers where nobody is heard, by a pair that speaks for the peer. A refused connection beside an open lane of its pair may be a
-  // firewall's word.
+  // True: the peer has no such session any more, and ours ends. An instance that says so of its own session is believed in any case, but for
+  // a knock that was asked before lanes were heard again. Other answers are believed where nobody is heard, by a pair that speaks for the
+  // peer. A refused connection beside an open lane of its pair may be a firewall's word.
   bool is_denied(const AnswerHeard& answer) const;
 
   // --- which pairs of rails speak for the peer

@@ -64,11 +64,11 @@ void SessionLanes::on_knock() {
   health_.knocked(protocol_.now());
 }
 
-bool SessionLanes::ends_with(const JoinAnswer& answer, const RailPair& by) {
+bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock) {
   const std::vector<RailPair> open = table_.rails_of_lanes();
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    if (!health_.is_denied({answer.kind, by, open, locked.is_leaving()})) return false;
+    if (!health_.is_denied({answer.kind, by, open, to_knock, locked.is_leaving()})) return false;
   }
   const bool refused = answer.kind == JoinAnswer::Kind::refused_connection;
   refused ? owner_.lose(answer.why, ECONNREFUSED) : owner_.lose("it says: " + answer.why, 0);
@@ -105,7 +105,12 @@ bool SessionLanes::drive_lane(LaneDriver& lane, std::size_t budget_bytes, bool f
     {
       const LaneDriver::Claim claim(lane, std::adopt_lock);
       if (lane.is_ending()) return finish(lane);
-      pass = lane.pass(budget_bytes, flush);
+      try {
+        pass = lane.pass(budget_bytes, flush);
+      } catch (const std::bad_alloc&) {  // what came is half handled: nobody may read on before the session has failed
+        lane.close();
+        throw;
+      }
       moved |= pass.moved || !pass.status.ok();
       if (!pass.status.ok()) {
         note_break(lane, pass);

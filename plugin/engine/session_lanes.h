@@ -55,9 +55,9 @@ class LanesOwner {
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
 
-  // The edge of a session: what a thread of ours, or a caller's, sets going in it passes here. Where `act` finds no memory, some part of it may
-  // be half done (a loss, an event, a dial), and nothing in the session can be relied on: it ends. False: it did. No allocation, no
-  // exception of memory leaves.
+  // Every call by which a thread sets something going in a session passes here. If `act` finds no memory, a loss, an event or a dial may be half
+  // done, so the session fails with out_of_memory(). False: the session failed. Throws std::bad_alloc only where fail() finds no memory for a
+  // second.
   template <class Act>
   bool guarded(Act&& act) {
     try {
@@ -112,8 +112,8 @@ class SessionLanes {
   void join_ended();
   // The peer asked by a new connection whether we are there.
   void on_knock();
-  // What a lane that was dialled by these rails, or a knock, was answered. True: the answer ended the session. Thread of look().
-  bool ends_with(const JoinAnswer& answer, const RailPair& by);
+  // `answer` came to a lane that was dialled by the rails `by`, or `to_knock` to a knock by them. True: the session ended for that.
+  bool hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock);
   // For whoever sees to the lanes: LanesOwner::guarded().
   template <class Act>
   bool guarded(Act&& act) { return owner_.guarded(std::forward<Act>(act)); }

@@ -1,6 +1,7 @@
 // Where a session turns with what concerns the whole engine.
 //
-// Threads: any, unless it says otherwise. Called without the session's mutex; wake_for() perhaps with a lane's claim held.
+// Threads: any, unless a function says otherwise. No function is called with the session's mutex held. wake_for(), on_unanswered() and
+// warns_of_unused() may be called with a lane's claim held.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,10 @@ class ListenQueue;
 class LiveSession;
 struct PendingStream;
 
-// What a session asks of the reactor's thread, beside a look at its lanes.
+// What a session asks of the reactor's thread. Each flag is taken once.
 struct SessionWants {
-  bool retire = false;         // the session failed or ended: it takes no streams any more and wants its lanes closed
+  bool look = false;           // there is work, and perhaps no caller polls
+  bool retire = false;         // the session is over: its lanes are to be closed, and its record removed
   bool lanes = false;          // a lane was lost and others are left, or a lane may yet come; or the peer is silent
   bool hear_rails = false;     // the peer said something of its rails: take_told_rails()
 };

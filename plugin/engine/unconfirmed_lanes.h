@@ -17,6 +17,8 @@ namespace railweave::engine {
 
 class UnconfirmedLanes {
  public:
+  static constexpr Nanos kTime = std::chrono::seconds(5);  // for a confirm; its sender writes it as soon as it has the welcome
+
   struct Entry {
     Hello hello;            // the dialler's: a first or a join
     NewLane lane;           // its connection is there once it is confirmed
@@ -34,7 +36,6 @@ class UnconfirmedLanes {
   void clear() { waiting_.clear(); }
 
  private:
-  static constexpr Nanos kTime = std::chrono::seconds(5);  // for a confirm; its sender writes it as soon as it has the welcome
   static constexpr std::size_t kMost = 1024;
 
   struct Waiting {

@@ -15,7 +15,7 @@ engine::Timers::TimerId EndTimers::at(TimePoint when, std::function<void()> task
   net_.at(end_.host().clock.world(when) + kRounding, [this, timer, task = std::move(task), alive = alive_] {
     if (!*alive || end_.is_dead() || set_.erase(timer) == 0) return;
     task();
-    if (*alive && after_each) after_each();
+    if (*alive && after_task) after_task();
   });
   return timer;
 }

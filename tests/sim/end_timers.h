@@ -19,7 +19,7 @@ class EndTimers final : public engine::Timers {
   EndTimers(const EndTimers&) = delete;
   EndTimers& operator=(const EndTimers&) = delete;
 
-  std::function<void()> after_each;   // task
+  std::function<void()> after_task;
 
   TimerId at(TimePoint when, std::function<void()> task) override;
   void cancel(TimerId timer) override { set_.erase(timer); }

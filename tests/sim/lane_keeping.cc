@@ -9,7 +9,7 @@ namespace railweave::sim {
 LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair, engine::AbsenceTold& told)
     : net_(net), a_(a), b_(b), lanes_per_pair_(lanes_per_pair), told_(told), timers_of_a_(net, a), timers_of_b_(net, b), dialler_of_a_(net, a, b),
       dialler_of_b_(net, b, a) {
-  timers_of_a_.after_each = dialler_of_a_.after_each = [this] { add_retiring(); };
+  timers_of_a_.after_task = dialler_of_a_.after_answer = [this] { add_retiring(); };
   dialler_of_b_.on_question = [this](engine::RailPair by) { on_question(by); };
   a.on_lanes_wanted = [this] { look(); };
   b.on_lanes_wanted = [this] {
@@ -28,9 +28,9 @@ void LaneKeeping::begin(int rail) {
   a_.begin_lane(0, rails, std::move(lanes.first), false);
   b_.begin_lane(0, rails, std::move(lanes.second), false);
   const engine::LaneUpkeep::Options options{lanes_per_pair_, [this] { return int(net_.random_below(256)); }};
-  upkeep_ = std::make_unique<engine::LaneUpkeep>(engine::DialledSession{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options,
+  upkeep_ = std::make_unique<engine::LaneUpkeep>(engine::SessionAccess{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options,
                                                  b_.host().announced, engine::LaneUpkeep::FirstLane{rails, rail}, told_);
-  knock_ = std::make_unique<engine::Knock>(engine::DialledSession{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
+  knock_ = std::make_unique<engine::Knock>(engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
   look();
 }
 
@@ -39,7 +39,9 @@ void LaneKeeping::look() {
   add_retiring();
 }
 
-void LaneKeeping::on_link_up(int rail) {
+void LaneKeeping::on_link(SessionEnd& end, int rail, bool up) {
+  end.tell_link(rail, up);
+  if (!up || &end != &a_) return;
   if (upkeep_) upkeep_->on_link_up(rail);
   add_retiring();
 }

@@ -1,5 +1,7 @@
 // What the two engines of a session do for its lanes (engine/peer_sessions): the shipped LaneUpkeep at the end that dialled, the shipped Knock at
-// the other, each with the timers of its process and a dialler of simulated lanes. No rule about lanes is here.
+// the other, each with the timers of its process and a dialler of simulated lanes. Which lanes are dialled, and which retire, the shipped classes
+// decide; a world may have one more of a pair retire. The ends tell each other nothing of their links: on_peer_rails() and on_peer_rail() are
+// not driven here.
 #pragma once
 
 #include <memory>
@@ -27,7 +29,8 @@ class LaneKeeping {
   void begin(int rail);
   // Of `a`.
   void look();
-  void on_link_up(int rail);
+  // That end's kernel told it of a link.
+  void on_link(SessionEnd& end, int rail, bool up);
   // That end leaves, or its process ended: nothing is dialled or asked any more, and what was is closed. stop_soon(): likewise, for whoever is
   // perhaps called by what stops.
   void stop(const SessionEnd& end);
@@ -56,8 +59,8 @@ class LaneKeeping {
   engine::AbsenceTold& told_;
   EndTimers timers_of_a_, timers_of_b_;
   SimDialler dialler_of_a_, dialler_of_b_;
-  std::unique_ptr<engine::LaneUpkeep> upkeep_;  // of a; null: stopped, as
-  std::unique_ptr<engine::Knock> knock_;        // of b
+  std::unique_ptr<engine::LaneUpkeep> upkeep_;  // of `a`; null: stopped
+  std::unique_ptr<engine::Knock> knock_;        // of `b`; null: stopped
   std::vector<Retiring> retiring_;              // by retire()
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/unconfirmed_lanes.h"
+
 namespace railweave::sim {
 namespace {
-
-constexpr Nanos kConfirmTime = std::chrono::seconds(5);  // as engine/unconfirmed_lanes has it
 
 using Kind = engine::JoinAnswer::Kind;
 
@@ -33,9 +33,9 @@ class SimDialler::SimJoin final : public engine::Join {
 };
 
 // Nothing happens where the handshake is over by then.
-std::function<void()> SimDialler::later(const std::shared_ptr<Handshake>& it, std::function<void(Handshake&)> what) {
-  return [handshake = std::weak_ptr(it), what = std::move(what)] {
-    if (const auto still = handshake.lock()) what(*still);
+std::function<void()> SimDialler::later(const std::shared_ptr<Handshake>& handshake, std::function<void(Handshake&)> act) {
+  return [of = std::weak_ptr(handshake), act = std::move(act)] {
+    if (const auto still = of.lock()) act(*still);
   };
 }
 
@@ -50,7 +50,7 @@ Result<std::unique_ptr<engine::Join>> SimDialler::join(const engine::JoinOrder& 
   const auto it = under_way_.emplace_back(
       std::make_shared<Handshake>(Handshake{order, std::move(answered), std::move(lanes.first), std::move(lanes.second)}));
   it->near->send_word(later(it, [this](Handshake& its) { arrive(its); }));
-  net_.after(near_.host().clock.world(order.time), later(it, [this](Handshake& its) { give(its, answer(Kind::none, "no answer")); }));
+  net_.after(near_.host().clock.world(order.time), later(it, [this](Handshake& its) { give(its, answer(Kind::failed, "no answer")); }));
   return std::unique_ptr<engine::Join>(std::make_unique<SimJoin>(*this, it));
 }
 
@@ -62,7 +62,7 @@ void SimDialler::arrive(Handshake& it) {
   const engine::JoinAnswer answered = answer_of_far(it.order);
   it.far->send_word(later(self, [this, answered](Handshake& its) { give(its, answered); }));
   if (answered.kind == Kind::welcome) {
-    net_.after(far_.host().clock.world(kConfirmTime), later(self, [this](Handshake& its) {
+    net_.after(far_.host().clock.world(engine::UnconfirmedLanes::kTime), later(self, [this](Handshake& its) {
       its.far.reset();
       forget_closed();
     }));
@@ -87,7 +87,7 @@ void SimDialler::give(Handshake& it, const engine::JoinAnswer& answered) {
   if (!it.answered || near_.is_dead()) return;
   const Answered done = std::exchange(it.answered, nullptr);
   done(answered);
-  if (after_each) after_each();
+  if (after_answer) after_answer();
 }
 
 void SimDialler::take(Handshake& it, const engine::RailPair& where, bool doubtful) {

@@ -1,5 +1,7 @@
 // How a simulated host reaches the far end of a session: by a simulated lane, on which a word goes there and the answer comes back. The far host
-// answers as engine/acceptor does. It has a lane once the dialler's confirm is there (docs/protocol.md, "Handshake").
+// answers as a host does: this file copies who is refused and why from engine/acceptor (accept_join, on_confirmed). The far host has a lane once
+// the dialler's confirm is there (docs/protocol.md, "Handshake"). A join takes its order's time as a whole; on a host that time begins anew
+// when the connection stands.
 #pragma once
 
 #include <functional>
@@ -19,7 +21,7 @@ class SimDialler final : public engine::LaneDialler {
   SimDialler(const SimDialler&) = delete;
   SimDialler& operator=(const SimDialler&) = delete;
 
-  std::function<void()> after_each;                        // answer
+  std::function<void()> after_answer;
   std::function<void(engine::RailPair by)> on_question;    // of the far end, who serves the session; its rail first
 
   Result<std::unique_ptr<engine::Join>> join(const engine::JoinOrder& order, Answered answered) override;
@@ -37,12 +39,12 @@ class SimDialler final : public engine::LaneDialler {
   };
   class SimJoin;
 
-  std::function<void()> later(const std::shared_ptr<Handshake>& it, std::function<void(Handshake&)> what);
-  void arrive(Handshake& it);
+  std::function<void()> later(const std::shared_ptr<Handshake>& handshake, std::function<void(Handshake&)> act);
+  void arrive(Handshake& handshake);
   engine::JoinAnswer answer_of_far(const engine::JoinOrder& order);
-  void give(Handshake& it, const engine::JoinAnswer& answer);
-  void take(Handshake& it, const engine::RailPair& where, bool doubtful);
-  void confirmed(Handshake& it, const engine::RailPair& where);
+  void give(Handshake& handshake, const engine::JoinAnswer& answer);
+  void take(Handshake& handshake, const engine::RailPair& where, bool doubtful);
+  void confirmed(Handshake& handshake, const engine::RailPair& where);
   void forget_closed();
 
   wire::SimNetwork& net_;

@@ -84,9 +84,6 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
         say(rail.link->spec().name + " has a link again");
         if (host.fate != Host::Fate::lost_power) rail.link->resume();
         set_link(host, rail, true);
-        // Pairs without a link are left out of the plan without a rest: nobody would look at them again.
-        for (Couple& c : couples_)
-          if (&c.a->host() == &host && !c.dead) c.keeping->on_link_up(int(&rail - host.rails.data()));
       });
       break;
     case RailTrouble::slow: slow(host, rail); break;
@@ -100,7 +97,7 @@ void World::set_link(Host& host, HostRail& rail, bool up) {
   rail.link_down = !up;
   for (Couple& c : couples_)
     for (SessionEnd* end : {c.a.get(), c.b.get()})
-      if (&end->host() == &host && host.lives()) end->tell_link(int(&rail - host.rails.data()), up);
+      if (&end->host() == &host && host.lives()) c.keeping->on_link(*end, int(&rail - host.rails.data()), up);
 }
 
 // Comes back with all that was under way.

@@ -9,11 +9,11 @@ namespace {
 
 TEST(AbsenceTold, each_rail_of_ours_once_and_few_of_all_peers) {
   AbsenceTold told;
-  EXPECT_TRUE(told.ours(63));
-  EXPECT_FALSE(told.ours(63));
-  EXPECT_TRUE(told.ours(0));
+  EXPECT_TRUE(told.may_tell_of_ours(63));
+  EXPECT_FALSE(told.may_tell_of_ours(63));
+  EXPECT_TRUE(told.may_tell_of_ours(0));
   int times = 0;
-  for (int i = 0; i < 100; ++i) times += told.peers();
+  for (int i = 0; i < 100; ++i) times += told.may_tell_of_peers();
   EXPECT_EQ(times, 4);
 }
 

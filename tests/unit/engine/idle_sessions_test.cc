@@ -1,4 +1,5 @@
-// Sessions of paper in which no stream was opened. Those that are there by the hundred end at once; what ends them by time tests/engine sees.
+// Sessions of paper in which no stream was opened. Of more than a thousand the oldest end at once. The end by time, after seconds of the real
+// clock, has no test.
 #include "engine/idle_sessions.h"
 
 #include "tests/unit/engine/paperwork.h"

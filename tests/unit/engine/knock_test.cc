@@ -40,7 +40,7 @@ class Knocking : public Paperwork {
     paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
     drive();
     ASSERT_TRUE(session_->is_without_lanes());
-    knock_ = std::make_unique<Knock>(DialledSession{reactor_, dialler_, session_->lanes(), rails_}, announced_);
+    knock_ = std::make_unique<Knock>(SessionAccess{reactor_, dialler_, session_->lanes(), rails_}, announced_);
     ASSERT_TRUE(reactor_.start().ok());
   }
   void on_reactor(std::function<void()> act) {

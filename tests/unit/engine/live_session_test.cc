@@ -184,6 +184,18 @@ TEST_F(Paperwork, a_lane_that_is_given_up_has_its_fence_sent) {
   EXPECT_GT(wakes_, 0);
 }
 
+// What came is half handled: another thread that read on would count it as arrived.
+TEST_F(Paperwork, a_lane_that_is_read_without_memory_is_never_read_again) {
+  add_lanes(2);
+  paper_[0].lacks_memory = true;
+  drive();
+  EXPECT_TRUE(session_->over());
+  EXPECT_FALSE(session_->lane(0).is_open());
+  const int reads = paper_[0].reads;
+  drive(3);
+  EXPECT_EQ(paper_[0].reads, reads);
+}
+
 TEST_F(Paperwork, what_it_asks_of_the_reactor_is_taken_once) {
   add_lanes(2);
   drive(3);

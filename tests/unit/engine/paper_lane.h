@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,8 @@ struct Paper {
   std::deque<FrameHeader> arriving;       // their payload is zeroes
   Status ending;                          // once all was read
   bool stuck = false;                     // the kernel takes no more
+  bool lacks_memory = false;              // whoever reads finds none
+  int reads = 0;
   bool alters_headers = false;
   std::optional<TimePoint> silent_since;  // its kernel owes an answer
   bool acknowledged = true;               // the peer's kernel has what is sent
@@ -53,6 +56,8 @@ class PaperLane final : public wire::Lane {
   ~PaperLane() override { paper_.closed = true; }
 
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
+    ++paper_.reads;
+    if (paper_.lacks_memory) throw std::bad_alloc();
     wire::Moved moved;
     while (!paper_.arriving.empty()) {
       const FrameHeader h = std::exchange(paper_.arriving.front(), {});

@@ -380,13 +380,23 @@ class Denied : public Health {
     ASSERT_TRUE(health_.peer_is_silent());
   }
   bool is_denied(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) const {
-    return health_.is_denied({kind, by, open, is_leaving});
+    return health_.is_denied({.kind = kind, .by = by, .open = open, .is_leaving = is_leaving});
   }
 };
 
 TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_heard_and_by_any_pair) {
   EXPECT_TRUE(is_denied(Answer::unknown_session, kBothLanes));
   EXPECT_TRUE(is_denied(Answer::unknown_session, kNoLane, {5, 6}));
+}
+
+TEST_F(Denied, an_answer_to_a_knock_ends_nothing_once_a_lane_is_heard_again) {
+  const auto of_knock = [&](const std::vector<RailPair>& open) {
+    return health_.is_denied({.kind = Answer::unknown_session, .by = {0, 0}, .open = open, .to_knock = true});
+  };
+  EXPECT_FALSE(of_knock(kBothLanes));
+  EXPECT_TRUE(of_knock(kNoLane));
+  fall_silent();
+  EXPECT_TRUE(of_knock(kBothLanes));
 }
 
 TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_nobody_is_heard) {
@@ -416,7 +426,7 @@ TEST_F(Denied, a_session_that_ends_in_good_order_is_denied_by_nobody) {
 }
 
 TEST_F(Denied, other_answers_say_nothing_of_the_session) {
-  for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::none}) EXPECT_FALSE(is_denied(kind, kNoLane));
+  for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::failed}) EXPECT_FALSE(is_denied(kind, kNoLane));
 }
 
 }  // namespace
