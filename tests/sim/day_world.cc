@@ -185,6 +185,7 @@ void DayWorld::keep_hosts() {
     host.fate = Host::Fate::lives;
     for (HostRail& rail : host.rails) {
       rail.link_down = false;
+      host.announced[std::size_t(&rail - host.rails.data())].link_down = false;
       rail.link->restore();
       rail.link->set_rate(rail.rate);
       rail.link->resume();

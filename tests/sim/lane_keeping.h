@@ -1,16 +1,15 @@
 // What the two engines of a session do for its lanes (engine/peer_sessions): the shipped LaneUpkeep at the end that dialled, the shipped Knock at
 // the other, each with the timers of its process and a dialler of simulated lanes. Which lanes are dialled, and which retire, the shipped classes
-// decide; a world may have one more of a pair retire. The ends tell each other nothing of their links: on_peer_rails() and on_peer_rail() are
-// not driven here.
+// decide; a world may have one more of a pair retire (forced_retirement.h).
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "engine/absence_told.h"
 #include "engine/knock.h"
 #include "engine/lane_upkeep.h"
 #include "tests/sim/end_timers.h"
+#include "tests/sim/forced_retirement.h"
 #include "tests/sim/session_end.h"
 #include "tests/sim/sim_dialler.h"
 #include "wire/sim/network.h"
@@ -31,6 +30,8 @@ class LaneKeeping {
   void look();
   // That end's kernel told it of a link.
   void on_link(SessionEnd& end, int rail, bool up);
+  // That end was told how a rail of the other one is.
+  void on_peer_rail(const SessionEnd& end, int rail, const engine::PeerRail& is);
   // That end leaves, or its process ended: nothing is dialled or asked any more, and what was is closed. stop_soon(): likewise, for whoever is
   // perhaps called by what stops.
   void stop(const SessionEnd& end);
@@ -38,19 +39,11 @@ class LaneKeeping {
   // By `a`, ever.
   int lanes_dialled() const { return dialler_of_a_.lanes_dialled(); }
 
-  // The youngest lane of that pair retires, whatever the plan says, until it is gone or serve_again() calls it back.
-  void retire(const engine::RailPair& rails);
-  void serve_again(const engine::RailPair& rails);
-  void all_serve_again();
+  // Of lanes of `a`, by no plan.
+  ForcedRetirement& retirement() { return retirement_; }
 
  private:
-  struct Retiring {
-    engine::RailPair rails;
-    protocol::LaneId lane;
-  };
-
   void on_question(const engine::RailPair& by);
-  void add_retiring();
 
   wire::SimNetwork& net_;
   SessionEnd& a_;
@@ -61,7 +54,7 @@ class LaneKeeping {
   SimDialler dialler_of_a_, dialler_of_b_;
   std::unique_ptr<engine::LaneUpkeep> upkeep_;  // of `a`; null: stopped
   std::unique_ptr<engine::Knock> knock_;        // of `b`; null: stopped
-  std::vector<Retiring> retiring_;              // by retire()
+  ForcedRetirement retirement_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -1,17 +1,35 @@
 #include "tests/sim/rail_talk.h"
 
 #include <algorithm>
+#include <cassert>
+#include <span>
+
+#include "engine/hello.h"
 
 namespace railweave::sim {
 
 void RailTalk::tell(int rail, std::size_t length) {
+  assert(rail < kStates);
+  tell(rail, [&](std::uint64_t edition) {
+    std::string bytes = std::to_string(rail) + " " + std::to_string(edition) + " ";
+    bytes.resize(std::max(bytes.size(), length), char('a' + edition % 26));
+    return bytes;
+  });
+}
+
+void RailTalk::tell_state(int rail, const engine::PeerRail& is) {
+  tell(kStates + rail, [&](std::uint64_t) {
+    const std::vector<std::byte> bytes = engine::encode_rail(is);
+    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  });
+}
+
+void RailTalk::tell(int rail, const std::function<std::string(std::uint64_t edition)>& bytes) {
   if (from_.over() || from_.says_goodbye()) return;
   const std::uint64_t edition = ++editions_;
-  std::string bytes = std::to_string(rail) + " " + std::to_string(edition) + " ";
-  bytes.resize(std::max(bytes.size(), length), char('a' + edition % 26));
-  told_[{rail, edition}] = bytes;
+  const std::string& told = told_[{rail, edition}] = bytes(edition);
   last_[rail] = edition;
-  from_.session().tell_rail({rail, edition, std::move(bytes)});
+  from_.session().tell_rail({rail, edition, told});
   from_.touch();
 }
 
@@ -23,7 +41,14 @@ void RailTalk::hear() {
     if (told == told_.end() || told->second != news.bytes) return fail_(what + " is not what was told");
     heard_[news.rail] = news.edition;
     told_.erase(told_.lower_bound({news.rail, 0}), std::next(told));
+    if (news.rail >= kStates) hear_state(news.rail - kStates, news.bytes);
   }
+}
+
+void RailTalk::hear_state(int rail, const std::string& bytes) {
+  Result<engine::PeerRail> is = engine::decode_rail(std::as_bytes(std::span(bytes)));
+  if (!is.ok()) return fail_(to_.name() + ": rail " + std::to_string(rail) + ": " + std::string(is.status().message()));
+  on_state(rail, *is);
 }
 
 std::string RailTalk::state() const {

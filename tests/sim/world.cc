@@ -144,6 +144,8 @@ void World::join(Couple& c, Host& a, Host& b) {
     if (!c.a->had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
   };
   c.keeping = std::make_unique<LaneKeeping>(net_, *c.a, *c.b, c.lanes_per_pair, absence_told_);
+  c.told_by_a->on_state = [&c](int rail, const engine::PeerRail& is) { if (c.keeping) c.keeping->on_peer_rail(*c.b, rail, is); };
+  c.told_by_b->on_state = [&c](int rail, const engine::PeerRail& is) { if (c.keeping) c.keeping->on_peer_rail(*c.a, rail, is); };
   c.keeping->begin(spared_rail_);
 }
 
@@ -305,7 +307,8 @@ void World::renew_lanes() {
   for (Couple& c : couples_) {
     old.emplace_back();
     if (c.dead) continue;
-    c.keeping->all_serve_again();
+    c.keeping->retirement().all_serve_again();
+    c.keeping->look();
     for (SessionEnd* end : {c.a.get(), c.b.get()}) {
       for (const auto& lane : end->open_lanes()) {
         old.back().insert(lane.id);

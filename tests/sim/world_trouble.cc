@@ -95,9 +95,16 @@ bool World::trouble_rail(Host& host, HostRail& rail, RailTrouble trouble) {
 void World::set_link(Host& host, HostRail& rail, bool up) {
   if (rail.link_down == !up) return;
   rail.link_down = !up;
-  for (Couple& c : couples_)
-    for (SessionEnd* end : {c.a.get(), c.b.get()})
-      if (&end->host() == &host && host.lives()) c.keeping->on_link(*end, int(&rail - host.rails.data()), up);
+  const int number = int(&rail - host.rails.data());
+  engine::PeerRail& announced = host.announced[std::size_t(number)];
+  announced.link_down = !up;
+  for (Couple& c : couples_) {
+    for (SessionEnd* end : {c.a.get(), c.b.get()}) {
+      if (&end->host() != &host || !host.lives()) continue;
+      c.keeping->on_link(*end, number, up);
+      (end == c.a.get() ? *c.told_by_a : *c.told_by_b).tell_state(number, announced);
+    }
+  }
 }
 
 // Comes back with all that was under way.
@@ -152,12 +159,14 @@ void World::retire_a_lane() {
   if (weather_.spared && rails == engine::RailPair{spared_rail_, spared_rail_}) return;  // the others may be lost
   const std::string what = c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
   say(what + " retires");
-  c.keeping->retire(rails);
+  c.keeping->retirement().retire(rails);
+  c.keeping->look();
   if (retirements_() % 4 != 0) return;
   net_.after(Nanos(retirements_() % 2'000'000), [this, &c, rails, what] {
     if (c.dead) return;
     say(what + " serves again");
-    c.keeping->serve_again(rails);
+    c.keeping->retirement().serve_again(rails);
+    c.keeping->look();
   });
 }
 
