@@ -26,6 +26,9 @@ _RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("ne
                "share_perf": ("net_perf", "raw_tcp"), "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),
                "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
+# Programs with the collectives built in: of another commit the program itself is run. The others take that commit's plugin.
+_OF_COLLECTIVES = {"all_gather_perf", "all_reduce_perf", "alltoall_perf", "broadcast_perf", "gather_perf", "reduce_perf",
+                   "reduce_scatter_perf", "scatter_perf", "sendrecv_perf"}
 
 
 def command(argv: list[str], programs: Path, environment: dict[str, str] | None = None) -> list[str]:
@@ -36,6 +39,8 @@ def command(argv: list[str], programs: Path, environment: dict[str, str] | None 
     if name == "iperf3":
         return argv
     name, _, commit = name.partition("@")
+    if commit and name in _OF_COLLECTIVES:
+        return [str(_build_of(commit) / "bin" / name), *rest]
     if commit:
         return [*command([name], programs), "--plugin", str(_plugin_of(commit)), *rest]
     others = ["--programs", str(programs)] if name in _RUN_OTHERS else []
@@ -54,9 +59,13 @@ def _package(programs: Path) -> Path:
     return programs.parent.parent / "torch" / "python"
 
 
-def _plugin_of(commit: str) -> Path:
+def _build_of(commit: str) -> Path:
     """Where tools/build-commit leaves it."""
-    return _PERF.parent / "build" / "commits" / commit / "build" / "release" / "lib" / "libnccl-net-railweave.so"
+    return _PERF.parent / "build" / "commits" / commit / "build" / "release"
+
+
+def _plugin_of(commit: str) -> Path:
+    return _build_of(commit) / "lib" / "libnccl-net-railweave.so"
 
 
 def _has_torch() -> bool:
@@ -68,6 +77,9 @@ def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
     if name == "iperf3":
         return None if shutil.which("iperf3") else "iperf3 is not there"
     name, _, commit = name.partition("@")
+    if commit and name in _OF_COLLECTIVES:
+        there = os.access(_build_of(commit) / "bin" / name, os.X_OK)
+        return None if there else f"{name} of commit {commit} is not built (tools/build-commit {commit} {name})"
     if commit and not _plugin_of(commit).exists():
         return f"the plugin of commit {commit} is not built (tools/build-commit {commit} railweave_net)"
     if name == "instructions_perf" and not shutil.which("valgrind"):

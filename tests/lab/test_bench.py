@@ -166,6 +166,12 @@ class Acceptance(unittest.TestCase):
         self.assertEqual(argv[5:], ["--both"])
         self.assertIn("tools/build-commit 5ee1e55 railweave_net", missing("net_perf@5ee1e55", Path("bin")))
 
+    def test_of_another_commit_a_program_of_collectives_is_run_itself(self) -> None:
+        argv = command(["all_reduce_perf@5ee1e55", "-n", "4"], Path("bin"))
+        self.assertRegex(argv[0], "/build/commits/5ee1e55/.*/bin/all_reduce_perf$")
+        self.assertEqual(argv[1:], ["-n", "4"])
+        self.assertIn("tools/build-commit 5ee1e55 all_reduce_perf", missing("all_reduce_perf@5ee1e55", Path("bin")))
+
     def test_what_counts_instructions_says_that_valgrind_is_not_there(self) -> None:
         with mock.patch("benchkit.programs.shutil.which", return_value=None):
             self.assertIn("valgrind", missing("instructions_perf", Path("bin")) or "")
