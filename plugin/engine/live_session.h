@@ -60,7 +60,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   }
   bool any_lane_is_pending() const { return lanes_.any_is_pending(); }
   // There is one of that number, or was, or it is on its way.
-  bool had_lane(protocol::LaneId id) { return lanes_.is_pending(id) || protocol_.had_lane(id); }
+  bool had_lane(protocol::LaneId id) { return lanes_.was_begun(id) || protocol_.had_lane(id); }
   // Of each lane that is open.
   std::vector<RailPair> rails_of_lanes() const { return lanes_.table().rails_of_lanes(); }
   int open_lanes() const { return int(rails_of_lanes().size()); }

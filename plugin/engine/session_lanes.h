@@ -102,7 +102,8 @@ class SessionLanes {
   void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful);
   // Some lane is on its way: look() should be called soon.
   bool any_is_pending() const { return !births_.empty(); }
-  bool is_pending(protocol::LaneId id) const;
+  // A lane of that number is on its way, or never came about: the number is used up, though the protocol has not heard of it.
+  bool was_begun(protocol::LaneId id) const;
   // Of each lane that is open, or on its way.
   std::vector<RailPair> rails_in_use() const;
   // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
@@ -205,6 +206,7 @@ class SessionLanes {
   std::vector<LaneLoss> losses_;
   TimePoint looked_at_{}, control_looked_at_{};  // the thread's of look(), as are
   std::vector<Birth> births_;
+  std::vector<protocol::LaneId> not_made_;  // lanes that never came about
   bool any_retires_ = false;
   std::uint64_t links_down_ = 0;            // rails' bits
 };

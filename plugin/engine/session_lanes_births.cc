@@ -1,4 +1,5 @@
 // Lanes on their way: two instances agreed on them, and their wire may need a while to make them.
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <new>
@@ -60,6 +61,7 @@ Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(Birth& birth) const {
 // A session that never had a lane ends with its first one: nobody dials another.
 void SessionLanes::not_made(const Birth& birth, const Status& why) {
   RW_INFO(net, "no lane {} to {}: {}", birth.id, peer_, why.message());
+  not_made_.push_back(birth.id);
   bool never_had_one = false, is_leaving = false;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -71,10 +73,10 @@ void SessionLanes::not_made(const Birth& birth, const Status& why) {
   else if (!is_leaving) owner_.on_lane_wanted();
 }
 
-bool SessionLanes::is_pending(protocol::LaneId id) const {
+bool SessionLanes::was_begun(protocol::LaneId id) const {
   for (const Birth& birth : births_)
     if (birth.id == id) return true;
-  return false;
+  return std::ranges::find(not_made_, id) != not_made_.end();
 }
 
 std::vector<RailPair> SessionLanes::rails_in_use() const {

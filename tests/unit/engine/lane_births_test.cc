@@ -67,7 +67,7 @@ TEST_F(LaneBirths, a_lane_on_its_way_is_polled_at_every_look_until_it_stands) {
   begin(0);
   EXPECT_EQ(open(), 0u);
   EXPECT_TRUE(lanes_.any_is_pending());
-  EXPECT_TRUE(lanes_.is_pending(0));
+  EXPECT_TRUE(lanes_.was_begun(0));
   EXPECT_FALSE(protocol_.had_lane(0)) << "nothing goes there yet";
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
   for (int looks = 1; looks <= 3; ++looks) {
@@ -97,6 +97,8 @@ TEST_F(LaneBirths, a_lane_that_is_not_made_is_wanted_again) {
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
   EXPECT_EQ(lanes_wanted_, 1);
   EXPECT_FALSE(protocol_.is_over());
+  EXPECT_TRUE(lanes_.was_begun(1)) << "a knock that joins by that number is no lane";
+  EXPECT_FALSE(lanes_.was_begun(2));
 }
 
 TEST_F(LaneBirths, a_lane_that_never_comes_is_given_up_after_the_peer_timeout) {
