@@ -32,6 +32,10 @@ PeerRail peer_rail(int number, bool v6) {
 
 class Upkeep : public PaperLanes {
  protected:
+  ~Upkeep() override {
+    upkeep_.reset();
+    lanes_.close();  // before the dialler, which has their papers
+  }
   // So many rails at either end; the session began with a lane of the first ones.
   void begin(int lanes_per_rail = 1, bool v6 = false, int rails = 2) {
     for (int i = 0; i < rails; ++i) {
