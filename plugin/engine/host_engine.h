@@ -71,7 +71,6 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   void serve();
   PeerSession& add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
   void on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
-  // What sees to the lanes of the session from now on.
   // Gives the record its dialler. Returns what LaneUpkeep or Knock is made of.
   SessionAccess give_dialler(PeerSession& its, const PeerKey& key);
   void tell_of_lane(const LiveSession& session, const NewLane& lane) const;

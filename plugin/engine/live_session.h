@@ -50,7 +50,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   bool serves() const { return protocol_.serves(); }
 
   // --- lanes (session_lanes.h). Those that add, list and judge them: one thread at a time (the reactor's).
-  // For what sees to them.
+  // LaneUpkeep and Knock work with them.
   SessionLanes& lanes() { return lanes_; }
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false) {
     return lanes_.add_lane(id, rails, std::move(lane), doubtful);

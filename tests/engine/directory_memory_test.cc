@@ -7,6 +7,7 @@
 #include <new>
 
 #include "shortage.h"
+#include "tests/unit/engine/loopback_identity.h"
 #include "tests/unit/engine/on_reactor.h"
 #include "tests/unit/engine/talker.h"
 
@@ -22,13 +23,6 @@ constexpr engine::InstanceId kThere{6};
 class Dialling {
  public:
   Dialling() {
-    self_.instance = {5};
-    self_.name = "here pid 1";
-    self_.rails = &rails_;
-    self_.announced = &announced_;
-    self_.config = &config_;
-    self_.wires = &wires_;
-    wires_.know_rail(0, rails_[0]);
     EXPECT_TRUE(reactor_.start().ok());
   }
   ~Dialling() {
@@ -55,13 +49,10 @@ class Dialling {
 
  private:
   const Config config_;
-  const std::vector<Rail> rails_{engine::loopback_rail()};
-  const std::vector<engine::PeerRail> announced_{{"lo", 0, {{engine::loopback_rail().addresses[0], 4000}}, false}};
-  engine::Wires wires_{config_};
-  engine::Identity self_;
+  engine::LoopbackIdentity here_{config_, {5}};
   engine::Porch porch_;
   engine::Reactor reactor_;
-  SessionDirectory directory_{reactor_, self_, Status(Code::cancelled, Scope::engine, "the engine ended"),
+  SessionDirectory directory_{reactor_, here_.self, Status(Code::cancelled, Scope::engine, "the engine ended"),
                               [](const engine::PeerKey&, const engine::Hello&, std::uint64_t, engine::NewLane, SessionDirectory::Waiters) {}};
 };
 

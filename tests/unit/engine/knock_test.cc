@@ -4,9 +4,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <future>
-
 #include "engine/rail_dialler.h"
+#include "tests/unit/engine/on_reactor.h"
 #include "tests/unit/engine/paperwork.h"
 #include "wire/bootstrap/socket.h"
 
@@ -43,14 +42,6 @@ class Knocking : public Paperwork {
     knock_ = std::make_unique<Knock>(SessionAccess{reactor_, dialler_, session_->lanes(), rails_}, announced_);
     ASSERT_TRUE(reactor_.start().ok());
   }
-  void on_reactor(std::function<void()> act) {
-    std::promise<void> done;
-    reactor_.run_soon([&] {
-      act();
-      done.set_value();
-    });
-    done.get_future().wait();
-  }
   // A connection that says its Hello, or none.
   OwnedFd knocked() {
     const timeval patience{2, 0};
@@ -78,11 +69,11 @@ class Knocking : public Paperwork {
 
 // What it says of our rails is old by then, and the peer would take it for news.
 TEST_F(Knocking, a_knock_ends_when_a_lane_stands_again) {
-  on_reactor([this] { knock_->look(); });
+  on_reactor(reactor_, [this] { knock_->look(); });
   const OwnedFd asked = knocked();
   ASSERT_TRUE(asked);
   EXPECT_FALSE(wire::is_closed_by_peer(asked.get()));
-  on_reactor([this] {
+  on_reactor(reactor_, [this] {
     ASSERT_TRUE(session_->add_lane(1, {0, 0}, std::make_unique<PaperLane>(paper_[1], "lo")));
     knock_->on_lane();
   });

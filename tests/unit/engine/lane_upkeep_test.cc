@@ -1,8 +1,6 @@
 // The lanes of a session of paper are seen to, in time that stands until the test lets it pass.
 #include "engine/lane_upkeep.h"
 
-#include <cerrno>
-
 #include "tests/unit/engine/paper_dialler.h"
 
 namespace railweave::engine {

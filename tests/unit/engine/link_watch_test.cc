@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <future>
 #include <memory>
 #include <string>
 #include <thread>
+
+#include "tests/unit/engine/on_reactor.h"
 
 namespace railweave::engine {
 namespace {
@@ -24,28 +24,23 @@ class Links : public testing::Test {
       rails_.push_back(rail);
     }
     ASSERT_TRUE(reactor_.start().ok());
-    on_reactor([this] {
+    on_reactor(reactor_, [this] {
       watch_ = std::make_unique<LinkWatch>(reactor_, rails_);
       watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); },
                    [this](int rail) { rails_[std::size_t(rail)].ifindex = 0; }, [] { return true; });
     });
   }
   void TearDown() override {
-    on_reactor([this] { watch_.reset(); });
-  }
-  void on_reactor(std::function<void()> act) {
-    std::promise<void> done;
-    reactor_.run_soon([&] { act(), done.set_value(); });
-    done.get_future().wait();
+    on_reactor(reactor_, [this] { watch_.reset(); });
   }
   void hear(std::vector<LinkState> news) {
-    on_reactor([&] { watch_->hear(news); });
+    on_reactor(reactor_, [&] { watch_->hear(news); });
   }
   // What was told once more time has passed than a change must last.
   std::string told() {
     std::this_thread::sleep_for(3 * LinkWatch::kSteady);
     std::string told;
-    on_reactor([&] { told = told_; });
+    on_reactor(reactor_, [&] { told = told_; });
     return told;
   }
 
@@ -85,7 +80,7 @@ TEST_F(Links, hear__tells_of_rails_that_change) {
 TEST_F(Links, hear__tells_of_rails_that_came_since_and_of_one_that_is_another_interface_now) {
   hear({{9, false}});
   EXPECT_EQ(told(), "1-");
-  on_reactor([this] {
+  on_reactor(reactor_, [this] {
     rails_[1].ifindex = 12;
     rails_.push_back(rails_[0]);
     rails_[2].ifindex = 11;
@@ -98,7 +93,7 @@ TEST_F(Links, hear__tells_of_rails_that_came_since_and_of_one_that_is_another_in
 
 TEST_F(Links, hear__what_does_not_last_is_not_told) {
   hear({{7, false}, {7, true}});
-  on_reactor([this] {
+  on_reactor(reactor_, [this] {
     watch_->hear({{9, false}});
     watch_->hear({{9, true}});
   });

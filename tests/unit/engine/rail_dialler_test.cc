@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "engine/wires.h"
+#include "tests/unit/engine/loopback_identity.h"
 #include "tests/unit/engine/on_reactor.h"
 #include "tests/unit/engine/paperwork.h"
 #include "tests/unit/engine/talker.h"
@@ -19,13 +19,6 @@ constexpr InstanceId kOwn{5}, kPeer{6}, kOther{7};
 class Joining : public Paperwork {
  protected:
   Joining() {
-    self_.instance = kOwn;
-    self_.name = "here pid 1";
-    self_.rails = &rails_;
-    self_.announced = &announced_;
-    self_.config = &config_;
-    self_.wires = &wires_;
-    wires_.know_rail(0, rails_[0]);
     EXPECT_TRUE(reactor_.start().ok());
   }
   ~Joining() override {
@@ -35,7 +28,7 @@ class Joining : public Paperwork {
 
   void dial(bool is_question = false) { dial_at(porch_.address(), is_question); }
   void dial_at(const PeerAddress& target, bool is_question = false) {
-    const JoinOrder order{.lane = 3, .rails = {0, 1}, .route = {rails_[0].addresses[0], target, true}, .time = std::chrono::seconds(20), .is_question = is_question};
+    const JoinOrder order{.lane = 3, .rails = {0, 1}, .route = {here_.rails[0].addresses[0], target, true}, .time = std::chrono::seconds(20), .is_question = is_question};
     on_reactor(reactor_, [&] {
       auto join = dialler_.join(order, [this](const JoinAnswer& answer) { answer_ = answer; });
       ASSERT_TRUE(join.ok()) << join.status().message();
@@ -76,16 +69,13 @@ class Joining : public Paperwork {
     return answer();
   }
 
-  std::vector<Rail> rails_{loopback_rail()};
-  std::vector<PeerRail> announced_{{"lo", 10'000, {{rails_[0].addresses[0], 4711}}, false}};
-  Wires wires_{config_};
-  Identity self_;
+  LoopbackIdentity here_{config_, kOwn};
   Reactor reactor_;
   Porch porch_;
   std::optional<Talker> peer_;
   std::vector<NewLane> joined_;        // the reactor's thread's, as are the next ones
   std::optional<JoinAnswer> answer_;
-  RailDialler dialler_{reactor_, self_, kPeer, 0, *session_, [this](LiveSession& session, NewLane lane) {
+  RailDialler dialler_{reactor_, here_.self, kPeer, 0, *session_, [this](LiveSession& session, NewLane lane) {
                          EXPECT_EQ(&session, session_.get());
                          joined_.push_back(std::move(lane));
                        }};
@@ -111,7 +101,7 @@ TEST_F(Joining, join__a_question_tells_our_rails) {
   Hello hello;
   heard(hello);
   EXPECT_EQ(hello.kind, Hello::Kind::join);
-  EXPECT_EQ(hello.rails, announced_);
+  EXPECT_EQ(hello.rails, here_.announced);
 }
 
 TEST_F(Joining, a_refusal_is_answered_by_what_it_means) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "tests/unit/engine/loopback_identity.h"
 #include "tests/unit/engine/on_reactor.h"
 #include "tests/unit/engine/paperwork.h"
 #include "tests/unit/engine/talker.h"
@@ -18,13 +19,6 @@ using Half = PeerKey::Half;
 class Directory : public Paperwork {
  protected:
   Directory() {
-    self_.instance = kSelf;
-    self_.name = "here pid 1";
-    self_.rails = &rails_;
-    self_.announced = &announced_;
-    self_.config = &config_;
-    self_.wires = &wires_;
-    wires_.know_rail(0, rails_[0]);
     EXPECT_TRUE(reactor_.start().ok());
   }
   ~Directory() override {
@@ -92,16 +86,13 @@ class Directory : public Paperwork {
     SessionDirectory::Waiters waiters;
   };
   const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};
-  std::vector<Rail> rails_{loopback_rail()};
-  std::vector<PeerRail> announced_{{"lo", 0, {{loopback_rail().addresses[0], 4000}}, false}};
-  Wires wires_{config_};
-  Identity self_;
+  LoopbackIdentity here_{config_, kSelf};
   Porch porch_;
   Reactor reactor_;
   // The reactor's thread's.
   std::vector<Welcomed> welcomed_;
   std::function<void()> when_welcomed_ = [] {};
-  SessionDirectory directory_{reactor_, self_, ended_, [this](const PeerKey& at, const Hello&, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+  SessionDirectory directory_{reactor_, here_.self, ended_, [this](const PeerKey& at, const Hello&, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
     welcomed_.push_back({at, serial, lane.rails, std::move(waiters)});
     when_welcomed_();
   }};
