@@ -84,7 +84,7 @@ void LaneUpkeep::dial_by_knock(const RailPair& by, Address::Family family) {
     old.push_back(std::move(attempt));
   }
   std::erase(attempts_, nullptr);
-  for (std::size_t i = 0; i < old.size(); ++i) pairs_.try_ended(*pair, now());
+  for (std::size_t i = 0; i < old.size(); ++i) pairs_.try_unanswered(*pair, now());
   families_.failed(by, other_family(family));
   (void)dial({pair, kPlacesMax, RailPairs::kTime});
 }

@@ -189,6 +189,11 @@ void RailPairs::try_ended(Pair& pair, TimePoint t) {
   pair.tried_at = t;
 }
 
+void RailPairs::try_unanswered(Pair& pair, TimePoint t) {
+  try_ended(pair, t);
+  pair.failed = true;
+}
+
 void RailPairs::came_up(Pair& pair, TimePoint t) {
   pair.failed = false;
   pair.up_since = t;

@@ -91,6 +91,8 @@ class RailPairs {
   void on_knock(const RailPair& by);
   void try_began(Pair& pair, TimePoint t);
   void try_ended(Pair& pair, TimePoint t);
+  // The same, of a try that had no answer for long and makes room for another one by the same pair: until a try succeeds others stand in.
+  void try_unanswered(Pair& pair, TimePoint t);
   // What came of it.
   void came_up(Pair& pair, TimePoint t);
   void failed(Pair& pair, TimePoint t);

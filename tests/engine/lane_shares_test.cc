@@ -153,6 +153,24 @@ TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
   EXPECT_TRUE(transfer(ends, 1 << 20, 4));
 }
 
+// It was lost with the others, and rests as they do. The peer, who has no lane either, knocks by the pairs that take no connection from us.
+TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerKnocksByOthers) {
+  const auto a = with_rails(2, 1, 10), b = with_rails(2, 1, 110);
+  ASSERT_TRUE(a && b);
+  Ends ends = join(*a, *b);
+  ASSERT_TRUE(ends);
+  ASSERT_TRUE(eventually([&] { return lanes_of(*a) == 2; }));
+  deafen(111, 0);
+  deafen(110, 10);
+  reset_rail(10);
+  for (unsigned round = 0; round < 4; ++round) {  // chance decides whose rest is over first
+    ASSERT_TRUE(eventually([&] { return lanes(*a).contains({11, 110}); })) << "round " << round << ": " << testing::PrintToString(lanes(*a));
+    ASSERT_TRUE(transfer(ends, 1 << 10, round));
+    reset_rails({11});
+  }
+  EXPECT_TRUE(eventually([&] { return lanes(*a) == Counts{{{11, 110}, 1}}; })) << testing::PrintToString(lanes(*a));
+}
+
 // Some of its lanes are there, and dials for the others failed.
 TEST(LaneShares, APairThatFailedFillsAgain) {
   const auto a = with_rails(1, 4, 10), b = with_rails(1, 4, 110);

@@ -191,6 +191,22 @@ TEST_F(Upkeep, on_knock__a_dial_that_has_been_under_way_for_long_is_made_anew) {
   EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
 }
 
+// A firewall that lets connections through one way only: each knock comes by pairs whose dials are swallowed, and has them dialled anew.
+TEST_F(Upkeep, on_knock__again_and_again_by_pairs_that_swallow_dials__others_stand_in) {
+  begin();
+  lose_first_lane();
+  upkeep_->look();
+  const RailPair stand_ins[] = {{0, 1}, {1, 0}}, home[] = {{0, 0}, {1, 1}};
+  ASSERT_EQ(dialler_.joins.size(), 3u);
+  for (const std::size_t number : {1, 2}) dialler_.answer(number, Kind::failed);
+  for (int second = 0; second < 3; ++second) {
+    timers_.pass(1100ms);
+    for (const RailPair& by : home) upkeep_->on_knock(by, Address::Family::v4, peer_rails_);
+  }
+  for (const RailPair& rails : home) EXPECT_GT(dialled(rails), 1) << "no dial was made anew";
+  for (const RailPair& rails : stand_ins) EXPECT_EQ(dialled(rails), 2);
+}
+
 // The peer may be deaf by the lanes that are there: any pair may be the one that works.
 TEST_F(Upkeep, on_knock__every_pair_is_dialled) {
   begin();
