@@ -24,6 +24,7 @@ OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version 
 FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
 RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
+THREADED = ["unit_base", "unit_engine", "engine*", "nccl_*", "railweave_net*"]  # other units and the wires' contract know one thread
 # Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan cannot
 # read its own tables (it reports every virtual call).
 UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"  # the last: minutes of one thread
@@ -48,15 +49,15 @@ SUITES = [
     Suite("clang", "clang", "", 1, "a second compiler and its warnings", ["rw_*", "railweave*"]),
     Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 540, "memory, undefined acts",
           [*SANITIZED, "collectives_collectives", "collectives_kernels"], f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
-    Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for half a minute, from its committed inputs on", ["fuzz_*"], jobs=2),
-    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 540, "data races", [*SANITIZED, "collectives_collectives"],
+    Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on", ["fuzz_*"], jobs=2),
+    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 540, "data races", [*THREADED, "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}", 2),
     # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
     Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True, beside="day"),
     # What `make test` runs or builds a part of, whole: the other compiler, every version of the net, the lab.
-    Suite("clang-all", "clang", "", 1, "a second compiler and its warnings: tests and programs too", on_request=True),
+    Suite("clang-all", "clang-alone", "", 1, "a second compiler and its warnings: tests and programs too, each file by itself", on_request=True),
     Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
           f"{FORKED}|{UNSANITARY}", 2, on_request=True),
     Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import torch
+import torch._dynamo  # noqa: F401  a rank's first optimizer would import it: more than a second for each rank
 import torch.distributed as dist
 
 import railweave  # noqa: F401  registers the backend

@@ -94,6 +94,7 @@ def main():
     os.dup2(2, 1)
     tests = torch_distributed_tests(mode, world_size)
     import torch
+    import torch._dynamo  # noqa: F401  a rank's first optimizer would import it: more than a second for each rank
 
     names = unittest.TestLoader().getTestCaseNames(tests)
     print(json.dumps({"torch": torch.__version__, "tests": names}), file=to_runner)
