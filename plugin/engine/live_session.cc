@@ -28,7 +28,7 @@ void LiveSession::open(std::shared_ptr<PendingStream> pending) {
     const SharedProtocol::Locked locked = protocol_.lock();
     if (!locked->error().ok()) return void(refused = locked->error());
     protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
-    openings_.emplace_back(stream.id(), pending);
+    openings_(locked).emplace_back(stream.id(), pending);
     end = std::make_unique<SendEnd>(shared_from_this(), stream);
     end->enlist();
     pending->on_opening(shared_from_this(), std::move(end));
@@ -101,10 +101,11 @@ void LiveSession::stream_opened(const protocol::Event& event) {
   std::shared_ptr<PendingStream> pending;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    const auto it = std::ranges::find(openings_, event.stream, [](const auto& o) { return o.first; });
-    if (it == openings_.end()) return;
+    std::vector<Opening>& openings = openings_(locked);
+    const auto it = std::ranges::find(openings, event.stream, &Opening::first);
+    if (it == openings.end()) return;
     pending = std::move(it->second);
-    openings_.erase(it);
+    openings.erase(it);
   }
   event.status.ok() ? pending->on_opened() : pending->fail(event.status);
 }
@@ -148,7 +149,7 @@ void LiveSession::fail(const Status& why) {
     const SharedProtocol::Locked locked = protocol_.lock();
     if (over()) return;
     locked.fail(why);
-    openings.swap(openings_);
+    openings.swap(openings_(locked));
     first = true;
   });
   if (!first) return;
@@ -179,7 +180,7 @@ bool LiveSession::is_waited_for(const SharedProtocol::Locked& locked) {
   if (locked.is_leaving()) return false;
   std::uint64_t sends = 0, receives = 0;
   locked->count_unfinished(sends, receives);
-  return sends + receives + openings_.size() > 0;
+  return sends + receives + openings_(locked).size() > 0;
 }
 
 // ---------------------------------------------------------------------------------------------------- rails and counters

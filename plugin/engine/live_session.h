@@ -169,7 +169,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   const Birthplace birthplace_;
 
   SharedProtocol protocol_;
-  std::vector<Opening> openings_;           // streams of ours that are not answered; guarded by the session's mutex
+  UnderProtocol<std::vector<Opening>> openings_;  // streams of ours that are not answered
   mutable Mutex inboxes_mutex_;             // taken inside the session's, too
   std::vector<const Inbox*> inboxes_ RW_GUARDED_BY(inboxes_mutex_);  // of streams not closed yet
   SessionLanes lanes_;
@@ -212,8 +212,9 @@ void LiveSession::close(ProtocolStream& stream, const Inbox& inbox, const std::v
   until_memory([&] {
     const SharedProtocol::Locked locked = protocol_.lock();
     if constexpr (kSends<ProtocolStream>) {
-      const auto opening = std::ranges::find(openings_, id, [](const auto& o) { return o.first; });
-      if (opening != openings_.end()) abandoned = std::move(opening->second), openings_.erase(opening);
+      std::vector<Opening>& openings = openings_(locked);
+      const auto opening = std::ranges::find(openings, id, &Opening::first);
+      if (opening != openings.end()) abandoned = std::move(opening->second), openings.erase(opening);
     }
     delist(inbox);
     locked.take_posts();

@@ -26,7 +26,7 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
     const SharedProtocol::Locked locked = protocol_.lock();
     locked->forget_lanes();
     if (!locked->has_room_for_lane()) return false;
-    health_.pair_carries(rails);
+    health_(locked).pair_carries(rails);
   }
   table_.count_by(place, lane->metrics());
   driver.start(id, rails, std::move(lane));
@@ -36,7 +36,7 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
     const SharedProtocol::Locked locked = protocol_.lock();
     const int others = locked->live_lanes();
     locked->add_lane(id, rails.local, rails.remote, doubtful);
-    answers_again = health_.lane_came(protocol_.now(), others);
+    answers_again = health_(locked).lane_came(protocol_.now(), others);
     locked.publish();  // it may be condemned already
   } catch (const std::bad_alloc&) {
     driver.close();
@@ -48,27 +48,27 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
 
 void SessionLanes::join_began() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  health_.join_began();
+  health_(locked).join_began();
 }
 
 void SessionLanes::join_ended() {
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    health_.join_ended();
+    health_(locked).join_ended();
   }
   end_if_hopeless(protocol_.now());
 }
 
 void SessionLanes::on_knock() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  health_.knocked(protocol_.now());
+  health_(locked).knocked(protocol_.now());
 }
 
 bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock) {
   const std::vector<RailPair> open = table_.rails_of_lanes();
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    if (!health_.is_denied({answer.kind, by, open, to_knock, locked.is_leaving()})) return false;
+    if (!health_(locked).is_denied({answer.kind, by, open, to_knock, locked.is_leaving()})) return false;
   }
   const bool refused = answer.kind == JoinAnswer::Kind::refused_connection;
   refused ? owner_.lose(answer.why, ECONNREFUSED) : owner_.lose("it says: " + answer.why, 0);
@@ -182,8 +182,8 @@ void SessionLanes::on_condemned(protocol::LaneId id, bool too_slow) {
     lane.assert_claimed();
     {
       const SharedProtocol::Locked locked = protocol_.lock();
-      if (too_slow) slow_pairs_.push_back(lane.rails());
-      health_.lane_condemned(protocol_.now(), locked->is_retiring(id));
+      if (too_slow) slow_pairs_(locked).push_back(lane.rails());
+      health_(locked).lane_condemned(protocol_.now(), locked->is_retiring(id));
     }
     end(lane, {Status(Code::remote, Scope::lane, too_slow ? "too slow, says the peer" : "the peer gave it up")});
   });

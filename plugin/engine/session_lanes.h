@@ -201,9 +201,9 @@ class SessionLanes {
   const SessionLanesOptions options_;
   ArrivalFlags arrivals_;
   LaneTable table_;
-  SessionHealth health_;                    // guarded by the session's mutex, as are
-  std::vector<RailPair> slow_pairs_;
-  std::vector<LaneLoss> losses_;
+  UnderProtocol<SessionHealth> health_;
+  UnderProtocol<std::vector<RailPair>> slow_pairs_;
+  UnderProtocol<std::vector<LaneLoss>> losses_;
   TimePoint looked_at_{}, control_looked_at_{};  // the thread's of look(), as are
   std::vector<Birth> births_;
   std::vector<protocol::LaneId> not_made_;  // lanes that never came about

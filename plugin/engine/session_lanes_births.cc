@@ -65,7 +65,7 @@ void SessionLanes::not_made(const Birth& birth, const Status& why) {
   bool never_had_one = false, is_leaving = false;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    never_had_one = health_.pairs_that_carried().empty();
+    never_had_one = health_(locked).pairs_that_carried().empty();
     is_leaving = locked.is_leaving();
   }
   if (protocol_.is_over()) return;

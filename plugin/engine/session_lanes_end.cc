@@ -18,7 +18,7 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
   const bool intact = payload && arrivals_.take_intact();
   const SharedProtocol::Locked locked = protocol_.lock();
   using Damage = LaneBreak::Damage;
-  health_.lane_broke(protocol_.now(), {.damage = payload ? Damage::payload : damaged ? Damage::frame : Damage::none, .end = pass.end,
+  health_(locked).lane_broke(protocol_.now(), {.damage = payload ? Damage::payload : damaged ? Damage::frame : Damage::none, .end = pass.end,
                                        .intact_payload_came = intact, .exchanged_segments = locked->exchanged_segments(),
                                        .retires = locked->is_retiring(lane.id())});
 }
@@ -27,8 +27,8 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
 LaneEnding SessionLanes::given_up(LaneDriver& lane, std::string_view told, bool too_slow) {
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    health_.lane_given_up(protocol_.now());
-    if (too_slow) slow_pairs_.push_back(lane.rails());
+    health_(locked).lane_given_up(protocol_.now());
+    if (too_slow) slow_pairs_(locked).push_back(lane.rails());
   }
   Status why(Code::remote, Scope::lane, lane.rail() + ": " + std::string(told), ETIMEDOUT);
   return {std::move(why), wire::LaneEnd::unanswered, false, too_slow};
@@ -70,7 +70,7 @@ void SessionLanes::lane_over(LaneDriver& lane) {
       gone.disagreement = locked->error();
     }
     gone.live_lanes = locked->live_lanes();
-    after = health_.lane_gone(protocol_.now(), gone);
+    after = health_(locked).lane_gone(protocol_.now(), gone);
   }
   using Then = AfterLane::Then;
   if (after.then != Then::end) owner_.wake();  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
@@ -94,17 +94,17 @@ void SessionLanes::note_loss(LaneDriver& lane) {
   for (const std::string& prefix : {"rail " + rail + ": ", rail + ": "})
     if (cause.starts_with(prefix)) cause.erase(0, prefix.size());
   const SharedProtocol::Locked locked = protocol_.lock();
-  losses_.push_back({lane.rails().local, std::move(cause)});
+  losses_(locked).push_back({lane.rails().local, std::move(cause)});
 }
 
 std::vector<RailPair> SessionLanes::take_slow_pairs() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  return std::exchange(slow_pairs_, {});
+  return std::exchange(slow_pairs_(locked), {});
 }
 
 std::vector<LaneLoss> SessionLanes::take_losses() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  return std::exchange(losses_, {});
+  return std::exchange(losses_(locked), {});
 }
 
 }  // namespace railweave::engine

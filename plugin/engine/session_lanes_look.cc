@@ -42,7 +42,7 @@ void SessionLanes::look(bool at_once) {
   SessionHealth::Verdicts verdicts;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    verdicts = health_.look_for_silence(t, seen, locked->live_lanes());
+    verdicts = health_(locked).look_for_silence(t, seen, locked->live_lanes());
   }
   if (!carry_out(verdicts)) return;
   drop_gone(seen);
@@ -52,13 +52,13 @@ void SessionLanes::look(bool at_once) {
       lane.believed = locked->rate_of(lane.id);
       lane.holds_data = locked->holds_data(lane.id, lane.health.acknowledged_bytes);
     }
-    verdicts = health_.look_for_slow_lanes(t, seen, locked->consumed_frames());
+    verdicts = health_(locked).look_for_slow_lanes(t, seen, locked->consumed_frames());
   }
   if (!carry_out(verdicts)) return;
   drop_gone(seen);
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    verdicts = health_.look_for_stopped_peer(t, seen, locked->consumed_frames(), owner_.is_waited_for(locked));
+    verdicts = health_(locked).look_for_stopped_peer(t, seen, locked->consumed_frames(), owner_.is_waited_for(locked));
   }
   carry_out(verdicts);
 }
@@ -164,7 +164,7 @@ void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
     });
   }
   const SharedProtocol::Locked locked = protocol_.lock();
-  health_.question_went(by);
+  health_(locked).question_went(by);
 }
 
 void SessionLanes::tell_link(int rail, bool up) {
@@ -179,7 +179,7 @@ void SessionLanes::end_if_hopeless(TimePoint t) {
   Status why;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    why = health_.hopeless(t, locked->live_lanes());
+    why = health_(locked).hopeless(t, locked->live_lanes());
   }
   if (!why.ok()) owner_.fail(why);
 }
@@ -198,18 +198,18 @@ void SessionLanes::tell_stopped() const {
 
 bool SessionLanes::peer_is_silent() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  return health_.peer_is_silent();
+  return health_(locked).peer_is_silent();
 }
 
 std::vector<RailPair> SessionLanes::pairs_that_carried() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  return health_.pairs_that_carried();
+  return health_(locked).pairs_that_carried();
 }
 
 void SessionLanes::note_lost_pairs() {
   const std::vector<RailPair> open = table_.rails_of_lanes();
   const SharedProtocol::Locked locked = protocol_.lock();
-  health_.note_lost_pairs(protocol_.now(), open);
+  health_(locked).note_lost_pairs(protocol_.now(), open);
 }
 
 }  // namespace railweave::engine

@@ -141,4 +141,17 @@ class SharedProtocol {
   ReadySet ready_;                          // inboxes with posts
 };
 
+// Guarded by a session's mutex, though it is kept beside the protocol: whoever holds the mutex reaches it, by showing that.
+template <class T>
+class UnderProtocol {
+ public:
+  template <class... From>
+  explicit UnderProtocol(From&&... from) : value_(std::forward<From>(from)...) {}
+
+  T& operator()(const SharedProtocol::Locked&) { return value_; }
+
+ private:
+  T value_;
+};
+
 }  // namespace railweave::engine
