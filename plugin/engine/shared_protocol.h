@@ -141,7 +141,7 @@ class SharedProtocol {
   ReadySet ready_;                          // inboxes with posts
 };
 
-// Guarded by a session's mutex, though it is kept beside the protocol: whoever holds the mutex reaches it, by showing that.
+// A value that a session's mutex guards, though the value is kept beside the protocol. A caller reaches the value by showing a Locked.
 template <class T>
 class UnderProtocol {
  public:

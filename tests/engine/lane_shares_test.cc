@@ -139,36 +139,41 @@ TEST(LaneShares, ALostPairHasItsLanesAgain) {
   }
 }
 
+// Two rails at either end. Of their four pairs only 11 to 110 takes connections any more; that pair is a stand-in and has no lane yet.
+struct OnlyAStandInConnects {
+  explicit OnlyAStandInConnects(int lanes_each) : a(with_rails(2, lanes_each, 10)), b(with_rails(2, lanes_each, 110)) {
+    if (!a || !b) return;
+    ends = join(*a, *b);
+    is_ready = ends && eventually([&] { return lanes_of(*a) == std::size_t(2 * lanes_each); });
+    deafen(111, 0);
+    deafen(110, 10);
+  }
+
+  const std::shared_ptr<engine::HostEngine> a, b;
+  Ends ends;
+  bool is_ready = false;
+};
+
 // One rail is dead at either end: what is left has all the lanes that a pair has, not one.
 TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
-  const auto a = with_rails(2, 4, 10), b = with_rails(2, 4, 110);
-  ASSERT_TRUE(a && b);
-  Ends ends = join(*a, *b);
-  ASSERT_TRUE(ends);
-  ASSERT_TRUE(eventually([&] { return lanes_of(*a) == 8; }));
-  deafen(111, 0);
-  deafen(110, 10);
+  OnlyAStandInConnects two(4);
+  ASSERT_TRUE(two.is_ready);
   reset_rails({10, 11});
-  EXPECT_TRUE(eventually([&] { return lanes(*a) == Counts{{{11, 110}, 4}}; })) << lanes_of(*a);
-  EXPECT_TRUE(transfer(ends, 1 << 20, 4));
+  EXPECT_TRUE(eventually([&] { return lanes(*two.a) == Counts{{{11, 110}, 4}}; })) << lanes_of(*two.a);
+  EXPECT_TRUE(transfer(two.ends, 1 << 20, 4));
 }
 
-// It was lost with the others, and rests as they do. The peer, who has no lane either, knocks by the pairs that take no connection from us.
+// The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, knocks by the pairs that take no connection from us.
 TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerKnocksByOthers) {
-  const auto a = with_rails(2, 1, 10), b = with_rails(2, 1, 110);
-  ASSERT_TRUE(a && b);
-  Ends ends = join(*a, *b);
-  ASSERT_TRUE(ends);
-  ASSERT_TRUE(eventually([&] { return lanes_of(*a) == 2; }));
-  deafen(111, 0);
-  deafen(110, 10);
+  OnlyAStandInConnects two(1);
+  ASSERT_TRUE(two.is_ready);
   reset_rail(10);
   for (unsigned round = 0; round < 4; ++round) {  // chance decides whose rest is over first
-    ASSERT_TRUE(eventually([&] { return lanes(*a).contains({11, 110}); })) << "round " << round << ": " << testing::PrintToString(lanes(*a));
-    ASSERT_TRUE(transfer(ends, 1 << 10, round));
+    ASSERT_TRUE(eventually([&] { return lanes(*two.a).contains({11, 110}); })) << "round " << round << ": " << testing::PrintToString(lanes(*two.a));
+    ASSERT_TRUE(transfer(two.ends, 1 << 10, round));
     reset_rails({11});
   }
-  EXPECT_TRUE(eventually([&] { return lanes(*a) == Counts{{{11, 110}, 1}}; })) << testing::PrintToString(lanes(*a));
+  EXPECT_TRUE(eventually([&] { return lanes(*two.a) == Counts{{{11, 110}, 1}}; })) << testing::PrintToString(lanes(*two.a));
 }
 
 // Some of its lanes are there, and dials for the others failed.

@@ -24,7 +24,7 @@ OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version 
 FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
 RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
-THREADED = ["unit_base", "unit_engine", "engine*", "nccl_*", "railweave_net*"]  # other units and the wires' contract know one thread
+THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]  # other units' tests have one thread
 # Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan cannot
 # read its own tables (it reports every virtual call).
 UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"  # the last: minutes of one thread
