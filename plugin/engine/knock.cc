@@ -51,15 +51,16 @@ void Knock::on_lane() { asked_.clear(); }
 void Knock::ask(const RailPair& rails, Nanos time) {
   if (std::size_t(rails.remote) >= peer_rails_.size()) return;
   Route route;
-  if (!best_route(rails_[std::size_t(rails.local)], peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
+  if (!best_route(own(rails), peer_rails_[std::size_t(rails.remote)], route, families_.avoided(rails))) return;
   families_.failed(rails, route.source.family);  // an answer ends the asking: the next time the other has its turn
-  if (!dialler_.why_no_route(rails.local, route).empty()) return;
+  const std::string why = dialler_.why_no_route(rails.local, route);
+  if (!why.empty()) return lanes_.try_failed(own(rails).name + ": " + why);
   auto question = std::make_unique<Question>(Question{rails, nullptr});
   const JoinOrder order{.lane = 0, .rails = rails, .route = route, .time = time, .is_question = true};
   Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, asked = question.get()](const JoinAnswer& answer) {
     (void)lanes_.guarded([&] { on_answer(*asked, answer); });
   });
-  if (!join.ok()) return;
+  if (!join.ok()) return lanes_.try_failed(own(rails).name + ": " + join.status().message());
   question->join = std::move(*join);
   asked_.push_back(std::move(question));
 }

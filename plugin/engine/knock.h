@@ -43,6 +43,7 @@ class Knock {
   void ask_around();
   void ask(const RailPair& rails, Nanos time);
   void on_answer(const Question& question, const JoinAnswer& answer);
+  const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }
 
   Timers& timers_;
   LaneDialler& dialler_;

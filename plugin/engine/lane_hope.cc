@@ -17,6 +17,7 @@ bool LaneHope::last_lane_lost(TimePoint now, bool unanswered, bool leaving, cons
   if (unanswered && !leaving && patient_until_ == TimePoint::min()) until_ = std::max(until_, now + kOneDial);
   if (joins_ == 0 && (leaving || (!too_soon && now >= until_))) return false;
   loss_ = loss;
+  lost_at_ = now;
   if (leaving) until_ = now;
   if (too_soon) until_ = patient_until_;
   over_at_ = too_soon ? patient_until_ : now + peer_timeout_;

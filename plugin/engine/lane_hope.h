@@ -36,6 +36,8 @@ class LaneHope {
   bool last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss);
   // REQUIRES: no lane is there. The loss, once nothing is waited for; ok while something is, and when there never was a lane.
   Status over(TimePoint now) const;
+  // Since the last lane was lost. 0: last_lane_lost() never said that another one is waited for.
+  Nanos waited(TimePoint now) const { return lost_at_ == TimePoint::min() ? Nanos(0) : now - lost_at_; }
 
  private:
   static constexpr Nanos kLived = std::chrono::seconds(1);
@@ -48,6 +50,7 @@ class LaneHope {
   TimePoint back_at_ = TimePoint::min();
   std::optional<std::uint64_t> segments_then_;  // when a reset gave hope
   Status loss_;
+  TimePoint lost_at_ = TimePoint::min();  // the last lane
 };
 
 }  // namespace railweave::engine

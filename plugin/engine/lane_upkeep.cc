@@ -157,6 +157,7 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   });
   if (!join.ok()) {
     RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
+    lanes_.try_failed(own(pair.rails).name + ": " + join.status().message());
     failures_.failed(pair.rails, join.status().message());
     note_failed_try(pair);
     return false;
@@ -201,6 +202,7 @@ std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
     RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, lanes_.peer(), why);
     families_.failed(pair.rails, route.source.family);
     last = route;
+    lanes_.try_failed(rail.name + ": " + why);
     failures_.failed(pair.rails, why);
   }
   note_failed_try(pair);

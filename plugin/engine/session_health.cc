@@ -1,11 +1,14 @@
 #include "engine/session_health.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/error.h"
 
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kLostTogether = std::chrono::milliseconds(200);  // the lanes of a process that ends are reset within so long
 constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
 bool lane_works(const LaneObservation& seen) { return !seen.link_down && !seen.hearing.silent_since; }
@@ -29,41 +32,28 @@ SessionHealth::SessionHealth(std::string peer, const HealthOptions& options)
 
 // --------------------------------------------------------------------------------------------------------- lanes come
 
-void SessionHealth::pair_carries(const RailPair& rails) {
-  if (const auto known = std::ranges::find(carried_, rails, &Carried::rails); known != carried_.end()) known->lost_at.reset();
-  else carried_.push_back({rails, {}});
-}
-
 bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
   if (live_lanes == 0) hope_.lane_back(now);
-  heard_at_ = now;
+  pairs_.heard(now);
+  pairs_.forget_denials();
   return std::exchange(peer_is_silent_, false);
 }
 
-std::vector<RailPair> SessionHealth::pairs_that_carried() const {
-  std::vector<RailPair> pairs;
-  for (const Carried& carried : carried_) pairs.push_back(carried.rails);
-  return pairs;
-}
+// -------------------------------------------------------------------------------------------- what comes of dials and knocks
 
-bool SessionHealth::speaks_for_peer(const RailPair& rails) const {
-  const auto known = std::ranges::find(carried_, rails, &Carried::rails);
-  return known != carried_.end() && (!known->lost_at || *known->lost_at + kLostTogether >= heard_at_);
-}
-
-bool SessionHealth::is_denied(const AnswerHeard& answer) const {
+Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
   using Kind = JoinAnswer::Kind;
   const bool nobody_is_heard = answer.open.empty() || peer_is_silent_;
-  if (answer.is_leaving || (answer.to_knock && !nobody_is_heard)) return false;
-  if (answer.kind == Kind::unknown_session) return true;  // the question names both instances and the session
-  if (!nobody_is_heard || !speaks_for_peer(answer.by)) return false;  // an engine's listeners outlive their addresses (doors.h)
+  last_try_ = answer.why;
+  if (answer.is_leaving || (answer.to_knock && !nobody_is_heard)) return {};
+  const bool refused = answer.kind == Kind::refused_connection;
+  const Status loss = refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);
+  if (answer.kind == Kind::unknown_session) return loss;  // the question names both instances and the session
+  if (!refused && answer.kind != Kind::stranger) return {};
+  if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};  // an engine's listeners outlive their addresses (doors.h)
   const bool beside_own = std::ranges::find(answer.open, answer.by) != answer.open.end();
-  return answer.kind == Kind::stranger || (answer.kind == Kind::refused_connection && !beside_own);
-}
-
-void SessionHealth::note_lost_pairs(TimePoint now, const std::vector<RailPair>& open) {
-  for (Carried& carried : carried_)
-    if (!carried.lost_at && std::ranges::find(open, carried.rails) == open.end()) carried.lost_at = now;
+  pairs_.denied(now, answer.by, refused && beside_own ? Status() : loss);
+  return pairs_.verdict(now);
 }
 
 // ----------------------------------------------------------------------------------------------------------- lanes go
@@ -107,6 +97,21 @@ AfterLane SessionHealth::lane_gone(TimePoint now, const LaneGone& gone) {
   return after;
 }
 
+Status SessionHealth::hopeless(TimePoint now, int live_lanes) const {
+  if (live_lanes == 0 || peer_is_silent_) RW_TRY(pairs_.verdict(now));
+  const Status loss = live_lanes > 0 ? Status() : hope_.over(now);
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(hope_.waited(now));
+  if (loss.ok() || loss.code() == Code::left || waited.count() == 0) return loss;
+  std::string told = loss.message() + "; no lane came for " + std::to_string(waited.count()) + " s";
+  if (waited >= options_.peer_timeout) told += " (RAILWEAVE_PEER_TIMEOUT)";
+  if (!last_try_.empty()) told += ", the last try: " + last_try_;
+  return Status(loss.code(), loss.scope(), told, loss.system_errno());
+}
+
+Status SessionHealth::lost(const std::string& what, Code code, int system_errno) const {
+  return Status(code, Scope::session, "connection to " + peer_ + " lost: " + what, system_errno);
+}
+
 // What requests would end with.
 Status SessionHealth::loss_of(const LaneGone& gone) const {
   if (gone.peer_left) return Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left");
@@ -114,7 +119,7 @@ Status SessionHealth::loss_of(const LaneGone& gone) const {
   const Status& cause = broken ? gone.disagreement : gone.why;
   const std::string what = gone.malformed && !broken ? "rail " + gone.rail + ": " + cause.message() : cause.message();
   const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
-  return Status(theirs ? Code::remote : cause.code(), Scope::session, "connection to " + peer_ + " lost: " + what, cause.system_errno());
+  return lost(what, theirs ? Code::remote : cause.code(), cause.system_errno());
 }
 
 // -------------------------------------------------------------------------------------------------------------- looks
@@ -123,7 +128,7 @@ SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Obs
   using Kind = HealthVerdict::Kind;
   using Why = HealthVerdict::Why;
   Verdicts verdicts;
-  for (const LaneObservation& seen : lanes) heard_at_ = std::max(heard_at_, seen.hearing.heard_at);
+  for (const LaneObservation& seen : lanes) pairs_.heard(seen.hearing.heard_at);
   const SilenceVerdict silence = judge_silence(now, signs_of(lanes), options_.peer_timeout, knocked_at_);
   for (const int i : silence.given_up) {
     const LaneObservation& seen = lanes[std::size_t(i)];
@@ -133,6 +138,7 @@ SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Obs
   const bool silent_before = std::exchange(peer_is_silent_, silence.peer_is_silent);
   const bool has_lanes = live_lanes > 0 && silence.given_up.size() < lanes.size();
   if (peer_is_silent_ != silent_before && has_lanes) peer_is_silent_ ? hope_.peer_silent(now - kPeerSilenceMost) : hope_.peer_heard();
+  if (!peer_is_silent_ && has_lanes) pairs_.forget_denials();
   if (peer_is_silent_ && !silent_before) verdicts.push_back(about_peer(Kind::peer_silent));
   if (!peer_is_silent_ && silent_before && has_lanes) verdicts.push_back(about_peer(Kind::peer_answers));
   if (silence.peer_is_gone) verdicts.push_back(about_peer(Kind::peer_lost));

@@ -2,7 +2,7 @@
 // why, when the peer counts as silent, stopped or lost, and whether a session that lost its last lane waits for another.
 //
 // Pure: no clock, no lock, no lane. Events, observations and the time come in, verdicts come out; SessionLanes carries them out. The rules
-// are in lane_hope, lane_signs, recall and peer_pulse.
+// are in lane_hope, lane_signs, recall, peer_pulse and carrying_pairs.
 // Threads: one at a time, under the session's mutex.
 #pragma once
 
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/carrying_pairs.h"
 #include "engine/join_answer.h"
 #include "engine/lane_hope.h"
 #include "engine/lane_plan.h"
@@ -99,6 +100,7 @@ struct AfterLane {
 // An answer to a lane that was dialled, or to a knock.
 struct AnswerHeard {
   JoinAnswer::Kind kind = JoinAnswer::Kind::failed;
+  std::string why;                 // for people
   RailPair by;                     // the rails that were dialled
   std::span<const RailPair> open;  // the pair of each open lane; not of one that is on its way, or ending
   bool to_knock = false;           // which may have been asked before lanes were heard again
@@ -115,7 +117,7 @@ class SessionHealth {
 
   // --- lanes come
   // A lane of this pair is about to stand. May throw, and is without effect then.
-  void pair_carries(const RailPair& rails);
+  void pair_carries(const RailPair& rails) { pairs_.carries(rails); }
   // It stands; `live_lanes`: the others. True: the peer was silent, and answers again: its handshake did.
   bool lane_came(TimePoint now, int live_lanes);
   // One is being dialled; and is not any more, whatever came of it. While one is, losing the others ends nothing.
@@ -132,8 +134,8 @@ class SessionHealth {
     if (!retires) hope_.raise(now);
   }
   AfterLane lane_gone(TimePoint now, const LaneGone& gone);
-  // Not ok: no lane is left, and none is waited for any longer; the session ends with that.
-  Status hopeless(TimePoint now, int live_lanes) const { return live_lanes > 0 ? Status() : hope_.over(now); }
+  // Not ok: no lane is left, and none is waited for any longer, or the peer is gone (hear_answer()); the session ends with that.
+  Status hopeless(TimePoint now, int live_lanes) const;
 
   // --- looks: all open lanes, by place. In this order, each with what is left of the lanes once the verdicts of the one before are carried out.
   Verdicts look_for_silence(TimePoint now, const Observations& lanes, int live_lanes);
@@ -145,26 +147,20 @@ class SessionHealth {
   void question_went(std::span<const LaneObservation> by);
   bool peer_is_silent() const { return peer_is_silent_; }
 
-  // --- what the host of the peer says of the session
-  // True: the peer has no such session any more, and ours ends. An instance that says so of its own session is believed in any case, but for
-  // a knock that was asked before lanes were heard again. Other answers are believed where nobody is heard, by a pair that speaks for the
-  // peer. A refused connection beside an open lane of its pair may be a firewall's word.
-  bool is_denied(const AnswerHeard& answer) const;
-
-  // --- which pairs of rails speak for the peer
-  // That have a lane now or had one earlier.
-  std::vector<RailPair> pairs_that_carried() const;
-  // A refused connection, or an answer that denies the session, counts as the peer's own word when it comes by this pair: the pair has a lane,
-  // or had one when the peer was heard last. A pair whose lanes were lost before that may lead to a firewall, or to another host.
-  bool speaks_for_peer(const RailPair& rails) const;
-  // `open`: the pairs of open lanes. Notes when each of the others lost its last one.
-  void note_lost_pairs(TimePoint now, const std::vector<RailPair>& open);
+  // --- what comes of dials and knocks
+  // Not ok: the peer has no such session any more, and ours ends with that. An instance that says so of its own session is believed in any case,
+  // but for a knock that was asked before lanes were heard again. Other answers are believed where nobody is heard, and only once the other
+  // pairs that speak for the peer said the same, or had their time (carrying_pairs.h). A refused connection beside an open lane of its pair may
+  // be a firewall's word.
+  Status hear_answer(TimePoint now, const AnswerHeard& answer);
+  // No connection was tried, or none was needed to know that it fails. `why`: for people.
+  void try_failed(std::string why) { last_try_ = std::move(why); }
+  // The pairs that have a lane now or had one earlier.
+  std::vector<RailPair> pairs_that_carried() const { return pairs_.all(); }
+  // `open`: the pairs of open lanes. To be called when lanes were lost.
+  void note_lost_pairs(TimePoint now, const std::vector<RailPair>& open) { pairs_.note_lost(now, open); }
 
  private:
-  struct Carried {
-    RailPair rails;
-    std::optional<TimePoint> lost_at;       // its last lane; none: it has one
-  };
   struct Pace {
     std::uint32_t generation = 0;
     LanePace pace;
@@ -175,6 +171,7 @@ class SessionHealth {
   bool came_through(const LaneBreak& how);
   bool second_malformed(TimePoint now);
   Status loss_of(const LaneGone& gone) const;
+  Status lost(const std::string& what, Code code, int system_errno) const;
 
   const std::string peer_;
   const HealthOptions options_;
@@ -183,12 +180,12 @@ class SessionHealth {
   PeerPulse pulse_;
   Question question_;
   std::vector<Pace> paces_;                 // by place
-  std::vector<Carried> carried_;
+  CarryingPairs pairs_;
   std::optional<std::uint64_t> segments_at_damage_;  // exchanged when wrong bytes that are no payload came last
   TimePoint malformed_at_ = TimePoint::min();        // when the last malformed frame came
-  TimePoint heard_at_ = TimePoint::min();            // on any lane
   TimePoint knocked_at_ = TimePoint::min();
   bool peer_is_silent_ = false;
+  std::string last_try_;                             // why the last dial or knock brought no lane; empty: none failed
 };
 
 }  // namespace railweave::engine

@@ -2,7 +2,6 @@
 #include "engine/session_lanes.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <new>
 #include <utility>
 
@@ -66,13 +65,18 @@ void SessionLanes::on_knock() {
 
 bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock) {
   const std::vector<RailPair> open = table_.rails_of_lanes();
+  Status loss;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    if (!health_(locked).is_denied({answer.kind, by, open, to_knock, locked.is_leaving()})) return false;
+    loss = health_(locked).hear_answer(protocol_.now(), {answer.kind, answer.why, by, open, to_knock, locked.is_leaving()});
   }
-  const bool refused = answer.kind == JoinAnswer::Kind::refused_connection;
-  refused ? owner_.lose(answer.why, ECONNREFUSED) : owner_.lose("it says: " + answer.why, 0);
-  return true;
+  if (!loss.ok()) owner_.fail(loss);
+  return !loss.ok();
+}
+
+void SessionLanes::try_failed(const std::string& why) {
+  const SharedProtocol::Locked locked = protocol_.lock();
+  health_(locked).try_failed(why);
 }
 
 // --------------------------------------------------------------------------------------------------------- lanes move

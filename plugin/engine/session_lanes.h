@@ -115,6 +115,8 @@ class SessionLanes {
   void on_knock();
   // `answer` came to a lane that was dialled by the rails `by`, or `to_knock` to a knock by them. True: the session ended for that.
   bool hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock);
+  // A lane could not even be dialled: told should the session end for want of one.
+  void try_failed(const std::string& why);
   // For whoever sees to the lanes: LanesOwner::guarded().
   template <class Act>
   bool guarded(Act&& act) { return owner_.guarded(std::forward<Act>(act)); }

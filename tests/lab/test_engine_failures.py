@@ -114,6 +114,18 @@ class LostRail(EngineTest):
                                 "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
+    def test_a_firewall_refuses_on_one_rail_and_the_other_is_reset_at_once(self) -> None:
+        """The lanes of both went together, so a refusal by one may be the peer's word. The other one is asked, too."""
+        refuse = "nft 'add table inet f; add chain inet f c { type filter hook input priority 0; }; add rule inet f c iifname eth2 meta l4proto tcp reject with tcp reset'"
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--shape", "switch"], "--duration", "4", "--both", deadline_s=30,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_LANES_PER_RAIL=1", beside=f"""
+            [ $RANK = 1 ] || (moved eth1 3000000; {refuse}; echo refused $?; sleep 0.05
+                              ss -K -Htn state established '( src 10.77.1.1 )') &""")
+        self.assertEqual(0, outcome.status, str(outcome))
+        self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
+        self.assertEqual([["0"]], outcome.values(0, "refused"), str(outcome))
+        self.assertRegex(str(outcome), r"10\.77\.1\.1%eth1:\d+ +10\.77", f"as ss lists what it ends: {outcome}")
+
     def all_reset(self, times: int, every_s: float, *net_perf_args: str, rate: str = "200mbit") -> None:
         """As by a firewall that forgets its connections, over more than the peer timeout: the peer is asked whether it died, and did not."""
         outcome = net_perf(["--nics", "3", "--rate", rate], *net_perf_args, deadline_s=60,

@@ -136,7 +136,7 @@ TEST_F(Upkeep, an_instance_that_does_not_know_the_session_ends_it) {
   begin();
   dialler_.answer(0, Kind::unknown_session, "no such session");
   EXPECT_TRUE(protocol_.is_over());
-  EXPECT_EQ(protocol_.lock()->error().message(), "it says: no such session");
+  EXPECT_EQ(protocol_.lock()->error().message(), "connection to paper lost: it says: no such session");
   upkeep_->look();
   EXPECT_EQ(dialler_.joins.size(), 1u);
 }

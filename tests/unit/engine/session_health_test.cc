@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 
 namespace railweave::engine {
@@ -257,7 +258,7 @@ TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) 
   health_.lane_broke(now_, {.end = wire::LaneEnd::reset});
   EXPECT_EQ(lost().then, Then::wait);
   EXPECT_TRUE(health_.hopeless(now_ + kPeerTimeout - 1ms, 0).ok());
-  EXPECT_EQ(health_.hopeless(now_ + kPeerTimeout, 0).message(), "connection to them lost: rail eth0: reset");
+  EXPECT_EQ(health_.hopeless(now_ + kPeerTimeout, 0).message(), "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)");
   EXPECT_TRUE(health_.hopeless(now_ + kPeerTimeout, 1).ok()) << "another one came";
 }
 
@@ -342,24 +343,6 @@ TEST_F(Health, wrong_bytes_give_hope_again_when_something_came_through_since) {
   EXPECT_TRUE(waits_after({.damage = Damage::frame, .exchanged_segments = 6}));
 }
 
-// ------------------------------------------------------------------------------------------- who speaks for the peer
-
-TEST_F(Health, a_pair_speaks_for_the_peer_while_it_has_a_lane_or_had_one_when_the_peer_was_heard_last) {
-  EXPECT_FALSE(health_.speaks_for_peer({0, 0})) << "it never carried";
-  health_.pair_carries({0, 0});
-  health_.pair_carries({1, 1});
-  health_.lane_came(now_, 0);
-  EXPECT_TRUE(health_.speaks_for_peer({0, 0}));
-  health_.note_lost_pairs(now_, {{1, 1}});
-  EXPECT_TRUE(health_.speaks_for_peer({0, 0})) << "they may have been lost together";
-  look_for(1s);
-  EXPECT_FALSE(health_.speaks_for_peer({0, 0})) << "the other is heard since";
-  EXPECT_TRUE(health_.speaks_for_peer({1, 1}));
-  health_.pair_carries({0, 0});
-  EXPECT_TRUE(health_.speaks_for_peer({0, 0}));
-  EXPECT_EQ(health_.pairs_that_carried(), (std::vector<RailPair>{{0, 0}, {1, 1}}));
-}
-
 // --------------------------------------------------------------------------------- what the host of the peer says of it
 
 using Answer = JoinAnswer::Kind;
@@ -379,8 +362,16 @@ class Denied : public Health {
     look_for(2s);
     ASSERT_TRUE(health_.peer_is_silent());
   }
-  bool is_denied(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) const {
-    return health_.is_denied({.kind = kind, .by = by, .open = open, .is_leaving = is_leaving});
+  // The pair {0, 0} is the only one that speaks for the peer: the other one was lost a second before.
+  void lose_other_first() {
+    health_.note_lost_pairs(now_, {{0, 0}});
+    look_for(1s);
+  }
+  Status hear(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) {
+    return health_.hear_answer(now_, {.kind = kind, .why = "no", .by = by, .open = open, .is_leaving = is_leaving});
+  }
+  bool is_denied(Answer kind, const std::vector<RailPair>& open, const RailPair& by = {0, 0}, bool is_leaving = false) {
+    return !hear(kind, open, by, is_leaving).ok();
   }
 };
 
@@ -391,7 +382,7 @@ TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_hea
 
 TEST_F(Denied, an_answer_to_a_knock_ends_nothing_once_a_lane_is_heard_again) {
   const auto of_knock = [&](const std::vector<RailPair>& open) {
-    return health_.is_denied({.kind = Answer::unknown_session, .by = {0, 0}, .open = open, .to_knock = true});
+    return !health_.hear_answer(now_, {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_knock = true}).ok();
   };
   EXPECT_FALSE(of_knock(kBothLanes));
   EXPECT_TRUE(of_knock(kNoLane));
@@ -400,23 +391,75 @@ TEST_F(Denied, an_answer_to_a_knock_ends_nothing_once_a_lane_is_heard_again) {
 }
 
 TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_nobody_is_heard) {
+  lose_other_first();
   for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
-    EXPECT_FALSE(is_denied(kind, kOtherLane)) << "the other lane is heard";
+    EXPECT_FALSE(is_denied(kind, {{0, 0}})) << "a lane is heard";
     EXPECT_TRUE(is_denied(kind, kNoLane));
   }
+}
+
+TEST_F(Denied, what_the_session_ends_with_says_why) {
+  lose_other_first();
+  const Status refused = hear(Answer::refused_connection, kNoLane);
+  EXPECT_EQ(refused.message(), "connection to them lost: no");
+  EXPECT_EQ(refused.system_errno(), ECONNREFUSED);
+  EXPECT_EQ(hear(Answer::unknown_session, kNoLane).message(), "connection to them lost: it says: no");
+}
+
+// A firewall may refuse on one rail while the other one's lanes are reset.
+TEST_F(Denied, every_pair_whose_lanes_went_together_has_to_say_so) {
+  for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
+    EXPECT_FALSE(is_denied(kind, kNoLane));
+    EXPECT_FALSE(is_denied(kind, kNoLane)) << "the same one again";
+    EXPECT_TRUE(is_denied(kind, kNoLane, {1, 1}));
+    health_.lane_came(now_, 0);
+  }
+}
+
+TEST_F(Denied, a_pair_that_says_nothing_has_a_little_more_than_a_second) {
+  EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
+  now_ += 1199ms;
+  EXPECT_TRUE(health_.hopeless(now_, 0).ok());
+  now_ += 1ms;
+  EXPECT_EQ(health_.hopeless(now_, 0).message(), "connection to them lost: no");
+}
+
+TEST_F(Denied, a_lane_that_comes_shows_that_a_firewall_said_no) {
+  EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
+  health_.lane_came(now_, 0);
+  now_ += 5s;
+  EXPECT_TRUE(health_.hopeless(now_, 0).ok());
+  EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane, {1, 1})) << "the first is to be asked anew";
+}
+
+TEST_F(Denied, a_lane_that_is_heard_again_shows_the_same) {
   fall_silent();
-  for (const Answer kind : {Answer::stranger, Answer::refused_connection}) EXPECT_TRUE(is_denied(kind, kOtherLane));
+  EXPECT_FALSE(is_denied(Answer::stranger, kBothLanes));
+  lines_[0].answers = lines_[1].answers = true;
+  look_for(1s);
+  lines_[0].answers = lines_[1].answers = false;
+  look_for(2s);
+  EXPECT_TRUE(health_.hopeless(now_, 2).ok());
 }
 
 TEST_F(Denied, a_connection_that_is_refused_beside_a_silent_lane_of_its_pair_may_be_a_firewalls_word) {
   fall_silent();
-  EXPECT_FALSE(is_denied(Answer::refused_connection, kBothLanes));
-  EXPECT_TRUE(is_denied(Answer::stranger, kBothLanes)) << "an engine said so";
+  for (const RailPair& rails : kBothLanes) EXPECT_FALSE(is_denied(Answer::refused_connection, kBothLanes, rails));
+  EXPECT_TRUE(is_denied(Answer::stranger, kBothLanes)) << "an engine said so, and the other pair was refused";
+}
+
+TEST_F(Denied, while_lanes_are_silent_a_pair_without_one_is_believed_when_the_other_was_refused_too_or_after_a_second) {
+  fall_silent();
+  EXPECT_FALSE(is_denied(Answer::refused_connection, kOtherLane)) << "the other is not asked yet";
+  EXPECT_TRUE(is_denied(Answer::refused_connection, kOtherLane, {1, 1}));
+  EXPECT_FALSE(health_.hopeless(now_ + 1200ms, 1).ok());
 }
 
 TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_name) {
+  lose_other_first();
   for (const Answer kind : {Answer::stranger, Answer::refused_connection}) {
     EXPECT_FALSE(is_denied(kind, kNoLane, {0, 1})) << "it never carried";
+    EXPECT_FALSE(is_denied(kind, kNoLane, {1, 1})) << "it was lost before";
     EXPECT_TRUE(is_denied(kind, kNoLane));
   }
 }
@@ -426,7 +469,19 @@ TEST_F(Denied, a_session_that_ends_in_good_order_is_denied_by_nobody) {
 }
 
 TEST_F(Denied, other_answers_say_nothing_of_the_session) {
+  lose_other_first();
   for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::failed}) EXPECT_FALSE(is_denied(kind, kNoLane));
+}
+
+// ---------------------------------------------------------------------------------------- a session that waited in vain
+
+TEST_F(Denied, a_session_that_waited_in_vain_says_for_how_long_and_what_its_last_try_brought) {
+  health_.lane_given_up(now_);
+  ASSERT_EQ(lost().then, Then::wait);
+  EXPECT_TRUE(hear(Answer::failed, kNoLane).ok());
+  health_.try_failed("eth0: no more descriptors");
+  EXPECT_EQ(health_.hopeless(now_ + kPeerTimeout, 0).message(),
+            "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT), the last try: eth0: no more descriptors");
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include "engine/carrying_pairs.h"
+
+#include <gtest/gtest.h>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr TimePoint kHeardAt{1h};
+constexpr RailPair kOnePair{0, 0}, kOtherPair{1, 1};
+
+Status denial(const char* what = "gone") { return Status(Code::remote, Scope::session, what); }
+
+class PairsThatCarried : public testing::Test {
+ protected:
+  PairsThatCarried() {
+    for (const RailPair& rails : {kOnePair, kOtherPair}) pairs_.carries(rails);
+    pairs_.heard(kHeardAt);
+  }
+  CarryingPairs pairs_;
+};
+
+TEST_F(PairsThatCarried, all_that_ever_carried_are_known_once) {
+  pairs_.note_lost(kHeardAt, {kOtherPair});
+  pairs_.carries(kOnePair);
+  EXPECT_EQ(pairs_.all(), (std::vector<RailPair>{kOnePair, kOtherPair}));
+}
+
+TEST_F(PairsThatCarried, one_that_never_carried_does_not_speak_for_the_peer) { EXPECT_FALSE(pairs_.speaks_for_peer({0, 1})); }
+
+TEST_F(PairsThatCarried, one_speaks_for_the_peer_while_it_has_a_lane_or_had_one_when_the_peer_was_heard_last) {
+  EXPECT_TRUE(pairs_.speaks_for_peer(kOnePair));
+  pairs_.note_lost(kHeardAt, {kOtherPair});
+  EXPECT_TRUE(pairs_.speaks_for_peer(kOnePair));
+  pairs_.heard(kHeardAt + 200ms);
+  EXPECT_TRUE(pairs_.speaks_for_peer(kOnePair)) << "they may have been lost together";
+  pairs_.heard(kHeardAt + 201ms);
+  EXPECT_FALSE(pairs_.speaks_for_peer(kOnePair)) << "the other is heard since";
+  pairs_.heard(kHeardAt);
+  EXPECT_FALSE(pairs_.speaks_for_peer(kOnePair)) << "old news";
+  EXPECT_TRUE(pairs_.speaks_for_peer(kOtherPair));
+  pairs_.carries(kOnePair);
+  EXPECT_TRUE(pairs_.speaks_for_peer(kOnePair));
+}
+
+TEST_F(PairsThatCarried, of_which_none_was_denied_the_peer_is_there) { EXPECT_TRUE(pairs_.verdict(kHeardAt + 1h).ok()); }
+
+TEST_F(PairsThatCarried, all_that_speak_for_the_peer_have_to_be_denied__and_the_first_loss_is_told) {
+  pairs_.note_lost(kHeardAt, {});
+  pairs_.denied(kHeardAt, kOnePair, denial("first"));
+  EXPECT_TRUE(pairs_.verdict(kHeardAt).ok());
+  pairs_.denied(kHeardAt + 1ms, kOtherPair, denial("second"));
+  EXPECT_EQ(pairs_.verdict(kHeardAt + 1ms).message(), "first");
+}
+
+TEST_F(PairsThatCarried, one_that_was_lost_before_need_not_be_denied) {
+  pairs_.note_lost(kHeardAt, {kOnePair});
+  pairs_.heard(kHeardAt + 1s);
+  pairs_.denied(kHeardAt + 1s, kOnePair, denial());
+  EXPECT_FALSE(pairs_.verdict(kHeardAt + 1s).ok());
+}
+
+TEST_F(PairsThatCarried, the_others_have_a_little_more_than_a_second_from_the_first_denial) {
+  pairs_.denied(kHeardAt, kOnePair, denial());
+  pairs_.denied(kHeardAt + 1s, kOnePair, denial());
+  EXPECT_TRUE(pairs_.verdict(kHeardAt + 1199ms).ok());
+  EXPECT_FALSE(pairs_.verdict(kHeardAt + 1200ms).ok());
+}
+
+TEST_F(PairsThatCarried, a_denial_that_may_be_a_firewalls_ends_nothing_by_itself) {
+  pairs_.denied(kHeardAt, kOnePair, {});
+  EXPECT_TRUE(pairs_.verdict(kHeardAt + 2s).ok());
+  pairs_.denied(kHeardAt + 2s, kOtherPair, denial());
+  EXPECT_FALSE(pairs_.verdict(kHeardAt + 2s).ok());
+}
+
+TEST_F(PairsThatCarried, denials_are_forgotten_together) {
+  pairs_.denied(kHeardAt, kOnePair, denial());
+  pairs_.forget_denials();
+  EXPECT_TRUE(pairs_.verdict(kHeardAt + 2s).ok());
+  pairs_.denied(kHeardAt + 2s, kOtherPair, denial());
+  EXPECT_TRUE(pairs_.verdict(kHeardAt + 2s).ok());
+}
+
+}  // namespace
+}  // namespace railweave::engine
