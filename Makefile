@@ -1,5 +1,5 @@
 # A thin front: every target is one or two commands that can be run without make.
-.PHONY: help setup tools build demo demo-net the_file the_suites the_id test bench conformance compat mutants soak clean
+.PHONY: help setup tools build demo demo-net the_file the_suites the_id test tests bench conformance compat mutants soak clean
 
 help:  ## this text
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1	/p' Makefile
@@ -36,6 +36,8 @@ the_id:
 test: the_suites  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tools/setup packages python torch
 	@tests/run $(SUITES)
+
+tests: test  # make would take the folder of that name for done
 
 bench: the_id build  ## measure the acceptance figures; ID=A1 runs one
 	@tools/setup packages python torch

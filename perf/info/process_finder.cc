@@ -47,7 +47,7 @@ Result<std::vector<RunningEngine>> engines_of(const std::string& dir, pid_t pid)
       Code::invalid_argument, Scope::request,
       fmt::format("process {} has no Railweave engine that answers in {} (RAILWEAVE_STATS_DIR of the process; its "
                   "user or root may ask){}{}",
-                  pid, dir, others.empty() ? "; no process has" : "; these have:\n" + others,
+                  pid, dir, others.empty() ? "; no other process answers there" : "; these have:\n" + others,
                   refused ? fmt::format("\n{} more sockets there are stale or another user's", refused) : ""));
 }
 

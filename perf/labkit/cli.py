@@ -16,6 +16,9 @@ bucket. `run` makes them, runs CMD once per host and removes everything again, h
 
 Namespaces need root. Without it `run` says so and goes over loopback (as with --loopback): no NICs, no rates."""
 
+_NO_PROGRAM = 127  # as a shell's
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="perf/lab", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -47,7 +50,11 @@ def _after_dashes(words: list[str]) -> list[str]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    return run.run(run_options.request(args, _after_dashes(args.command)))
+    command = _after_dashes(args.command)
+    if "/" in command[0] and not os.path.exists(command[0]):
+        print(f"perf/lab: {command[0]}: no such program (`make build` makes those under build/release)", file=sys.stderr)
+        return _NO_PROGRAM
+    return run.run(run_options.request(args, command))
 
 
 def _set(args: argparse.Namespace) -> int:

@@ -50,8 +50,8 @@ std::string unknown_name(std::string_view name) {
   }
   // Half the name's own part wrong: no guess is better than a bad one.
   const bool guess = 2 * nearest_distance <= std::max(name.size(), nearest.size()) - kOurPrefix.size();
-  return fmt::format("{}: no such variable{}; there are {}", name,
-                     guess ? fmt::format(", did you mean {}?", nearest) : "", fmt::join(known, ", "));
+  if (guess) return fmt::format("{}: no such variable, did you mean {}?", name, nearest);
+  return fmt::format("{}: no such variable; there are {}", name, fmt::join(known, ", "));
 }
 
 std::string ill_formed(const Setting& setting, std::string_view value) {

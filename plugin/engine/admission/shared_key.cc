@@ -50,7 +50,8 @@ Result<SharedKey> SharedKey::read(const std::string& path) {
   struct stat file {};
   if (const int err = errno; !fd) {
     if (err == ENXIO && ::stat(path.c_str(), &file) == 0) RW_TRY(check_file(path, file));  // a socket cannot be opened
-    return unfit(path, "open", err);
+    const std::string found(system_error(Scope::engine, "open", err).message());
+    return unfit(path, found + "; expected a file with a key, of mode 0600, that this process may read", err);
   }
   if (::fstat(fd.get(), &file) != 0) return unfit(path, "fstat", errno);
   RW_TRY(check_file(path, file));

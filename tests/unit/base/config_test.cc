@@ -161,11 +161,8 @@ TEST(Config, SaysWhatWasFoundAndWhatWasExpected) {
   EXPECT_LT(problem({{"RAILWEAVE_LANES_PER_RAIL", std::string(10000, '9')}}).size(), 300u);
 }
 
-TEST(Config, UnknownNamesGetASuggestionAndTheList) {
-  const std::string near = problem({{"RAILWEAVE_LANE_PER_RAIL", "2"}});
-  EXPECT_EQ(near.find("RAILWEAVE_LANE_PER_RAIL: no such variable, did you mean RAILWEAVE_LANES_PER_RAIL?; there are "),
-            0u)
-      << near;
+TEST(Config, UnknownNamesGetASuggestionOrTheList) {
+  EXPECT_EQ(problem({{"RAILWEAVE_LANE_PER_RAIL", "2"}}), "RAILWEAVE_LANE_PER_RAIL: no such variable, did you mean RAILWEAVE_LANES_PER_RAIL?");
   const std::string far = problem({{"RAILWEAVE_QUUX", "2"}});
   EXPECT_EQ(far.find("RAILWEAVE_QUUX: no such variable; there are RAILWEAVE_RAILS, "), 0u) << far;
   for (const Setting& setting : config_table()) {
