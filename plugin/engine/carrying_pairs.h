@@ -21,28 +21,30 @@ class CarryingPairs {
   void heard(TimePoint at);
   // `open`: the pairs of open lanes. Notes when each of the others lost its last one.
   void note_lost(TimePoint now, const std::vector<RailPair>& open);
+  // Of every lane that stands, or ever stood; each once.
   std::vector<RailPair> all() const;
 
   // The pair has a lane, or had one until kLostTogether before the peer was heard last. A pair whose lanes were lost before that may lead to a
   // firewall, or to another host.
   bool speaks_for_peer(const RailPair& rails) const;
-  // REQUIRES: no lane is heard, and `rails` speak for the peer. The peer's host said there that the peer is gone. `loss`: what the session
-  // ends with for that; ok: the answer may be a firewall's, and ends nothing by itself.
+  // REQUIRES: no lane is heard, and `rails` speak for the peer. The host there said that the peer is gone. `loss`: what the session ends with
+  // for that; ok: the answer may be a firewall's, which ends nothing by itself, and counts where another pair is denied.
   void denied(TimePoint now, const RailPair& rails, const Status& loss);
-  // A lane is heard: what was denied until now was not the peer's word.
+  // The peer gave a sign of life, by a lane or a handshake: no denial until now was its word.
   void forget_denials();
-  // Not ok: the peer is gone, for all pairs that speak for it said so, or one did and no lane came for kOthersMost. The loss of the first.
+  // Not ok: the peer is gone, for all pairs that speak for it were denied, or one was and the denial stood for kOthersMost. Returns the loss
+  // of the first denial.
   Status verdict(TimePoint now) const;
 
  private:
   struct Pair {
     RailPair rails;
-    std::optional<TimePoint> lost_at;  // its last lane; none: the pair has one
+    std::optional<TimePoint> lost_at;  // when the pair lost its last lane; none: the pair has a lane
     bool denied = false;
   };
 
   static constexpr Nanos kLostTogether = std::chrono::milliseconds(200);  // the lanes of a process that ends are reset within so long
-  static constexpr Nanos kOthersMost = std::chrono::milliseconds(1200);   // a SYN that is lost comes again after a second
+  static constexpr Nanos kOthersMost = std::chrono::milliseconds(2500);   // a pair rests a second at most, and a SYN that is lost comes again in one
   bool speaks(const Pair& pair) const { return !pair.lost_at || *pair.lost_at + kLostTogether >= heard_at_; }
 
   std::vector<Pair> pairs_;

@@ -36,7 +36,7 @@ class LaneHope {
   bool last_lane_lost(TimePoint now, bool unanswered, bool leaving, const Status& loss);
   // REQUIRES: no lane is there. The loss, once nothing is waited for; ok while something is, and when there never was a lane.
   Status over(TimePoint now) const;
-  // Since the last lane was lost. 0: last_lane_lost() never said that another one is waited for.
+  // Since the last lane was lost. 0: last_lane_lost() never said that another one is waited for. REQUIRES: no lane is there.
   Nanos waited(TimePoint now) const { return lost_at_ == TimePoint::min() ? Nanos(0) : now - lost_at_; }
 
  private:

@@ -36,6 +36,7 @@ bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
   if (live_lanes == 0) hope_.lane_back(now);
   pairs_.heard(now);
   pairs_.forget_denials();
+  last_try_.clear();
   return std::exchange(peer_is_silent_, false);
 }
 
@@ -44,7 +45,9 @@ bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
 Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
   using Kind = JoinAnswer::Kind;
   const bool nobody_is_heard = answer.open.empty() || peer_is_silent_;
-  last_try_ = answer.why;
+  const bool serves = answer.kind == Kind::duplicate;
+  last_try_ = serves ? "the peer answers, and no lane that it dialled came" : answer.why;
+  if (serves) pairs_.forget_denials();
   if (answer.is_leaving || (answer.to_knock && !nobody_is_heard)) return {};
   const bool refused = answer.kind == Kind::refused_connection;
   const Status loss = refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);

@@ -120,11 +120,19 @@ class SessionHealth {
   void pair_carries(const RailPair& rails) { pairs_.carries(rails); }
   // It stands; `live_lanes`: the others. True: the peer was silent, and answers again: its handshake did.
   bool lane_came(TimePoint now, int live_lanes);
-  // One is being dialled; and is not any more, whatever came of it. While one is, losing the others ends nothing.
+  // One is being dialled; and is not any more, whatever came of it. While one is, losing the others ends nothing; a peer that is gone does.
   void join_began() { hope_.join_began(); }
   void join_ended() { hope_.join_ended(); }
   // The peer asked by a new connection whether we are there.
-  void knocked(TimePoint now) { knocked_at_ = now; }
+  void knocked(TimePoint now) {
+    knocked_at_ = now;
+    pairs_.forget_denials();
+  }
+  // Both ends agreed on a lane, which may take a while to stand: a join began.
+  void lane_agreed() {
+    hope_.join_began();
+    pairs_.forget_denials();
+  }
 
   // --- lanes go. First why, where there is more to say than that it is gone; then lane_gone().
   void lane_broke(TimePoint now, const LaneBreak& how);
@@ -134,7 +142,8 @@ class SessionHealth {
     if (!retires) hope_.raise(now);
   }
   AfterLane lane_gone(TimePoint now, const LaneGone& gone);
-  // Not ok: no lane is left, and none is waited for any longer, or the peer is gone (hear_answer()); the session ends with that.
+  // Not ok: the session ends with that. No lane is left, and none is waited for any longer; or no lane is heard, and the peer is gone
+  // (hear_answer()).
   Status hopeless(TimePoint now, int live_lanes) const;
 
   // --- looks: all open lanes, by place. In this order, each with what is left of the lanes once the verdicts of the one before are carried out.
@@ -151,9 +160,9 @@ class SessionHealth {
   // Not ok: the peer has no such session any more, and ours ends with that. An instance that says so of its own session is believed in any case,
   // but for a knock that was asked before lanes were heard again. Other answers are believed where nobody is heard, and only once the other
   // pairs that speak for the peer said the same, or had their time (carrying_pairs.h). A refused connection beside an open lane of its pair may
-  // be a firewall's word.
+  // be a firewall's word. `why` is told if the session ends for want of a lane.
   Status hear_answer(TimePoint now, const AnswerHeard& answer);
-  // No connection was tried, or none was needed to know that it fails. `why`: for people.
+  // A dial or a knock could not begin. `why` is told if the session ends for want of a lane.
   void try_failed(std::string why) { last_try_ = std::move(why); }
   // The pairs that have a lane now or had one earlier.
   std::vector<RailPair> pairs_that_carried() const { return pairs_.all(); }

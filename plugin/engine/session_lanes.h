@@ -4,7 +4,7 @@
 // Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the reactor's). A lane's
 // claim is taken before the session's mutex, and the owner is called without that mutex.
 // Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
-// Errors: std::bad_alloc from begin_lane(), drive(), look() and the events means that a loss may be half handled: the session has to fail
+// Errors: std::bad_alloc from begin_lane(), hear_answer(), try_failed(), join_ended(), drive(), look() and the events means that a loss may be half handled: the session has to fail
 // (LanesOwner::guarded()).
 #pragma once
 

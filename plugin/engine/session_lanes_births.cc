@@ -17,7 +17,10 @@ void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::u
   if (protocol_.is_over()) return;
   links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried the handshake
   births_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.health.peer_timeout});
-  join_began();
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    health_(locked).lane_agreed();
+  }
   look_at_births();
 }
 

@@ -37,7 +37,6 @@ void SessionLanes::look(bool at_once) {
   }
   if (protocol_.is_over() || (!at_once && t - looked_at_ < kHealthLookEvery)) return;
   looked_at_ = t;
-  end_if_hopeless(t);
   SessionHealth::Observations seen = observe();
   SessionHealth::Verdicts verdicts;
   {
@@ -45,6 +44,8 @@ void SessionLanes::look(bool at_once) {
     verdicts = health_(locked).look_for_silence(t, seen, locked->live_lanes());
   }
   if (!carry_out(verdicts)) return;
+  end_if_hopeless(t);  // now that it is known whether lanes are heard
+  if (protocol_.is_over()) return;
   drop_gone(seen);
   {
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -174,7 +175,7 @@ void SessionLanes::tell_link(int rail, bool up) {
   owner_.on_lane_wanted();
 }
 
-// The last lane went while there was hope for another.
+// No lane is left, and none is hoped for any longer; or no lane is heard, and the peer's host said that the peer is gone.
 void SessionLanes::end_if_hopeless(TimePoint t) {
   Status why;
   {

@@ -20,7 +20,7 @@ void StatsDoor::open(const std::string& dir, const std::string& instance_hex, As
   if (dir.empty()) return;
   Result<std::unique_ptr<StatsServer>> server = StatsServer::open(dir, instance_hex);
   if (!server.ok()) {
-    RW_WARN(net, "RAILWEAVE_STATS_DIR: no statistics for railweave-info in '{}': {}; expected a directory in which this process may make sockets",
+    RW_WARN(net, "RAILWEAVE_STATS_DIR: no statistics for railweave-info in '{}': {} (is it a directory in which this process may make sockets?)",
             dir, server.status().message());
     return;
   }

@@ -41,9 +41,9 @@ class TwoThings(RealHosts):
 
     def test_a_firewall_rejects_on_one_and_the_other_is_out(self) -> None:
         """Refusals of a rail that lost its lanes while the other carried say nothing of the peer."""
-        outcome = self.transfer(TWO, f"--host 1 --nic 0 --firewall reject; sleep 1; {SET} --host 1 --nic 1 --cut; sleep 3.5; "
-                                f"{SET} --host 1 --nic 1 --up", seconds=11)
-        self.assert_carries(1, outcome, from_s=FAULT_S + 6.5)
+        outcome = self.transfer(TWO, f"--host 1 --nic 0 --firewall reject; sleep 1; {SET} --host 1 --nic 1 --cut; sleep 6; "
+                                f"{SET} --host 1 --nic 1 --up", seconds=13)
+        self.assert_carries(1, outcome, from_s=FAULT_S + 9)
 
     def test_all_are_out_for_nearly_the_peer_timeout(self) -> None:
         """Both address families are there: the peer's knock says by which it is heard again."""

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <string>
+#include <string_view>
 
 namespace railweave::engine {
 namespace {
@@ -416,9 +418,9 @@ TEST_F(Denied, every_pair_whose_lanes_went_together_has_to_say_so) {
   }
 }
 
-TEST_F(Denied, a_pair_that_says_nothing_has_a_little_more_than_a_second) {
+TEST_F(Denied, a_pair_that_says_nothing_has_two_and_a_half_seconds) {
   EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
-  now_ += 1199ms;
+  now_ += 2499ms;
   EXPECT_TRUE(health_.hopeless(now_, 0).ok());
   now_ += 1ms;
   EXPECT_EQ(health_.hopeless(now_, 0).message(), "connection to them lost: no");
@@ -430,6 +432,20 @@ TEST_F(Denied, a_lane_that_comes_shows_that_a_firewall_said_no) {
   now_ += 5s;
   EXPECT_TRUE(health_.hopeless(now_, 0).ok());
   EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane, {1, 1})) << "the first is to be asked anew";
+}
+
+TEST_F(Denied, any_sign_of_life_shows_the_same) {
+  const auto knock = [this] { health_.knocked(now_); };
+  const auto agree = [this] { health_.lane_agreed(), health_.join_ended(); };
+  const auto serve = [this] { EXPECT_FALSE(is_denied(Answer::duplicate, kNoLane)) << "to our knock or dial"; };
+  for (const std::function<void()>& sign : {std::function<void()>(knock), std::function<void()>(agree), std::function<void()>(serve)}) {
+    EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane));
+    sign();
+    now_ += 5s;
+    EXPECT_TRUE(health_.hopeless(now_, 0).ok());
+    EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane, {1, 1})) << "the first is to be asked anew";
+    health_.lane_came(now_, 0);
+  }
 }
 
 TEST_F(Denied, a_lane_that_is_heard_again_shows_the_same) {
@@ -452,7 +468,7 @@ TEST_F(Denied, while_lanes_are_silent_a_pair_without_one_is_believed_when_the_ot
   fall_silent();
   EXPECT_FALSE(is_denied(Answer::refused_connection, kOtherLane)) << "the other is not asked yet";
   EXPECT_TRUE(is_denied(Answer::refused_connection, kOtherLane, {1, 1}));
-  EXPECT_FALSE(health_.hopeless(now_ + 1200ms, 1).ok());
+  EXPECT_FALSE(health_.hopeless(now_ + 2500ms, 1).ok());
 }
 
 TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_name) {
@@ -475,13 +491,40 @@ TEST_F(Denied, other_answers_say_nothing_of_the_session) {
 
 // ---------------------------------------------------------------------------------------- a session that waited in vain
 
-TEST_F(Denied, a_session_that_waited_in_vain_says_for_how_long_and_what_its_last_try_brought) {
-  health_.lane_given_up(now_);
-  ASSERT_EQ(lost().then, Then::wait);
+class InVain : public Denied {
+ protected:
+  InVain() {
+    health_.lane_given_up(now_);
+    EXPECT_EQ(lost().then, Then::wait);
+  }
+  std::string told() const { return health_.hopeless(now_ + kPeerTimeout, 0).message(); }
+  static constexpr std::string_view kLost = "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)";
+};
+
+TEST_F(InVain, a_session_says_for_how_long_it_waited) { EXPECT_EQ(told(), kLost); }
+
+TEST_F(InVain, a_session_says_what_its_last_answer_was) {
+  EXPECT_TRUE(hear(Answer::failed, kNoLane).ok());
+  EXPECT_EQ(told(), std::string(kLost) + ", the last try: no");
+}
+
+TEST_F(InVain, a_session_says_why_its_last_dial_could_not_begin) {
   EXPECT_TRUE(hear(Answer::failed, kNoLane).ok());
   health_.try_failed("eth0: no more descriptors");
-  EXPECT_EQ(health_.hopeless(now_ + kPeerTimeout, 0).message(),
-            "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT), the last try: eth0: no more descriptors");
+  EXPECT_EQ(told(), std::string(kLost) + ", the last try: eth0: no more descriptors");
+}
+
+TEST_F(InVain, a_session_whose_knocks_are_answered_says_so) {
+  EXPECT_TRUE(hear(Answer::duplicate, kNoLane).ok());
+  EXPECT_EQ(told(), std::string(kLost) + ", the last try: the peer answers, and no lane that it dialled came");
+}
+
+TEST_F(InVain, what_failed_before_a_lane_came_is_not_told) {
+  health_.try_failed("eth0: no more descriptors");
+  health_.lane_came(now_, 0);
+  health_.lane_given_up(now_);
+  EXPECT_EQ(lost().then, Then::wait);
+  EXPECT_EQ(told(), kLost);
 }
 
 }  // namespace

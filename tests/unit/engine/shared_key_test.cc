@@ -76,7 +76,7 @@ TEST(SharedKey, NothingIsForGroupAndOthers) {
 }
 
 TEST(SharedKey, WhatIsNoFileIsSaidAtOnce) {
-  EXPECT_EQ(why_not("/nowhere/at/all"), "open: No such file or directory (errno 2); expected a file with a key, of mode 0600, that this process may read");
+  EXPECT_EQ(why_not("/nowhere/at/all"), "open: No such file or directory (errno 2); expected a file with a key that this process may read, and nobody else (chmod 600)");
   EXPECT_EQ(why_not("/tmp"), "found a directory, expected a regular file");
   EXPECT_EQ(why_not("/dev/zero"), "found a device, expected a regular file");
   const KeyFile place;  // a name that nobody else has
