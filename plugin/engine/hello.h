@@ -26,7 +26,7 @@ namespace railweave::engine {
 inline constexpr std::size_t kHelloFixedBytes = 80;
 inline constexpr std::size_t kHelloBodyBytesMax = 16 * 1024;
 inline constexpr std::size_t kHelloPaddingBytesMax = 32 * 1024;  // of a welcome or a confirm, besides
-inline constexpr std::uint16_t kHelloVersion = 2;
+inline constexpr std::uint16_t kHelloVersion = 3;
 // Bits 0 and 1 are reserved.
 inline constexpr std::uint64_t kFeatureEncrypt = 4;  // its sender's TCP lanes are TLS
 inline constexpr std::uint64_t kFeatureOffer = 8;    // a wire's offer is behind the rails

@@ -9,8 +9,7 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr std::size_t kUsedBytes = 60;  // the rest is zero, for what comes
-static_assert(kUsedBytes + sizeof(std::uint32_t) == kFrameHeaderBytes && kFrameHeaderBytes % sizeof(std::uint64_t) == 0);
+static_assert(kFrameHeaderBytes % sizeof(std::uint64_t) == 0);
 
 static_assert(std::endian::native == std::endian::little, "fields are stored as they lie in memory");
 
@@ -29,8 +28,8 @@ T get(ConstHeaderBytes in, std::size_t at) {
 Status malformed(const std::string& what) { return Status(Code::remote, Scope::lane, "malformed frame: " + what); }
 
 Status check(const FrameHeader& h) {
-  if (h.type < FrameType::segment || h.type > FrameType::retire)
-    return malformed("type " + std::to_string(int(h.type)) + ", expected 1..12");
+  if (h.type < FrameType::segment || h.type > FrameType::window)
+    return malformed("type " + std::to_string(int(h.type)) + ", expected 1..13");
   if ((h.flags & kFlagChecked) ? h.length == 0 : h.payload_crc != 0)
     return malformed(h.length == 0 ? "a CRC of no payload" : "a CRC of its payload, which is not said to be checked");
   if (h.type != FrameType::segment) {
@@ -39,6 +38,7 @@ Status check(const FrameHeader& h) {
                        std::to_string(kControlPayloadBytesMax));
     if (h.type == FrameType::rails && h.aux >= kRailsMax)
       return malformed("RAILS with rail " + std::to_string(h.aux) + ", expected below " + std::to_string(kRailsMax));
+    if (h.waiting != 0) return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.waiting) + " in bytes 60 to 63, expected 0");
     if (h.type == FrameType::retire && h.b > 1) return malformed("RETIRE that says " + std::to_string(h.b) + ", expected 0 or 1");
     return {};
   }
@@ -74,7 +74,7 @@ void encode(const FrameHeader& h, HeaderBytes out) {
   put(out, 44, h.sequence);
   put(out, 48, h.tag);
   put(out, 56, h.payload_crc);
-  std::memset(out.data() + kUsedBytes, 0, kFrameHeaderBytes - kUsedBytes);
+  put(out, 60, h.waiting);
   put(out, 4, crc_of(out));
 }
 
@@ -96,8 +96,8 @@ Result<FrameHeader> decode(ConstHeaderBytes in) {
   h.sequence = get<std::uint32_t>(in, 44);
   h.tag = get<std::uint64_t>(in, 48);
   h.payload_crc = get<std::uint32_t>(in, 56);
+  h.waiting = get<std::uint32_t>(in, 60);
   if (Status s = check(h); !s.ok()) return s;
-  if (const auto rest = get<std::uint32_t>(in, kUsedBytes); rest != 0) return malformed("bytes 60 to 63 are not zero");
   return h;
 }
 
@@ -127,6 +127,7 @@ const char* name_of(FrameType type) {
     case FrameType::keep: return "KEEP";
     case FrameType::rails: return "RAILS";
     case FrameType::retire: return "RETIRE";
+    case FrameType::window: return "WINDOW";
   }
   return "?";
 }

@@ -3,7 +3,7 @@
 // (docs/decisions/0006-header-of-a-cache-line.md).
 //
 //   0 type u8 | 1 flags u8 | 2 aux u16 | 4 crc u32 | 8 stream u32 | 12 length u32 | 16 message u64 | 24 a u64 | 32 b u64
-//   40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 payload crc u32 | 60 zero
+//   40 consumed u32 | 44 sequence u32 | 48 tag u64 | 56 payload crc u32 | 60 waiting u32
 //
 // `length` bytes of payload follow. `crc` is CRC32C over the 64 bytes with this field zero. `consumed` counts the frames
 // the header's sender has wholly consumed on this lane; `sequence` numbers this frame on its lane and direction, from 0.
@@ -42,6 +42,7 @@ enum class FrameType : std::uint8_t {
   keep = 10,     // carries `consumed` only, and may ask for an answer on this lane. A payload is padding
   rails = 11,    // a rail of the sender is as the payload says
   retire = 12,   // a lane takes no new frames while another lane is there, or serves again
+  window = 13,   // how much the peer may send by a lane (docs/credit_windows.md)
 };
 
 inline constexpr std::uint64_t kKeepAnswerMe = 1;  // `a` of a KEEP
@@ -66,6 +67,7 @@ struct FrameHeader {
   std::uint32_t consumed = 0;
   std::uint32_t sequence = 0;
   std::uint64_t tag = 0;
+  std::uint32_t waiting = 0;  // of a SEGMENT; else 0
 };
 
 using HeaderBytes = std::span<std::byte, kFrameHeaderBytes>;

@@ -31,14 +31,15 @@ struct SegmentFrame {
   std::uint64_t tag = 0;         // of the message
   bool eager = false;            // the message goes without a grant, and has a slot
   std::uint16_t eager_slot = 0;  // valid where eager
+  std::uint32_t waiting_kib = 0; // KiB, rounded up, that the sender's session has waiting behind this segment
 
   static constexpr SegmentFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::segment);
-    return {h.stream, h.length, h.message, h.a, h.b, h.tag, (h.flags & kFlagEager) != 0, h.aux};
+    return {h.stream, h.length, h.message, h.a, h.b, h.tag, (h.flags & kFlagEager) != 0, h.aux, h.waiting};
   }
   constexpr operator FrameHeader() const {
     return {.type = FrameType::segment, .flags = std::uint8_t(eager ? kFlagEager : 0), .aux = eager_slot, .stream = stream, .length = length,
-            .message = message, .a = offset, .b = size, .tag = tag};
+            .message = message, .a = offset, .b = size, .tag = tag, .waiting = waiting_kib};
   }
 };
 
@@ -193,6 +194,23 @@ struct RetireFrame {
   }
   constexpr operator FrameHeader() const {
     return {.type = FrameType::retire, .aux = lane, .message = frames, .a = edition, .b = std::uint64_t(retires ? 1 : 0)};
+  }
+};
+
+// How much the receiver wants on a lane, in the direction that it receives. Of two statements about a lane the one of the higher edition stands.
+struct WindowFrame {
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  LaneId lane = 0;
+  std::uint64_t edition = 0;
+  std::uint64_t window_bytes = kNone;  // that may be outstanding; kNone: any
+  std::uint64_t limit = kNone;         // the position that segments may reach: bytes of the lane since it began; kNone: any
+
+  static constexpr WindowFrame of(const FrameHeader& h) {
+    assert(h.type == FrameType::window);
+    return {h.aux, h.a, h.message, h.b};
+  }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::window, .aux = lane, .message = window_bytes, .a = edition, .b = limit};
   }
 };
 

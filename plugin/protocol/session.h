@@ -14,6 +14,7 @@
 
 #include "protocol/completion.h"
 #include "protocol/credit_pool.h"
+#include "protocol/credit_window.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
 #include "protocol/frame_fields.h"
@@ -87,8 +88,9 @@ class Session {
   // --- lanes. A number is used once in a session. `local_rail`, `remote_rail`: indices below 64 into each side's list of rails.
   // A lane that the peer gave up before it was added here is condemned at once. What is over is forgotten here, so that lanes
   // may come and go for as long as there are numbers. `doubtful`: its path failed, or lost packets, before the lane stood; like a lane that
-  // comes after a loss, such a lane gets padding, and no data until the padding is acknowledged, while another lane is better.
-  void add_lane(LaneId lane, int local_rail, int remote_rail, bool doubtful = false);
+  // comes after a loss, such a lane gets padding, and no data until the padding is acknowledged, while another lane is better. `first`: the
+  // credit until the receiver says more.
+  void add_lane(LaneId lane, int local_rail, int remote_rail, bool doubtful = false, const Credit& first = {});
   // The lane is closed for good: nobody reads or writes it any more. What it carried waits for the peer's FENCE. `too_slow`:
   // why; the peer, who may be the one that dials, is told.
   void lose_lane(LaneId lane, bool too_slow = false);
@@ -132,6 +134,15 @@ class Session {
   // Statements that lanes took ever, and those of them that were said again because they were late.
   std::uint64_t control_frames() const { return control_frames_; }
   std::uint64_t control_frames_said_again() const { return control_frames_said_again_; }
+
+  // --- credit windows (docs/credit_windows.md): session_windows.cc
+  // The peer may send so much by `lane`, until this end says more. Nothing for a lane that is lost.
+  void tell_window(LaneId lane, const Credit& credit);
+  struct Arrivals {
+    std::uint64_t position = 0;              // bytes of the lane that were consumed, headers included
+    std::uint32_t waiting_kib = 0;           // that the peer's session had waiting behind the last segment of the lane
+  };
+  Arrivals arrivals(LaneId lane) const;
 
   // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged. Nothing where the ledger is full.
   void ask_for_sign(LaneId lane);
@@ -216,6 +227,11 @@ class Session {
     std::uint64_t data_end = 0;              // taken_bytes behind the last segment
     LaneView view;
     TimePoint reported_at{};
+    CreditWindow window;                     // of what we send there
+    Arrivals arrivals;
+    Credit told_window;                      // of what arrives there
+    std::uint64_t window_edition = 0;
+    bool window_pending = false;             // told_window must go out
     RateEstimator estimator;
     LaneProbe probe;
     HeldTime held;
@@ -260,6 +276,12 @@ class Session {
   void repeat_retire(const FrameHeader& lost);
   void on_retire(const FrameHeader& header);
   void note_retired(Lane& lane);
+
+  // session_windows.cc
+  bool next_window(FrameHeader& header);
+  void repeat_window(const FrameHeader& lost);
+  void on_window(const FrameHeader& header);
+  void note_arrival(Lane& lane, const FrameHeader& consumed);
 
   // session_lanes.cc
   bool was_forgotten(LaneId id) const { return id < forgotten_.size() && forgotten_[id]; }
@@ -308,7 +330,7 @@ class Session {
   std::uint64_t control_frames_ = 0, control_frames_said_again_ = 0;
   bool lost_lane_ = false;                   // some lane was lost: those that come must prove themselves
   bool must_prove_ = false;                  // some lane came unproven, ever: else any_owes_padding() looks at none
-  bool session_control_ = false;             // a FENCE, RETIRE, RAILS or GOODBYE waits
+  bool session_control_ = false;             // a FENCE, RETIRE, WINDOW, RAILS or GOODBYE waits
   RailNews rail_news_;
   bool goodbye_pending_ = false, goodbye_written_ = false, peer_goodbye_ = false;
 };

@@ -66,6 +66,7 @@ Status Session::on_consumed(LaneId id) {
   lane.ledger.on_consumed();
   ++consumed_frames_;
   const FrameHeader h = lane.incoming;
+  note_arrival(lane, h);
   if (lane.retires && h.type != FrameType::keep) ask_for_sign(id);
   note_retired(lane);
   if (h.type != FrameType::segment)
@@ -88,6 +89,7 @@ Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view pa
       return {};
     case FrameType::fence: return on_fence(h);
     case FrameType::retire: on_retire(h); return {};
+    case FrameType::window: on_window(h); return {};
     case FrameType::goodbye:
       peer_goodbye_ = true;
       events_.push_back({Event::Kind::goodbye, 0, 0, 0, {}});

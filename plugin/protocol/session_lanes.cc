@@ -8,6 +8,7 @@
 namespace railweave::protocol {
 namespace {
 
+constexpr Nanos kWindowLook = std::chrono::microseconds(50);  // at a lane that the receiver bounds: how much of its window is free
 constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
 
 }  // namespace
@@ -28,7 +29,7 @@ Session::Lane& Session::known(LaneId id) {
   return *lane;
 }
 
-void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful) {
+void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful, const Credit& first) {
   static_assert(kRailsMax <= 64, "a mask has a bit for each rail");
   assert(local_rail >= 0 && local_rail < kRailsMax && remote_rail >= 0 && remote_rail < kRailsMax);
   forget_lanes();
@@ -49,6 +50,8 @@ void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful
   lane->remote_bit = std::uint64_t{1} << remote_rail;
   lane->proven = !lost_lane_ && !doubtful;
   must_prove_ |= !lane->proven;
+  lane->window = CreditWindow(first);
+  lane->view.window_bytes = first.window_bytes;
   lanes_.push_back(std::move(lane));
 }
 
@@ -81,7 +84,9 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
   if (const auto seen = lane->probe.observe(now, report.acknowledged_bytes, report.outstanding_bytes))
     lane->estimator.bound(seen->least, seen->most);
   prove(*lane, report.acknowledged_bytes);
-  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0};
+  lane->window.look(now);
+  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0,
+                lane->window.standing().window_bytes};
   const bool full = !worth_refilling(lane->view);
   if (const auto seen = lane->held.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
     lane->estimator.no_faster(seen->most, seen->over);
@@ -114,6 +119,7 @@ bool Session::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
   if (lane->probe.running() || (!lane->proven && !turns_.empty())) return true;
+  if (!turns_.empty() && lane->window.bounds() && now >= lane->reported_at + kWindowLook) return true;
   if (!turns_.empty() && !worth_refilling(lane->view)) return now >= lane->reported_at + rest_before_look(lane->view);
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
@@ -169,7 +175,7 @@ bool Session::names_receiver(const FrameHeader& frame) const { return (frame.fla
 // The ledger names a stream no more. One that is over may be forgotten with that; to others it changes nothing.
 void Session::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
-  if (frame.type == FrameType::retire) return;
+  if (frame.type == FrameType::retire || frame.type == FrameType::window) return;
   if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
   if (names_receiver(frame)) {
     RecvStream* s = find_recv(frame.stream);
@@ -201,7 +207,7 @@ void Session::lose_lane(LaneId id, bool too_slow) {
   lane->state = Lane::State::lost;
   lost_lane_ = true;
   lane->too_slow = too_slow;
-  lane->retire_pending = lane->retire_heard = false;
+  lane->retire_pending = lane->retire_heard = lane->window_pending = false;
   if (std::exchange(lane->sign_asked, false)) --signs_asked_;
   lane->fence_pending = session_control_ = true;
   while (!lane->ledger.all_released()) release(FrameHeader(lane->ledger.release_next()));
@@ -273,6 +279,7 @@ void Session::repeat(const LaneLedger::Lost& which) {
       goodbye_written_ = false;
       return;
     case FrameType::retire: return repeat_retire(lost);
+    case FrameType::window: return repeat_window(lost);
     default: break;
   }
   if (lost.type == FrameType::rails) {

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
 
+// Rounded up: a byte that waits is said to wait.
+std::uint32_t kib_of(std::uint64_t bytes) { return std::uint32_t(std::min<std::uint64_t>((bytes + KiB - 1) / KiB, ~std::uint32_t{0})); }
+
 constexpr std::array<std::byte, kControlPayloadBytesMax> kPadding{};
 
 }  // namespace
@@ -82,7 +85,7 @@ bool Session::next_session_control(OutgoingFrame& frame) {
     header = FenceFrame{.lane = lane->id, .frames = lane->ledger.consumed(), .too_slow = lane->too_slow};
     return true;
   }
-  if (next_retire(header)) return true;
+  if (next_retire(header) || next_window(header)) return true;
   if (rail_news_.pending()) {
     frame.payload = rail_news_.next(header);
     return true;
@@ -138,7 +141,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
   sum.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, stream.sendable_bytes()));
   for (const auto& other : lanes_) {
     if (other.get() == &lane || !serves(*other) || !other->view.rate_known || !may_use(stream, *other)) continue;
-    if (is_held_back(*other)) continue;
+    if (is_held_back(*other) || other->window.is_held(other->taken_bytes)) continue;
     sum.add(other->view);
   }
   return sum;
@@ -184,14 +187,19 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
     if (s == nullptr) break;
     const OthersView instead = others(lane, *s);
     const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
+    const std::uint64_t room = lane.window.room(lane.view.outstanding_bytes, lane.taken_bytes);
+    if (room < kFrameHeaderBytes + kLineBytes) break;
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
     if (!finishes_in_time(lane.view, instead, likely, waiting_bytes_)) {
       const bool probe = waiting_bytes_ >= LaneProbe::kBytes &&  // else nobody need have reported just now
                          lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate);
       return probe ? n + take_padding(lane, frames.subspan(n), lane.probe.left_bytes()) : n;
     }
-    SendStream::Segment segment = s->cut(bytes);
+    const std::uint64_t allowed = (room - kFrameHeaderBytes) / kLineBytes * kLineBytes;
+    SendStream::Segment segment = s->cut(std::uint32_t(std::min<std::uint64_t>(bytes, allowed)));
+    segment.header.waiting = kib_of(waiting_bytes_ - std::min<std::uint64_t>(waiting_bytes_, segment.header.length));
     frames[n] = {segment.header, segment.payload};
+    lane.window.took();
     ++s->ledger_frames;
     take(lane, frames[n++]);
     lane.data_end = lane.taken_bytes;

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
 constexpr Nanos kSegmentTime = 500us;
 constexpr Nanos kShortSegmentTime = 200us;               // of a lane that holds less (docs/decisions/0018)
+constexpr std::uint32_t kWindowSegmentBytesMin = 4 * KiB;  // of a lane with a small window
 constexpr Nanos kShareTime = 25us;                       // less of a lane is not worth the system call
 constexpr Nanos kHoldTime = 1500us;                      // covers the pauses of a caller that polls ...
 constexpr Nanos kLookRestMax = 1ms;
@@ -25,10 +26,11 @@ static_assert(kSegmentBytesMin <= kProbeSegmentBytes && kProbeSegmentBytes <= kS
 }  // namespace
 
 std::uint64_t outstanding_bytes_max(const LaneView& lane) {
-  if (!lane.rate_known) return kProbeSegmentBytes;
+  if (!lane.rate_known) return std::min<std::uint64_t>(kProbeSegmentBytes, lane.window_bytes);
   const double in_flight = std::min(lane.rate.bytes_in(2 * lane.min_rtt), kInFlightBytesMax);
   const double held = std::min(lane.rate.bytes_in(lane.holds_less ? kShortHoldTime : kHoldTime), kHoldBytesMax);
-  return std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
+  const std::uint64_t worth = std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
+  return std::min(worth, lane.window_bytes);
 }
 
 bool worth_refilling(const LaneView& lane) {
@@ -55,7 +57,9 @@ Nanos delivery(const LaneView& lane, std::uint32_t segment) {
 }  // namespace
 
 std::uint32_t segment_bytes(const LaneView& lane) {
-  return lane.rate_known ? whole_lines(lane.rate.bytes_in(lane.holds_less ? kShortSegmentTime : kSegmentTime)) : kProbeSegmentBytes;
+  const std::uint32_t usual = lane.rate_known ? whole_lines(lane.rate.bytes_in(lane.holds_less ? kShortSegmentTime : kSegmentTime)) : kProbeSegmentBytes;
+  if (lane.window_bytes >= 2 * std::uint64_t(usual)) return usual;
+  return std::uint32_t(std::max<std::uint64_t>(lane.window_bytes / 2 / kLineBytes * kLineBytes, kWindowSegmentBytesMin));
 }
 
 std::uint32_t segment_bytes(const LaneView& lane, const OthersView& others, std::uint64_t waiting_bytes) {

@@ -15,6 +15,7 @@ struct LaneView {
   Nanos min_rtt{0};
   std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
   bool holds_less = false;               // urgent streams of this end wait for whatever it holds
+  std::uint64_t window_bytes = ~std::uint64_t{0};  // that the receiver allows to be outstanding
 };
 
 constexpr std::uint32_t kSegmentBytesMin = 16 * KiB;
@@ -31,7 +32,7 @@ struct OthersView {
   void add(const LaneView& lane);
 };
 
-// Most bytes worth having outstanding on the lane; 1 GiB whatever was measured of it.
+// Most bytes worth having outstanding on the lane, within its window; 1 GiB whatever was measured of it.
 std::uint64_t outstanding_bytes_max(const LaneView& lane);
 
 // Enough of that has drained for one system call to carry much.
@@ -42,7 +43,7 @@ bool worth_refilling(const LaneView& lane);
 Nanos rest_before_look(const LaneView& lane);
 
 // Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a millisecond;
-// in 0.2 ms where it holds less.
+// in 0.2 ms where it holds less. Of a window that is less than two such segments: half of the window, 4 KiB at least.
 std::uint32_t segment_bytes(const LaneView& lane);
 
 // The same, but of the last `waiting_bytes` (what is posted and not yet on any lane) no more than lets this lane end

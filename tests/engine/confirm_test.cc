@@ -70,7 +70,7 @@ TEST_F(Unconfirmed, AnOldVersionIsNamed) {
   const LogCapture log;
   Rogue rogue(handle_, [](Hello& h) { h.version = 1; });
   EXPECT_FALSE(rogue.welcome());
-  EXPECT_TRUE(logged(log, "version 1, expected 2: the peer runs another release of Railweave")) << log.all();
+  EXPECT_TRUE(logged(log, "version 1, expected 3: the peer runs another release of Railweave")) << log.all();
   EXPECT_TRUE(logged(log, "connection from 127.0.0.1:")) << log.all();
 }
 

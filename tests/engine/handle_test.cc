@@ -54,7 +54,7 @@ TEST_F(BadHandle, Foreign) {
   expect(refusal(random), "not Railweave's");
 }
 
-TEST_F(BadHandle, OfAnotherVersion) { expect(refusal(with(4, 1)), "version 1, expected 2"); }
+TEST_F(BadHandle, OfAnotherVersion) { expect(refusal(with(4, 1)), "version 1, expected 3"); }
 
 TEST_F(BadHandle, AnyFlippedBitIsSeen) {
   for (std::size_t bit = 0; bit < kHandleFixedBytes * 8; ++bit) {

@@ -28,7 +28,7 @@ std::string text(const Bytes& bytes) {
 
 void frames(const fs::path& folder) {
   using namespace protocol;
-  for (int type = 1; type <= 12; ++type) {
+  for (int type = 1; type <= 13; ++type) {
     FrameHeader h{.type = FrameType(type), .aux = 1, .stream = 3, .length = 128, .message = 7, .a = 256, .b = 512, .consumed = 9, .sequence = 10};
     if (h.type == FrameType::retire) h.b = 1;
     std::array<std::byte, kFrameHeaderBytes> bytes;

@@ -201,7 +201,7 @@ void SessionWorld::release(int lane) {
 
 FrameHeader SessionWorld::peer_header(Lane& lane) {
   FrameHeader h;
-  h.type = FrameType(1 + in_.below(12));
+  h.type = FrameType(1 + in_.below(13));
   const std::uint8_t how = in_.u8();
   h.flags = std::uint8_t((how & 3) | ((how & 4) ? kFlagFromReceiver : 0));
   h.stream = how & 8 ? in_.u8() : std::uint32_t(in_.below(4));

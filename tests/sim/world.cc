@@ -196,7 +196,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
 void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
   using protocol::FrameType;
   if (checks_control_) note_control(c, end, passing, h);
-  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails || h.type == FrameType::retire) return;
+  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails || h.type == FrameType::retire || h.type == FrameType::window) return;
   const bool ours = passing == SessionEnd::Passing::taken || passing == SessionEnd::Passing::written;
   const bool we_receive = ours == ((h.flags & protocol::kFlagFromReceiver) != 0);
   for (Flow* flow : c.flows) {

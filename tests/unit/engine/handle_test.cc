@@ -82,7 +82,7 @@ TEST(Handle, decode_handle__not_ours) {
 }
 
 TEST(Handle, decode_handle__another_version) {
-  EXPECT_NE(why_refused(with(4, std::uint16_t{1})).find("version 1, expected 2"), std::string::npos);
+  EXPECT_NE(why_refused(with(4, std::uint16_t{1})).find("version 1, expected 3"), std::string::npos);
 }
 
 TEST(Handle, decode_handle__every_flipped_bit_is_seen) {

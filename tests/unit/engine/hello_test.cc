@@ -147,7 +147,7 @@ TEST(Hello, hello_bytes__strangers_are_refused_by_their_first_bytes) {
 }
 
 TEST(Hello, hello_bytes__versions_features_and_lengths) {
-  EXPECT_NE(why_refused(with(8, std::uint16_t{1})).find("version 1, expected 2: the peer runs another release"), std::string::npos);
+  EXPECT_NE(why_refused(with(8, std::uint16_t{1})).find("version 1, expected 3: the peer runs another release"), std::string::npos);
   EXPECT_NE(why_refused(with(16, std::uint64_t{16})).find("unknown feature bits 16"), std::string::npos);
   EXPECT_NE(why_refused(with(12, std::uint32_t{kHelloBodyBytesMax + 1})).find("a body of 16385 bytes"), std::string::npos);
 }

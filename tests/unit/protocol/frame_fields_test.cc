@@ -50,6 +50,8 @@ TEST(FrameFields, of__every_type_has_its_fields_where_the_documentation_says) {
   expect_same(RailsFrame{.rail = 1, .edition = 2, .length = 3}, {.type = FrameType::rails, .aux = 1, .length = 3, .a = 2});
   expect_same(RetireFrame{.lane = 1, .edition = 2, .frames = 3, .retires = true},
               {.type = FrameType::retire, .aux = 1, .message = 3, .a = 2, .b = 1});
+  expect_same(WindowFrame{.lane = 1, .edition = 2, .window_bytes = 3, .limit = 4}, {.type = FrameType::window, .aux = 1, .message = 3, .a = 2, .b = 4});
+  expect_same(WindowFrame{}, {.type = FrameType::window, .message = ~0ull, .b = ~0ull});
   expect_same(RetireFrame{.lane = 1, .edition = 2, .frames = 3}, {.type = FrameType::retire, .aux = 1, .message = 3, .a = 2});
 }
 

@@ -47,6 +47,25 @@ TEST(Striper, outstanding_bytes_max__where_urgent_streams_overtake_lanes_hold_le
   EXPECT_EQ(segment_bytes(urgent), 50'000u / 128 * 128);
 }
 
+TEST(Striper, outstanding_bytes_max__stays_within_the_window__and_segments_are_half_of_it) {
+  for (const bool known : {true, false}) {
+    LaneView bound = lane(2000);
+    bound.rate_known = known;
+    bound.window_bytes = 20'000;
+    EXPECT_EQ(outstanding_bytes_max(bound), 20'000u);
+    EXPECT_EQ(segment_bytes(bound), 10'000u / 128 * 128);
+    bound.window_bytes = 5000;
+    EXPECT_EQ(segment_bytes(bound), 4 * KiB) << "less is not worth a system call";
+    bound.window_bytes = 0;
+    EXPECT_EQ(outstanding_bytes_max(bound), 0u);
+    bound.window_bytes = 10 * MiB;
+    LaneView free = bound;
+    free.window_bytes = ~0ull;
+    EXPECT_EQ(outstanding_bytes_max(bound), outstanding_bytes_max(free)) << "wider than what is worth it";
+    EXPECT_EQ(segment_bytes(bound), segment_bytes(free));
+  }
+}
+
 TEST(Striper, segment_bytes__a_message_of_one_segment_is_shared_by_the_lanes) {
   std::vector<LaneView> lanes{lane(2000), lane(2000)};
   const auto bytes = [&](std::size_t which, std::uint64_t waiting) {

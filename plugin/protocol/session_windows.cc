@@ -1,0 +1,52 @@
+// Credit windows (docs/credit_windows.md): what each side says of lanes that it receives by, and hears of those that it sends by.
+#include <algorithm>
+
+#include "protocol/session.h"
+
+namespace railweave::protocol {
+
+void Session::tell_window(LaneId id, const Credit& credit) {
+  Lane* lane = find(id);
+  if (lane == nullptr || lane->state != Lane::State::live) return;
+  lane->told_window = credit;
+  ++lane->window_edition;
+  lane->window_pending = session_control_ = true;
+}
+
+Session::Arrivals Session::arrivals(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane ? lane->arrivals : Arrivals();
+}
+
+bool Session::next_window(FrameHeader& header) {
+  const auto lane = std::ranges::find(lanes_, true, &Lane::window_pending);
+  if (lane == lanes_.end()) return false;
+  (*lane)->window_pending = false;
+  header = WindowFrame{.lane = (*lane)->id, .edition = (*lane)->window_edition, .window_bytes = (*lane)->told_window.window_bytes,
+                       .limit = (*lane)->told_window.limit};
+  return true;
+}
+
+// An older one need not go again: a newer one went, or will.
+void Session::repeat_window(const FrameHeader& lost) {
+  const auto said = WindowFrame::of(lost);
+  Lane* lane = find(said.lane);
+  if (lane == nullptr || lane->state != Lane::State::live || lane->window_edition != said.edition) return;
+  lane->window_pending = session_control_ = true;
+}
+
+// For a lane that is not here it says nothing.
+void Session::on_window(const FrameHeader& h) {
+  const auto said = WindowFrame::of(h);
+  Lane* lane = find(said.lane);
+  if (lane == nullptr) return;
+  lane->window.hear(said.edition, {.window_bytes = said.window_bytes, .limit = said.limit});
+  lane->view.window_bytes = lane->window.standing().window_bytes;
+}
+
+void Session::note_arrival(Lane& lane, const FrameHeader& consumed) {
+  lane.arrivals.position += kFrameHeaderBytes + consumed.length;
+  if (consumed.type == FrameType::segment) lane.arrivals.waiting_kib = SegmentFrame::of(consumed).waiting_kib;
+}
+
+}  // namespace railweave::protocol

@@ -1,0 +1,161 @@
+// Credit windows between two sessions. End b receives.
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "protocol/session.h"
+#include "tests/unit/protocol/pair.h"
+
+namespace railweave::protocol {
+namespace {
+
+class Windows : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kBytes = 1 * MiB;
+  // A granted message from a to b waits, over so many lanes.
+  void prepare(int lanes) {
+    pair_.add_lanes(lanes);
+    ends_.emplace(pair_.open());
+    pair_.b().post(ends_->in, tickets_[0], place_.data(), place_.size());
+    pair_.run();
+    pair_.written(End::a).clear();
+  }
+  void start() { pair_.a().post(ends_->out, tickets_[1], data_.data(), data_.size()); }
+  void tell(LaneId lane, const Credit& credit) {
+    pair_.b().tell_window(lane, credit);
+    pair_.run();
+  }
+  std::uint64_t segment_bytes_written() {
+    std::uint64_t sum = 0;
+    for (const FrameHeader& h : pair_.written(End::a)) sum += h.type == FrameType::segment ? kFrameHeaderBytes + h.length : 0;
+    return sum;
+  }
+
+  Pair pair_;
+  Tickets tickets_;
+  std::optional<Pair::Ends> ends_;
+  std::vector<std::byte> data_ = pattern(kBytes), place_ = std::vector<std::byte>(kBytes);
+};
+
+TEST_F(Windows, take_data__a_window_bounds_what_is_outstanding) {
+  prepare(1);
+  tell(0, {.window_bytes = 20'000});
+  start();
+  pair_.send(End::a, 0);
+  const std::uint64_t first = segment_bytes_written();
+  EXPECT_LE(first, 20'000u);
+  EXPECT_GT(first, 14'000u) << "all but a quarter of it is used";
+  pair_.settle(End::a, 0);
+  pair_.send(End::a, 0);
+  EXPECT_GT(segment_bytes_written(), first) << "what was acknowledged makes room";
+}
+
+TEST_F(Windows, take_data__the_message_arrives_through_the_smallest_window) {
+  prepare(1);
+  tell(0, {.window_bytes = 4096});
+  start();
+  pair_.run();
+  EXPECT_TRUE(place_ == data_);
+}
+
+TEST_F(Windows, take_data__nothing_goes_beyond_a_limit_and_the_rest_when_it_is_raised) {
+  prepare(1);
+  const std::uint64_t position = pair_.b().arrivals(0).position;
+  tell(0, {.window_bytes = 16 * KiB, .limit = position + 64 * KiB});
+  start();
+  pair_.run();
+  EXPECT_LE(pair_.b().arrivals(0).position, position + 64 * KiB);
+  EXPECT_GT(pair_.b().arrivals(0).position, position + 60 * KiB);
+  tell(0, {});
+  EXPECT_TRUE(place_ == data_);
+}
+
+TEST_F(Windows, take_control__passes_a_window_of_nothing) {
+  prepare(1);
+  tell(0, {.window_bytes = 0, .limit = 0});
+  EXPECT_TRUE(pair_.open().out.opened());
+}
+
+TEST_F(Windows, arrivals__are_the_bytes_that_the_lane_took__and_what_waits_behind_the_last_segment) {
+  prepare(1);
+  const std::uint64_t before = pair_.b().arrivals(0).position;
+  EXPECT_EQ(pair_.b().arrivals(0).waiting_kib, 0u);
+  start();
+  pair_.take(End::a, 0, 1);
+  pair_.write(End::a, 0);
+  const FrameHeader h = pair_.written(End::a).back();
+  ASSERT_EQ(h.type, FrameType::segment);
+  pair_.receive(End::b, 0);
+  EXPECT_EQ(pair_.b().arrivals(0).position, before + kFrameHeaderBytes + h.length);
+  EXPECT_EQ(pair_.b().arrivals(0).waiting_kib, (kBytes - h.length + KiB - 1) / KiB);
+  pair_.settle(End::a, 0);
+  pair_.run();
+  EXPECT_EQ(pair_.b().arrivals(0).waiting_kib, 0u);
+  EXPECT_EQ(pair_.b().arrivals(7).position, 0u) << "of no lane";
+}
+
+TEST_F(Windows, tell_window__goes_again_when_it_was_lost_with_its_lane) {
+  prepare(2);
+  for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 0);
+  pair_.b().tell_window(1, {.window_bytes = 0});
+  pair_.send(End::b, 0);
+  pair_.lose_both(0);
+  pair_.b().set_blocked(1, false);
+  pair_.run();
+  pair_.written(End::a).clear();
+  start();
+  pair_.run();
+  EXPECT_EQ(segment_bytes_written(), 0u);
+}
+
+TEST_F(Windows, tell_window__of_two_statements_that_come_in_the_wrong_order_the_later_stands) {
+  prepare(2);
+  for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 0);
+  pair_.b().tell_window(1, {.window_bytes = 0});
+  pair_.send(End::b, 0);
+  for (const LaneId other : {0, 1}) pair_.b().set_blocked(other, other != 1);
+  pair_.b().tell_window(1, {.window_bytes = 64 * KiB});
+  pair_.send(End::b, 1);
+  pair_.receive(End::a, 1);
+  pair_.receive(End::a, 0);
+  pair_.a().set_blocked(0, true);
+  start();
+  pair_.send(End::a, 1);
+  EXPECT_GT(segment_bytes_written(), 0u);
+}
+
+TEST_F(Windows, take_data__a_lane_that_waits_for_its_turn_keeps_nothing_from_the_other) {
+  prepare(2);
+  pair_.teach(End::a, 0, Rate::from_megabits(1000));
+  pair_.teach(End::a, 1, Rate::from_megabits(100));
+  pair_.b().tell_window(0, {.limit = 0});
+  pair_.b().tell_window(1, {.window_bytes = 64 * KiB});
+  pair_.run();
+  start();
+  pair_.run();
+  EXPECT_TRUE(place_ == data_) << "though the first would be faster";
+}
+
+TEST_F(Windows, on_window__of_a_lane_that_is_not_here_says_nothing) {
+  prepare(1);
+  pair_.b().tell_window(9, {.window_bytes = 0});
+  pair_.run();
+  start();
+  pair_.run();
+  EXPECT_TRUE(place_ == data_);
+}
+
+TEST_F(Windows, add_lane__the_first_credit_stands_before_the_receiver_says_anything) {
+  prepare(1);
+  pair_.a().set_blocked(0, true);
+  pair_.a().add_lane(1, 1, 1, false, {.window_bytes = 0});
+  EXPECT_EQ(pair_.a().next_frames(1, std::span<OutgoingFrame>(), true), 0u);
+  start();
+  std::vector<OutgoingFrame> frames(16);
+  const std::size_t n = pair_.a().next_frames(1, frames, true);
+  for (std::size_t i = 0; i < n; ++i) EXPECT_NE(frames[i].header.type, FrameType::segment);
+}
+
+}  // namespace
+}  // namespace railweave::protocol
