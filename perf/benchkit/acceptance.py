@@ -37,6 +37,7 @@ class Case:
     row: dict = field(default_factory=dict)  # of the table that made the case; see rows.py
     is_pool: bool = False  # of the other cases of its id; see pooled.py
     by_hand: bool = False  # measured only where it is named
+    skips: list[Check] = field(default_factory=list)  # the case counts as skipped where one of them holds
 
     @property
     def full_name(self) -> str:
@@ -60,11 +61,12 @@ def _powers(text: str | None) -> tuple[int, ...]:
 
 
 def _case(entry: dict, defaults: dict) -> Case:
-    checks = [Check(c["name"], c["formula"], c["bound"], yardstick, _powers(c.get("sizes")))
-              for key, yardstick in (("yardstick", True), ("checks", False)) for c in entry.get(key, [])]
-    case = Case(entry["id"], entry["case"], entry["what"], entry.get("lab", []), entry.get("sides", {}), entry["values"], checks,
-                entry.get("runs", defaults["runs"]), entry.get("timeout_s", defaults["timeout_s"]), entry.get("build"),
-                entry.get("keep_series", False), entry.get("row", {}), entry.get("pool", False), entry.get("by_hand", False))
+    read = {key: [Check(c["name"], c["formula"], c["bound"], key == "yardstick", _powers(c.get("sizes"))) for c in entry.get(key, [])]
+            for key in ("yardstick", "checks", "skip")}
+    case = Case(entry["id"], entry["case"], entry["what"], entry.get("lab", []), entry.get("sides", {}), entry["values"],
+                read["yardstick"] + read["checks"], entry.get("runs", defaults["runs"]), entry.get("timeout_s", defaults["timeout_s"]),
+                entry.get("build"), entry.get("keep_series", False), entry.get("row", {}), entry.get("pool", False),
+                entry.get("by_hand", False), read["skip"])
     _validate(case)
     return case
 
@@ -83,7 +85,7 @@ def _validate(case: Case) -> None:
             raise ValueError(f"{case.full_name}: value '{name}': a figure of each size has no pairs")
     pairs = [f"{name}_{end}" for name, value in case.values.items() if "over" in value for end in OF_PAIRS]
     sized = {name for name, value in case.values.items() if "by_size" in value}
-    for check in case.checks:
+    for check in case.checks + case.skips:
         usable = [name for name in case.values if check.sizes or name not in sized] + pairs + (["size"] if check.sizes else [])
         evaluate(check.formula, {name: 1.0 + n / 8 for n, name in enumerate(usable)})
         holds(1.0, check.bound)

@@ -41,15 +41,21 @@ def alone(name: str = "railweave-bench") -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Cores:
-    """Ticks of all cores since the machine started (/proc/stat)."""
+    """Ticks of all cores since the machine started (/proc/stat), which a lab's hosts see as the machine has them."""
 
     used: int
-    stolen: int
+    stolen: int  # the host of a virtual machine took them
+    idle: int
 
     @staticmethod
     def now(stat: Path = Path("/proc/stat")) -> Cores:
-        user, nice, system, _idle, _iowait, irq, softirq, stolen = (int(x) for x in stat.read_text().split("\n", 1)[0].split()[1:9])
-        return Cores(user + nice + system + irq + softirq, stolen)
+        # The kernel counts a guest's time in user and nice, too.
+        user, nice, system, idle, iowait, irq, softirq, stolen = (int(x) for x in stat.read_text().split("\n", 1)[0].split()[1:9])
+        return Cores(user + nice + system + irq + softirq, stolen, idle + iowait)
+
+    @property
+    def all(self) -> int:
+        return self.used + self.stolen + self.idle
 
     def stolen_since(self, before: Cores) -> float:
         """The share of what was wanted since `before` that the host took, 0 to 1."""

@@ -161,6 +161,11 @@ def _judge(outcome: Outcome) -> None:
     figures = {name: value["median"] for name, value in outcome.values.items()}
     figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in OF_PAIRS if end in value}
     outcome.checks = [_check(check, figures) for check in outcome.case.checks]
+    holding = [check for check in (_check(skip, figures) for skip in outcome.case.skips) if check["ok"]]
+    if holding:
+        outcome.verdict = "SKIP"
+        outcome.reason = "; ".join(f"{check['name']}: {check['value']:.3f}, {check['bound']}" for check in holding)
+        return
     failed = [check for check in outcome.checks if not check["ok"]]
     outcome.verdict = "FAIL" if failed else "PASS"
     outcome.reason = "; ".join(f"{'yardstick: ' if check['yardstick'] else ''}{check['name']} is {check['value']:.3f}"

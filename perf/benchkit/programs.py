@@ -17,11 +17,12 @@ _WITH_TORCH = {"gloo_perf": ("comparekit/torch_perf.py", "--backend", "gloo"),
                "disturbed_perf": ("stepkit/disturbed_perf.py",)}
 # Programs of both ends, and of one that starts both: where in perf.
 _OF_BOTH_ENDS = {"rail_loss_perf": "faultkit/rail_loss_perf.py", "peer_loss_perf": "faultkit/peer_loss_perf.py",
-                 "incast_perf": "incastkit/incast_perf.py", "instructions_perf": "comparekit/instructions_perf.py",
+                 "incast_perf": "incastkit/incast_perf.py", "sharing_perf": "incastkit/sharing_perf.py", "instructions_perf": "comparekit/instructions_perf.py",
                  "share_perf": "hostkit/share_perf.py", "false_alarm_perf": "hostkit/false_alarm_perf.py",
                  "connect_loss_perf": "hostkit/connect_loss_perf.py", "many_ranks_perf": "hostkit/many_ranks_perf.py"}
 # What of the build each of these runs; they take --programs.
 _RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"),
+               "sharing_perf": ("net_perf", "raw_tcp"),
                "instructions_perf": ("net_perf",),
                "share_perf": ("net_perf", "raw_tcp"), "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
                "many_ranks_perf": ("alltoall_perf",),

@@ -23,8 +23,9 @@ Status check_request(Options& options, int argc, const char* const* argv) {
   return writes ? check_output_file(options.json_path) : Status();
 }
 
-// `Options` have ranks, json_path and a resolve(). `run` gets the control connection and the command line. Returns the
-// exit status, 2 for a bad command line; what is wrong is on stderr.
+// `Options` have ranks, json_path and a resolve(). `run` gets the control connection and the command line; where rank 1
+// meets several ranks 0, threads call `run`, one for each. Returns the exit status, 2 for a bad command line; what is
+// wrong is on stderr.
 template <class Options>
 int run_program(int argc, char** argv, const std::string& about, void (*add_options)(CLI::App&, Options&),
                 Status (*run)(Rendezvous&, const Options&, const std::vector<std::string>& command)) {

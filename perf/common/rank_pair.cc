@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <CLI/CLI.hpp>
 
+#include <future>
+
 #include "base/error.h"
 #include "common/command_line.h"
 #include "common/console.h"
@@ -49,8 +51,32 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
   return mine_failed != 0 || child_failed ? 1 : 0;
 }
 
+Status run_at(const RankOptions& options, const MeetingPlace& place, const std::function<Status(Rendezvous&)>& body) {
+  const auto patience = Nanos(std::int64_t(options.patience_s * 1e9));
+  RW_ASSIGN_OR_RETURN(Rendezvous rendezvous, Rendezvous::meet(options.rank, place.address, place.port, patience));
+  return body(rendezvous);
+}
+
+// An exception of a thread is thrown here, once all threads have ended.
+int run_in_threads(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
+  std::vector<std::future<Status>> runs;
+  for (const MeetingPlace& place : options.places) {
+    runs.push_back(std::async(std::launch::async, [&] { return run_at(options, place, body); }));
+  }
+  int exit_status = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Status status = runs[i].get();
+    if (status.ok()) continue;
+    const MeetingPlace& place = options.places[i];
+    say(stderr, "rank {} of {} port {}: {}\n", options.rank, place.address, place.port, status.message());
+    exit_status = 1;
+  }
+  return exit_status;
+}
+
 Status check(const RankOptions& options) {
-  if (options.rank < 0 || options.master_address.empty() || options.master_port == 0) {
+  const bool has_place = !options.places.empty() || (!options.master_address.empty() && options.master_port != 0);
+  if (options.rank < 0 || !has_place) {
     return Status(
         Code::invalid_argument, Scope::engine,
         "who is the other rank? Set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT (perf/lab does), or --local");
@@ -91,10 +117,8 @@ Status check_rank_words(std::span<const char* const> words) {
 int run_rank(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
   if (options.local) return run_forked(body);
   if (const Status status = check(options); !status.ok()) return report(std::max(options.rank, 0), status);
-  const auto patience = Nanos(std::int64_t(options.patience_s * 1e9));
-  auto rendezvous = Rendezvous::meet(options.rank, options.master_address, options.master_port, patience);
-  if (!rendezvous.ok()) return report(options.rank, rendezvous.status());
-  return report(options.rank, body(*rendezvous));
+  if (!options.places.empty()) return run_in_threads(options, body);
+  return report(options.rank, run_at(options, {options.master_address, options.master_port}, body));
 }
 
 }  // namespace railweave::perf

@@ -33,14 +33,18 @@ std::string rails_text(const EngineStats& stats) {
   return table.text();
 }
 
+std::string window_text(std::uint64_t bytes) { return bytes > 0 ? size_text(double(bytes)) : "any"; }
+
 std::string lanes_text(const SessionStats& session) {
-  TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT"});
+  TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT", ">MAY SEND", ">WAITED", ">LETS COME", ">SENDERS"});
   for (const LaneStats& lane : session.lanes) {
     table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.local_address, lane.remote_address,
                size_text(double(lane.bytes_sent)), size_text(double(lane.bytes_received)),
                size_text(double(lane.outstanding_bytes)), std::to_string(lane.retransmits),
                lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",
-               lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-"});
+               lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-", window_text(lane.send_window_bytes),
+               lane.without_credit.count() > 0 ? time_text(double(lane.without_credit.count())) : "-", window_text(lane.recv_window_bytes),
+               std::to_string(lane.rail_senders)});
   }
   return table.text();
 }

@@ -75,7 +75,7 @@ def _add_ranks(group: argparse._ArgumentGroup) -> None:
     add = group.add_argument
     add("--ranks-per-host", type=int, default=1, metavar="N", help="(1)")
     add("--pid-namespaces", action="store_true", help="every rank is pid 1 of its own pid namespace")
-    add("--favour", action="store_true", help="the ranks go before everything else on this machine: for measuring while it "
+    add("--favour", action=argparse.BooleanOptionalAction, default=False, help="the ranks go before everything else on this machine: for measuring while it "
         "does other things (needs root)")
     add("--timeout", type=float, default=0, metavar="SECONDS", help="end all ranks after this long (0: never)")
     add("--loopback", action="store_true", help="no namespaces: host h is 127.0.h.1 on this machine (taken by itself where "

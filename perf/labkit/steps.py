@@ -32,11 +32,11 @@ def _refuse(reason: str) -> None:
 
 def in_lab(options: list[str], plan: Path, show: Callable[[str], None],
            fell_back: Callable[[str], None] = _refuse) -> tuple[int, str]:
-    """Runs the steps of `plan` in a lab of these options (`perf/lab run`'s). `show` gets the name of each step as it begins,
+    """Runs the steps of `plan` in a lab of these options (`perf/lab run`'s), with --favour unless they say otherwise. `show` gets the name of each step as it begins,
     `fell_back` why the lab goes over loopback instead; what these raise ends it. Returns the lab's exit status, and what it
     said beside the progress. Raises NoNamespaces where `fell_back` is not given."""
     python = [sys.executable, "-B"]
-    argv = [*python, str(_LAB), "run", *options, "--favour", "--", *python, __file__, str(plan)]
+    argv = [*python, str(_LAB), "run", "--favour", *options, "--", *python, __file__, str(plan)]
     said = []
     with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as lab:
         try:

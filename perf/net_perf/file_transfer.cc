@@ -86,7 +86,7 @@ Result<nlohmann::json> transfer_file(const RankRun& run) {
   TimedBlock block(BlockPlan{Nanos(0), Nanos(0), nanos(options.interval_ms / 1e3)}, std::move(interfaces));
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
   ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && sends});
-  const auto counters_before = run.plugin.is_railweave() ? read_engine_counters() : std::nullopt;
+  const auto counters_before = run.engine_counters();
   RW_TRY(run.rendezvous.barrier());
 
   RW_TRY(loop.run_counted(block, commands, {sizes.count_for(0, 0, content.bytes)}));

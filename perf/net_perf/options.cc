@@ -1,5 +1,6 @@
 #include "net_perf/options.h"
 
+#include <fmt/core.h>
 #include <CLI/CLI.hpp>
 
 #include <filesystem>
@@ -51,13 +52,32 @@ void add_message_options(CLI::App& app, Options& o) {
   app.add_option("--output", o.output, "with --file: rank 1 stores what it received there")->group(group);
 }
 
+void add_meeting_options(CLI::App& app, Options& o) {
+  app.add_option("--meet", o.meet_text,
+                 "ADDRESS:PORT,ADDRESS:PORT,...: rank 1 meets a rank 0 at each of them, a thread for each in one process")
+      ->group("Ranks");
+}
+
+Status refused(std::string why) { return Status(Code::invalid_argument, Scope::request, std::move(why)); }
+
+// Rank 0 listens at one place. Several threads would store into one --output.
+Status check_meeting(const Options& o) {
+  if (o.ranks.local) return refused("--meet: found together with --local, expected only one of the two");
+  if (o.ranks.rank != 1) {
+    return refused(fmt::format("--meet: found {}, expected rank 1",
+                               o.ranks.rank < 0 ? "no rank" : fmt::format("rank {}", o.ranks.rank)));
+  }
+  if (!o.output.empty()) return refused("--meet: found together with --output, expected only one of the two");
+  return {};
+}
+
 Result<int> parse_api(const std::string& text) {
   if (text == "newest") return 0;
   const std::string digits = text.substr(text.empty() || text[0] != 'v' ? 0 : 1);
   for (int v = nccl::abi::kOldestVersion; v <= nccl::abi::kNewestVersion; ++v) {
     if (digits == std::to_string(v)) return v;
   }
-  return Status(Code::invalid_argument, Scope::request, "--api '" + text + "': expected v6 to v12, or newest");
+  return refused("--api '" + text + "': expected v6 to v12, or newest");
 }
 
 std::string default_plugin() {
@@ -72,6 +92,7 @@ void add_options(CLI::App& app, Options& options) {
   add_plugin_options(app, options);
   add_message_options(app, options);
   add_load_options(app, options);
+  add_meeting_options(app, options);
   app.footer("For example: net_perf --local --size 1M --inflight 4    (two processes of this machine)");
 }
 
@@ -83,14 +104,16 @@ Status Options::resolve() {
     RW_TRY(take("--random-sizes", parse_size_range(random_text), range));
   }
   if (range.largest > nccl::abi::kMaxMessageBytesInt) {
-    return Status(Code::invalid_argument, Scope::request, "messages of more than 1 GiB: NCCL never sends such");
+    return refused("messages of more than 1 GiB: NCCL never sends such");
   }
-  if (bytes > 0 && range.largest == 0) {
-    return Status(Code::invalid_argument, Scope::request, "--bytes with empty messages would never end");
-  }
+  if (bytes > 0 && range.largest == 0) return refused("--bytes with empty messages would never end");
   if (!file.empty()) {
     mode = "file";
-    if (size == 0) return Status(Code::invalid_argument, Scope::request, "--file with empty messages would never end");
+    if (size == 0) return refused("--file with empty messages would never end");
+  }
+  if (meet_text) {
+    RW_TRY(check_meeting(*this));
+    RW_TRY(take("--meet", parse_meeting_places(*meet_text), ranks.places));
   }
   if (plugin_path.empty()) plugin_path = default_plugin();
   return {};

@@ -1,6 +1,7 @@
 // net_perf's command line.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "common/load_options.h"
@@ -18,6 +19,7 @@ struct Options : LoadOptions {
   int comms = 1;
   std::uint64_t seed = 1;
   std::string file, output;
+  std::optional<std::string> meet_text;  // resolve() makes ranks.places of it
 
   // From the texts above.
   SizeRange range;      // of --random-sizes, else size..size

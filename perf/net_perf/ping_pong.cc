@@ -61,12 +61,12 @@ Result<nlohmann::json> measure_size(const RankRun& run, FlowSet& flows, std::siz
   const auto trips = std::uint64_t(run.options.iterations), unmeasured = trips / 10 + 1;
   LatencySamples samples(trips);
   Player player(*flows.sends[0], *flows.receives[0], run.options.sleep_us);
-  const auto counters_before = run.plugin.is_railweave() ? read_engine_counters() : std::nullopt;
+  const auto counters_before = run.engine_counters();
   RW_TRY(run.rendezvous.barrier());
   const CpuUse before = cpu_use();
   RW_TRY(run.rank() == 0 ? player.ask(unmeasured + trips, samples, unmeasured) : player.serve(unmeasured + trips));
   const CpuUse used = cpu_use() - before;
-  const auto counters = counters_before ? read_engine_counters() : std::nullopt;
+  const auto counters = counters_before ? run.engine_counters() : std::nullopt;
   nlohmann::json mine = {{"rank", run.rank()}, {"cpu_user_s", used.user_s}, {"cpu_sys_s", used.system_s}};
   mine["per_message"] = counters ? (*counters - *counters_before).per_message(2 * (unmeasured + trips)) : nullptr;
   RW_ASSIGN_OR_RETURN(const std::string text, run.rendezvous.exchange(mine.dump()));

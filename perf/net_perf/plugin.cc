@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 
@@ -15,7 +16,8 @@ namespace {
 
 namespace abi = nccl::abi;
 
-int shown_level = abi::kLogWarn;  // NCCL's logger takes no context: one per process
+// NCCL's logger takes no context: one level per process. Threads that load a plugin each set the same one.
+std::atomic<int> shown_level = abi::kLogWarn;
 
 int level_named(const std::string& name) {
   const std::pair<const char*, int> levels[] = {{"NONE", abi::kLogNone},

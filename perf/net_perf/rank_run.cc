@@ -10,6 +10,10 @@ namespace railweave::perf::net_perf {
 
 std::uint64_t flow_id(int sender, std::size_t index) { return std::uint64_t(sender) << 32 | index; }
 
+std::optional<EngineCounters> RankRun::engine_counters() const {
+  return plugin.is_railweave() && options.ranks.places.size() <= 1 ? read_engine_counters() : std::nullopt;
+}
+
 nlohmann::json rank_entry(const RankRun& run, const TimedBlock& block, const ProxyLoop& loop, const FlowSet& flows,
                           const std::optional<EngineCounters>& counters_before) {
   nlohmann::json entry = block.to_json(run.rank());
@@ -20,7 +24,7 @@ nlohmann::json rank_entry(const RankRun& run, const TimedBlock& block, const Pro
         flow_entry(1 - run.rank(), run.rank(), int(i), nullptr, accounts[i].bytes, accounts[i].seconds));
   }
   entry["sockets"] = open_sockets() - run.sockets_before;
-  const auto counters = counters_before ? read_engine_counters() : std::nullopt;
+  const auto counters = counters_before ? run.engine_counters() : std::nullopt;
   entry["engine"] = counters ? (*counters - *counters_before).to_json() : nullptr;
   const std::uint64_t messages = flows.totals.sent_messages + flows.totals.received_messages;
   entry["per_message"] = counters && messages > 0 ? (*counters - *counters_before).per_message(messages) : nullptr;

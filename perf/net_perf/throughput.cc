@@ -63,7 +63,7 @@ Result<nlohmann::json> measure_throughput(const RankRun& run) {
   RW_ASSIGN_OR_RETURN(TimedBlock block, make_block(options.block_plan()));
   RW_ASSIGN_OR_RETURN(TimedCommands commands, TimedCommands::parse(options.at));
   ProxyLoop loop(run.rendezvous, flows, LoopOptions{options.sleep_us, options.progress && run.rank() == 0});
-  const auto counters_before = run.plugin.is_railweave() ? read_engine_counters() : std::nullopt;
+  const auto counters_before = run.engine_counters();
   RW_TRY(run.rendezvous.barrier());
   options.wait_to_begin();
 

@@ -1,4 +1,4 @@
-"""What the pictures of perf/results have in common: their command line, and how they end."""
+"""What pictures have in common: colours, and of those of perf/results the command line and how they end."""
 from __future__ import annotations
 
 import argparse
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 BOUND = "#c0392b"
+COLOURS = ("#2f6fb0", "#e08a2c", "#4b9b5f", "#9a5fb4", "#c0504d", "#7f7f7f", "#3aa6a6", "#b5a642")  # of like things
 
 
 def finish(figure: Figure, axes: Axes, handles: list[Line2D], path: Path) -> None:

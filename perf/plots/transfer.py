@@ -11,9 +11,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
+from plots.of_results import COLOURS  # noqa: E402
 from transferkit.transfer import Outcome, Transfer  # noqa: E402
 
-_COLOURS = ("#2f6fb0", "#e08a2c", "#4b9b5f", "#9a5fb4", "#c0504d", "#7f7f7f", "#3aa6a6", "#b5a642")
 _INK, _FAINT = "#222222", "#8a8a8a"
 
 
@@ -34,7 +34,7 @@ def _rails(outcome: Outcome) -> list[str]:
 
 def _coloured(outcome: Outcome) -> Iterator[tuple[str, str]]:
     """Each rail and its colour; of many rails some share one."""
-    return zip(_rails(outcome), itertools.cycle(_COLOURS))
+    return zip(_rails(outcome), itertools.cycle(COLOURS))
 
 
 def _draw_rates(axes: Axes, transfer: Transfer, outcome: Outcome) -> None:

@@ -19,10 +19,10 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr unsigned MFD_NOEXEC_SEAL = 8;
 #endif
 
-OwnedFd make_memfd() {
+OwnedFd make_memfd(const char* name) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  OwnedFd fd(::memfd_create("railweave", kFlags | MFD_NOEXEC_SEAL));
-  if (!fd && errno == EINVAL) fd.reset(::memfd_create("railweave", kFlags));  // a kernel before 6.3
+  OwnedFd fd(::memfd_create(name, kFlags | MFD_NOEXEC_SEAL));
+  if (!fd && errno == EINVAL) fd.reset(::memfd_create(name, kFlags));  // a kernel before 6.3
   return fd;
 }
 
@@ -35,8 +35,8 @@ Status memory_error(const char* call) {
   return Status(Code::exhausted, Scope::lane, std::string(status.message()), err);
 }
 
-Result<OwnedFd> make_sealed_memory(std::size_t bytes) {
-  OwnedFd fd = make_memfd();
+Result<OwnedFd> make_sealed_memory(std::size_t bytes, const char* name) {
+  OwnedFd fd = make_memfd(name);
   if (!fd) return memory_error("memfd_create");
   rlimit largest{};  // of a file; beyond it ftruncate would end the process by a signal
   if (::getrlimit(RLIMIT_FSIZE, &largest) == 0 && bytes > largest.rlim_cur) {

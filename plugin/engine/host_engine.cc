@@ -127,6 +127,7 @@ std::vector<std::shared_ptr<LiveSession>> HostEngine::stop_all() {
   own_rails_.close();
   local_door_.close();
   stats_door_.close();
+  accounts_.clear();
   acceptor_.stop();
   idle_sessions_.stop();
   peer_sessions_.stop_upkeep();
@@ -284,6 +285,13 @@ void HostEngine::add_lane(LiveSession& session, NewLane lane) {
     session.begin_lane(lane.id, lane.rails, std::move(lane.begun.pending), doubtful);
     if (const PeerSession* const its = peer_sessions_.find(session)) its->watch->look();
   });
+}
+
+std::unique_ptr<LaneCredit> HostEngine::credit_on(int rail) {
+  const Rail& its = own_rails_.at(rail);
+  const auto [account, is_new] = accounts_.try_emplace(its.ifindex, reactor_, its.ifindex);
+  if (is_new) account->second.open();
+  return std::make_unique<LaneCredit>(account->second.account(), its.speed_known ? its.speed : Rate{});
 }
 
 void HostEngine::on_lane_came(std::shared_ptr<LiveSession> session) {

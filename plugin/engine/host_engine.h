@@ -6,12 +6,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/acceptor.h"
+#include "engine/credit/shared_account.h"
 #include "engine/fork_guard.h"
 #include "engine/identity.h"
 #include "engine/idle_sessions.h"
@@ -49,6 +51,7 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
  private:
   // SessionOwner
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
+  std::unique_ptr<LaneCredit> credit_on(int rail) override;
   void on_lane_came(std::shared_ptr<LiveSession> session) override;
   bool warns_of_unused() override;
   bool may_warn_of_silence(bool is_silent) override;
@@ -94,6 +97,7 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   Acceptor acceptor_;
   LocalDoor local_door_;
   StatsDoor stats_door_;
+  std::map<int, SharedAccount> accounts_;  // by interface index
   IdleSessions idle_sessions_;
   std::atomic<TimePoint> warned_unused_{TimePoint{}};
 };

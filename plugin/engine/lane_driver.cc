@@ -15,11 +15,12 @@ namespace railweave::engine {
 
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
-void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) {
+void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, std::unique_ptr<LaneCredit> credit) {
   assert(is_free() && !lane_ && lane);
   id_.store(id, std::memory_order_relaxed);
   rails_ = rails;
   lane_ = std::move(lane);
+  credit_ = std::move(credit);
   trace_ = LaneTrace(protocol_.clock(), options_.serial, id);
   drains_ = consumed_ = flush_ = false;
   fault_ = Fault::none;
@@ -61,6 +62,7 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   result.moved = wrote || in->bytes > 0;
   idle_passes_ = result.moved ? 0 : idle_passes_ + 1;
   flush_ = in->bytes == 0 && (flush || idle_passes_ > kIdlePassesMax);
+  if (credit_) look_at_credit(in->bytes > 0);
   if (in->bytes > 0 || (!posts && (blocked() || protocol_.may_write()))) write(result);
   if (drains_) look_at_draining();
   return result;
@@ -74,6 +76,13 @@ void LaneDriver::look_at_draining() {
   const protocol::Session::LaneReport r = report();
   drains_ = r.outstanding_bytes > 0;
   protocol_.lock()->report(id(), t, r);
+}
+
+void LaneDriver::look_at_credit(bool arrived) {
+  const TimePoint due = credit_due();
+  if (!arrived && (due == TimePoint::max() || protocol_.now() < due)) return;
+  credit_->look(protocol_, id(), *lane_);
+  credit_due_.store(credit_->due(), std::memory_order_relaxed);
 }
 
 protocol::Session::LaneReport LaneDriver::report() {
@@ -102,6 +111,7 @@ bool LaneDriver::begin_end(LaneEnding ending) {
   assert(is_open());
   close_metrics();
   ending_ = std::move(ending);
+  forget_credit();
   state_.store(State::ending, std::memory_order_relaxed);
   return lane_->end();
 }
@@ -113,11 +123,17 @@ void LaneDriver::close_metrics() noexcept {
   metrics_->closed.set(1);
 }
 
+void LaneDriver::forget_credit() noexcept {
+  credit_.reset();
+  credit_due_.store(TimePoint::max(), std::memory_order_relaxed);
+}
+
 void LaneDriver::close() noexcept {
   if (is_free()) return;
   if (is_open()) close_metrics();
   state_.store(State::free, std::memory_order_relaxed);
   release_descriptor(descriptor_.exchange(-1));
+  forget_credit();
   lane_.reset();
 }
 
@@ -155,7 +171,10 @@ std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
 inline std::size_t LaneDriver::take_frames(std::size_t most) {
   const SharedProtocol::Locked locked = protocol_.lock();
   locked.take_posts();
-  if (const TimePoint t = protocol_.now(); locked->wants_report(id(), t)) locked->report(id(), t, report());
+  if (const TimePoint t = protocol_.now(); locked->wants_report(id(), t)) {
+    locked->report(id(), t, report());
+    LaneCredit::show_sending(*locked, id(), *metrics_);
+  }
   return locked->next_frames(id(), std::span(next_).first(most), flush_);
 }
 

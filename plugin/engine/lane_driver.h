@@ -13,6 +13,7 @@
 
 #include "base/mutex.h"
 #include "engine/arrival_flags.h"
+#include "engine/credit/lane_credit.h"
 #include "engine/lane_plan.h"
 #include "engine/lane_trace.h"
 #include "engine/payload_check.h"
@@ -88,8 +89,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company. Errors: std::bad_alloc, and what
   // came may be half handled.
   Pass pass(std::size_t budget_bytes, bool flush) RW_REQUIRES(this);
-  // REQUIRES: is_free().
-  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane) RW_REQUIRES(this);
+  // `credit`: of what arrives there; null: its sender is not bounded. REQUIRES: is_free().
+  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, std::unique_ptr<LaneCredit> credit = {}) RW_REQUIRES(this);
   // Nobody reads or writes the lane from now on. True: it has ended, as has_ended() says. REQUIRES: is_open().
   bool begin_end(LaneEnding ending) RW_REQUIRES(this);
   // The wire let go of the lane: close() waits for nothing. False: ask again soon. REQUIRES: is_ending().
@@ -108,6 +109,10 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   const std::string& rail() const RW_REQUIRES(this) {  // of ours. REQUIRES: a lane is here, or was
     assert(metrics_);
     return metrics_->rail;
+  }
+  const std::string& remote_address() const RW_REQUIRES(this) {  // likewise
+    assert(metrics_);
+    return metrics_->remote_address;
   }
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() RW_REQUIRES(this) { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
@@ -130,6 +135,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   // A lane is here that nobody reads or writes any more, and the wire has not let go of it.
   bool is_ending() const { return state_.load(std::memory_order_relaxed) == State::ending; }
   bool is_free() const { return state_.load(std::memory_order_relaxed) == State::free; }
+  // pass() should be called by then though nothing arrives, for the peer may wait to be told what it may send. Any thread.
+  TimePoint credit_due() const { return credit_due_.load(std::memory_order_relaxed); }
   // Pollable descriptor; -1 once closed, and where the wire has none. Any thread.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
 
@@ -142,7 +149,9 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   enum class State : std::uint8_t { free, open, ending };
 
   void close_metrics() noexcept RW_REQUIRES(this);
+  void forget_credit() noexcept RW_REQUIRES(this);
   void look_at_draining() RW_REQUIRES(this);
+  void look_at_credit(bool arrived) RW_REQUIRES(this);
   bool write(Pass& result) RW_REQUIRES(this);
   std::size_t take_frames(std::size_t most) RW_REQUIRES(this);
   Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) RW_REQUIRES(this);
@@ -166,6 +175,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   std::atomic<std::uint32_t> generation_{0};
   RailPair rails_;
   std::unique_ptr<wire::Lane> lane_ RW_GUARDED_BY(this);
+  std::unique_ptr<LaneCredit> credit_ RW_GUARDED_BY(this);
+  std::atomic<TimePoint> credit_due_{TimePoint::max()};
   std::atomic<State> state_{State::free};
   std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};

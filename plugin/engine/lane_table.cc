@@ -98,6 +98,7 @@ void LaneTable::remember(const LaneStats& gone) {
   sum.read_calls += known->read_calls;
   sum.retransmits += known->retransmits;
   sum.damaged_frames += known->damaged_frames;
+  sum.without_credit += known->without_credit;
   *known = std::move(sum);
 }
 

@@ -157,8 +157,7 @@ bool LaneUpkeep::dial(const RailPairs::Due& due) {
   });
   if (!join.ok()) {
     RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
-    lanes_.try_failed(own(pair.rails).name + ": " + join.status().message());
-    failures_.failed(pair.rails, join.status().message());
+    note_undialled(pair, join.status().message());
     note_failed_try(pair);
     return false;
   }
@@ -202,11 +201,15 @@ std::optional<Route> LaneUpkeep::find_way(RailPairs::Pair& pair) {
     RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, lanes_.peer(), why);
     families_.failed(pair.rails, route.source.family);
     last = route;
-    lanes_.try_failed(rail.name + ": " + why);
-    failures_.failed(pair.rails, why);
+    note_undialled(pair, why);
   }
   note_failed_try(pair);
   return {};
+}
+
+void LaneUpkeep::note_undialled(const RailPairs::Pair& pair, const std::string& why) {
+  lanes_.try_failed(own(pair.rails).name + ": " + why);
+  failures_.failed(pair.rails, why);
 }
 
 // A try that ended before there was a connection.

@@ -101,6 +101,7 @@ class LaneUpkeep {
   void on_welcome(Attempt& attempt, int remote_rail);
   void no_lane(const Attempt& attempt, const std::string& why);
   void note_failure(RailPairs::Pair& pair, std::string why);
+  void note_undialled(const RailPairs::Pair& pair, const std::string& why);
   void note_failed_try(RailPairs::Pair& pair);
   void note_failed_join(const Attempt& attempt, std::string why, bool rests);
   std::string astray(const RailPair& where) const;

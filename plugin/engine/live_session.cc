@@ -92,6 +92,7 @@ void LiveSession::handle_event(const protocol::Event& event) {
     case protocol::Event::Kind::incoming: return accept(event);
     case protocol::Event::Kind::goodbye: return;
     case protocol::Event::Kind::rails_told: return ask_for(rails_told_);
+    case protocol::Event::Kind::overridden: return lanes_.on_overridden(event.lane, event.how);
     case protocol::Event::Kind::lane_retired: return lanes_.on_retired(event.lane);
     case protocol::Event::Kind::lane_condemned: return lanes_.on_condemned(event.lane, event.too_slow);
   }
@@ -225,6 +226,12 @@ SessionStats LiveSession::stats() const {
   }
   if (oldest != TimePoint::max()) s.oldest_request_age = now() - oldest;
   return s;
+}
+
+TimePoint LiveSession::credit_due() const {
+  TimePoint due = TimePoint::max();
+  for (int i = 0; i < lane_count(); ++i) due = std::min(due, lane(i).credit_due());
+  return due;
 }
 
 }  // namespace railweave::engine

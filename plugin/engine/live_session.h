@@ -107,6 +107,8 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   std::vector<protocol::RailNews::Statement> take_told_rails();
   // Something waits to be written, or a lane is on its way, or ending: look again soon. Of the thread that adds lanes.
   bool has_work() { return protocol_.has_work() || lanes_.any_is_pending() || lanes_.table().any_is_ending(); }
+  // drive() should be called by then though nothing arrives, for a peer may wait to be told what it may send.
+  TimePoint credit_due() const;
   bool take_polled() { return polled_.exchange(false, std::memory_order_relaxed); }
   void set_borrowed(bool borrowed) { borrowed_.store(borrowed, std::memory_order_seq_cst); }
   // The reactor is about to look: who finds work from now on asks again.
@@ -143,6 +145,7 @@ class LiveSession final : public std::enable_shared_from_this<LiveSession>, publ
   void on_wake() override { owner_.on_woken(*this, take_wants()); }
   void on_lane_wanted() override { ask_for(lanes_wanted_); }
   void on_lane_came() override;
+  std::unique_ptr<LaneCredit> credit_on(int rail) override { return owner_.credit_on(rail); }
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 

@@ -28,13 +28,15 @@ bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::uni
     health_(locked).pair_carries(rails);
   }
   table_.count_by(place, lane->metrics());
-  driver.start(id, rails, std::move(lane));
+  std::unique_ptr<LaneCredit> credit = options_.by_rails ? owner_.credit_on(rails.local) : nullptr;
+  const protocol::Credit first = credit ? LaneCredit::kFirst : protocol::Credit();
+  driver.start(id, rails, std::move(lane), std::move(credit));
   table_.publish(place);
   bool answers_again = false;
   try {  // last: the peer may have given it up, and whoever hears of that looks for it here
     const SharedProtocol::Locked locked = protocol_.lock();
     const int others = locked->live_lanes();
-    locked->add_lane(id, rails.local, rails.remote, doubtful);
+    locked->add_lane(id, rails.local, rails.remote, doubtful, first);
     answers_again = health_(locked).lane_came(protocol_.now(), others);
     locked.publish();  // it may be condemned already
   } catch (const std::bad_alloc&) {

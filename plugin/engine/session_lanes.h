@@ -45,6 +45,8 @@ class LanesOwner {
   virtual void wake() noexcept = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
   virtual void on_lane_wanted() = 0;
+  // Of a new lane of our rail; null: its sender is not bounded. Thread of look().
+  virtual std::unique_ptr<LaneCredit> credit_on(int /*rail*/) { return {}; }
   // A lane that begin_lane() was told of stands. Thread of look().
   virtual void on_lane_came() = 0;
   // Whether one more line at WARN of a peer that falls silent, or answers again, fills no log. Thread of look().
@@ -151,6 +153,8 @@ class SessionLanes {
   void on_condemned(protocol::LaneId id, bool too_slow);
   // All that one carried is consumed, and the peer, who dialled it, wants it ended.
   void on_retired(protocol::LaneId id);
+  // The peer let nothing go by one, and we sent a segment all the same. A line at WARN. Not with a lane's claim held.
+  void on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const;
 
   // --- what was found so far
   // No lane is heard, though one should be.

@@ -197,6 +197,18 @@ void SessionLanes::tell_stopped() const {
                "packets lost on every rail (a smaller MTU on the way)?", peer_);
 }
 
+// Without this line the operator sees a slow lane, and not why.
+void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const {
+  const auto told = [](std::uint64_t bound, const char* unit) { return bound == protocol::Credit::kNone ? "none" : std::to_string(bound) + unit; };
+  table_.with_lane(id, [&](LaneDriver& lane) {
+    lane.assert_claimed();
+    RW_WARN(net, "lane {} to {} on rail {}, to {}: the receiver has let nothing go for {:.1f} s (window: {}, limit: {}), so one segment a second goes "
+                 "all the same. Is {} stopped, without time on its cores, or of another build? railweave-info: MAY SEND here, LETS COME there",
+            id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
+            told(how.said.window_bytes, " bytes"), told(how.said.limit, " bytes ever"), peer_);
+  });
+}
+
 bool SessionLanes::peer_is_silent() {
   const SharedProtocol::Locked locked = protocol_.lock();
   return health_(locked).peer_is_silent();

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/clock.h"
+#include "engine/credit/lane_credit.h"
 #include "railweave/status.h"
 
 namespace railweave::engine {
@@ -30,6 +31,8 @@ class SessionOwner {
   virtual const Clock& clock() const { return monotonic_clock(); }
   // The listener an OPEN names, or null.
   virtual std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) = 0;
+  // Of a new lane of our rail; null: its sender is not bounded. Reactor's thread.
+  virtual std::unique_ptr<LaneCredit> credit_on(int /*rail*/) { return {}; }
   // A lane that was begun stands. Reactor's thread.
   virtual void on_lane_came(std::shared_ptr<LiveSession> /*session*/) {}
   // Whether the end of a session without any stream is to be told at WARN: strangers may not fill the log.

@@ -69,7 +69,12 @@ void SessionWatch::look_and_arm() {
   interval_ = kLookMin;
   session_->set_borrowed(false);
   const bool quiet = drive_until_quiet();
-  const Armed armed = arm();
+  look_again(quiet, arm());
+  const TimePoint due = session_->credit_due();
+  if (due != TimePoint::max() && !looks_within(due - now())) look_again_in(std::max(Nanos{0}, due - now()));
+}
+
+void SessionWatch::look_again(bool quiet, Armed armed) {
   if (armed == Armed::ready) {
     look_again_in(Nanos{0});
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {

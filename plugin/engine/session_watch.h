@@ -30,6 +30,7 @@ class SessionWatch final : public Pollable {
   bool looks_within(Nanos delay) const;
   bool drive_until_quiet();
   enum class Armed { all, missed, ready };
+  void look_again(bool quiet, Armed armed);
   Armed arm();
 
   Reactor& reactor_;

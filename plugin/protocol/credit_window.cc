@@ -1,9 +1,12 @@
 #include "protocol/credit_window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace railweave::protocol {
 namespace {
+
+constexpr Nanos kLookMost = std::chrono::milliseconds(100);  // while data waits somebody looks more often than that
 
 std::uint64_t left(std::uint64_t most, std::uint64_t used) { return most == Credit::kNone ? most : most - std::min(most, used); }
 
@@ -13,16 +16,35 @@ void CreditWindow::hear(std::uint64_t edition, const Credit& credit) {
   if (edition <= edition_) return;
   edition_ = edition;
   credit_ = credit;
+  starved_ = false;
 }
 
-void CreditWindow::look(TimePoint now) {
-  if (now_ == TimePoint{}) took_at_ = now;  // the first look
+// Of a window that is used up the receiver's kernel makes room again; one that is too small for anything stays so. Nobody looks at a lane that
+// is idle, nor while this process stands still: the receiver is not to blame for that time.
+void CreditWindow::look(TimePoint now, std::uint64_t position, bool waits) {
+  refused_ = refused_ && waits;
+  if (refused_) without_credit_ += std::min(now - now_, kLookMost);
+  let_go_at_ += std::max(Nanos{0}, now - now_ - kLookMost);
   now_ = now;
+  const bool lets_nothing_go = credit_.window_bytes < kLeastBytes || left(credit_.limit, position) < kLeastBytes;
+  if (!waits || !lets_nothing_go) let_go_at_ = now;
+  starved_ = now >= let_go_at_ + kStarvedMost;
+}
+
+std::optional<CreditWindow::Override> CreditWindow::took() {
+  std::optional<Override> first;
+  if (starved_ && !std::exchange(told_, true)) first = {.said = credit_, .let_nothing_go = now_ - let_go_at_};
+  refused_ = false;
+  let_go_at_ = now_;
+  starved_ = false;
+  return first;
 }
 
 std::uint64_t CreditWindow::room(std::uint64_t outstanding_bytes, std::uint64_t position) const {
-  const std::uint64_t room = std::min(left(credit_.window_bytes, outstanding_bytes), left(credit_.limit, position));
-  return room == 0 && now_ >= took_at_ + kStarvedMost ? left(kStarvedBytes, outstanding_bytes) : room;
+  const Credit credit = standing();
+  return std::min(left(credit.window_bytes, outstanding_bytes), left(credit.limit, position));
 }
+
+bool CreditWindow::is_held(std::uint64_t position) const { return left(standing().limit, position) < kLeastBytes; }
 
 }  // namespace railweave::protocol

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "railweave/units.h"
 
@@ -12,36 +13,53 @@ namespace railweave::protocol {
 struct Credit {
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   std::uint64_t window_bytes = kNone;  // that may be outstanding: taken by the lane, and not acknowledged by the receiver's kernel; kNone: any
-  std::uint64_t limit = kNone;         // the position that segments may reach: bytes that the lane took since it began; kNone: any
+  // The position that segments may reach: bytes that the lane took since it began. The tail of a message may make the last segment a quarter larger.
+  std::uint64_t limit = kNone;         // kNone: any
   friend bool operator==(const Credit&, const Credit&) = default;
 };
 
 class CreditWindow {
  public:
-  static constexpr Nanos kStarvedMost = std::chrono::seconds(1);    // then some bytes may go, whatever the receiver says ...
-  static constexpr std::uint64_t kStarvedBytes = 16 * KiB;          // ... so many outstanding at most
+  static constexpr std::uint64_t kLeastBytes = 192;                 // a header and a line of payload: less lets nothing go
+  static constexpr Nanos kStarvedMost = std::chrono::seconds(1);    // a receiver that lets nothing go for so long is overridden
+  static constexpr std::uint64_t kStarvedBytes = 16 * KiB;          // the window of an override, for one segment
+
+  // A segment that went against the receiver's word.
+  struct Override {
+    Credit said;                 // the receiver's word
+    Nanos let_nothing_go{0};     // so long, while data waited
+  };
 
   // `first` stands until the receiver says more.
   explicit CreditWindow(const Credit& first = {}) : credit_(first) {}
 
-  // The receiver said so. It stands until the receiver says more. An edition that is not higher than the last one is without effect.
+  // The receiver said so. It stands until the receiver says more, and ends an override. An edition that is not higher than the last one is without effect.
   void hear(std::uint64_t edition, const Credit& credit);
-  // To be called before room(), with a time that does not go back.
-  void look(TimePoint now);
-  // What stands. Both kNone: the receiver bounds nothing.
-  const Credit& standing() const { return credit_; }
+  // With a time that does not go back; since the last look 100 ms of it count, at most. `position`: bytes that the lane took so far. `waits`: data does.
+  void look(TimePoint now, std::uint64_t position, bool waits);
+  // A segment was taken. An override is over. Returns the first override ever.
+  std::optional<Override> took();
+  // Data waits, and there is too little room for it.
+  void refuse() { refused_ = true; }
+  // How long data waited for room, ever.
+  Nanos without_credit() const { return without_credit_; }
+
+  // What stands: the receiver's word, or the override of it. Both kNone: the receiver bounds nothing.
+  Credit standing() const { return starved_ ? Credit{.window_bytes = kStarvedBytes} : credit_; }
   bool bounds() const { return !(credit_ == Credit()); }
   // Bytes, headers included, that a lane may take which has `outstanding_bytes` and took `position` bytes so far.
   std::uint64_t room(std::uint64_t outstanding_bytes, std::uint64_t position) const;
-  // The lane waits for its turn: at `position` the limit is reached.
-  bool is_held(std::uint64_t position) const { return position >= credit_.limit; }
-  // A segment was taken.
-  void took() { took_at_ = now_; }
+  // The lane waits for its turn: at `position` the limit lets no segment go.
+  bool is_held(std::uint64_t position) const;
 
  private:
   Credit credit_;
   std::uint64_t edition_ = 0;
-  TimePoint now_{}, took_at_{};
+  bool refused_ = false;                    // since the last look, or before it and nothing was taken since
+  Nanos without_credit_{0};
+  bool starved_ = false;                    // the receiver's word is overridden
+  bool told_ = false;                       // took() returned the first override
+  TimePoint now_{}, let_go_at_{};           // the last look; and when the receiver let something go, or nothing waited
 };
 
 }  // namespace railweave::protocol

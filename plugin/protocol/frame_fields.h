@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "protocol/completion.h"
+#include "protocol/credit_window.h"
 #include "protocol/frame.h"
 #include "railweave/status.h"
 
@@ -43,21 +44,20 @@ struct SegmentFrame {
   }
 };
 
-// The receiver's word that a message may land, and how much of the message may be sent now.
+// The receiver's word that a message may land.
 struct GrantFrame {
   StreamId stream = 0;
   std::uint64_t message = 0;
   std::uint64_t capacity = 0;    // bytes that the receive takes
-  std::uint64_t leave = 0;       // bytes of the message that may be sent, from its first; of several grants the most stands
   std::uint64_t acked = 0;       // every message below is wholly received, as an ACK says. On the wire: the low 16 bits (see ack_in)
 
   static GrantFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::grant);
-    return {h.stream, h.message, h.a, h.b, ack_in(h)};
+    return {h.stream, h.message, h.a, ack_in(h)};
   }
   constexpr operator FrameHeader() const {
     return {.type = FrameType::grant, .flags = kFlagFromReceiver, .aux = std::uint16_t(acked), .stream = stream, .message = message,
-            .a = capacity, .b = leave};
+            .a = capacity};
   }
 };
 
@@ -197,20 +197,18 @@ struct RetireFrame {
   }
 };
 
-// How much the receiver wants on a lane, in the direction that it receives. Of two statements about a lane the one of the higher edition stands.
+// What the frame's sender, who receives by a lane, allows to be sent there. Of two statements about a lane the one of the higher edition stands.
 struct WindowFrame {
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
   LaneId lane = 0;
   std::uint64_t edition = 0;
-  std::uint64_t window_bytes = kNone;  // that may be outstanding; kNone: any
-  std::uint64_t limit = kNone;         // the position that segments may reach: bytes of the lane since it began; kNone: any
+  Credit credit;
 
   static constexpr WindowFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::window);
-    return {h.aux, h.a, h.message, h.b};
+    return {h.aux, h.a, {.window_bytes = h.message, .limit = h.b}};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::window, .aux = lane, .message = window_bytes, .a = edition, .b = limit};
+    return {.type = FrameType::window, .aux = lane, .message = credit.window_bytes, .a = edition, .b = credit.limit};
   }
 };
 

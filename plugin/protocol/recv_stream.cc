@@ -15,8 +15,7 @@ Status contradiction(StreamId id, const FrameHeader& h, const std::string& what)
 
 }  // namespace
 
-RecvStream::RecvStream(StreamId id, std::size_t eager_slot_bytes, CreditPool& credit)
-    : id_(id), eager_slot_bytes_(eager_slot_bytes), credit_(credit) {}
+RecvStream::RecvStream(StreamId id, std::size_t eager_slot_bytes) : id_(id), eager_slot_bytes_(eager_slot_bytes) {}
 
 void RecvStream::accept(std::uint64_t rail_mask, bool slots) {
   assert(!accepted_ && !refused_);
@@ -104,13 +103,11 @@ std::span<std::byte> RecvStream::place_in(std::byte* memory, std::uint64_t capac
   return {memory + segment.offset, segment.length};
 }
 
-// From a header that contradicts nothing: a refused one must not charge the pool.
 void RecvStream::learn(Message& m, const SegmentFrame& segment) {
   if (m.size_known) return;
   m.size_known = true;
   m.size = segment.size;
   m.tag = segment.tag;
-  credit_.announce(m.size);
 }
 
 Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message& m, Completions& out) {
@@ -142,7 +139,6 @@ Status RecvStream::on_consumed(const FrameHeader& h, Completions& out) {
   if (state_ != State::open || peer_lost_) return {};
   if (h.message < ready_) return contradiction(id_, h, "it is complete already");  // an empty segment twice at once
   Message& m = at(h.message);
-  credit_.settle(h.length);
   m.received += h.length;
   assert(m.received <= m.placed && m.placed <= m.size);
   if (m.received == m.size) {
@@ -203,13 +199,10 @@ void RecvStream::on_abort(Status why, Completions& out) {
 FrameHeader RecvStream::grant(std::uint64_t message) {
   Message& m = at(message);
   assert(ready_ <= message && message < posted_ && m.posted);
-  const std::uint64_t leave = leave_for(message);
-  assert(m.leave <= leave && leave <= m.capacity && "leave is never taken back");
-  m.leave = leave;
-  m.leave_due = false;
+  m.grant_due = false;
   ack_sent_ = ready_;
   ack_urgent_ = false;
-  return GrantFrame{.stream = id_, .message = message, .capacity = m.capacity, .leave = m.leave, .acked = ready_};
+  return GrantFrame{.stream = id_, .message = message, .capacity = m.capacity, .acked = ready_};
 }
 
 FrameHeader RecvStream::next_lazy() {
@@ -234,10 +227,10 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   }
   if (state_ == State::open) {
     if (grants_urgent() || (ack_urgent_ && ungranted() > 0)) return h = next_lazy(), true;
-    if (leave_due_) {
+    if (grants_due_) {
       for (std::uint64_t i = ready_; i < granted_; ++i)
-        if (at(i).leave_due) return h = grant(i), true;
-      leave_due_ = false;
+        if (at(i).grant_due) return h = grant(i), true;
+      grants_due_ = false;
     }
     if (ack_urgent_) return h = ack(), true;
   }
@@ -275,33 +268,9 @@ void RecvStream::repeat_control(const FrameHeader& lost) {
     case FrameType::abort: abort_pending_ = true; break;
     case FrameType::grant:
       ack_urgent_ = state_ == State::open;
-      if (lost.message >= ready_ && lost.message < granted_) at(lost.message).leave_due = leave_due_ = true;
+      if (lost.message >= ready_ && lost.message < granted_) at(lost.message).grant_due = grants_due_ = true;
       break;
     default: break;
-  }
-}
-
-// ------------------------------------------------------------------------------------------------------------- leave
-
-std::uint64_t RecvStream::leave_for(std::uint64_t message) const {
-  const Message& m = at(message);
-  if (credit_.has_room()) return m.capacity;
-  if (message != ready_) return m.leave;
-  return std::max(m.leave, std::min<std::uint64_t>(m.capacity, m.received + kSegmentBytesMax));
-}
-
-bool RecvStream::waits_for_leave() const {
-  if (state_ != State::open) return false;
-  for (std::uint64_t i = ready_; i < granted_; ++i)
-    if (!at(i).complete && at(i).leave < at(i).capacity) return true;
-  return false;
-}
-
-void RecvStream::extend_leave() {
-  if (state_ != State::open) return;
-  for (std::uint64_t i = ready_; i < granted_; ++i) {
-    Message& m = at(i);
-    if (!m.complete && leave_for(i) > m.leave) m.leave_due = leave_due_ = true;
   }
 }
 
@@ -332,12 +301,9 @@ void RecvStream::end(State state, const Status& why, Completions& out) {
   state_ = state;
   error_ = why;
   for (; published_ < posted_; ++published_) out.push_back({at(published_).request, 0, error_});
-  if (messages_)
-    for (const Message& m : *messages_)
-      if (m.size_known && m.received < m.size) credit_.settle(m.size - m.received);
   assert(unfinished() == 0);
   ready_ = granted_ = ack_sent_ = posted_;
-  ack_urgent_ = leave_due_ = false;
+  ack_urgent_ = grants_due_ = false;
 }
 
 void RecvStream::on_peer_lost(const Status& why, Completions& out) {

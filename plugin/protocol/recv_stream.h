@@ -1,7 +1,7 @@
 // The receiving end of a stream: where each message lands, what arrived, what to grant and to acknowledge.
 //
-// Life of a message: posted → granted (at once; its leave may come later, see CreditPool) → segments arrive → complete →
-// acknowledged, cumulatively → its request done. A small message may come before its receive: it waits in an eager slot.
+// Life of a message: posted → granted (at once, by one frame) → segments arrive → complete → acknowledged, cumulatively →
+// its request done. A small message may come before its receive: it waits in an eager slot.
 // A request is done, in posting order, when its message is complete and, unless that was eager, its ack was handed over.
 // Nobody waits for the ack of an eager message, nor for a grant while a quarter of the posted receives have theirs:
 // such statements are lazy, they ride on the next frame that goes anyway (a ping-pong costs one system call each way).
@@ -17,7 +17,6 @@
 #include <string>
 
 #include "protocol/completion.h"
-#include "protocol/credit_pool.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
 #include "protocol/frame_fields.h"
@@ -26,7 +25,7 @@ namespace railweave::protocol {
 
 class RecvStream {
  public:
-  RecvStream(StreamId id, std::size_t eager_slot_bytes, CreditPool& credit);
+  RecvStream(StreamId id, std::size_t eager_slot_bytes);
 
   StreamId id() const { return id_; }
 
@@ -59,7 +58,7 @@ class RecvStream {
   // --- control
   bool next_control(FrameHeader& header, std::span<const std::byte>& payload);
   bool has_control() const {
-    return opened_pending_ || close_pending_ || abort_pending_ || ack_urgent_ || leave_due_ || grants_urgent();
+    return opened_pending_ || close_pending_ || abort_pending_ || ack_urgent_ || grants_due_ || grants_urgent();
   }
   // REQUIRES: has_lazy(). The next grant or ack that could ride along.
   bool has_lazy() const { return ack_sent_ < ready_ || ungranted() > 0; }
@@ -69,10 +68,6 @@ class RecvStream {
   // No lane can take the ack now: requests need not wait for it (decision D4).
   void publish_without_ack(Completions& out);
   void repeat_control(const FrameHeader& lost);
-
-  // True while a receive lacks leave for all of its capacity; the session calls extend_leave() when the pool has room.
-  bool waits_for_leave() const;
-  void extend_leave();
 
   // --- ending
   void close(Completions& out);
@@ -89,7 +84,6 @@ class RecvStream {
 
   FifoHook<RecvStream> control_hook;  // Session: streams with a control frame to send
   FifoHook<RecvStream> lazy_hook;     // Session: streams with a lazy ack
-  FifoHook<RecvStream> leave_hook;    // Session: streams waiting for leave
   std::uint32_t ledger_frames = 0;    // frames in lane ledgers that name this stream
   std::uint32_t landing = 0;          // lanes on which a payload of it is arriving
   bool open_seen = false;             // Session: the peer's OPEN arrived (it may be overtaken by that of a later stream)
@@ -100,7 +94,6 @@ class RecvStream {
     void* request = nullptr;
     std::byte* data = nullptr;
     std::uint64_t capacity = 0;
-    std::uint64_t leave = 0;
     std::uint64_t size = 0;       // valid when size_known, as the tag is
     std::uint64_t tag = 0;
     std::uint64_t placed = 0;     // bytes that were given a place
@@ -112,7 +105,7 @@ class RecvStream {
     bool in_slot = false;         // eager bytes landed (or are landing) in the slot, not in `data`
     bool arrived = false;         // all bytes are in `data` or in the slot
     bool complete = false;        // all bytes are in `data`
-    bool leave_due = false;       // its leave grew since its last grant
+    bool grant_due = false;       // its grant was lost with a lane
     std::uint8_t eager_slot = 0;
   };
 
@@ -129,7 +122,6 @@ class RecvStream {
   Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
   static std::span<std::byte> place_in(std::byte* memory, std::uint64_t capacity, const SegmentFrame& segment);
   bool fits(std::uint64_t message, Completions& out);
-  std::uint64_t leave_for(std::uint64_t message) const;
   void deliver_from_slot(Message& m);
   void advance(Completions& out);
   void publish(std::uint64_t acked, Completions& out);
@@ -142,13 +134,12 @@ class RecvStream {
 
   const StreamId id_;
   std::size_t eager_slot_bytes_;
-  CreditPool& credit_;
   State state_ = State::open;
   Status error_;
   std::string error_text_;
   std::uint64_t rail_mask_ = 0;
   bool opened_pending_ = false, refused_ = false, close_pending_ = false, abort_pending_ = false;
-  bool ack_urgent_ = false, leave_due_ = false, peer_done_ = false, user_done_ = false;
+  bool ack_urgent_ = false, grants_due_ = false, peer_done_ = false, user_done_ = false;
   bool accepted_ = false;
   bool peer_lost_ = false, slots_idle_ = false;    // slots_idle_: nothing waits in them, and nothing will
   bool final_known_ = false;

@@ -36,7 +36,7 @@ void SendStream::post(void* request, const std::byte* data, std::uint64_t size, 
   Message& m = at(message);
   // A grant may have come before the send was posted: keep what it said.
   const bool granted_before = m.granted && m.request == nullptr;
-  const std::uint64_t capacity = m.capacity, leave = m.leave;
+  const std::uint64_t capacity = m.capacity;
   m = Message{};
   m.request = request;
   m.data = data;
@@ -46,7 +46,6 @@ void SendStream::post(void* request, const std::byte* data, std::uint64_t size, 
   if (granted_before) {
     m.granted = true;
     m.capacity = capacity;
-    m.leave = leave;
     if (!fits_grant(message, out)) return;
   }
   refresh();
@@ -90,12 +89,10 @@ Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
   if (grant.message >= acked_ + kMessagesInFlight)
     return contradiction("GRANT", id_, "message " + std::to_string(grant.message) + ", expected below " +
                                            std::to_string(acked_ + kMessagesInFlight));
-  if (grant.leave > grant.capacity) return contradiction("GRANT", id_, "leave beyond capacity");
   Message& m = at(grant.message);
   if (grant.message >= posted_ && !m.granted) m = Message{};
   m.granted = true;
   m.capacity = grant.capacity;
-  m.leave = std::max(m.leave, grant.leave);
   // After CLOSE all is done here, and the peer could not be told of a failure any more: its receive will see the message's size.
   if (grant.message < posted_ && state_ != State::closing && !fits_grant(grant.message, out)) return {};
   refresh();
@@ -147,21 +144,13 @@ void SendStream::refresh() {
   std::size_t eager_bytes = eager_bytes_;
   for (std::uint64_t i = cursor_; i < posted_; ++i) {
     const Message& m = at(i);
-    if (m.eager) {
-      sendable_bytes_ += m.size - m.cut;
-    } else if (could_be_eager(m, eager_slots, eager_bytes)) {
+    if (could_be_eager(m, eager_slots, eager_bytes)) {
       --eager_slots;
       eager_bytes += m.size;
-      sendable_bytes_ += m.size;
-    } else if (m.granted && (m.size == 0 || std::min(m.leave, m.size) > m.cut)) {
-      sendable_bytes_ += std::min(m.leave, m.size) - m.cut;
-      if (m.leave < m.size) {
-        has_segment_ = true;
-        break;
-      }
-    } else {
+    } else if (!m.eager && !m.granted) {
       break;
     }
+    sendable_bytes_ += m.size - m.cut;
     has_segment_ = true;
   }
 }
@@ -212,14 +201,14 @@ SendStream::Segment SendStream::cut(std::uint32_t bytes_max) {
   const std::uint64_t message = cursor_;
   Message& m = at(message);
   if (could_be_eager(m, std::popcount(free_eager_slots_), eager_bytes_)) make_eager(m);
-  const std::uint64_t limit = (m.eager ? m.size : std::min(m.leave, m.size)) - m.cut;
-  std::uint64_t length = std::min<std::uint64_t>(limit, bytes_max);
-  const std::uint64_t rest = limit - length;
-  if (rest < bytes_max / 4 && limit <= kSegmentBytesMax) length = limit;
+  const std::uint64_t left = m.size - m.cut;
+  std::uint64_t length = std::min<std::uint64_t>(left, bytes_max);
+  const std::uint64_t rest = left - length;
+  if (rest < bytes_max / 4 && left <= kSegmentBytesMax) length = left;
   if (m.cut + length < m.size && length > kLineBytes) length = length / kLineBytes * kLineBytes;
   const std::uint64_t offset = m.cut;
   m.cut += length;
-  assert(m.cut <= m.size && (m.eager || m.cut <= m.leave));
+  assert(m.cut <= m.size && (m.eager || m.granted));
   if (m.cut == m.size) ++cursor_;
   Segment s = segment_of(message, offset, length);
   refresh();

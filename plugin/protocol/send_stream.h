@@ -1,7 +1,7 @@
 // The sending end of a stream: which bytes of which message are waiting, on a lane, or acknowledged.
 //
 // Life of a message: posted → cut into segments, oldest message first (eager: copied and sent without a grant, when it is
-// small and a slot of the receiver's window is free; else when granted, up to its leave) → acknowledged → retired.
+// small and a slot of the receiver's window is free; else when granted) → acknowledged → retired.
 // Its request is done when the kernel has an eager message, or when the receiver has any other and nothing refers to its
 // bytes any more; requests are done in posting order.
 // Life of the stream: opening → open → closing → gone, or failed from any of them.
@@ -104,7 +104,6 @@ class SendStream {
     std::uint64_t tag = 0;
     std::uint64_t order = 0;
     std::uint64_t capacity = 0;   // of the granted receive
-    std::uint64_t leave = 0;      // bytes that may be sent; 0 before the grant
     std::uint64_t cut = 0;        // bytes cut so far, in ascending order
     std::uint32_t unwritten = 0;  // segments taken and not yet in the kernel
     std::uint32_t unreleased = 0; // segments whose bytes something still refers to

@@ -6,7 +6,7 @@
 
 namespace railweave::protocol {
 
-Session::Session(const SessionOptions& options) : options_(options), credit_(options.incast_cap_bytes) {
+Session::Session(const SessionOptions& options) : options_(options) {
   completions_.reserve(4096);
   events_.reserve(256);
 }
@@ -65,7 +65,6 @@ void Session::close(SendStream& stream) {
 void Session::close(RecvStream& stream) {
   stream.close(completions_);
   note(stream);
-  note_credit();
 }
 
 bool Session::withdraw(SendStream& stream, std::span<const std::byte> range) {
@@ -88,7 +87,6 @@ void Session::cancel(SendStream& stream) {
 void Session::cancel(RecvStream& stream) {
   stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished receive was deregistered"), true, completions_);
   note(stream);
-  note_credit();
 }
 
 // -------------------------------------------------------------------------------------------------------------- lists
@@ -109,23 +107,12 @@ void Session::note(SendStream& stream) {
 void Session::note(RecvStream& stream) {
   stream.has_control() ? recv_control_.push(&stream) : recv_control_.remove(&stream);
   stream.has_lazy() ? lazy_.push(&stream) : lazy_.remove(&stream);
-  stream.waits_for_leave() ? leave_waits_.push(&stream) : leave_waits_.remove(&stream);
   stream.free_memory();
   if (!stream.gone() || stream.ledger_frames > 0 || stream.landing > 0) return;
-  assert(!stream.control_hook.linked && !stream.lazy_hook.linked && !stream.leave_hook.linked);
+  assert(!stream.control_hook.linked && !stream.lazy_hook.linked);
   assert(stream.accepted() || unaccepted_ > 0);
   unaccepted_ -= stream.accepted() ? 0 : 1;
   recv_streams_.erase(stream.id());
-}
-
-// The pool has room again, or a stream's oldest receive moved on.
-void Session::note_credit() {
-  for (RecvStream* s = leave_waits_.front(); s != nullptr;) {
-    RecvStream* next = leave_waits_.next(s);
-    s->extend_leave();
-    if (s->has_control()) recv_control_.push(s);
-    s = next;
-  }
 }
 
 SendStream* Session::find_send(StreamId id) {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "protocol/completion.h"
-#include "protocol/credit_pool.h"
 #include "protocol/credit_window.h"
 #include "protocol/fifo.h"
 #include "protocol/frame.h"
@@ -37,7 +36,6 @@ inline constexpr std::size_t kLanesKnownMax = 256;
 
 struct SessionOptions {
   std::size_t eager_limit_bytes = 64 * KiB;
-  std::uint64_t incast_cap_bytes = 64 * MiB;
 };
 
 // A frame for a lane to write. `payload` stays valid until the lane released the frame.
@@ -54,12 +52,14 @@ struct Event {
     lane_retired,    // all that `lane` carried is consumed, and the peer wants it ended: likewise, if is_retiring() still
     goodbye,         // the peer leaves; the end of its lanes is no error
     rails_told,      // the peer's rails changed: take_told_rails()
+    overridden,      // the receiver let nothing go by `lane`, so a segment went against its word. The first time of each lane
   } kind;
   StreamId stream = 0;
   LaneId lane = 0;
   std::uint64_t listener = 0;
   Status status;
   bool too_slow = false;  // lane_condemned: that was why
+  CreditWindow::Override how = {};  // overridden
 };
 
 class Session {
@@ -140,9 +140,14 @@ class Session {
   void tell_window(LaneId lane, const Credit& credit);
   struct Arrivals {
     std::uint64_t position = 0;              // bytes of the lane that were consumed, headers included
+    std::uint64_t segments = 0;              // of the lane that were consumed, ever
     std::uint32_t waiting_kib = 0;           // that the peer's session had waiting behind the last segment of the lane
   };
   Arrivals arrivals(LaneId lane) const;
+  // What stands of what the peer said of a lane that we send by; no bound for one that is not here.
+  Credit send_credit(LaneId lane) const;
+  // How long data waited here because the peer allowed no more by `lane`.
+  Nanos without_credit(LaneId lane) const;
 
   // There will be a frame for the lane soon, if only a KEEP: it is to be acknowledged. Nothing where the ledger is full.
   void ask_for_sign(LaneId lane);
@@ -298,7 +303,6 @@ class Session {
   // After any call that changed a stream: puts it into the lists it belongs to, forgets it when it is gone.
   void note(SendStream& stream);
   void note(RecvStream& stream);
-  void note_credit();
   SendStream* find_send(StreamId id);
   RecvStream* find_recv(StreamId id);
   bool names_receiver(const FrameHeader& frame) const;
@@ -308,7 +312,6 @@ class Session {
   Completions completions_;
   std::vector<Event> events_;
 
-  CreditPool credit_;
   std::unordered_map<StreamId, std::unique_ptr<SendStream>> send_streams_;
   int urgent_send_streams_ = 0;              // of these
   std::unordered_map<StreamId, std::unique_ptr<RecvStream>> recv_streams_;
@@ -320,7 +323,6 @@ class Session {
   Fifo<SendStream, &SendStream::control_hook> send_control_;
   Fifo<RecvStream, &RecvStream::control_hook> recv_control_;
   Fifo<RecvStream, &RecvStream::lazy_hook> lazy_;    // streams with something that may ride along
-  Fifo<RecvStream, &RecvStream::leave_hook> leave_waits_;
   std::uint64_t waiting_bytes_ = 0;          // sendable on any stream
 
   std::vector<std::unique_ptr<Lane>> lanes_;

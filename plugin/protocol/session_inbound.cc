@@ -78,7 +78,6 @@ Status Session::on_consumed(LaneId id) {
   --s->landing;
   const Status status = s->on_consumed(h, completions_);
   note(*s);
-  if (!leave_waits_.empty()) note_credit();
   return status;
 }
 
@@ -118,7 +117,7 @@ Status Session::on_open(const FrameHeader& h) {
                                                  std::to_string(next_recv_id_));
   // OPENs may overtake each other on different lanes: every id up to the highest is known to exist.
   for (; next_recv_id_ <= h.stream; ++next_recv_id_, ++unaccepted_) {
-    auto stream = std::make_unique<RecvStream>(next_recv_id_, options_.eager_limit_bytes, credit_);
+    auto stream = std::make_unique<RecvStream>(next_recv_id_, options_.eager_limit_bytes);
     recv_streams_.emplace(next_recv_id_, std::move(stream));
   }
   find_recv(h.stream)->open_seen = true;
@@ -138,7 +137,6 @@ Status Session::on_sender_control(const FrameHeader& h, std::string_view payload
     status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a sender");
   }
   note(*s);
-  note_credit();
   return status;
 }
 

@@ -180,7 +180,10 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
   if (turns_.empty()) return 0;
   if (lane.probe.left_bytes() > 0) return take_padding(lane, frames, lane.probe.left_bytes());
-  if (!worth_refilling(lane.view)) return 0;
+  if (!worth_refilling(lane.view)) {
+    if (is_bound_by_window(lane.view)) lane.window.refuse();
+    return 0;
+  }
   while (!turns_.empty() && n < frames.size() && lane.ledger.has_room()) {
     if (lane.view.outstanding_bytes >= outstanding_bytes_max(lane.view)) break;
     SendStream* s = turns_.pick([&](const SendStream& stream) { return may_use(stream, lane); });
@@ -188,18 +191,22 @@ std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
     const OthersView instead = others(lane, *s);
     const std::uint32_t bytes = segment_bytes(lane.view, instead, waiting_bytes_);
     const std::uint64_t room = lane.window.room(lane.view.outstanding_bytes, lane.taken_bytes);
-    if (room < kFrameHeaderBytes + kLineBytes) break;
+    if (room < CreditWindow::kLeastBytes) {
+      lane.window.refuse();
+      break;
+    }
     const auto likely = std::uint32_t(std::min<std::uint64_t>(bytes, s->sendable_bytes()));
     if (!finishes_in_time(lane.view, instead, likely, waiting_bytes_)) {
       const bool probe = waiting_bytes_ >= LaneProbe::kBytes &&  // else nobody need have reported just now
                          lane.probe.begin(lane.reported_at, lane.view.outstanding_bytes, lane.view.rate);
       return probe ? n + take_padding(lane, frames.subspan(n), lane.probe.left_bytes()) : n;
     }
+    static_assert(CreditWindow::kLeastBytes == kFrameHeaderBytes + kLineBytes);
     const std::uint64_t allowed = (room - kFrameHeaderBytes) / kLineBytes * kLineBytes;
     SendStream::Segment segment = s->cut(std::uint32_t(std::min<std::uint64_t>(bytes, allowed)));
     segment.header.waiting = kib_of(waiting_bytes_ - std::min<std::uint64_t>(waiting_bytes_, segment.header.length));
     frames[n] = {segment.header, segment.payload};
-    lane.window.took();
+    if (const auto first = lane.window.took()) events_.push_back({Event::Kind::overridden, 0, lane.id, 0, {}, false, *first});
     ++s->ledger_frames;
     take(lane, frames[n++]);
     lane.data_end = lane.taken_bytes;

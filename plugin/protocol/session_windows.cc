@@ -18,12 +18,21 @@ Session::Arrivals Session::arrivals(LaneId id) const {
   return lane ? lane->arrivals : Arrivals();
 }
 
+Credit Session::send_credit(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane ? lane->window.standing() : Credit();
+}
+
+Nanos Session::without_credit(LaneId id) const {
+  const Lane* lane = find(id);
+  return lane ? lane->window.without_credit() : Nanos{0};
+}
+
 bool Session::next_window(FrameHeader& header) {
   const auto lane = std::ranges::find(lanes_, true, &Lane::window_pending);
   if (lane == lanes_.end()) return false;
   (*lane)->window_pending = false;
-  header = WindowFrame{.lane = (*lane)->id, .edition = (*lane)->window_edition, .window_bytes = (*lane)->told_window.window_bytes,
-                       .limit = (*lane)->told_window.limit};
+  header = WindowFrame{.lane = (*lane)->id, .edition = (*lane)->window_edition, .credit = (*lane)->told_window};
   return true;
 }
 
@@ -40,13 +49,15 @@ void Session::on_window(const FrameHeader& h) {
   const auto said = WindowFrame::of(h);
   Lane* lane = find(said.lane);
   if (lane == nullptr) return;
-  lane->window.hear(said.edition, {.window_bytes = said.window_bytes, .limit = said.limit});
+  lane->window.hear(said.edition, said.credit);
   lane->view.window_bytes = lane->window.standing().window_bytes;
 }
 
 void Session::note_arrival(Lane& lane, const FrameHeader& consumed) {
   lane.arrivals.position += kFrameHeaderBytes + consumed.length;
-  if (consumed.type == FrameType::segment) lane.arrivals.waiting_kib = SegmentFrame::of(consumed).waiting_kib;
+  if (consumed.type != FrameType::segment) return;
+  ++lane.arrivals.segments;
+  lane.arrivals.waiting_kib = SegmentFrame::of(consumed).waiting_kib;
 }
 
 }  // namespace railweave::protocol

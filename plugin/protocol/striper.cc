@@ -33,6 +33,8 @@ std::uint64_t outstanding_bytes_max(const LaneView& lane) {
   return std::min(worth, lane.window_bytes);
 }
 
+bool is_bound_by_window(const LaneView& lane) { return lane.window_bytes != Credit::kNone && outstanding_bytes_max(lane) == lane.window_bytes; }
+
 bool worth_refilling(const LaneView& lane) {
   const std::uint64_t most = outstanding_bytes_max(lane);
   return lane.outstanding_bytes + most / 4 <= most;

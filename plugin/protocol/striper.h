@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "protocol/credit_window.h"
 #include "railweave/units.h"
 
 namespace railweave::protocol {
@@ -15,7 +16,7 @@ struct LaneView {
   Nanos min_rtt{0};
   std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
   bool holds_less = false;               // urgent streams of this end wait for whatever it holds
-  std::uint64_t window_bytes = ~std::uint64_t{0};  // that the receiver allows to be outstanding
+  std::uint64_t window_bytes = Credit::kNone;  // that the receiver allows to be outstanding
 };
 
 constexpr std::uint32_t kSegmentBytesMin = 16 * KiB;
@@ -34,6 +35,8 @@ struct OthersView {
 
 // Most bytes worth having outstanding on the lane, within its window; 1 GiB whatever was measured of it.
 std::uint64_t outstanding_bytes_max(const LaneView& lane);
+// The window, and nothing that was measured, sets that bound.
+bool is_bound_by_window(const LaneView& lane);
 
 // Enough of that has drained for one system call to carry much.
 bool worth_refilling(const LaneView& lane);

@@ -19,6 +19,10 @@ LaneStats LaneMetrics::stats() const {
   s.damaged_frames = damaged_frames.value();
   s.rate = Rate{double(rate_bytes_per_s.value())};
   s.min_rtt = Nanos(std::int64_t(min_rtt_ns.value()));
+  s.send_window_bytes = send_window_bytes.value();
+  s.recv_window_bytes = recv_window_bytes.value();
+  s.rail_senders = rail_senders.value();
+  s.without_credit = Nanos(std::int64_t(without_credit_ns.value()));
   return s;
 }
 

@@ -30,9 +30,11 @@ struct alignas(kCacheLineBytes) LaneMetrics {
   Gauge retransmits;                   // TCP segments
   Gauge rate_bytes_per_s;              // of the kernel
   Gauge min_rtt_ns;
-  // By whoever drives the lane.
+  // By the lane's driver.
   Gauge damaged_frames;                // arrived altered
   Gauge closed;                        // 1: the lane is given up
+  // By engine/credit/lane_credit.cc, as LaneStats has them.
+  Gauge send_window_bytes, recv_window_bytes, rail_senders, without_credit_ns;
 
   LaneStats stats() const;
 };

@@ -113,6 +113,10 @@ class Lane {
   virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
   virtual Hearing hearing() { return {}; }
+  // What may be under way to us is bounded to about `bytes` from now on; kUnbounded: by nothing but the wire. True: the wire itself sees to that, so
+  // the peer may hold more than that ready. False: the peer has to see to it, now at least. To be called again after each read() that moved bytes.
+  static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
+  virtual bool bound_arrivals(std::uint64_t /*bytes*/) { return false; }
   // What arrives is what was sent, without a check of ours: no network is between, or something else sees to it.
   virtual bool vouches_for_bytes() const { return false; }
   // The same from birth to end; written by the calls above.

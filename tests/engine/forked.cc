@@ -57,6 +57,12 @@ void Forked::kill(int signal) {
   if (pid_ > 0) ::kill(pid_, signal);
 }
 
+void Forked::stop() {
+  kill(SIGSTOP);
+  while (pid_ > 0 && waitpid(pid_, nullptr, WUNTRACED) < 0 && errno == EINTR) {
+  }
+}
+
 int Forked::wait() {
   int status = 0;
   const pid_t pid = std::exchange(pid_, -1);

@@ -38,6 +38,8 @@ class Forked {
   ~Forked();                       // kills it if it still runs
   Wire& wire() { return *wire_; }
   void kill(int signal);
+  // Returns when it is stopped; kill(SIGCONT) has it go on.
+  void stop();
   // Its exit status; -signal when a signal ended it.
   int wait();
 

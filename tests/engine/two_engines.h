@@ -51,7 +51,7 @@ bool transfer(Ends& ends, std::size_t bytes, unsigned seed);
 
 // Memory that this process has in use.
 std::size_t resident_bytes();
-// Descriptors that this process has open.
+// Descriptors that this process has open, but for those of rails' accounts.
 int open_descriptors();
 
 // Remembers every line while it lives. One at a time.

@@ -313,6 +313,7 @@ void SessionWorld::on_event(const Event& event) {
       }
       return;
     case Event::Kind::opened:
+    case Event::Kind::overridden:
     case Event::Kind::goodbye: return;
   }
 }

@@ -16,7 +16,7 @@ namespace railweave::fuzz {
 
 class SessionWorld {
  public:
-  explicit SessionWorld(Input in) : in_(in), session_({.eager_limit_bytes = 1024, .incast_cap_bytes = 64 * KiB}) {}
+  explicit SessionWorld(Input in) : in_(in), session_({.eager_limit_bytes = 1024}) {}
 
   // Does what the input says; then ends the session and demands that every request has ended.
   void run();

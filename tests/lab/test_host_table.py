@@ -176,7 +176,7 @@ class OutsideALab(unittest.TestCase):
     def test_programs_say_what_to_run_them_by(self) -> None:
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("RWLAB", "MASTER_", "RANK", "WORLD_SIZE"))}
         for program, options in (("faultkit/rail_loss_perf", ["--kind", "reset"]), ("faultkit/peer_loss_perf", ["--kind", "kill"]),
-                                 ("incastkit/incast_perf", []), ("hostkit/share_perf", ["--rails", "1"]), ("hostkit/false_alarm_perf", []),
+                                 ("incastkit/incast_perf", []), ("incastkit/sharing_perf", []), ("hostkit/share_perf", ["--rails", "1"]), ("hostkit/false_alarm_perf", []),
                                  ("hostkit/connect_loss_perf", [])):
             done = subprocess.run([sys.executable, "-B", support.kPerf / f"{program}.py", *options], env={**outside, "RANK": "0"},
                                   capture_output=True, text=True, timeout=20, check=False)

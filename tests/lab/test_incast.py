@@ -1,4 +1,5 @@
-"""Many senders into one rail, as perf/bench's R7 has it: that the program runs to its end, and how its figures are read off."""
+"""Many senders into one rail, as perf/bench's R7, F1 and F2 have it: that the programs run to their end, and how R7's figures are read off.
+How those of F1 and F2 are: tests/perf/test_sharing.py."""
 from __future__ import annotations
 
 import json
@@ -13,6 +14,7 @@ from incastkit import fairness
 from incastkit.fairness import Arrivals
 
 _PROGRAM = support.kPerf / "incastkit" / "incast_perf.py"
+_SHARING = support.kPerf / "incastkit" / "sharing_perf.py"
 
 
 class Fairness(unittest.TestCase):
@@ -37,12 +39,12 @@ class Fairness(unittest.TestCase):
 class FourSenders(unittest.TestCase):
     """All are heard and nobody fails. How much and how evenly is R7's."""
 
-    def check(self, program: str) -> None:
+    def check(self, program: str, *options: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
             done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch", "--timeout", "100", "--",
                                sys.executable, "-B", str(_PROGRAM), "--program", program, "--senders", "4", "--settle", "3", "--duration", "3",
-                               "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
+                               "--programs", str(engine_lab.kBin), "--json", str(file), *options, timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             found = json.loads(file.read_text())["summary"]
         self.assertEqual(4, found["senders"])
@@ -52,8 +54,38 @@ class FourSenders(unittest.TestCase):
     def test_over_railweave(self) -> None:
         self.check("net_perf")
 
+    def test_over_railweave_into_two_processes(self) -> None:
+        self.check("net_perf", "--scattered", "--processes", "2")
+
     def test_over_sockets(self) -> None:
         self.check("raw_tcp")
+
+
+class FourThatComeAndGo(unittest.TestCase):
+    """Nobody fails, and there is a figure of each kind. What the figures are is F1's and F2's."""
+
+    def found(self, *options: str) -> dict:
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "result.json"
+            done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch", "--buffer", "524288", "--timeout", "100",
+                               "--", sys.executable, "-B", str(_SHARING), "--senders", "4", "--settle", "2", "--stagger", "0.4", *options,
+                               "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            return json.loads(file.read_text())
+
+    def test_one_leaves_and_comes_back(self) -> None:
+        document = self.found("--leave", "--duration", "6")
+        found, active = document["summary"], [len(shares) for shares in document["series"]["megabytes"]]
+        self.assertEqual(0, found["failed"])
+        self.assertTrue(active.count(4) >= 2 and active.count(3) >= 2, document)
+        self.assertTrue(0 < found["jain_least"] <= found["jain_median"] <= 1, found)
+        self.assertGreater(found["goodput_gbps"], 0, found)
+
+    def test_a_round_trip_beside_them(self) -> None:
+        found = self.found("--ping", "--ping-iterations", "50", "--duration", "5")["summary"]
+        self.assertEqual((0, 50), (found["failed"], found["ping"]["iterations"]))
+        self.assertTrue(0 < found["ping"]["p50_us"] <= found["ping"]["p99_us"], found)
+        self.assertTrue(0 < found["busy"] <= 1, found)
 
 
 if __name__ == "__main__":

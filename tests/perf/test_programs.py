@@ -39,6 +39,12 @@ def full_device(folder):
     return path
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 def net_perf(*options, **more):
     return run("net_perf", "--plugin", str(ARGS.plugin), *options, **more)
 
@@ -207,10 +213,7 @@ class NetPerf(unittest.TestCase):
         self.assertEqual([(e["command"], e["exit"]) for e in events], [("exit 4", 4)])
 
     def test_two_processes_meet_by_the_environment(self):
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+        common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
         command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), *QUICK]
         ranks = [subprocess.Popen(command, env={**common, "RANK": str(r)}, stdout=subprocess.PIPE) for r in (1, 0)]
         outputs = [rank.communicate(timeout=60)[0] for rank in ranks]
@@ -242,6 +245,56 @@ class NetPerf(unittest.TestCase):
         status, _, errors = run("net_perf", local=False)
         self.assertEqual(status, 1)
         self.assertIn("MASTER_ADDR", errors)
+
+
+class SeveralSenders(unittest.TestCase):
+    """Ranks 0 that one process receives from."""
+
+    def ended(self, ports, *more, senders=2):
+        """The exit status of the receiver and what it said; exit status and document of each sender. The ports beyond `senders` have none."""
+        with tempfile.TemporaryDirectory() as folder:
+            files = [Path(folder) / f"{port}.json" for port in ports[:senders]]
+            command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), "--bytes", "4M", "--size", "64K", "--warmup", "0", "--verify"]
+            common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
+            running = [subprocess.Popen([*command, "--json", str(file)], env={**common, "RANK": "0", "MASTER_PORT": str(port)},
+                                        stdout=subprocess.DEVNULL) for port, file in zip(ports, files)]
+            places = ",".join(f"127.0.0.1:{port}" for port in ports)
+            receiver = subprocess.run([*command, "--meet", places, *more], env={**common, "RANK": "1", "MASTER_PORT": "1"}, capture_output=True,
+                                      text=True, timeout=60, check=False)
+            statuses = [sender.wait(timeout=60) for sender in running]
+            return receiver, statuses, [json.loads(file.read_text()) for file in files]
+
+    def check_each_had_all(self, statuses, documents):
+        self.assertEqual([0] * len(statuses), statuses)
+        for result in (document["results"][0] for document in documents):
+            self.assertEqual([4 << 20], [flow["bytes"] for flow in result["flows"]])
+            self.assertEqual((64, 0), (result["ranks"][1]["received_messages"], result["verify"]["errors"]))
+
+    def test_one_process_receives_from_each(self):
+        receiver, statuses, documents = self.ended([free_port(), free_port()])
+        self.assertEqual((0, "", ""), (receiver.returncode, receiver.stdout, receiver.stderr))
+        self.check_each_had_all(statuses, documents)
+
+    def test_one_that_does_not_come_fails_the_process_and_no_other_sender(self):
+        ports = [free_port(), free_port()]
+        receiver, statuses, documents = self.ended(ports, "--patience", "1", senders=1)
+        self.assertEqual(1, receiver.returncode)
+        self.assertRegex(receiver.stderr, rf"\Arank 1 of 127.0.0.1 port {ports[1]}: rank 0 was not at the rendezvous .*\n\Z")
+        self.check_each_had_all(statuses, documents)
+
+    def test_refusals_say_why(self):
+        for options, rank, words in [(["--meet", "127.0.0.1"], "1", ("found '127.0.0.1'", "ADDRESS:PORT")),
+                                     (["--meet", ""], "1", ("found ''", "ADDRESS:PORT")),
+                                     (["--meet", "a:1"], "0", ("found rank 0", "expected rank 1")),
+                                     (["--meet", "a:1"], None, ("found no rank", "expected rank 1")),
+                                     (["--meet", "a:1", "--local"], "1", ("--local", "one of the two")),
+                                     (["--meet", "a:1", "--output", "x"], "1", ("--output", "one of the two"))]:
+            with self.subTest(options):
+                status, _, errors = run("net_perf", *options, local=False, environment={"RANK": rank} if rank else {})
+                self.assertEqual(2, status, errors)
+                self.assertEqual(1, errors.count("\n"), errors)
+                for word in ("--meet", *words):
+                    self.assertIn(word, errors)
 
 
 if __name__ == "__main__":

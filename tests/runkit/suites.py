@@ -25,6 +25,7 @@ FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
 RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
 THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]  # other units' tests have one thread
+OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # so not built for THREADED
 # Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan cannot
 # read its own tables (it reports every virtual call).
 UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"  # the last: minutes of one thread
@@ -38,7 +39,7 @@ SUITES = [
     Suite("tidy", "release", "^tidy$", 300, "layers, headers and the rules of the sources", jobs=2),
     Suite("unit", "release", "^unit$", 300, "each layer by itself", jobs=2),
     Suite("contract", "release", "^contract$", 300, "every wire keeps wire.h's promises", jobs=2),
-    Suite("sim", "release", "^sim$", 420, "the protocol among many hosts in virtual time, seeded", ["sim_tests"], jobs=2),
+    Suite("sim", "release", "^sim$", 420, "the protocol and credit windows among many hosts in virtual time, seeded", ["sim_tests", "sim_credit"], jobs=2),
     Suite("engine", "release", "^engine$", 300, "engines over real sockets on loopback", jobs=2, waits=True),
     Suite("collectives", "release", "^collectives$", 420, "kernels, schedules and groups of ranks", jobs=2, waits=True, optional=True),
     Suite("nccl", "release", "^nccl$", 600, "the plugin as NCCL's proxy drives it", jobs=2, waits=True),
@@ -47,11 +48,11 @@ SUITES = [
     Suite("lab", "release", "^lab$", 900, "several hosts and NICs, in network namespaces", jobs=2, waits=True),
     Suite("torch", "torch", "^torch$", 900, "the torch.distributed backend, from Python", jobs=2, waits=True),
     Suite("clang", "clang", "", 1, "a second compiler and its warnings", ["rw_*", "railweave*"]),
-    Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 540, "memory, undefined acts",
+    Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 660, "memory, undefined acts",
           [*SANITIZED, "collectives_collectives", "collectives_kernels"], f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
     Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on", ["fuzz_*"], jobs=2),
-    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 540, "data races", [*THREADED, "collectives_collectives"],
-          f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}", 2),
+    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 720, "data races", [*THREADED, "collectives_collectives"],
+          f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}|{OF_ONE_THREAD}", 2),
     # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),

@@ -278,7 +278,7 @@ void Flow::check_error(const Request& r, const Status& status) {
     wrong(what + " failed, though the sender had finished it and closed in peace: " + status.message());
 }
 
-void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& h, bool crowded) {
+void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
   const bool segment = h.type == protocol::FrameType::segment;
   if (&at == &from_ && !(h.flags & protocol::kFlagFromReceiver)) {
     if (segment && passing == SessionEnd::Passing::taken) rules_.sender_takes(h);
@@ -287,7 +287,7 @@ void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const pro
   } else if (&at == &from_) {
     if (passing == SessionEnd::Passing::consumed) rules_.sender_hears(h);
   } else if (h.flags & protocol::kFlagFromReceiver) {
-    if (passing == SessionEnd::Passing::taken) rules_.receiver_takes(h, crowded);
+    if (passing == SessionEnd::Passing::taken) rules_.receiver_takes(h);
     if (passing == SessionEnd::Passing::written) rules_.receiver_wrote(h);
   } else if (segment) {
     if (passing == SessionEnd::Passing::met) rules_.receiver_meets(h);

@@ -59,11 +59,9 @@ class Flow {
   // With its process: nothing ends there any more.
   void end_died(const SessionEnd& end);
 
-  void on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& frame, bool crowded);
+  void on_frame(const SessionEnd& at, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
   // The stream that sends, while it may be asked; null else.
   const protocol::SendStream* sending() const { return out_closed_ ? nullptr : out_; }
-  // Of what is announced to the receiver.
-  std::uint64_t coming_bytes() const { return in_ != nullptr && !in_closed_ && !in_->failed() ? rules_.coming_bytes() : 0; }
   void acks_waived() { rules_.acks_waived(); }
   // It carries nothing new: an end closed, failed or died.
   bool over() const;

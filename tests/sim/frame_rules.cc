@@ -54,8 +54,8 @@ void FrameRules::sender_takes(const FrameHeader& h) {
   if (h.message >= acked_ + protocol::kMessagesInFlight) wrong_(numbered(h) + " beyond the messages that may be in flight");
   if (segment.eager) return check_eager(h, m);
   const std::uint64_t end = segment.offset + segment.length;
-  if (!m.granted || end > m.leave_heard)
-    wrong_(numbered(h) + " up to byte " + std::to_string(end) + ", leave was given for " + std::to_string(m.leave_heard));
+  if (!m.granted) wrong_(numbered(h) + ", which was not granted");
+  if (end > m.capacity) wrong_(numbered(h) + " up to byte " + std::to_string(end) + " of a receive of " + std::to_string(m.capacity));
 }
 
 void FrameRules::check_eager(const FrameHeader& h, Message& m) {
@@ -90,9 +90,7 @@ void FrameRules::sender_hears(const FrameHeader& h) {
   if (h.type == FrameType::opened) opened_ = true;
   if (acknowledges(h)) acked_ = std::max(acked_, ack_in(h));
   if (h.type != FrameType::grant) return;
-  Message& m = at(h.message);
-  m.granted = true;
-  m.leave_heard = std::max(m.leave_heard, GrantFrame::of(h).leave);
+  at(h.message).granted = true;
 }
 
 // -------------------------------------------------------------------------------------------------------- receiver's
@@ -103,35 +101,23 @@ void FrameRules::receive_posted(std::uint64_t capacity) {
 }
 
 void FrameRules::receiver_meets(const FrameHeader& h) {
-  Message& m = at(h.message);
-  const auto segment = SegmentFrame::of(h);
-  m.eager_in = segment.eager;
-  if (!std::exchange(m.announced, true)) coming_bytes_ += segment.size;
+  at(h.message).eager_in = SegmentFrame::of(h).eager;
 }
 
 void FrameRules::receiver_has(const FrameHeader& h) {
   Message& m = at(h.message);
   m.arrived += h.length;
-  coming_bytes_ -= std::min<std::uint64_t>(coming_bytes_, h.length);
   m.whole = m.arrived == SegmentFrame::of(h).size;
   while (whole_ < receives_ && at(whole_).whole) ++whole_;
 }
 
-void FrameRules::receiver_takes(const FrameHeader& h, bool crowded) {
+void FrameRules::receiver_takes(const FrameHeader& h) {
   if (acknowledges(h) && ack_in(h) > whole_)
     wrong_(numbered(h) + " acknowledges " + std::to_string(ack_in(h)) + " messages, of which " + std::to_string(whole_) + " are there");
   if (h.type != FrameType::grant) return;
   if (h.message >= receives_) return wrong_(numbered(h) + ", which has no receive");
-  Message& m = at(h.message);
-  const auto grant = GrantFrame::of(h);
-  if (grant.capacity != m.capacity || grant.leave > grant.capacity)
-    wrong_(numbered(h) + ": " + std::to_string(grant.leave) + " of " + std::to_string(grant.capacity) + " bytes, its receive has " +
-           std::to_string(m.capacity));
-  const std::uint64_t next = std::min<std::uint64_t>(m.capacity, m.arrived + protocol::kSegmentBytesMax);
-  const std::uint64_t most = !crowded ? m.capacity : std::max(m.leave_told, h.message == whole_ ? next : 0);
-  if (grant.leave > most) wrong_(numbered(h) + ": leave for " + std::to_string(grant.leave) + " bytes, though as much as may is on its way");
-  if (h.message == whole_ && grant.leave == 0 && m.capacity > 0) wrong_(numbered(h) + ", the oldest, without leave");
-  m.leave_told = std::max(m.leave_told, grant.leave);
+  const std::uint64_t capacity = at(h.message).capacity, granted = GrantFrame::of(h).capacity;
+  if (granted != capacity) wrong_(numbered(h) + ": " + std::to_string(granted) + " bytes, its receive has " + std::to_string(capacity));
 }
 
 void FrameRules::receiver_wrote(const FrameHeader& h) {

@@ -31,22 +31,18 @@ class FrameRules {
   void receive_posted(std::uint64_t capacity);
   void receiver_meets(const protocol::FrameHeader& segment);  // its header
   void receiver_has(const protocol::FrameHeader& segment);
-  // `crowded`: as much is on its way to this end as may be.
-  void receiver_takes(const protocol::FrameHeader& control, bool crowded);
+  void receiver_takes(const protocol::FrameHeader& control);
   void receiver_wrote(const protocol::FrameHeader& control);
   void acks_waived() { waived_ = whole_; }
-  // Announced and not there yet.
-  std::uint64_t coming_bytes() const { return coming_bytes_; }
   // That this receive is done now.
   void receive_ends(std::uint64_t message);
 
  private:
   struct Message {
     std::uint64_t size = 0, tag = 0, capacity = 0;
-    std::uint64_t leave_told = 0, leave_heard = 0;  // by the receiver, by the sender
-    std::uint64_t written = 0, arrived = 0;         // what goes again is written again
+    std::uint64_t written = 0, arrived = 0;  // what goes again is written again
     std::uint16_t slot = 0;
-    bool announced = false, eager_out = false, handed_over = false, eager_in = false, whole = false, granted = false;
+    bool eager_out = false, handed_over = false, eager_in = false, whole = false, granted = false;
   };
   // Of one that was over long ago there is nothing left to say.
   Message& at(std::uint64_t message);
@@ -64,7 +60,6 @@ class FrameRules {
   std::uint64_t whole_ = 0;            // messages from the first on that are wholly there and posted for
   std::uint64_t ack_written_ = 0, waived_ = 0;
   std::uint64_t ended_ = 0;            // receives
-  std::uint64_t coming_bytes_ = 0;
   bool opened_ = false;
 };
 

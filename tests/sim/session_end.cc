@@ -22,7 +22,7 @@ constexpr int kTurnsMax = 8;
 
 SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host, const protocol::SessionOptions& options,
                        Nanos peer_timeout, std::uint64_t seed, Fail fail)
-    : net_(net), host_(host), time_(net, host.clock), incast_cap_bytes_(options.incast_cap_bytes),
+    : net_(net), host_(host), time_(net, host.clock),
       watch_(memory, std::move(name), time_, peer_timeout, seed, std::move(fail)), protocol_(options, time_), pace_(kPaceLeast),
       lanes_(protocol_, *this, "the peer of " + watch_.name, {.lane = {}, .health = {peer_timeout, Config().stall_timeout}, .by_rails = true}) {
   watch_.session = [this]() -> protocol::Session& { return session(); };

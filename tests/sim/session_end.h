@@ -46,7 +46,6 @@ class SessionEnd final : private engine::LanesOwner {
   engine::SessionLanes& lanes() { return lanes_; }
   // For the caller's numbering of what it sends.
   std::uint64_t next_order() { return orders_++; }
-  std::uint64_t incast_cap_bytes() const { return incast_cap_bytes_; }
 
   // Both ends agreed on a lane. Its wire takes a while to make it.
   void begin_lane(protocol::LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful);
@@ -121,7 +120,6 @@ class SessionEnd final : private engine::LanesOwner {
   wire::SimNetwork& net_;
   Host& host_;
   const HostTime time_;
-  const std::uint64_t incast_cap_bytes_;
   LaneWatch watch_;
   engine::SharedProtocol protocol_;
   std::vector<bool> begun_;               // lanes, by number

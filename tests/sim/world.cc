@@ -91,8 +91,7 @@ void World::add_rail(Host& host, bool spared) {
 }
 
 std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::string& name, std::size_t eager_limit_bytes) {
-  static constexpr std::uint64_t kCaps[] = {0, 1, 100'000, 64 * MiB};
-  const protocol::SessionOptions options{.eager_limit_bytes = eager_limit_bytes, .incast_cap_bytes = kCaps[below(4)]};
+  const protocol::SessionOptions options{.eager_limit_bytes = eager_limit_bytes};
   auto end = std::make_unique<SessionEnd>(net_, memory_, name, host, options, peer_timeout_, random_(), [this](const std::string& what) { fail(what); });
   watch_end(c, *end);
   for (std::size_t rail = 0; rail < host.rails.size(); ++rail)
@@ -187,6 +186,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_condemned:
       return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
+    case Event::Kind::overridden: return say(end.name() + ": the receiver lets nothing go by lane " + std::to_string(event.lane));
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
@@ -201,7 +201,7 @@ void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, co
   const bool we_receive = ours == ((h.flags & protocol::kFlagFromReceiver) != 0);
   for (Flow* flow : c.flows) {
     if (&(we_receive ? flow->to() : flow->from()) != &end || flow->id() != h.stream) continue;
-    return flow->on_frame(end, passing, h, h.type == FrameType::grant && ours && coming_to(c, end) >= end.incast_cap_bytes());
+    return flow->on_frame(end, passing, h);
   }
 }
 
@@ -209,13 +209,6 @@ void World::note_control(Couple& c, SessionEnd& end, SessionEnd::Passing passing
   const bool of_a = &end == c.a.get();
   if (passing == SessionEnd::Passing::taken) (of_a ? c.control_of_a : c.control_of_b).stated(h, net_.now());
   if (passing == SessionEnd::Passing::consumed) (of_a ? c.control_of_b : c.control_of_a).heard(h);
-}
-
-std::uint64_t World::coming_to(const Couple& c, const SessionEnd& end) const {
-  std::uint64_t sum = 0;
-  for (Flow* flow : c.flows)
-    if (&flow->to() == &end) sum += flow->coming_bytes();
-  return sum;
 }
 
 // The engine would fail the session here. It may where the other end is gone; else only where no rail was spared.

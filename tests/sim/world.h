@@ -73,7 +73,6 @@ class World {
   void note_control(Couple& couple, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& frame);
   void on_over(Couple& couple, SessionEnd& end, const Status& why);
   void check_denial(const Couple& couple, const SessionEnd& end);
-  std::uint64_t coming_to(const Couple& couple, const SessionEnd& end) const;
 
   // --- trouble: world_trouble.cc
   void act();

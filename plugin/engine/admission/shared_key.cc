@@ -51,8 +51,8 @@ Result<SharedKey> SharedKey::read(const std::string& path) {
   if (const int err = errno; !fd) {
     if (err == ENXIO && ::stat(path.c_str(), &file) == 0) RW_TRY(check_file(path, file));  // a socket cannot be opened
     const std::string found(system_error(Scope::engine, "open", err).message());
-    const bool is_other = err == ENOENT || err == EACCES || err == ENOTDIR;
-    return unfit(path, found + (is_other ? "; expected a file with a key that this process may read, and nobody else (chmod 600)" : ""), err);
+    const bool path_is_wrong = err == ENOENT || err == EACCES || err == ENOTDIR;
+    return unfit(path, found + (path_is_wrong ? "; expected a file with a key that this process may read, and nobody else (chmod 600)" : ""), err);
   }
   if (::fstat(fd.get(), &file) != 0) return unfit(path, "fstat", errno);
   RW_TRY(check_file(path, file));

@@ -127,6 +127,8 @@ Result<LaneStats> read_lane(const Json& json) {
   fields("outstanding_bytes", lane.outstanding_bytes)("retransmits", lane.retransmits);
   fields("damaged_frames", lane.damaged_frames);
   fields("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
+  fields("send_window_bytes", lane.send_window_bytes)("recv_window_bytes", lane.recv_window_bytes);
+  fields("rail_senders", lane.rail_senders)("without_credit_ns", lane.without_credit);
   RW_TRY(fields.status());
   return lane;
 }

@@ -84,6 +84,8 @@ void write_lane(Buffer& out, const LaneStats& lane) {
   object("outstanding_bytes", lane.outstanding_bytes)("retransmits", lane.retransmits);
   object("damaged_frames", lane.damaged_frames);
   object("rate_bytes_per_s", lane.rate)("min_rtt_ns", lane.min_rtt)("closed", lane.closed);
+  object("send_window_bytes", lane.send_window_bytes)("recv_window_bytes", lane.recv_window_bytes);
+  object("rail_senders", lane.rail_senders)("without_credit_ns", lane.without_credit);
 }
 
 void write_rail(Buffer& out, const RailStats& rail) {

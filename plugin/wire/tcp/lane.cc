@@ -90,6 +90,12 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
   return Moved{0, true};
 }
 
+bool TcpLane::bound_arrivals(std::uint64_t bytes) {
+  static_assert(kUnbounded == ReceiveWindow::kAny);
+  const std::uint64_t received = socket_.received.payload_bytes.value() + kHeaderBytes * socket_.received.frames.value();
+  return receive_window_.bound(descriptor(), bytes, received);
+}
+
 Hearing TcpLane::hearing() {
   tcp_info info;
   return ask_tcp_info(descriptor(), info) ? hearing_.look(now(), info) : Hearing{};

@@ -19,6 +19,7 @@
 #include "wire/tcp/frame_writer.h"
 #include "wire/tcp/lane_hearing.h"
 #include "wire/tcp/lane_socket.h"
+#include "wire/tcp/receive_window.h"
 #include "wire/wire.h"
 
 namespace railweave::wire {
@@ -47,6 +48,8 @@ class TcpLane final : public Lane {
   LaneHealth health() override;
   // One short system call.
   Hearing hearing() override;
+  // By the window that TCP advertises; a bound that is lowered holds when all has come that was allowed before.
+  bool bound_arrivals(std::uint64_t bytes) override;
   bool vouches_for_bytes() const override { return socket_.tls != nullptr; }
   const std::shared_ptr<LaneMetrics>& metrics() const override { return socket_.metrics; }
   Status finish_writing() override;
@@ -66,6 +69,7 @@ class TcpLane final : public Lane {
   Nanos min_rtt_{0}, smoothed_rtt_{0};
   TimePoint round_trip_at_{};  // when they were asked for last
   LaneHearing hearing_;
+  ReceiveWindow receive_window_;
 };
 
 }  // namespace railweave::wire

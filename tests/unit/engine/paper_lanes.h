@@ -24,6 +24,16 @@ class PaperLanes : public testing::Test, public LanesOwner {
   void add_lane(int number, int rail) {
     ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail}, std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
   }
+  // By two pairs of rails, and none is heard for so long that the peer counts as silent.
+  void add_two_silent_lanes() {
+    for (int i : {0, 1}) {
+      add_lane(i, i);
+      paper_[i].silent_since = clock_.at;
+    }
+    clock_.at += std::chrono::seconds(2);
+    lanes_.look(true);
+    ASSERT_TRUE(lanes_.peer_is_silent());
+  }
   static HealthVerdict verdict(HealthVerdict::Kind kind, const LaneRef& lane, int number, HealthVerdict::Why why = HealthVerdict::Why::none) {
     return {.kind = kind, .why = why, .lane = lane, .id = std::uint16_t(number)};
   }

@@ -28,7 +28,8 @@ inline std::shared_ptr<PendingStream> pending_stream() {
 
 class Paperwork : public testing::Test, public SessionOwner {
  protected:
-  explicit Paperwork(Nanos stall_timeout = Config().stall_timeout) {
+  // `clock` outlives it.
+  explicit Paperwork(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock()) : clock_(clock) {
     config_.stall_timeout = stall_timeout;
     session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
     warnings.clear();
@@ -66,11 +67,13 @@ class Paperwork : public testing::Test, public SessionOwner {
   }
   static bool done(const Request* r) { return r->state.load() == Request::State::done; }
 
+  const Clock& clock() const override { return clock_; }
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
   void wake_for(std::shared_ptr<LiveSession>) noexcept override { ++wakes_; }
   void on_woken(LiveSession&, const SessionWants& wants) override { wants_ = wants; }
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override { unanswered_.push_back(std::move(pending)); }
 
+  const Clock& clock_;
   Config config_;
   Paper paper_[4];
   std::vector<std::byte> place_ = std::vector<std::byte>(65536);

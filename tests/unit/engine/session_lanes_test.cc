@@ -118,17 +118,12 @@ TEST_F(PaperLanes, silence_is_timed_by_the_sessions_own_clock) {
   EXPECT_TRUE(protocol_.is_over());
 }
 
+const JoinAnswer kStranger{.kind = JoinAnswer::Kind::stranger, .why = "another one"};
+
 // A process that was stopped looks late: what it hears now counts before what it was told then.
 TEST_F(PaperLanes, a_lane_that_is_heard_again_counts_before_a_denial_whose_time_is_over) {
-  for (int i : {0, 1}) {
-    add_lane(i, i);
-    paper_[i].silent_since = clock_.at;
-  }
-  clock_.at += 2s;
-  lanes_.look(true);
-  ASSERT_TRUE(lanes_.peer_is_silent());
-  const JoinAnswer stranger{.kind = JoinAnswer::Kind::stranger, .why = "another one"};
-  EXPECT_FALSE(lanes_.hear_answer(stranger, {0, 0}, false));
+  ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
+  EXPECT_FALSE(lanes_.hear_answer(kStranger, {0, 0}, false));
   clock_.at += 3s;
   paper_[1].silent_since.reset();
   lanes_.look(false);
@@ -136,13 +131,8 @@ TEST_F(PaperLanes, a_lane_that_is_heard_again_counts_before_a_denial_whose_time_
 }
 
 TEST_F(PaperLanes, a_denial_ends_a_silent_session_when_its_time_is_over) {
-  for (int i : {0, 1}) {
-    add_lane(i, i);
-    paper_[i].silent_since = clock_.at;
-  }
-  clock_.at += 2s;
-  lanes_.look(true);
-  EXPECT_FALSE(lanes_.hear_answer({.kind = JoinAnswer::Kind::stranger, .why = "another one"}, {0, 0}, false));
+  ASSERT_NO_FATAL_FAILURE(add_two_silent_lanes());
+  EXPECT_FALSE(lanes_.hear_answer(kStranger, {0, 0}, false));
   clock_.at += 3s;
   lanes_.look(false);
   EXPECT_EQ(protocol_.lock()->error().message(), "connection to paper lost: it says: another one");

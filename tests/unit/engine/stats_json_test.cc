@@ -22,6 +22,10 @@ EngineStats example() {
   lane.damaged_frames = 14;
   lane.rate.bytes_per_s = 1.25e9;
   lane.min_rtt = Nanos(31'000);
+  lane.send_window_bytes = 17;
+  lane.recv_window_bytes = 18;
+  lane.rail_senders = 19;
+  lane.without_credit = Nanos(20);
   SessionStats session;
   session.peer = "hostb 4711 0123456789abcdef";
   session.lanes = {lane, LaneStats{}};
@@ -61,6 +65,10 @@ TEST(StatsJson, comes_back_as_it_went) {
   EXPECT_EQ(~std::uint64_t{0}, session.lanes[0].bytes_sent);
   EXPECT_EQ(Nanos(31'000), session.lanes[0].min_rtt);
   EXPECT_EQ(14u, session.lanes[0].damaged_frames);
+  EXPECT_EQ(17u, session.lanes[0].send_window_bytes);
+  EXPECT_EQ(18u, session.lanes[0].recv_window_bytes);
+  EXPECT_EQ(19u, session.lanes[0].rail_senders);
+  EXPECT_EQ(Nanos(20), session.lanes[0].without_credit);
   EXPECT_DOUBLE_EQ(1.25e9, session.lanes[0].rate.bytes_per_s);
   EXPECT_EQ("[fd00::2]:41000", session.lanes[0].remote_address);
 }

@@ -162,5 +162,16 @@ TEST(ProcessReport, tells_what_is_pending) {
   EXPECT_EQ(3'000'000, json["sessions"][0]["lanes"][0]["bytes_sent"]);
 }
 
+TEST(ProcessReport, tells_what_credit_windows_allow) {
+  EngineStats stats = example();
+  LaneStats& lane = stats.sessions[0].lanes[0];
+  lane.send_window_bytes = 40 * KiB;
+  lane.without_credit = std::chrono::milliseconds(250);
+  lane.recv_window_bytes = 8 * KiB;
+  lane.rail_senders = 9;
+  const std::string text = process_text(kEngine, stats);
+  for (const char* part : {"MAY SEND", "41.0 KB", "8.19 KB", "250 ms", "  9", "any"}) EXPECT_NE(text.npos, text.find(part)) << part << "\n" << text;
+}
+
 }  // namespace
 }  // namespace railweave::info

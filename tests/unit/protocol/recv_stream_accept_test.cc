@@ -12,9 +12,8 @@ class Accepting : public ::testing::Test {
     return SegmentFrame{.stream = 9, .length = std::uint32_t(size), .size = size, .eager = true};
   }
 
-  CreditPool credit_{64 * MiB};
   Completions done_;
-  RecvStream stream_{9, 1024, credit_};
+  RecvStream stream_{9, 1024};
 };
 
 TEST_F(Accepting, accept__a_segment_that_comes_before_contradicts) {

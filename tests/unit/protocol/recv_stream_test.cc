@@ -69,12 +69,11 @@ class Receiving : public ::testing::Test {
     return types;
   }
 
-  CreditPool credit_{64 * MiB};
   Completions done_;
   Tickets tickets_;
   std::deque<std::vector<std::byte>> buffers_;
   FrameHeader last_;
-  RecvStream stream_{3, kEager, credit_};
+  RecvStream stream_{3, kEager};
 };
 
 // ---------------------------------------------------------------------------------------------------------- matching
@@ -85,7 +84,6 @@ TEST_F(Receiving, post__grants_at_once_with_the_whole_capacity) {
   EXPECT_EQ(control(), std::vector{FrameType::grant});
   EXPECT_EQ(last_.message, 0u);
   EXPECT_EQ(GrantFrame::of(last_).capacity, 5000u);
-  EXPECT_EQ(GrantFrame::of(last_).leave, 5000u);
   EXPECT_EQ(ack_in(last_), 0u);
 }
 
@@ -131,7 +129,6 @@ TEST_F(Receiving, on_segment__eager_and_larger_than_its_receive) {
   EXPECT_EQ(where->data(), nullptr);
   ASSERT_EQ(done_.size(), 2u);
   EXPECT_EQ(done_[0].status.code(), Code::truncated);
-  EXPECT_EQ(credit_.charged_bytes(), 0u);
   EXPECT_TRUE(stream_.on_consumed(eager(0, 100, 0), done_).ok());
   EXPECT_EQ(done_.size(), 2u);
 }
@@ -227,7 +224,6 @@ TEST_F(Receiving, on_segment_lost__a_half_arrived_eager_segment_comes_again) {
   ASSERT_TRUE(arrive(eager(0, 100, 4)).ok());
   ASSERT_EQ(done_.size(), 1u);
   EXPECT_TRUE(holds(0, 0, 100));
-  EXPECT_EQ(credit_.charged_bytes(), 0u);
 }
 
 TEST_F(Receiving, on_segment_lost__a_half_arrived_segment_comes_again_cut_otherwise) {
@@ -317,41 +313,14 @@ TEST_F(Receiving, can_post__bounded) {
   EXPECT_FALSE(stream_.can_post());
 }
 
-// ------------------------------------------------------------------------------------------------------------- leave
-
-TEST_F(Receiving, extend_leave__without_room_only_the_oldest_receive_gets_its_next_segment) {
-  CreditPool small(0);
-  RecvStream stream(3, kEager, small);
-  stream.accept(~0ull);
-  FrameHeader h;
-  ASSERT_TRUE(next(stream, h));
-  std::vector<std::byte> buffer(4 * MiB);
-  stream.post(tickets_[0], buffer.data(), MiB, done_);
-  stream.post(tickets_[1], buffer.data() + MiB, MiB, done_);
-  ASSERT_TRUE(next(stream, h));
-  EXPECT_EQ(GrantFrame::of(h).leave, kSegmentBytesMax);
-  ASSERT_TRUE(next(stream, h));
-  EXPECT_EQ(h.message, 1u);
-  EXPECT_EQ(GrantFrame::of(h).leave, 0u);
-  EXPECT_TRUE(stream.waits_for_leave());
-  const FrameHeader s = segment(0, 0, kSegmentBytesMax, MiB);
-  ASSERT_TRUE(stream.on_segment(s, done_).ok());
-  ASSERT_TRUE(stream.on_consumed(s, done_).ok());
-  stream.extend_leave();
-  ASSERT_TRUE(next(stream, h));
-  EXPECT_EQ(h.message, 0u);
-  EXPECT_EQ(GrantFrame::of(h).leave, 2 * kSegmentBytesMax);
-  EXPECT_FALSE(next(stream, h));
-}
-
-TEST_F(Receiving, end__gives_back_the_credit_of_what_will_not_come) {
-  post(100'000);
-  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 1280, 90'000), done_).ok());
-  EXPECT_EQ(credit_.charged_bytes(), 90'000u);
-  ASSERT_TRUE(stream_.on_consumed(segment(0, 0, 1280, 90'000), done_).ok());
-  EXPECT_EQ(credit_.charged_bytes(), 88'720u);
-  stream_.close(done_);
-  EXPECT_EQ(credit_.charged_bytes(), 0u);
+TEST_F(Receiving, next_control__announces_each_receive_once_however_many_are_posted) {
+  std::size_t grants = 0;
+  for (std::size_t i = 0; i < kMessagesInFlight; ++i) post(1 * MiB);
+  for (const FrameType type : control()) grants += type == FrameType::grant ? 1u : 0u;
+  for (; stream_.has_lazy(); ++grants) ASSERT_EQ(stream_.next_lazy().type, FrameType::grant);
+  EXPECT_EQ(grants, kMessagesInFlight);
+  ASSERT_TRUE(arrive(segment(0, 0, 128 * KiB, 1 * MiB)).ok());
+  EXPECT_FALSE(stream_.has_control() || stream_.has_lazy()) << "what arrives of a message asks for no further grant";
 }
 
 // --------------------------------------------------------------------------------------------------- malformed frames
@@ -383,7 +352,6 @@ TEST_F(Receiving, on_segment__larger_than_its_grant) {
   post(2000);
   control();
   EXPECT_FALSE(stream_.on_segment(segment(0, 0, 128, 1ull << 40), done_).ok());
-  EXPECT_EQ(credit_.charged_bytes(), 0u);
   EXPECT_TRUE(stream_.on_segment(segment(0, 0, 128, 2000), done_).ok()) << "what was refused is forgotten";
 }
 
@@ -471,7 +439,6 @@ TEST_F(Receiving, close__what_comes_afterwards_goes_nowhere) {
   EXPECT_EQ(where->data(), nullptr);
   EXPECT_EQ(where->size(), 100u);
   EXPECT_TRUE(stream_.on_consumed(eager(0, 100, 0), done_).ok());
-  EXPECT_EQ(credit_.charged_bytes(), 0u);
 }
 
 TEST_F(Receiving, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
@@ -488,7 +455,7 @@ TEST_F(Receiving, on_peer_lost__what_is_here_ends_well_and_nothing_else) {
 }
 
 TEST_F(Receiving, refuse__answers_with_the_reason_and_is_gone) {
-  RecvStream stream(9, kEager, credit_);
+  RecvStream stream(9, kEager);
   stream.refuse("its backlog is full");
   FrameHeader h;
   std::span<const std::byte> payload;

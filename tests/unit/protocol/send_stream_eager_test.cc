@@ -73,7 +73,7 @@ TEST_F(SendingEagerly, on_grant__smaller_than_the_message_after_close__the_messa
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream->next_control(h, payload));
   EXPECT_EQ(h.type, FrameType::close);
-  ASSERT_TRUE(stream->on_grant(GrantFrame{.capacity = 99, .leave = 99}, done).ok());
+  ASSERT_TRUE(stream->on_grant(GrantFrame{.capacity = 99}, done).ok());
   stream->requeue(lost, true);
   ASSERT_TRUE(stream->has_segment());
   EXPECT_EQ(SegmentFrame::of(send()).size, 100u);

@@ -25,8 +25,8 @@ class Sending : public ::testing::Test {
   static FrameHeader opened(std::uint64_t slot_bytes = kEager) {
     return OpenedFrame{.rail_mask = ~0ull, .eager_slot_bytes = slot_bytes};
   }
-  static FrameHeader grant(std::uint64_t message, std::uint64_t capacity, std::uint64_t leave, std::uint64_t acked = 0) {
-    return GrantFrame{.message = message, .capacity = capacity, .leave = leave, .acked = acked};
+  static FrameHeader grant(std::uint64_t message, std::uint64_t capacity, std::uint64_t acked = 0) {
+    return GrantFrame{.message = message, .capacity = capacity, .acked = acked};
   }
   static FrameHeader ack(std::uint64_t below) {
     return AckFrame{.acked = below};
@@ -121,7 +121,7 @@ TEST_F(Sending, post__an_empty_message_is_a_segment_of_its_own) {
 TEST_F(Sending, post__beyond_the_eager_limit_waits_for_its_grant) {
   post(kEager + 1);
   EXPECT_FALSE(stream_.has_segment());
-  ASSERT_TRUE(stream_.on_grant(grant(0, 4096, 4096), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 4096), done_).ok());
   EXPECT_TRUE(stream_.has_segment());
   EXPECT_FALSE(send().header.flags & kFlagEager);
 }
@@ -134,7 +134,7 @@ TEST_F(Sending, post__eight_slots_refilled_only_by_acks) {
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
   EXPECT_EQ(send().header.message, 8u);
   EXPECT_FALSE(stream_.has_segment());
-  ASSERT_TRUE(stream_.on_grant(grant(9, 16, 16, 1), done_).ok());  // window or grant: either will do
+  ASSERT_TRUE(stream_.on_grant(grant(9, 16, 1), done_).ok());  // window or grant: either will do
   const SendStream::Segment granted = send();
   EXPECT_EQ(granted.header.message, 9u);
   EXPECT_FALSE(granted.header.flags & kFlagEager);
@@ -153,7 +153,7 @@ TEST_F(Sending, post__the_receivers_slots_may_be_smaller) {
 // ------------------------------------------------------------------------------------------------------------ grants
 
 TEST_F(Sending, on_grant__before_the_post) {
-  ASSERT_TRUE(stream_.on_grant(grant(1, 8192, 8192), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(1, 8192), done_).ok());
   post(16);
   post(8000);
   EXPECT_EQ(send().header.message, 0u);
@@ -162,17 +162,14 @@ TEST_F(Sending, on_grant__before_the_post) {
   EXPECT_EQ(s.header.length, 8000u);
 }
 
-TEST_F(Sending, on_grant__sends_no_more_than_its_leave) {
+TEST_F(Sending, on_grant__lets_all_of_the_message_go_and_repeated_it_changes_nothing) {
   post(100'000);
-  ASSERT_TRUE(stream_.on_grant(grant(0, 100'000, 0), done_).ok());
   EXPECT_FALSE(stream_.has_segment());
-  ASSERT_TRUE(stream_.on_grant(grant(0, 100'000, 10'000), done_).ok());
-  EXPECT_EQ(stream_.sendable_bytes(), 10'000u);
-  std::uint64_t sent = 0;
-  while (stream_.has_segment()) sent += send(4096).header.length;
-  EXPECT_EQ(sent, 10'000u);
-  ASSERT_TRUE(stream_.on_grant(grant(0, 100'000, 100'000), done_).ok());
-  ASSERT_TRUE(stream_.on_grant(grant(0, 100'000, 20'000), done_).ok());  // a late one: leave is a maximum
+  ASSERT_TRUE(stream_.on_grant(grant(0, 100'000), done_).ok());
+  EXPECT_EQ(stream_.sendable_bytes(), 100'000u);
+  std::uint64_t sent = send(4096).header.length;
+  ASSERT_TRUE(stream_.on_grant(grant(0, 100'000), done_).ok());
+  EXPECT_EQ(stream_.sendable_bytes(), 100'000 - sent);
   while (stream_.has_segment()) sent += send().header.length;
   EXPECT_EQ(sent, 100'000u);
 }
@@ -183,21 +180,21 @@ TEST_F(Sending, on_grant__acknowledges_by_sixteen_bits_through_the_wrap_around) 
     stream_.post(tickets_[0], nullptr, 0, done_);
     const SendStream::Segment s = send();
     ASSERT_EQ(s.header.message, i);
-    ASSERT_TRUE(stream_.on_grant(grant(i + 1, 64, 64, i + 1), done_).ok()) << i;
+    ASSERT_TRUE(stream_.on_grant(grant(i + 1, 64, i + 1), done_).ok()) << i;
   }
   EXPECT_EQ(done_.size(), kMessages);
 }
 
 TEST_F(Sending, on_grant__one_that_was_overtaken_by_65500_messages_acknowledges_nothing) {
-  const FrameHeader late = grant(63, 64, 64, 10);
+  const FrameHeader late = grant(63, 64, 10);
   for (int i = 0; i < 65536; ++i) send_eager(8);
   post(8);
   post(8);
   post(8);
   send();
   for (const std::uint64_t old : {1ull, 10ull, 36ull, 30'000ull, 40'000ull}) {
-    EXPECT_TRUE(stream_.on_grant(grant(old + 63, 64, 64, old), done_).ok());
-    EXPECT_TRUE(stream_.on_grant(grant(old, 64, 64, old), done_).ok());
+    EXPECT_TRUE(stream_.on_grant(grant(old + 63, 64, old), done_).ok());
+    EXPECT_TRUE(stream_.on_grant(grant(old, 64, old), done_).ok());
   }
   EXPECT_TRUE(stream_.on_grant(late, done_).ok());
   EXPECT_EQ(stream_.unfinished(), 2u);
@@ -207,9 +204,8 @@ TEST_F(Sending, on_grant__one_that_was_overtaken_by_65500_messages_acknowledges_
 
 TEST_F(Sending, on_grant__contradictions) {
   post(8);
-  EXPECT_EQ(stream_.on_grant(grant(kMessagesInFlight, 64, 64), done_).scope(), Scope::lane);
-  EXPECT_EQ(stream_.on_grant(grant(0, 64, 65), done_).scope(), Scope::lane);
-  EXPECT_EQ(stream_.on_grant(grant(2, 64, 64, 2), done_).scope(), Scope::lane);  // acknowledges what was never posted
+  EXPECT_EQ(stream_.on_grant(grant(kMessagesInFlight, 64), done_).scope(), Scope::lane);
+  EXPECT_EQ(stream_.on_grant(grant(2, 64, 2), done_).scope(), Scope::lane);  // acknowledges what was never posted
   EXPECT_EQ(stream_.on_ack(ack(1), done_).scope(), Scope::lane);                 // or not sent
   EXPECT_FALSE(stream_.failed());
 }
@@ -217,7 +213,7 @@ TEST_F(Sending, on_grant__contradictions) {
 TEST_F(Sending, on_grant__smaller_than_the_message_fails_the_stream_and_tells_the_peer) {
   post(5000);
   post(10);
-  ASSERT_TRUE(stream_.on_grant(grant(0, 4999, 4999), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 4999), done_).ok());
   ASSERT_EQ(done_.size(), 2u);
   for (const Completion& c : done_) EXPECT_EQ(c.status.code(), Code::truncated);
   EXPECT_NE(done_[0].status.message().find("has 5000 bytes, but its receive takes at most 4999"), std::string::npos);
@@ -228,7 +224,7 @@ TEST_F(Sending, on_grant__smaller_than_the_message_fails_the_stream_and_tells_th
 }
 
 TEST_F(Sending, post__larger_than_the_waiting_grant) {
-  ASSERT_TRUE(stream_.on_grant(grant(0, 4999, 4999), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 4999), done_).ok());
   post(5000);
   ASSERT_EQ(done_.size(), 1u);
   EXPECT_EQ(done_[0].status.code(), Code::truncated);
@@ -238,7 +234,7 @@ TEST_F(Sending, post__larger_than_the_waiting_grant) {
 
 TEST_F(Sending, cut__whole_lines_in_order_and_a_short_rest_taken_along) {
   post(300'001);
-  ASSERT_TRUE(stream_.on_grant(grant(0, 1 * MiB, 1 * MiB), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 1 * MiB), done_).ok());
   std::uint64_t next = 0;
   while (stream_.has_segment()) {
     const SendStream::Segment s = send(20'480);
@@ -251,18 +247,15 @@ TEST_F(Sending, cut__whole_lines_in_order_and_a_short_rest_taken_along) {
   EXPECT_EQ(next, 300'001u);
 }
 
-TEST_F(Sending, cut__any_segment_size_and_leave_covers_the_message_once) {
+TEST_F(Sending, cut__any_segment_size_covers_the_message_once) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 300; ++round) {
     const std::uint64_t message = std::uint64_t(round), size = 1 + random() % 600'000;
     post(size);
-    std::uint64_t leave = 0, next = 0;
+    ASSERT_TRUE(stream_.on_grant(grant(message, size, message), done_).ok());
+    std::uint64_t next = 0;
     while (next < size) {
-      if (!stream_.has_segment()) {
-        leave = std::min<std::uint64_t>(size, leave + 1 + random() % 300'000);
-        ASSERT_TRUE(stream_.on_grant(grant(message, size, leave, message), done_).ok());
-        if (!stream_.has_segment()) continue;
-      }
+      ASSERT_TRUE(stream_.has_segment());
       const SendStream::Segment s = send(std::uint32_t(128 * (1 + random() % 2048)));
       ASSERT_EQ(SegmentFrame::of(s.header).offset, next);
       ASSERT_GT(s.header.length, 0u);
@@ -277,7 +270,7 @@ TEST_F(Sending, cut__any_segment_size_and_leave_covers_the_message_once) {
 
 TEST_F(Sending, on_released__a_granted_send_is_done_when_acknowledged_and_released) {
   post(5000);
-  ASSERT_TRUE(stream_.on_grant(grant(0, 5000, 5000), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 5000), done_).ok());
   const SendStream::Segment s = stream_.cut(64 * KiB);
   stream_.on_written(s.header, done_);
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
@@ -289,7 +282,7 @@ TEST_F(Sending, on_released__a_granted_send_is_done_when_acknowledged_and_releas
 TEST_F(Sending, on_ack__requests_end_in_posting_order) {
   post(5000);
   post(8);
-  ASSERT_TRUE(stream_.on_grant(grant(0, 5000, 5000), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 5000), done_).ok());
   send();
   send();  // eager and written, but not the oldest
   EXPECT_TRUE(done_.empty());
@@ -305,7 +298,7 @@ TEST_F(Sending, can_post__bounded_by_what_is_not_acknowledged) {
     post(5000);
   }
   EXPECT_FALSE(stream_.can_post());
-  ASSERT_TRUE(stream_.on_grant(grant(0, 5000, 5000), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 5000), done_).ok());
   send();
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
   EXPECT_TRUE(stream_.can_post());
@@ -316,7 +309,7 @@ TEST_F(Sending, can_post__bounded_by_what_is_not_acknowledged) {
 TEST_F(Sending, requeue__goes_first_in_pieces_of_any_size_and_keeps_its_eager_slot) {
   post(64);
   post(50'000);
-  ASSERT_TRUE(stream_.on_grant(grant(1, 50'000, 50'000), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(1, 50'000), done_).ok());
   const FrameHeader eager = send().header;
   const FrameHeader first = send(30'080).header;
   send();
@@ -458,7 +451,7 @@ TEST_F(Sending, touches__only_memory_of_unfinished_requests) {
   EXPECT_TRUE(stream_.touches({all.data() - 64, 65}));
   EXPECT_FALSE(stream_.touches({all.data() - 64, 64}));
   EXPECT_FALSE(stream_.touches({all.data() + 5000, 64}));
-  ASSERT_TRUE(stream_.on_grant(grant(0, 5000, 5000), done_).ok());
+  ASSERT_TRUE(stream_.on_grant(grant(0, 5000), done_).ok());
   send();
   ASSERT_TRUE(stream_.on_ack(ack(1), done_).ok());
   EXPECT_FALSE(stream_.touches(all));

@@ -308,32 +308,6 @@ TEST_F(SessionPair, next_frames__lazy_grants_go_ahead_of_long_data) {
   EXPECT_EQ(landing, data);
 }
 
-// ------------------------------------------------------------------------------------------------ small credit pools
-
-TEST(SmallCap, next_frames__many_large_messages_through_a_pool_of_nothing) {
-  for (const std::uint64_t cap : {0ull, 1ull, 100'000ull, 1'000'000ull}) {
-    Pair pair({}, {.incast_cap_bytes = cap});
-    pair.add_lanes(2);
-    constexpr int kStreams = 5, kMessages = 4;
-    Tickets tickets;
-    std::vector<std::vector<std::byte>> sent, buffers;
-    for (int m = 0; m < kMessages; ++m) sent.push_back(pattern(700'000 + std::size_t(m), std::uint32_t(m)));
-    buffers.reserve(kStreams * kMessages);
-    for (int s = 0; s < kStreams; ++s) {
-      const Pair::Ends ends = pair.open();
-      for (int m = 0; m < kMessages; ++m) {
-        buffers.emplace_back(800'000);
-        pair.b().post(ends.in, tickets[std::size_t(m)], buffers.back().data(), 800'000);
-        pair.a().post(ends.out, tickets[std::size_t(m)], sent[std::size_t(m)].data(), sent[std::size_t(m)].size());
-      }
-    }
-    pair.run();
-    EXPECT_EQ(pair.done(End::a).size(), std::size_t(kStreams * kMessages)) << "cap " << cap;
-    for (std::size_t i = 0; i < buffers.size(); ++i)
-      EXPECT_TRUE(std::equal(sent[i % kMessages].begin(), sent[i % kMessages].end(), buffers[i].begin()));
-  }
-}
-
 // ------------------------------------------------------------------------------------------------------------ ending
 
 TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {

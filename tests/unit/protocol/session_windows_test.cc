@@ -1,7 +1,9 @@
 // Credit windows between two sessions. End b receives.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "protocol/session.h"
@@ -9,6 +11,8 @@
 
 namespace railweave::protocol {
 namespace {
+
+using namespace std::chrono_literals;
 
 class Windows : public ::testing::Test {
  protected:
@@ -51,6 +55,18 @@ TEST_F(Windows, take_data__a_window_bounds_what_is_outstanding) {
   EXPECT_GT(segment_bytes_written(), first) << "what was acknowledged makes room";
 }
 
+TEST_F(Windows, take_data__the_time_in_which_the_window_is_used_up_is_without_credit) {
+  prepare(1);
+  tell(0, {.window_bytes = 20'000});
+  start();
+  const TimePoint begin{1h};
+  for (int tenths = 0; tenths <= 5; ++tenths) {
+    pair_.a().report(0, begin + tenths * 100ms, {.outstanding_bytes = tenths == 0 ? 0u : 20'000u});
+    pair_.send(End::a, 0);
+  }
+  EXPECT_GE(pair_.a().without_credit(0), 400ms);
+}
+
 TEST_F(Windows, take_data__the_message_arrives_through_the_smallest_window) {
   prepare(1);
   tell(0, {.window_bytes = 4096});
@@ -69,6 +85,32 @@ TEST_F(Windows, take_data__nothing_goes_beyond_a_limit_and_the_rest_when_it_is_r
   EXPECT_GT(pair_.b().arrivals(0).position, position + 60 * KiB);
   tell(0, {});
   EXPECT_TRUE(place_ == data_);
+}
+
+TEST_F(Windows, take_data__of_a_receiver_that_lets_nothing_go_a_segment_a_second_goes_all_the_same) {
+  for (const Credit& nothing : {Credit{.window_bytes = 0}, Credit{.window_bytes = 100}, Credit{.limit = 0}}) {
+    SCOPED_TRACE(nothing.window_bytes);
+    Pair pair;
+    Tickets tickets;
+    pair.add_lanes(1);
+    const Pair::Ends ends = pair.open();
+    pair.b().post(ends.in, tickets[0], place_.data(), place_.size());
+    pair.b().tell_window(0, nothing);
+    pair.run();
+    pair.written(End::a).clear();
+    const TimePoint begin{1h};
+    pair.a().report(0, begin, {});
+    pair.a().post(ends.out, tickets[1], data_.data(), data_.size());
+    Nanos before{0};
+    for (const auto& [after, segments] : {std::pair<Nanos, long>{0s, 0}, {999ms, 0}, {1s, 1}, {1500ms, 1}, {2s, 2}}) {
+      for (; before < after; before += 100ms) pair.a().report(0, begin + before, {});
+      pair.a().report(0, begin + after, {});
+      before = after;
+      pair.send(End::a, 0);
+      EXPECT_EQ(std::ranges::count(pair.written(End::a), FrameType::segment, &FrameHeader::type), segments) << after.count();
+      EXPECT_EQ(std::ranges::count(pair.events(End::a), Event::Kind::overridden, &Event::kind), segments > 0 ? 1 : 0) << "told once";
+    }
+  }
 }
 
 TEST_F(Windows, take_control__passes_a_window_of_nothing) {
@@ -93,6 +135,22 @@ TEST_F(Windows, arrivals__are_the_bytes_that_the_lane_took__and_what_waits_behin
   pair_.run();
   EXPECT_EQ(pair_.b().arrivals(0).waiting_kib, 0u);
   EXPECT_EQ(pair_.b().arrivals(7).position, 0u) << "of no lane";
+}
+
+TEST_F(Windows, arrivals__count_segments_and_no_control_frames) {
+  prepare(2);
+  const Session::Arrivals before = pair_.b().arrivals(0);
+  EXPECT_GT(before.position, 0u) << "OPEN came by the lane";
+  EXPECT_EQ(before.segments, 0u);
+  pair_.a().set_blocked(1, true);
+  start();
+  pair_.run();
+  const auto written = std::uint64_t(std::ranges::count(pair_.written(End::a), FrameType::segment, &FrameHeader::type));
+  EXPECT_GT(written, 1u);
+  EXPECT_EQ(pair_.b().arrivals(0).segments + pair_.b().arrivals(1).segments, written);
+  EXPECT_GT(pair_.b().arrivals(0).segments, 0u);
+  EXPECT_EQ(pair_.a().arrivals(0).segments, 0u) << "acks, and a grant, came there";
+  EXPECT_GT(pair_.a().arrivals(0).position, 0u);
 }
 
 TEST_F(Windows, tell_window__goes_again_when_it_was_lost_with_its_lane) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <utility>
 
@@ -21,9 +23,15 @@ inline bool readable(int fd, int timeout_ms) {
   return ::poll(&p, 1, timeout_ms) == 1;
 }
 
-inline std::pair<OwnedFd, OwnedFd> tcp_pair(const SocketOptions& options = {}) {
+inline constexpr int kLargestPacket = 2;  // TCP_MAXSEG: its two headers, linux/tcp.h and netinet/tcp.h, do not go together
+
+// `packet_bytes`: the largest that the second one takes; 0: loopback's own, of 64 KiB.
+inline std::pair<OwnedFd, OwnedFd> tcp_pair(const SocketOptions& options = {}, int packet_bytes = 0) {
   auto listening = listen_at(loopback_address(), PortRange{}, options);
   EXPECT_TRUE(listening.ok());
+  if (packet_bytes > 0) {
+    EXPECT_EQ(::setsockopt(listening->fd.get(), IPPROTO_TCP, kLargestPacket, &packet_bytes, sizeof packet_bytes), 0);
+  }
   auto dialled = dial({loopback_address(), "lo", listening->address, options});
   EXPECT_TRUE(dialled.ok()) << dialled.status().message();
   EXPECT_TRUE(readable(listening->fd.get(), 5000));

@@ -1,0 +1,44 @@
+#include "engine/credit/lane_credit.h"
+
+#include <algorithm>
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kRttEvery = std::chrono::milliseconds(20);
+
+// A window as LaneStats has it: 0 says that there is none, so a window of nothing shows as a byte.
+std::uint64_t shown(std::uint64_t window_bytes) { return window_bytes == protocol::Credit::kNone ? 0 : std::max<std::uint64_t>(window_bytes, 1); }
+
+}  // namespace
+
+void LaneCredit::show_sending(const protocol::Session& session, protocol::LaneId id, wire::LaneMetrics& metrics) {
+  metrics.send_window_bytes.set(shown(session.send_credit(id).window_bytes));
+  metrics.without_credit_ns.set(std::uint64_t(session.without_credit(id).count()));
+}
+
+void LaneCredit::show_receiving(const protocol::Credit& credit, wire::LaneMetrics& metrics) const {
+  metrics.recv_window_bytes.set(shown(credit.window_bytes));
+  metrics.rail_senders.set(std::uint64_t(share_.senders()));
+}
+
+// A WINDOW for a lane that the peer does not have yet would say nothing, so the first one waits until something came by the lane.
+void LaneCredit::look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane) {
+  const TimePoint now = protocol.now();
+  if (now >= rtt_asked_at_ + kRttEvery) {
+    min_rtt_ = lane.health().min_rtt;
+    rtt_asked_at_ = now;
+  }
+  const protocol::Session::Arrivals arrivals = protocol.lock()->arrivals(id);
+  if (arrivals.position == 0) return;
+  const protocol::Credit credit = share_.look(now, arrivals, min_rtt_);
+  show_receiving(credit, *lane.metrics());
+  const bool wire_holds = lane.bound_arrivals(credit.window_bytes);
+  const auto news = told_.news(credit, wire_holds);
+  if (!news) return;
+  const SharedProtocol::Locked locked = protocol.lock();
+  locked->tell_window(id, *news);
+  locked.publish();
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,103 @@
+#include "engine/credit/lane_share.h"
+
+#include <algorithm>
+
+namespace railweave::engine {
+namespace {
+
+constexpr std::uint64_t kRoomLeast = kShareLeast / 4;  // up to a limit: a peer with less sends when its next turn begins
+
+}  // namespace
+
+static_assert(kAny == protocol::Credit::kNone);
+
+bool LaneShare::may_send(std::uint64_t position) const { return credit_.limit == Credit::kNone || position + kRoomLeast < credit_.limit; }
+
+// What waits in the peer's session counts while the peer may not send by this lane, or until it is clear that the peer does not.
+bool LaneShare::demands(TimePoint now, const Arrivals& arrivals) const {
+  if (weight_.is_heavy()) return true;
+  return arrivals.waiting_kib > 0 && (!may_send(arrivals.position) || now < let_go_at_ + kDemandForgotten);
+}
+
+LaneShare::Credit LaneShare::look(TimePoint now, const Arrivals& arrivals, Nanos min_rtt) {
+  const bool was_away = now - RailAccount::kAbsent > due_;
+  note_absence(now);
+  const AccountPlace::Renewed renewed = place_.renew(now);
+  if (renewed == AccountPlace::Renewed::new_place) rate_.begin_sample();
+  if (renewed == AccountPlace::Renewed::none) {
+    position_ = arrivals.position;
+    segments_ = arrivals.segments;
+    turns_.leave();
+    due_ = TimePoint::max();
+    return credit_ = {};
+  }
+  hear(now, arrivals);
+  place_.set_min_rtt(min_rtt);
+  mark_demand(now, arrivals, was_away);
+  RailLoad load = place_.load(now, times_);
+  if (now < others_known_at_) load.demanding = std::max(load.demanding, senders_);
+  find(now, load, arrivals, min_rtt);
+  due_ = next_look(now);
+  return credit_;
+}
+
+// The leases of all others may be over where this process, or the host, stood still. The lane would take itself for the only one.
+void LaneShare::note_absence(TimePoint now) {
+  if (place_.has_demand() && now > looked_at_ + RailAccount::kLease) others_known_at_ = now + RailAccount::kLease;
+  looked_at_ = now;
+}
+
+void LaneShare::hear(TimePoint now, const Arrivals& arrivals) {
+  place_.add_arrived(arrivals.position - position_);
+  position_ = arrivals.position;
+  if (arrivals.segments == segments_) return;
+  segments_ = arrivals.segments;
+  let_go_at_ = now;
+  turns_.use(now);
+}
+
+// The others of the rail did not wait for a lane that was away.
+void LaneShare::mark_demand(TimePoint now, const Arrivals& arrivals, bool was_away) {
+  const bool demand = demands(now, arrivals);
+  if (demand && (!place_.has_demand() || was_away)) {
+    place_.set_demand(false);
+    place_.set_turn(false);
+    turns_.join(place_.load(now, times_));
+  }
+  place_.set_demand(demand);
+  if (demand) demanded_at_ = now;
+}
+
+void LaneShare::find(TimePoint now, const RailLoad& load, const Arrivals& arrivals, Nanos min_rtt) {
+  rate_.look(now, load.arrived_bytes);
+  weight_.look(now, arrivals.position, load.arrived_bytes);
+  place_.set_rate(rate_.rate());
+  const Rate rate = load.least_rate > Rate{} ? std::min(load.least_rate, rate_.rate()) : rate_.rate();
+  senders_ = load.demanding;
+  times_ = turn_times(load, rate);
+  const Share share = place_.has_demand() ? share_of_demand(load, rate, min_rtt) : Share();
+  if (share.turns > 0) return take_turns(now, load, share, arrivals.position);
+  turns_.leave();
+  credit_.limit = Credit::kNone;
+  if (place_.has_demand()) {
+    credit_.window_bytes = share.window_bytes;
+  } else if (now >= demanded_at_ + kIdle) {  // else more is about to come, as a rule
+    credit_.window_bytes = idle_window(load, rate, min_rtt);
+  }
+}
+
+// A turn that lets the peer go no further says nothing of what waits there.
+void LaneShare::take_turns(TimePoint now, const RailLoad& load, const Share& share, std::uint64_t position) {
+  const std::uint64_t before = credit_.limit == Credit::kNone ? position : std::max(credit_.limit, position);
+  const std::uint64_t limit = turns_.look(now, load, share, times_, position, before);
+  if (limit > before && !may_send(position)) let_go_at_ = now;
+  credit_ = {.window_bytes = share.window_bytes, .limit = limit};
+}
+
+TimePoint LaneShare::next_look(TimePoint now) const {
+  if (place_.has_demand() && credit_.limit != Credit::kNone) return turns_.due(now);
+  if (place_.has_demand()) return now + (weight_.is_heavy() ? LaneWeight::kSample : RailAccount::kLookMost);
+  return now < demanded_at_ + kIdle ? demanded_at_ + kIdle : TimePoint::max();
+}
+
+}  // namespace railweave::engine

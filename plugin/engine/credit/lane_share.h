@@ -1,0 +1,61 @@
+// One lane's share of what arrives by its rail: says in the rail's account what came and whether more waits, and finds how much the peer may send
+// (docs/credit_windows.md): an even window, or turns (LaneTurns). Under the lane's claim.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "engine/credit/arrival_rate.h"
+#include "engine/credit/lane_turns.h"
+#include "engine/credit/lane_weight.h"
+#include "engine/credit/rail_account.h"
+#include "engine/credit/share_policy.h"
+#include "protocol/session.h"
+#include "railweave/units.h"
+
+namespace railweave::engine {
+
+class LaneShare {
+ public:
+  using Arrivals = protocol::Session::Arrivals;
+  using Credit = protocol::Credit;
+
+  static constexpr Nanos kDemandForgotten = std::chrono::milliseconds(300);  // of a peer that might send and does not: longer than TCP's first timeout
+  static constexpr Nanos kIdle = std::chrono::milliseconds(100);             // a lane without demand for so long has an idle window
+
+  // `speed`: the rail's nominal one; zero: not known.
+  LaneShare(std::shared_ptr<RailAccount> account, Rate speed) : place_(std::move(account)), rate_(speed) {}
+
+  // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. Where the account is full there is no bound.
+  Credit look(TimePoint now, const Arrivals& arrivals, Nanos min_rtt);
+  // look() should be called by then though nothing arrives; TimePoint::max(): need not.
+  TimePoint due() const { return due_; }
+  // Lanes of the rail that had demand at the last look.
+  int senders() const { return senders_; }
+
+ private:
+  bool may_send(std::uint64_t position) const;
+  void note_absence(TimePoint now);
+  bool demands(TimePoint now, const Arrivals& arrivals) const;
+  void hear(TimePoint now, const Arrivals& arrivals);
+  void mark_demand(TimePoint now, const Arrivals& arrivals, bool was_away);
+  void find(TimePoint now, const RailLoad& load, const Arrivals& arrivals, Nanos min_rtt);
+  void take_turns(TimePoint now, const RailLoad& load, const Share& share, std::uint64_t position);
+  TimePoint next_look(TimePoint now) const;
+
+  AccountPlace place_;
+  LaneTurns turns_{place_};
+  ArrivalRate rate_;
+  LaneWeight weight_;
+  TurnTimes times_;
+  std::uint64_t position_ = 0, segments_ = 0;
+  TimePoint let_go_at_{};     // when a segment came last, or the peer, which could not send, was let go again
+  TimePoint demanded_at_{};   // when there was demand last
+  TimePoint looked_at_{};
+  TimePoint others_known_at_{};  // until then lanes that do not count may have stood still just as this one
+  Credit credit_;
+  TimePoint due_ = TimePoint::max();
+  int senders_ = 0;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,90 @@
+// One rail's account, shared by all processes of a user in a network namespace (docs/credit_windows.md, "The account").
+//
+// The processes meet at an abstract socket named by user and interface index. The first process serves its memory there. With the memory it hands out
+// the read end of a pipe into which nothing is ever written. The pipe ends when the serving process ends; the quickest of the others then serves the same
+// memory. (A process that begins in between may be quicker, with a memory of its own: the others join that memory.)
+//
+// No call waits. Until an answer comes, the account is in this process's own memory. It stays there while another user has the name, while the serving
+// process is stopped, and while memory or descriptors are short.
+//
+// Threads: the reactor's; account() any. After close() the account stays usable in its memory; open() is called once.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/fd.h"
+#include "engine/credit/account_file.h"
+#include "engine/credit/rail_account.h"
+#include "engine/reactor.h"
+
+namespace railweave::engine {
+
+class SharedAccount {
+ public:
+  // Pauses between tries to serve or be served. Each pause is twice the one before. The first pause is short for one reason: a process that ends may close
+  // its pipe before its socket, and a process that dials the socket in between dials in vain.
+  static constexpr Nanos kAgainFirst = std::chrono::milliseconds(10);
+  static constexpr Nanos kAgainMost = std::chrono::seconds(1);
+
+  SharedAccount(Reactor& reactor, int interface_index);
+  ~SharedAccount() { close(); }
+  SharedAccount(const SharedAccount&) = delete;
+  SharedAccount& operator=(const SharedAccount&) = delete;
+
+  // The same object for life. Its memory changes when this process begins to serve or to be served.
+  const std::shared_ptr<RailAccount>& account() const { return account_; }
+  // Begins to serve, or dials the serving process; where both fail, tries again after a pause. No error is returned.
+  void open();
+  // Closes all descriptors. Another process may serve the memory from then on. Idempotent.
+  void close();
+
+  // This process serves.
+  bool serves() const { return bool(listener_.fd); }
+  // Another process serves, and account() is in its memory.
+  bool is_served() const { return bool(pulse_.fd); }
+  // The abstract name at which this user's processes meet.
+  static std::string name(int interface_index);
+
+ private:
+  // A descriptor, and the member function that is called when the descriptor is ready.
+  struct Watched final : public Pollable {
+    explicit Watched(SharedAccount& owner, void (SharedAccount::*act)(Watched&)) : owner_(owner), act_(act) {}
+    void on_ready(std::uint32_t) override { (owner_.*act_)(*this); }
+    OwnedFd fd;
+
+   private:
+    SharedAccount& owner_;
+    void (SharedAccount::*act_)(Watched&);
+  };
+
+  bool serve();
+  enum class Dialled { connected, nobody, stranger };
+  Dialled dial();
+  void watch(Watched& watched, OwnedFd fd);
+  void forget(Watched& watched);
+  void again_later();
+  void accept_all(Watched&);
+  void hear_answer(Watched&);
+  bool take_answer(OwnedFd passed);
+  void hear_pulse(Watched&);
+  void use(AccountFile file);
+
+  Reactor& reactor_;
+  const std::string name_;
+  const std::shared_ptr<RailAccount> account_ = std::make_shared<RailAccount>();
+  AccountFile file_;            // the file behind account_'s memory; without memory: account_ has memory of its own, without a file
+  AccountFile offered_;         // received by answer_; used when the pipe has come, too
+  Watched listener_;            // open while this process serves
+  OwnedFd life_;                // while this process serves: the pipe's write end, which ends with this process
+  OwnedFd pulse_out_;           // while this process serves: the pipe's read end, of which each process that dials gets a copy
+  Watched answer_;              // open while the memory, and then the pipe, are on their way from the serving process
+  Watched pulse_;               // open while another process serves: the pipe's read end
+  TimePoint served_since_{};    // when pulse_ was opened last
+  Reactor::TimerId timer_ = 0;  // of the next try; 0: none is due
+  Reactor::TimerId accept_timer_ = 0;  // runs where there was no descriptor to accept by
+  bool stranger_told_ = false;  // another user has the name: that is in the log
+  Nanos again_ = kAgainFirst;   // the next pause
+};
+
+}  // namespace railweave::engine

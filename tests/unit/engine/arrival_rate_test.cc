@@ -1,0 +1,110 @@
+#include "engine/credit/arrival_rate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Rate kArrivingGigabit = Rate::from_megabits(1000);
+constexpr std::uint64_t kGigabitSample = 625'000;  // bytes in 5 ms
+constexpr std::uint64_t kEarlierBytes = 1'000'000'000'000;
+
+class Arriving : public testing::Test {
+ protected:
+  explicit Arriving(Rate most = {}) : rate_(most) { rate_.look(now_, bytes_); }
+  void arrive(Nanos in, std::uint64_t bytes) { rate_.look(now_ += in, bytes_ += bytes); }
+  double megabits() const { return rate_.rate().megabits(); }
+
+  TimePoint now_{1h};
+  std::uint64_t bytes_ = kEarlierBytes;
+  ArrivalRate rate_;
+};
+
+TEST_F(Arriving, look__what_arrived_before_the_first_look_says_nothing) {
+  EXPECT_EQ(rate_.rate(), Rate{});
+  arrive(5ms, 0);
+  EXPECT_EQ(rate_.rate(), Rate{});
+}
+
+TEST_F(Arriving, look__a_sample_is_5_ms_and_not_less) {
+  arrive(4999us, kGigabitSample / 2);
+  EXPECT_EQ(rate_.rate(), Rate{});
+  arrive(1us, kGigabitSample / 2);
+  EXPECT_DOUBLE_EQ(megabits(), 1000);
+}
+
+TEST_F(Arriving, look__a_sample_that_ends_late_is_taken_for_as_long_as_it_was) {
+  arrive(20ms, kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 250);
+}
+
+TEST_F(Arriving, look__the_fastest_sample_counts_and_is_forgotten_slowly) {
+  arrive(5ms, kGigabitSample / 10);
+  EXPECT_DOUBLE_EQ(megabits(), 100);
+  arrive(5ms, kGigabitSample);
+  arrive(5ms, kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 1000);
+  arrive(5ms, kGigabitSample / 10);
+  EXPECT_NEAR(megabits(), 1000 * std::exp2(-0.001), 1e-6);
+}
+
+// All processes of the host stood still, and read at once what had come.
+TEST_F(Arriving, look__a_burst_after_a_pause_counts_for_no_more_than_both_together) {
+  arrive(395ms, 0);
+  arrive(5ms, 10 * kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 125);
+}
+
+TEST_F(Arriving, look__a_rate_halves_in_5_s_by_many_samples_and_by_one) {
+  arrive(5ms, kGigabitSample);
+  for (int i = 0; i < 1000; ++i) arrive(5ms, 100);
+  EXPECT_NEAR(megabits(), 500, 0.001);
+  arrive(5s, 100);
+  EXPECT_NEAR(megabits(), 250, 0.001);
+  arrive(60s, 0);
+  EXPECT_NEAR(megabits(), 250.0 / 4096, 0.001);
+}
+
+TEST_F(Arriving, look__any_speed_counts_where_the_nominal_one_is_not_known) {
+  for (int i = 0; i < 2; ++i) arrive(5ms, 400 * kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 400'000);
+}
+
+// Its owner began anew in another memory, or another process wrote into this one.
+TEST_F(Arriving, look__a_count_that_went_back_begins_anew) {
+  arrive(5ms, kGigabitSample);
+  rate_.look(now_ += 5ms, bytes_ = 100);
+  EXPECT_DOUBLE_EQ(megabits(), 1000) << "no sample";
+  arrive(4ms, 2 * kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 1000) << "of 4 ms";
+  arrive(1ms, 0);
+  EXPECT_DOUBLE_EQ(megabits(), 2000);
+}
+
+TEST_F(Arriving, begin_sample__the_next_count_is_not_compared_with_the_one_before) {
+  arrive(5ms, kGigabitSample);
+  rate_.begin_sample();
+  arrive(5ms, 1000 * kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 1000);
+  for (int i = 0; i < 2; ++i) arrive(5ms, 2 * kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 2000);
+}
+
+class ArrivingByGigabit : public Arriving {
+ protected:
+  ArrivingByGigabit() : Arriving(kArrivingGigabit) {}
+};
+
+TEST_F(ArrivingByGigabit, look__is_bounded_by_the_nominal_speed) {
+  arrive(5ms, kGigabitSample / 2);
+  EXPECT_DOUBLE_EQ(megabits(), 500);
+  for (int i = 0; i < 2; ++i) arrive(5ms, 3 * kGigabitSample);
+  EXPECT_EQ(rate_.rate(), kArrivingGigabit);
+}
+
+}  // namespace
+}  // namespace railweave::engine

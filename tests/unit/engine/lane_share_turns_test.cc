@@ -1,0 +1,361 @@
+// Lanes that take turns: one beside a crowd of others that the test writes by hand, in time that the test gives; and many by a port of paper.
+#include <gtest/gtest.h>
+
+#include "tests/unit/engine/paper_account.h"
+#include "tests/unit/engine/paper_port.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using TurnCredit = LaneShare::Credit;
+
+constexpr TimePoint kTurnsTime{1h};
+constexpr std::uint64_t kTurnLeft = 8 * KiB;   // of a turn, when it ends
+constexpr std::uint64_t kTurnOf41 = 28 * KiB;  // 10 ms of 1 Gb/s, divided by 41 lanes
+constexpr int kTurnsAtATime = 32;              // of 1 Gb/s and slower rails
+constexpr int kCrowdFrom = 100;                // its first place
+
+class TakingTurns : public testing::Test {
+ protected:
+  // The rail is known to bring 1 Gb/s: the lane had it alone for a moment.
+  TakingTurns() {
+    (void)lane_.look(now_ - 5ms, {.position = 1}, 100us);
+    arrivals_ = {.position = 625'001};
+    (void)lane_.look(now_, arrivals_, 100us);
+    crowd_.resize(40, {.looked_at = now_, .turns = 10});
+  }
+
+  // With all of the crowd having looked just now, but `absent`.
+  TurnCredit look(int absent = -1) {
+    for (int i = 0; i < int(crowd_.size()); ++i) {
+      if (i != absent) crowd_[std::size_t(i)].looked_at = now_;
+      write_place(*memory_, kCrowdFrom + i, crowd_[std::size_t(i)]);
+    }
+    return lane_.look(now_, arrivals_, 100us);
+  }
+  TurnCredit arrive(std::uint64_t bytes) {
+    arrivals_ = {.position = arrivals_.position + bytes, .segments = arrivals_.segments + 1, .waiting_kib = 100};
+    return look();
+  }
+  // So many of the crowd have a turn and use it now.
+  void busy(int turns) {
+    for (int i = 0; i < int(crowd_.size()); ++i) crowd_[std::size_t(i)].turn = i < turns, crowd_[std::size_t(i)].used_at = now_;
+  }
+  AccountMemory::Place& mine() { return memory_->places[0]; }
+  bool has_turn() { return mine().has_turn != 0; }
+  // Nobody else has one: takes all that it may.
+  void take_turns_until_it_waits() {
+    busy(0);
+    TurnCredit credit = arrive(1000);
+    for (int i = 0; i < 100 && has_turn(); ++i) credit = arrive(credit.limit - arrivals_.position);
+  }
+
+  std::shared_ptr<AccountMemory> memory_ = std::make_shared<AccountMemory>();
+  LaneShare lane_{std::make_shared<RailAccount>(memory_), Rate::from_megabits(1000)};
+  LaneShare::Arrivals arrivals_;
+  std::vector<PaperPlace> crowd_;
+  TimePoint now_ = kTurnsTime;
+};
+
+TEST_F(TakingTurns, look__a_turn_is_beyond_what_arrived_by_windows_of_8_KiB) {
+  const TurnCredit credit = arrive(1000);
+  EXPECT_EQ(credit, (TurnCredit{.window_bytes = 8 * KiB, .limit = arrivals_.position + kTurnOf41}));
+  EXPECT_TRUE(has_turn());
+  EXPECT_EQ(mine().turns, 11u);
+  EXPECT_GT(lane_.due(), now_ + 8ms);
+  EXPECT_LT(lane_.due(), now_ + 9ms);
+}
+
+TEST_F(TakingTurns, look__where_all_turns_are_taken_a_lane_waits) {
+  busy(kTurnsAtATime);
+  const TurnCredit credit = arrive(1000);
+  EXPECT_EQ(credit, (TurnCredit{.window_bytes = 8 * KiB, .limit = arrivals_.position}));
+  EXPECT_FALSE(has_turn());
+  EXPECT_EQ(lane_.due(), now_ + 1ms);
+  now_ += 1ms;
+  busy(kTurnsAtATime - 1);
+  EXPECT_EQ(look().limit, arrivals_.position + kTurnOf41);
+}
+
+TEST_F(TakingTurns, look__a_turn_ends_when_a_window_of_it_is_left) {
+  const std::uint64_t limit = arrive(1000).limit;
+  busy(kTurnsAtATime);
+  EXPECT_EQ(arrive(kTurnOf41 - kTurnLeft - 1).limit, limit);
+  EXPECT_TRUE(has_turn());
+  EXPECT_EQ(arrive(1).limit, limit) << "what was allowed stays so";
+  EXPECT_FALSE(has_turn());
+  EXPECT_EQ(lane_.due(), now_ + 1ms);
+  now_ += 1ms;
+  busy(0);
+  const std::uint64_t next = arrive(1000).limit;
+  EXPECT_EQ(next, arrivals_.position + kTurnOf41);
+  EXPECT_EQ(mine().turns, 12u);
+}
+
+TEST_F(TakingTurns, look__a_lane_gets_at_most_one_turn_ahead_of_one_that_waits) {
+  take_turns_until_it_waits();
+  EXPECT_EQ(mine().turns, 12u) << "the lane began the last one when it was one ahead";
+  for (PaperPlace& place : crowd_) place.turns = 11;
+  (void)look();
+  EXPECT_TRUE(has_turn());
+  EXPECT_EQ(mine().turns, 13u);
+}
+
+TEST_F(TakingTurns, look__one_that_waits_and_does_not_look_for_3_ms_keeps_nobody_waiting) {
+  for (PaperPlace& place : crowd_) place.turns = 15;
+  crowd_[7].turns = 10;
+  take_turns_until_it_waits();
+  ASSERT_EQ(mine().turns, 12u);
+  now_ += 3ms;
+  (void)look(7);
+  EXPECT_FALSE(has_turn());
+  now_ += 1ns;
+  (void)look(7);
+  EXPECT_TRUE(has_turn());
+}
+
+TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_keeps_nobody_waiting_after_two_queues) {
+  busy(kTurnsAtATime);
+  (void)arrive(1000);
+  now_ += 4ms;
+  (void)look();
+  EXPECT_FALSE(has_turn());
+  now_ += 1ms;
+  (void)look();
+  EXPECT_TRUE(has_turn());
+}
+
+TEST_F(TakingTurns, look__but_no_more_than_four_times_as_many_turns_are_given) {
+  crowd_.resize(150, {.looked_at = now_, .turns = 10});
+  busy(4 * kTurnsAtATime);
+  (void)arrive(1000);
+  now_ += 8ms;
+  (void)look();
+  EXPECT_FALSE(has_turn());
+  now_ += 1ms;
+  (void)look();
+  EXPECT_TRUE(has_turn()) << "they are over";
+}
+
+TEST_F(TakingTurns, look__a_turn_of_which_nothing_comes_is_over_after_four_queues) {
+  const std::uint64_t limit = arrive(1000).limit;
+  now_ += 8ms;
+  busy(kTurnsAtATime);
+  (void)look();
+  EXPECT_TRUE(has_turn());
+  now_ += 1ms;
+  EXPECT_EQ(look().limit, limit) << "it may come yet";
+  EXPECT_FALSE(has_turn());
+}
+
+TEST_F(TakingTurns, look__what_comes_within_four_queues_keeps_the_turn) {
+  (void)arrive(1000);
+  for (int i = 0; i < 10; ++i) {
+    now_ += 7ms;
+    busy(kTurnsAtATime);
+    (void)arrive(1000);
+    EXPECT_TRUE(has_turn()) << i;
+  }
+  EXPECT_EQ(mine().turns, 11u);
+}
+
+TEST_F(TakingTurns, look__control_frames_do_not_keep_a_turn) {
+  const std::uint64_t limit = arrive(1000).limit;
+  for (int ms = 0; ms < 9; ++ms) {
+    now_ += 1ms;
+    busy(kTurnsAtATime);
+    arrivals_.position += 64;
+    EXPECT_EQ(look().limit, limit);
+  }
+  EXPECT_FALSE(has_turn());
+}
+
+TEST_F(TakingTurns, look__a_peer_that_might_use_its_limit_and_does_not_for_300_ms_has_no_demand) {
+  (void)arrive(1000);
+  for (int i = 0; i < 299; ++i) {
+    now_ += 1ms;
+    busy(kTurnsAtATime);
+    (void)look();
+    ASSERT_EQ(mine().has_demand, 1);
+  }
+  now_ += 1ms;
+  EXPECT_EQ(look().limit, TurnCredit::kNone);
+  EXPECT_EQ(mine().has_demand, 0);
+  EXPECT_FALSE(has_turn());
+}
+
+// It cannot send, so its silence says nothing.
+TEST_F(TakingTurns, look__a_peer_that_waits_for_its_turn_keeps_its_demand) {
+  busy(kTurnsAtATime);
+  for (int round = 0; round < 3; ++round) {
+    (void)arrive(round == 0 ? 1000 : kTurnOf41);
+    ASSERT_FALSE(has_turn());
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_FALSE(has_turn()) << i;
+      EXPECT_EQ(mine().has_demand, 1) << i;
+      now_ += 1ms;
+      busy(kTurnsAtATime);
+      (void)look();
+    }
+    EXPECT_TRUE(has_turn()) << "nobody waits for longer than a lease";
+  }
+}
+
+TEST_F(TakingTurns, look__a_lane_that_ends_has_no_limit_and_no_turn) {
+  (void)arrive(1000);
+  arrivals_.waiting_kib = 0;
+  EXPECT_EQ(look(), (TurnCredit{.window_bytes = 8 * KiB}));
+  EXPECT_FALSE(has_turn());
+  now_ += 100ms;
+  EXPECT_EQ(look(), (TurnCredit{.window_bytes = 4 * KiB}));
+}
+
+TEST_F(TakingTurns, look__where_others_end_a_lane_that_waited_has_no_limit_any_more) {
+  busy(kTurnsAtATime);
+  (void)arrive(1000);
+  crowd_.resize(31);
+  for (int i = 31; i < 40; ++i) write_place(*memory_, kCrowdFrom + i, {.looked_at = now_, .demand = false});
+  EXPECT_EQ(look(), (TurnCredit{.window_bytes = 8 * KiB})) << "32 are few enough for windows";
+}
+
+TEST_F(TakingTurns, look__a_lane_that_begins_has_had_as_many_turns_as_the_one_that_waits) {
+  for (PaperPlace& place : crowd_) place.turns = 1000;
+  crowd_[3].turns = 990;
+  busy(kTurnsAtATime + 1);
+  crowd_[3].turn = false;
+  (void)arrive(1000);
+  EXPECT_EQ(mine().turns, 990u);
+}
+
+TEST_F(TakingTurns, look__also_across_the_end_of_the_count) {
+  for (PaperPlace& place : crowd_) place.turns = ~std::uint32_t{0} - 1;
+  take_turns_until_it_waits();
+  EXPECT_EQ(mine().turns, 0u) << "two more";
+}
+
+TEST_F(TakingTurns, look__turns_that_were_forged_in_a_lanes_own_place_count_for_nothing) {
+  (void)arrive(1000);
+  for (const std::uint32_t forged : {5000u, 0u, ~0u}) {
+    mine().turns = forged;
+    (void)look();
+    EXPECT_EQ(mine().turns, 11u) << forged;
+  }
+}
+
+// Its process stood still: the others went on meanwhile, and would have to wait until it has caught up.
+TEST_F(TakingTurns, look__a_lane_that_was_away_counts_as_having_had_as_many_turns_as_the_others) {
+  busy(kTurnsAtATime);
+  (void)arrive(1000);
+  ASSERT_FALSE(has_turn());
+  ASSERT_EQ(mine().turns, 10u);
+  for (PaperPlace& place : crowd_) place.turns = 50;
+  now_ += 4ms;
+  busy(kTurnsAtATime);
+  (void)look();
+  EXPECT_EQ(mine().turns, 10u) << "not away for longer than it may be";
+  now_ += 5ms;
+  busy(kTurnsAtATime);
+  (void)look();
+  EXPECT_EQ(mine().turns, 50u);
+}
+
+TEST_F(TakingTurns, look__a_lane_with_a_turn_is_not_away_before_its_turn_is_over) {
+  (void)arrive(1000);
+  for (PaperPlace& place : crowd_) place.turns = 50;
+  now_ += 7ms;
+  busy(kTurnsAtATime);
+  (void)look();
+  EXPECT_TRUE(has_turn());
+  EXPECT_EQ(mine().turns, 11u);
+}
+
+// The last segment by the lane said that more waits, and another lane took the rest. Turns come all the same, and nobody uses them.
+TEST_F(TakingTurns, look__turns_that_nobody_uses_do_not_keep_up_demand) {
+  TurnCredit credit = arrive(1000);
+  credit = arrive(credit.limit - arrivals_.position);
+  const std::uint32_t before = mine().turns;
+  for (int ms = 0; ms < 500 && mine().has_demand; ++ms) {
+    now_ += 1ms;
+    for (PaperPlace& place : crowd_) place.turns = mine().turns;
+    busy(kTurnsAtATime - 1);
+    (void)look();
+  }
+  EXPECT_GT(mine().turns, before + 5) << "turn after turn";
+  EXPECT_EQ(mine().has_demand, 0);
+  EXPECT_FALSE(has_turn());
+  EXPECT_EQ(lane_.due(), now_ + 99ms) << "and then never";
+}
+
+// Its process hangs, or wants all for itself: it waits for ever, says so each time, and never takes a turn.
+TEST_F(TakingTurns, look__beside_a_forged_place_that_waits_for_ever_a_lane_has_a_turn_each_100_ms) {
+  for (PaperPlace& place : crowd_) place.turns = 0;
+  take_turns_until_it_waits();
+  const std::uint32_t before = mine().turns;
+  for (int ms = 0; ms < 1000; ++ms) {
+    now_ += 1ms;
+    const TurnCredit credit = look();
+    if (has_turn()) (void)arrive(credit.limit - arrivals_.position);
+  }
+  EXPECT_EQ(mine().turns - before, 10u);
+}
+
+TEST_F(TakingTurns, look__where_forged_places_have_all_turns_for_ever_a_lane_has_one_each_100_ms) {
+  crowd_.resize(200, {.looked_at = now_, .turns = 10});
+  busy(200);
+  (void)arrive(1000);
+  for (int ms = 0; ms < 1000; ++ms) {
+    now_ += 1ms;
+    busy(200);
+    const TurnCredit credit = look();
+    if (has_turn()) (void)arrive(credit.limit - arrivals_.position);
+  }
+  EXPECT_GE(mine().turns, 19u) << "from 10 on";
+}
+
+// Lanes that begin one after the other, each with a turn at once, are not each one ahead of the lane before.
+TEST_F(TakingTurns, look__a_lane_that_begins_where_nobody_waits_is_not_ahead_of_the_others) {
+  busy(int(crowd_.size()));
+  crowd_[3].turns = 20;
+  (void)arrive(1000);
+  EXPECT_EQ(mine().turns, 19u);
+}
+
+constexpr Nanos kSmallestTurn{8 * PaperPort::kPacketTime / 4};  // 8 KiB at 1 Gb/s
+
+class PortOfTurns : public testing::TestWithParam<int> {
+ protected:
+  // All of them begin at once; what is measured begins when they share.
+  PortOfTurns() {
+    port_.add(GetParam());
+    port_.run(200ms);
+    port_.forget();
+  }
+
+  PaperPort port_{std::make_shared<RailAccount>(), kTurnsTime};
+};
+
+TEST_P(PortOfTurns, look__all_have_the_same_share_in_a_second_and_the_rail_is_busy) {
+  port_.run(1s);
+  EXPECT_GT(port_.jains_index(), 0.99);
+  EXPECT_LT(port_.longest_pause(), std::max<Nanos>(25ms, 3 * kSmallestTurn * GetParam())) << "about two rounds";
+  EXPECT_LT(port_.most_queued_bytes, 384 * KiB);
+  EXPECT_GT(port_.goodput(), 0.999);
+}
+
+TEST_P(PortOfTurns, look__senders_that_stand_still_keep_the_others_from_nothing) {
+  for (std::size_t i = 0; i < 10; ++i) port_.senders[i].stands_still = true;
+  port_.run(1s);
+  double least = 1e18, most = 0;
+  for (std::size_t i = 10; i < port_.senders.size(); ++i) {
+    least = std::min(least, double(port_.senders[i].arrived_bytes));
+    most = std::max(most, double(port_.senders[i].arrived_bytes));
+  }
+  EXPECT_GT(least, 0.8 * most);
+  EXPECT_GT(port_.goodput(), 0.98);
+}
+
+INSTANTIATE_TEST_SUITE_P(Senders, PortOfTurns, testing::Values(33, 40, 80, 160, 255));
+
+}  // namespace
+}  // namespace railweave::engine
