@@ -41,7 +41,7 @@ def commit_here():
 
 def record(path, commit, lines, total):
     where = f"{time.strftime('%Y-%m-%d %H:%M')}, commit {commit}, Linux {os.uname().release}, {os.cpu_count()} cores"
-    path.write_text("\n".join([where, *lines, *total.failures, str(total)]) + "\n")
+    path.write_text("\n".join([where, *lines, *(f"passed only when run again: {test}" for test in total.again), *total.failures, str(total)]) + "\n")
 
 
 def end(number, _):
@@ -75,6 +75,7 @@ def main(argv):
     if not args.suites and not built["release"]:
         for name in forgotten("release"):
             total.fail(f"{name}: no suite of tests/run runs it; give it a label that one does")
+    total.judge_again()
     if args.record:
         record(args.record, commit, lines, total)
     report(total, str(len(chosen)), began)
@@ -141,6 +142,8 @@ def tell(result):
 
 
 def report(total, suites, began):
+    if total.again:
+        print("\nfailed once and passed when run again by itself:", *(f"  {test}" for test in total.again), sep="\n")
     if total.failures:
         print("\nfailed (one suite again: tests/run SUITE):", *(f"  {failure}" for failure in total.failures), sep="\n")
     print(f"\n{suites} suites in {time.monotonic() - began:.0f} s; logs in build/test-logs")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 WHY = re.compile(r"^ERROR: |Error\b|error:|: Failure$|Which is: |^FAIL|replay: |does not hold|SUMMARY: |WARNING: Thread")  # of what a failing test says ...
 WHY_LINES_MAX = 4  # ... the first such lines are said once more at the end, which is what CI keeps of a long output
+AGAIN_MAX = 2  # tests of one run that may pass only when run again
 
 
 @dataclass
@@ -13,6 +14,7 @@ class Count:
     failed: int = 0
     skipped: int = 0
     failures: list = field(default_factory=list)
+    again: list = field(default_factory=list)  # tests that passed only when run again
 
     def fail(self, what):
         self.failed += 1
@@ -23,8 +25,24 @@ class Count:
         if WHY.search(line) and self.failures[-1].count("\n") < WHY_LINES_MAX:
             self.failures[-1] += f"\n    {line.strip()[:200]}"
 
+    def failed_tests(self, suite):
+        """Names of the suite's tests that failed."""
+        return {match[1] for failure in self.failures if (match := re.match(re.escape(suite) + r": (\S+) \(", failure))}
+
+    def passed_again(self, suite, test):
+        """A test that had failed passed when run again."""
+        self.failures = [failure for failure in self.failures if not failure.startswith(f"{suite}: {test} (")]
+        self.failed -= 1
+        self.passed += 1
+        self.again.append(f"{suite}: {test}")
+
+    def judge_again(self):
+        """Too many tests that passed only when run again are a failure."""
+        if len(self.again) > AGAIN_MAX:
+            self.fail(f"{len(self.again)} tests passed only when run again; at most {AGAIN_MAX} may: {', '.join(self.again)}")
+
     def add(self, other):
-        for name in ("passed", "failed", "skipped", "failures"):
+        for name in ("passed", "failed", "skipped", "failures", "again"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def __str__(self):

@@ -12,6 +12,8 @@ from .processes import ROOT, STAND_BACK, run_lines, tail
 from .progress import Progress
 from .suites import SUITES
 
+TIMING = "timing"  # the label of tests that depend on the machine's moment; each runs again by itself where it fails
+
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=1:strict_string_checks=1",
     "UBSAN_OPTIONS": "print_stacktrace=1",
@@ -58,8 +60,8 @@ def run_suite(suite, logs, behind=False):
             failing = True
         progress.show(f"{suite.name}: {seen} of {expected}, {test}")
 
-    command = ["ctest", "--test-dir", str(ROOT / "build" / suite.preset / suite.folder), "-L", suite.labels, "-j", str(suite.jobs),
-               "--timeout", str(suite.limit_s), "--output-on-failure", *(["-E", suite.leave] if suite.leave else [])]
+    command = [*ctest(suite), "-L", suite.labels, "-j", str(suite.jobs), "--timeout", str(suite.limit_s), "--output-on-failure",
+               *(["-E", suite.leave] if suite.leave else [])]
     if suite.preset == "tsan":
         command = no_randomization() + command
     if behind:
@@ -76,7 +78,28 @@ def run_suite(suite, logs, behind=False):
         count.fail(f"{suite.name}: ctest ended with {status} after {seen} of {expected} tests:\n{tail(log, 20)}")
     elif seen == 0 and not suite.optional:
         count.fail(f"{suite.name}: no test has the label {suite.labels}")
+    if suite.again:
+        run_again(suite, logs, count)
     return count
+
+
+def ctest(suite):
+    return ["ctest", "--test-dir", str(ROOT / "build" / suite.preset / suite.folder)]
+
+
+def run_again(suite, logs, count):
+    """Runs each failed test that has the label TIMING once more, alone; one that passes then counts as passed, and is named."""
+    failed = count.failed_tests(suite.name)
+    for test in sorted(failed & timing_tests(suite)) if failed else ():
+        log = logs / f"{suite.name}-again-{test}.log"
+        command = [*ctest(suite), "-R", f"^{re.escape(test)}$", "--timeout", str(suite.limit_s), "--output-on-failure"]
+        if run_lines(command, suite.limit_s, log, lambda _: None, {**os.environ, **ENVIRONMENT}) == 0:
+            count.passed_again(suite.name, test)
+            print(f"passed again {suite.name}: {test}", flush=True)
+
+
+def timing_tests(suite):
+    return {test["name"] for test in listed(suite.preset) if TIMING in labels_of(test)}
 
 
 def notes_of(suite, logs):
@@ -92,13 +115,19 @@ def no_randomization():
 
 def forgotten(preset):
     """Names of the preset's tests that no suite runs."""
-    command = ["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"]
-    listed = subprocess.run(command, capture_output=True)
     wanted = [re.compile(suite.labels) for suite in SUITES if suite.labels]
-    for test in json.loads(listed.stdout)["tests"]:
-        labels = [v for p in test.get("properties", []) if p["name"] == "LABELS" for v in p["value"]]
-        if not any(pattern.search(label) for pattern in wanted for label in labels):
+    for test in listed(preset):
+        if not any(pattern.search(label) for pattern in wanted for label in labels_of(test)):
             yield test["name"]
+
+
+def listed(preset):
+    command = ["ctest", "--test-dir", ROOT / "build" / preset, "--show-only=json-v1"]
+    return json.loads(subprocess.run(command, capture_output=True).stdout)["tests"]
+
+
+def labels_of(test):
+    return [label for p in test.get("properties", []) if p["name"] == "LABELS" for label in p["value"]]
 
 
 def skip_reasons(suite):

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""What runs beside something else is waited for, ended with it, and heard where it fails."""
+"""What runs beside something else is waited for, ended with it, and heard where it fails. Tests of label timing run again."""
+import contextlib
+import io
 import sys
 import tempfile
 import time
@@ -9,8 +11,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.dont_write_bytecode = True
 
-from runkit import processes  # noqa: E402
+from runkit import ctest, processes  # noqa: E402
 from runkit.beside import Beside  # noqa: E402
+from runkit.suites import Suite  # noqa: E402
+
+# A test of a build that runs nothing but these: one passes, `late` fails the first time, `broken` fails always.
+CTEST_FILE = """
+add_test(good true)
+add_test(late sh -c "test -e {folder}/ran || {{ touch {folder}/ran; exit 1; }}")
+add_test(broken false)
+set_tests_properties(good late broken PROPERTIES LABELS "of_suite;{label}")
+"""
 
 
 class BesideTest(unittest.TestCase):
@@ -53,6 +64,36 @@ class BesideTest(unittest.TestCase):
     def test_who_stands_back_still_runs(self):
         self.assertEqual(0, self.run_command(*processes.STAND_BACK, "chrt", "-p", "0"))
         self.assertIn("SCHED_IDLE", self.seen[0])
+
+
+class AgainTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def run_tests(self, label, again=True):
+        (self.folder / "CTestTestfile.cmake").write_text(CTEST_FILE.format(folder=self.folder, label=label))
+        suite = Suite("some", str(self.folder), "^of_suite$", 60, "", again=again)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return ctest.run_suite(suite, self.folder / "logs")
+
+    def test_a_test_of_label_timing_runs_again(self):
+        count = self.run_tests("timing")
+        self.assertEqual("2 passed, 1 failed, 0 skipped", str(count))
+        self.assertEqual(["some: late"], count.again)
+        self.assertIn("some: broken", count.failures[0])
+
+    def test_other_tests_and_other_suites_do_not(self):
+        for label, again in (("other", True), ("timing", False)):
+            (self.folder / "ran").unlink(missing_ok=True)
+            count = self.run_tests(label, again)
+            self.assertEqual(("1 passed, 2 failed, 0 skipped", []), (str(count), count.again))
+
+    def test_three_are_a_failure(self):
+        count = ctest.Count(passed=3, again=["a", "b", "c"])
+        count.judge_again()
+        self.assertEqual(1, count.failed)
 
 
 if __name__ == "__main__":

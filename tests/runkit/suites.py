@@ -16,6 +16,7 @@ class Suite:
     optional: bool = False  # may have no tests
     on_request: bool = False  # only when it is named
     waits: bool = False  # at times, and measures nothing: the next build begins beside it
+    again: bool = False  # its tests of label timing run again by themselves where they fail
     folder: str = ""  # of the build, where ctest runs and keeps its log: two at once need two
     beside: str = ""  # where that suite runs too, it goes along with it, standing back
 
@@ -44,9 +45,9 @@ SUITES = [
     Suite("collectives", "release", "^collectives$", 420, "kernels, schedules and groups of ranks", jobs=2, waits=True, optional=True),
     Suite("nccl", "release", "^nccl$", 600, "the plugin as NCCL's proxy drives it", jobs=2, waits=True),
     Suite("corpus", "release", "^fuzz$", 120, "the fuzz targets over their committed inputs"),
-    Suite("perf", "release", "^perf$", 300, "the measuring programs, on a plugin without an engine"),
-    Suite("lab", "release", "^lab$", 900, "several hosts and NICs, in network namespaces", jobs=2, waits=True),
-    Suite("torch", "torch", "^torch$", 900, "the torch.distributed backend, from Python", jobs=2, waits=True),
+    Suite("perf", "release", "^perf$", 300, "the measuring programs, on a plugin without an engine", again=True),
+    Suite("lab", "release", "^lab$", 900, "several hosts and NICs, in network namespaces", jobs=2, waits=True, again=True),
+    Suite("torch", "torch", "^torch$", 900, "the torch.distributed backend, from Python", jobs=2, waits=True, again=True),
     Suite("clang", "clang", "", 1, "a second compiler and its warnings", ["rw_*", "railweave*"]),
     Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 660, "memory, undefined acts",
           [*SANITIZED, "collectives_collectives", "collectives_kernels"], f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
