@@ -18,11 +18,11 @@ demo:  ## FSDP2 over Gloo and over railweave in the lab, with figures; eight min
 	@test -z "$(FILE)" || { echo "demo: FILE= is for make demo-net, which sends a file" >&2; exit 2; }
 	@tools/setup packages python torch
 	@tools/build torch railweave_torch railweave_net
-	@perf/demo $(if $(filter-out 0,$(QUICK)),--quick)
+	@tools/demo $(if $(filter-out 0,$(QUICK)),--quick)
 
 demo-net: the_file tools  ## one transfer over two rails, with figures; FILE=... names the file
 	@tools/build release railweave_net net_perf raw_tcp railweave-info
-	@perf/demo_net $(if $(FILE),--file "$(FILE)")
+	@tools/demo_net $(if $(FILE),--file "$(FILE)")
 
 the_file:  # told of before the build, which takes minutes
 	@test -z "$(FILE)" || { test -f "$(FILE)" && test -s "$(FILE)"; } || { echo "demo-net: $(FILE): expected a file that is not empty" >&2; exit 1; }
@@ -31,7 +31,7 @@ the_suites:  # a name that is none is told of before minutes of work, where Pyth
 	@test -z "$(SUITES)" || ! command -v python3 >/dev/null || tests/run --list $(SUITES) >/dev/null
 
 the_id:
-	@test -z "$(ID)" || ! command -v python3 >/dev/null || perf/bench --list $(ID) >/dev/null
+	@test -z "$(ID)" || ! command -v python3 >/dev/null || tools/bench --list $(ID) >/dev/null
 
 test: the_suites  ## every test; SUITES="unit tidy" runs some (tests/run --list)
 	@tools/setup packages python torch
@@ -41,7 +41,7 @@ tests: test  # make would take the folder of that name for done
 
 bench: the_id build  ## measure the acceptance figures; ID=A1 runs one
 	@tools/setup packages python torch
-	@perf/bench $(ID)
+	@tools/bench $(ID)
 
 conformance:  ## torch's own tests over the backend, beside Gloo's record; five minutes
 	@tools/setup packages python torch

@@ -1,5 +1,5 @@
 // The symbols NCCL looks for, newest first. Nothing else leaves the library (exports.map).
-#include "nccl/table.h"
+#include "nccl/net/table.h"
 
 #define RW_EXPORT(version)                                                                                       \
   extern "C" __attribute__((                                                                                     \

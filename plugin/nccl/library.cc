@@ -1,7 +1,7 @@
 #include "nccl/library.h"
 
 #include "base/log.h"
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace railweave::nccl {
 namespace {

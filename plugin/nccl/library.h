@@ -15,7 +15,7 @@
 
 #include "base/birthplace.h"
 #include "base/mutex.h"
-#include "nccl/comm.h"
+#include "nccl/net/comm.h"
 
 namespace railweave::nccl {
 

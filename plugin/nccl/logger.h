@@ -3,7 +3,7 @@
 // ncclGetLastError), lines about init INIT|NET (the default mask holds INIT), about traffic NET, about variables ENV.
 #pragma once
 
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace railweave::nccl {
 

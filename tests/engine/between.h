@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "engine/handle.h"
+#include "engine/connect/handle.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine_test {

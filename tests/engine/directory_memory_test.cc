@@ -1,5 +1,5 @@
 // A session directory that finds no memory at one moment or another. The other end of its dials is the test.
-#include "engine/session_directory.h"
+#include "engine/connect/session_directory.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 #include "protocol/frame_fields.h"
 #include "railweave/endpoint.h"
 

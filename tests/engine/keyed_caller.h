@@ -3,7 +3,7 @@
 
 #include "base/fd.h"
 #include "engine/admission/challenge.h"
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine_test {

@@ -9,7 +9,7 @@
 #include <map>
 #include <thread>
 
-#include "engine/host_engine.h"
+#include "engine/api/host_engine.h"
 #include "sockets.h"
 #include "two_engines.h"
 

@@ -1,4 +1,4 @@
-// post() neither allocates nor locks (decision D5): counted over a million posts, watched and borrowed (engine/session_watch.h).
+// post() neither allocates nor locks (decision D5): counted over a million posts, watched and borrowed (engine/session/session_watch.h).
 #include <gtest/gtest.h>
 
 #include <array>

@@ -6,8 +6,8 @@
 #include <set>
 #include <thread>
 
-#include "engine/host_engine.h"
-#include "engine/rail_log.h"
+#include "engine/api/host_engine.h"
+#include "engine/rails/rail_log.h"
 #include "sockets.h"
 #include "two_engines.h"
 

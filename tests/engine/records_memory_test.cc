@@ -1,5 +1,5 @@
 // Records of sessions of paper, one of which finds no memory.
-#include "engine/peer_sessions.h"
+#include "engine/api/peer_sessions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The 128 bytes of a handle, which came by another library's hands.
-#include "engine/handle.h"
+#include "engine/connect/handle.h"
 
 #include <algorithm>
 #include <cstring>

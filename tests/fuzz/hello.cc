@@ -1,5 +1,5 @@
 // A stranger's first bytes on a new connection, read as handshake.cc reads them.
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 
 #include <cstring>
 #include <vector>

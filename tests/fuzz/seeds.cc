@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/admission/challenge.h"
-#include "engine/handle.h"
-#include "engine/hello.h"
+#include "engine/connect/handle.h"
+#include "engine/connect/hello.h"
 #include "protocol/frame.h"
 
 using namespace railweave;

@@ -9,9 +9,9 @@ import subprocess
 import time
 
 import support
-from labkit import state
-from labkit.plan import Host, Nic, Plan
-from labkit.sockets import socket_in
+from lab import state
+from lab.plan import Host, Nic, Plan
+from lab.sockets import socket_in
 
 _UP_WITHIN_S = 20.0
 _LIFE_S = 90  # of a lab that nobody ends

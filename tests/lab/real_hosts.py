@@ -7,7 +7,7 @@ receiver's counters.
 from __future__ import annotations
 
 from engine_lab import EngineTest, Outcome, net_perf
-from faultkit import recovery
+from bench.faults import recovery
 
 _RAIL_MBPS = 95.0  # payload of one rail
 _LEAST_TOO_MUCH = 1.3
@@ -48,7 +48,7 @@ class RealHosts(EngineTest):
     def transfer(self, lab: list[str], fault: str = "", seconds: float = 6, from_start: str = "", beside: str = "",
                  setup: str = "") -> Outcome:
         """1 MiB messages, four in flight, from host 0 to host 1. `fault` comes at FAULT_S, `from_start` before anything is sent: both
-        are options of `perf/lab set`; `setup` is a script that each rank runs first, instead. Ends without an error or a wrong byte."""
+        are options of `tools/lab set`; `setup` is a script that each rank runs first, instead. Ends without an error or a wrong byte."""
         once = ["--at", f"{FAULT_S}:{SET} {fault}"] if fault else []
         outcome = net_perf(lab, "--size", "1M", "--duration", str(seconds), "--warmup", "0.5", *once, deadline_s=seconds + 25,
                            setup=f"[ $RANK = 1 ] || {SET} {from_start} || exit 1" if from_start else setup, beside=beside)

@@ -1,4 +1,4 @@
-"""What the lab's tests share: running perf/lab, and looking for what it must not leave behind."""
+"""What the lab's tests share: running tools/lab, and looking for what it must not leave behind."""
 from __future__ import annotations
 
 import os
@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Callable
 
 kPerf = Path(__file__).resolve().parents[2] / "perf"
-kLab = str(kPerf / "lab")
+kLab = str(kPerf.parent / "tools" / "lab")
 kTraffic = str(Path(__file__).resolve().with_name("traffic.py"))
 kSkip = 77
 sys.path.insert(0, str(kPerf))
 
 
 def lab(*args: str, timeout_s: float = 60) -> subprocess.CompletedProcess[str]:
-    """Runs perf/lab to its end."""
+    """Runs tools/lab to its end."""
     return subprocess.run([sys.executable, kLab, *args], capture_output=True, text=True, timeout=timeout_s, check=False)
 
 
 def start(*args: str) -> subprocess.Popen[str]:
-    """Starts perf/lab, as a shell would in the foreground: a group of its own."""
+    """Starts tools/lab, as a shell would in the foreground: a group of its own."""
     return subprocess.Popen([sys.executable, kLab, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             start_new_session=True)
 

@@ -1,4 +1,4 @@
-"""perf/bench and perf/compare without measuring: acceptance.json, formulas, bounds, values out of JSON, verdicts. Pure; runs anywhere."""
+"""tools/bench and tools/compare without measuring: acceptance.json, formulas, bounds, values out of JSON, verdicts. Pure; runs anywhere."""
 from __future__ import annotations
 
 import argparse
@@ -10,13 +10,13 @@ from pathlib import Path
 from unittest import mock
 
 import support
-from benchkit import acceptance, host, measure, pooled, results, rows
-from benchkit.formula import FormulaError, evaluate, holds
-from benchkit.programs import command, missing
-from benchkit.values import NoValue, at_path, median, of_pairs, rate_after_event, take, without_series
-from comparekit import cli as compare
-from labkit import run_options
-from labkit import steps as lab_steps
+from bench import acceptance, host, measure, pooled, results, rows
+from bench.formula import FormulaError, evaluate, holds
+from bench.programs import command, missing
+from bench.values import NoValue, at_path, median, of_pairs, rate_after_event, take, without_series
+from bench.compare import cli as compare
+from lab import run_options
+from lab import steps as lab_steps
 
 
 class Formulas(unittest.TestCase):
@@ -40,14 +40,14 @@ class Formulas(unittest.TestCase):
 class Alone(unittest.TestCase):
     def test_one_measurement_at_a_time(self) -> None:
         with host.alone("railweave-test-bench"):
-            with self.assertRaisesRegex(host.Busy, "another perf/bench"), host.alone("railweave-test-bench"):
+            with self.assertRaisesRegex(host.Busy, "another tools/bench"), host.alone("railweave-test-bench"):
                 pass
         with host.alone("railweave-test-bench"):
             pass
 
 
 class ComparedSides(unittest.TestCase):
-    """perf/compare measures nothing that it could not hold against something."""
+    """tools/compare measures nothing that it could not hold against something."""
 
     def refused(self, lacking: str, *argv: str) -> str:
         with mock.patch.object(compare, "missing", side_effect=lambda name, _: f"{name} is not there" if lacking in name else None), \
@@ -177,7 +177,7 @@ class Acceptance(unittest.TestCase):
         self.assertIn("tools/build-commit 5ee1e55 all_reduce_perf", missing("all_reduce_perf@5ee1e55", Path("bin")))
 
     def test_what_counts_instructions_says_that_valgrind_is_not_there(self) -> None:
-        with mock.patch("benchkit.programs.shutil.which", return_value=None):
+        with mock.patch("bench.programs.shutil.which", return_value=None):
             self.assertIn("valgrind", missing("instructions_perf", Path("bin")) or "")
 
     def test_what_is_over_nothing_is_told_when_the_file_is_read(self) -> None:

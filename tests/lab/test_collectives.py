@@ -12,7 +12,7 @@ import support
 from engine_lab import Outcome, in_lab, kBin
 
 _RAILS = ["--nics", "2", "--rate", "2gbit,2gbit", "--shape", "host"]
-_MPI_STEP = support.kPerf / "comparekit" / "mpi_step.py"
+_MPI_STEP = support.kPerf / "bench/compare" / "mpi_step.py"
 _TORCHRUN = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "torchrun"
 _MIB = 1 << 20
 _ITERATIONS = 5

@@ -10,10 +10,10 @@ import unittest
 from unittest import mock
 
 import support
-from labkit import faults, set_options, shaping
-from labkit.faults import Rule
-from labkit.iproute import CommandError, ip
-from labkit.plan import Plan
+from lab import faults, set_options, shaping
+from lab.faults import Rule
+from lab.iproute import CommandError, ip
+from lab.plan import Plan
 from open_lab import OpenLab, pump
 from support import eventually
 
@@ -265,7 +265,7 @@ class Paths(Fault):
 
 
 class CommandLine(unittest.TestCase):
-    """`perf/lab set`; what each fault does to packets is tested above, what a rate does by test_traffic.py."""
+    """`tools/lab set`; what each fault does to packets is tested above, what a rate does by test_traffic.py."""
 
     kFaults = {  # option: what it calls, with which arguments beside plan, host and NIC
         "--rate 20mbit": ("set_rate", 20_000_000), "--down": ("take_down",), "--port-down": ("take_port_down",), "--cut": ("cut",),
@@ -278,7 +278,7 @@ class CommandLine(unittest.TestCase):
         "--forget-connections": ("forget_connections",), "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",), "--up": ("restore",)}
 
     def called(self, options: str, plan: Plan) -> list[tuple]:
-        """What `perf/lab set` calls of labkit for NIC 1 of host 1, with plain values among the arguments."""
+        """What `tools/lab set` calls of lab for NIC 1 of host 1, with plain values among the arguments."""
         parser = argparse.ArgumentParser()
         set_options.add(parser.add_subparsers())
         calls: list[tuple] = []
@@ -301,7 +301,7 @@ class CommandLine(unittest.TestCase):
         with OpenLab(*_STRICT) as lab:
             for options in self.kFaults:
                 done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *options.split())
-                seen = (0, "") if options != "--forget-connections" else (1, "perf/lab: this lab's router has no firewall (--stateful makes one)\n")
+                seen = (0, "") if options != "--forget-connections" else (1, "tools/lab: this lab's router has no firewall (--stateful makes one)\n")
                 self.assertEqual((done.returncode, done.stderr), seen, options)
             self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"))  # --up came last
             self.assertEqual(lab.run(1, "nft", "list", "ruleset"), "")

@@ -10,11 +10,11 @@ import sys
 import unittest
 
 import support
-from benchkit import rows as table_rows
-from faultkit import disturbances, losses
-from hostkit import bad_rails, ended, false_alarm_perf, make_table, rows, share_perf
-from hostkit.pairwise import cover, pairs_of
-from hostkit.shapes import Setting, kSettings, kShapes, rails_that_carry, warning
+from bench import rows as table_rows
+from bench.faults import disturbances, losses
+from bench.hosts import bad_rails, ended, false_alarm_perf, make_table, rows, share_perf
+from bench.hosts.pairwise import cover, pairs_of
+from bench.hosts.shapes import Setting, kSettings, kShapes, rails_that_carry, warning
 
 
 class Pairwise(unittest.TestCase):
@@ -37,7 +37,7 @@ class Pairwise(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def test_file_is_what_the_script_makes(self) -> None:
-        self.assertEqual(table_rows.kTable.read_text(), make_table.text(), "perf/hostkit/make_table.py > perf/real_hosts.json")
+        self.assertEqual(table_rows.kTable.read_text(), make_table.text(), "perf/bench/hosts/make_table.py > perf/real_hosts.json")
 
     def test_every_pair_occurs(self) -> None:
         chosen = rows.chosen()
@@ -175,13 +175,13 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
 class OutsideALab(unittest.TestCase):
     def test_programs_say_what_to_run_them_by(self) -> None:
         outside = {name: value for name, value in os.environ.items() if not name.startswith(("RWLAB", "MASTER_", "RANK", "WORLD_SIZE"))}
-        for program, options in (("faultkit/rail_loss_perf", ["--kind", "reset"]), ("faultkit/peer_loss_perf", ["--kind", "kill"]),
-                                 ("incastkit/incast_perf", []), ("incastkit/sharing_perf", []), ("hostkit/share_perf", ["--rails", "1"]), ("hostkit/false_alarm_perf", []),
-                                 ("hostkit/connect_loss_perf", [])):
+        for program, options in (("bench/faults/rail_loss_perf", ["--kind", "reset"]), ("bench/faults/peer_loss_perf", ["--kind", "kill"]),
+                                 ("bench/incast/incast_perf", []), ("bench/incast/sharing_perf", []), ("bench/hosts/share_perf", ["--rails", "1"]), ("bench/hosts/false_alarm_perf", []),
+                                 ("bench/hosts/connect_loss_perf", [])):
             done = subprocess.run([sys.executable, "-B", support.kPerf / f"{program}.py", *options], env={**outside, "RANK": "0"},
                                   capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual(2, done.returncode, program)
-            self.assertRegex(done.stderr, "error: WORLD_SIZE, .*RWLAB_ADDRESSES not set: run it by perf/lab run", program)
+            self.assertRegex(done.stderr, "error: WORLD_SIZE, .*RWLAB_ADDRESSES not set: run it by tools/lab run", program)
 
 
 class Disturbances(unittest.TestCase):

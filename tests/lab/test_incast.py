@@ -1,4 +1,4 @@
-"""Many senders into one rail, as perf/bench's R7, F1 and F2 have it: that the programs run to their end, and how R7's figures are read off.
+"""Many senders into one rail, as tools/bench's R7, F1 and F2 have it: that the programs run to their end, and how R7's figures are read off.
 How those of F1 and F2 are: tests/perf/test_sharing.py."""
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import engine_lab
 import support
-from incastkit import fairness
-from incastkit.fairness import Arrivals
+from bench.incast import fairness
+from bench.incast.fairness import Arrivals
 
-_PROGRAM = support.kPerf / "incastkit" / "incast_perf.py"
-_SHARING = support.kPerf / "incastkit" / "sharing_perf.py"
+_PROGRAM = support.kPerf / "bench/incast" / "incast_perf.py"
+_SHARING = support.kPerf / "bench/incast" / "sharing_perf.py"
 
 
 class Fairness(unittest.TestCase):

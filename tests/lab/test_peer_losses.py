@@ -1,4 +1,4 @@
-"""Two losses of a peer of each kind that perf/bench's R2 has twenty of, with short timeouts, and how what was told is judged. How soon
+"""Two losses of a peer of each kind that tools/bench's R2 has twenty of, with short timeouts, and how what was told is judged. How soon
 it is told is R2's."""
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from pathlib import Path
 
 import engine_lab
 import support
-from faultkit import peer_losses, peer_promises
-from faultkit.peer_promises import End, Instants
+from bench.faults import peer_losses, peer_promises
+from bench.faults.peer_promises import End, Instants
 
-_PROGRAM = support.kPerf / "faultkit" / "peer_loss_perf.py"
+_PROGRAM = support.kPerf / "bench/faults" / "peer_loss_perf.py"
 _LAB = ["--nics", "3", "--rate", "100mbit", "--shape", "switch", "--timeout", "100"]
 _SHORTER = {"stop": ["--lasts", "2"], "cable": ["--lasts", "3"], "stop-for-ever": ["--timeout", "7", "--never-default"],
             "cable-for-ever": ["--timeout", "9", "--never-default"]}  # longer than some kernels' patience

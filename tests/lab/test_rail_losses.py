@@ -1,4 +1,4 @@
-"""Two losses of a rail of each kind that perf/bench's R1 has a hundred of, and how what they did is read off."""
+"""Two losses of a rail of each kind that tools/bench's R1 has a hundred of, and how what they did is read off."""
 from __future__ import annotations
 
 import json
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import engine_lab
 import support
-from faultkit import losses, recovery
+from bench.faults import losses, recovery
 
-_PROGRAM = support.kPerf / "faultkit" / "rail_loss_perf.py"
+_PROGRAM = support.kPerf / "bench/faults" / "rail_loss_perf.py"
 
 
 class Losses(engine_lab.EngineTest):

@@ -1,4 +1,4 @@
-"""`perf/lab run`: what a rank sees, and what the caller gets back."""
+"""`tools/lab run`: what a rank sees, and what the caller gets back."""
 from __future__ import annotations
 
 import fcntl
@@ -11,9 +11,9 @@ import unittest.mock
 from pathlib import Path
 
 import support
-from labkit import congestion, run, state
-from labkit.iproute import CommandError
-from labkit.spec import make_spec
+from lab import congestion, run, state
+from lab.iproute import CommandError
+from lab.spec import make_spec
 from support import lab
 
 

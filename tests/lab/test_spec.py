@@ -5,12 +5,12 @@ import json
 import unittest
 
 import support
-from labkit import settings
-from labkit.faults import Rule, filter_tcp
-from labkit.iproute import CommandError
-from labkit.plan import Plan, make_plan
-from labkit.shaping import burst_bytes, shapers_of, tbf_args
-from labkit.spec import SpecError, make_spec, parse_rate
+from lab import settings
+from lab.faults import Rule, filter_tcp
+from lab.iproute import CommandError
+from lab.plan import Plan, make_plan
+from lab.shaping import burst_bytes, shapers_of, tbf_args
+from lab.spec import SpecError, make_spec, parse_rate
 
 
 class Rates(unittest.TestCase):

@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 
 import support
-from labkit.steps import NoNamespaces, in_lab
+from lab.steps import NoNamespaces, in_lab
 
 _WITHOUT_PRIVILEGE = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
 _WRITES = ["sh", "-c", 'echo "\\"$NCCL_SOCKET_IFNAME\\"" > "$1"']  # $0 is --json, $1 its file

@@ -10,7 +10,7 @@ import time
 import unittest
 
 import support
-from labkit import state
+from lab import state
 from support import alive, eventually, lab, namespaces, start, state_file
 
 # Prints the lab's name and its own pid, leaves a child in a session of its own, and stays.

@@ -5,7 +5,7 @@ import sys
 import unittest
 
 import support
-from benchkit.host import Cores
+from bench.host import Cores
 from support import kTraffic, lab
 
 _SEND = ["--", sys.executable, kTraffic]

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 #include "protocol/frame_fields.h"
 #include "tests/nccl/failure.h"
 #include "tests/nccl/log_capture.h"

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace railweave::nccl_test {
 

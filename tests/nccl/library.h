@@ -1,4 +1,4 @@
-// The plugin under test: what perf/any_net gives, with Failure in place of a Status.
+// The plugin under test: what perf/programs/any_net gives, with Failure in place of a Status.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace railweave::nccl_test {
 

@@ -63,7 +63,7 @@ int run(int argc, char** argv) {
   app.add_option("--plugin", the_options.plugin, "library under test")->capture_default_str();
   app.add_option("--leaves", the_options.leaves, "how often a peer leaves right after its last test");
   app.add_flag("--job", job,
-               "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as perf/lab sets them)");
+               "one of two ranks; RANK, MASTER_ADDR and MASTER_PORT say which and where (as tools/lab sets them)");
   app.add_flag("--outage", outage, "with --job: play until nothing comes any more, then abort");
   app.add_option("--role", role, "used by the tests: what to play as their second process");
   app.add_option("--argument", argument, "used by the tests");

@@ -1,13 +1,13 @@
 // Our tables beside NCCL's own declarations, where its plugin headers are there: configure with
 // -DRAILWEAVE_NCCL_HEADERS=FOLDER, FOLDER holding nccl/net.h (in NCCL's sources: ext-net/example, of a released
 // version; what a version number means has changed between releases' drafts). Elsewhere this file is inert, and
-// plugin/nccl/abi_layout.h holds the layouts alone.
+// plugin/nccl/abi/net_layout.h holds the layouts alone.
 #if __has_include(<nccl/net.h>)
 #include <nccl/net.h>
 
 #include <cstddef>
 
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace railweave::nccl {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace railweave::nccl_test {
 

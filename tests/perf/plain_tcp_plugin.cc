@@ -13,7 +13,7 @@
 #include <deque>
 #include <memory>
 
-#include "nccl/abi.h"
+#include "nccl/abi/net.h"
 
 namespace {
 

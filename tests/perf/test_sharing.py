@@ -16,10 +16,10 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
 
-from benchkit.host import Cores  # noqa: E402
-from incastkit import command_line, core_time, course, incast_perf, pairs, sharing  # noqa: E402
-from incastkit.fairness import Arrivals  # noqa: E402
-from incastkit.sharing import Turn, Visit  # noqa: E402
+from bench.host import Cores  # noqa: E402
+from bench.incast import command_line, core_time, course, incast_perf, pairs, sharing  # noqa: E402
+from bench.incast.fairness import Arrivals  # noqa: E402
+from bench.incast.sharing import Turn, Visit  # noqa: E402
 
 
 def _visit(joined_s: float, left_s: float, each_second: int = 100) -> Visit:
@@ -126,7 +126,7 @@ class Course(unittest.TestCase):
 
     @unittest.skipIf(importlib.util.find_spec("matplotlib") is None, "matplotlib draws")
     def test_the_picture_is_a_png(self) -> None:
-        from plots import sharing as picture
+        from bench.plots import sharing as picture
 
         with tempfile.TemporaryDirectory() as folder:
             file, png = Path(folder) / "sharing.json", Path(folder) / "new" / "sharing.png"
@@ -172,7 +172,7 @@ class Processes(unittest.TestCase):
         return [pairs.Pair(number, 1 + number % 2, "net_perf", ["--size", "4K"]) for number in range(count)]
 
     def started(self, together: list[pairs.Pair]) -> tuple[list[str], dict[str, str]]:
-        with mock.patch.dict(os.environ, self.kLab), mock.patch("incastkit.pairs.subprocess.Popen") as popen:
+        with mock.patch.dict(os.environ, self.kLab), mock.patch("bench.incast.pairs.subprocess.Popen") as popen:
             pairs.start_receivers(together, "bin", Path("out"))
         return popen.call_args.args[0], popen.call_args.kwargs["env"]
 

@@ -9,9 +9,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "perf"))
 
-from stepkit.at_least import at_least  # noqa: E402
-from stepkit.paired import paired_ratio, strays  # noqa: E402
-from stepkit.pieces import Call, Recorded, as_overlapped, bytes_each_way, trace_of  # noqa: E402
+from bench.steps.at_least import at_least  # noqa: E402
+from bench.steps.paired import paired_ratio, strays  # noqa: E402
+from bench.steps.pieces import Call, Recorded, as_overlapped, bytes_each_way, trace_of  # noqa: E402
 
 
 def _step(slower: float = 1.0) -> Recorded:

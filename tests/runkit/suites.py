@@ -32,7 +32,7 @@ OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # so not built for THREADED
 UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"  # the last: minutes of one thread
 # What the lab's tests start. Not Open MPI's part, whose own leaks would be found; its tests are left out where it is not built.
 LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf", "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
-# Of the lab's, those that are of the lab itself and of perf/bench: no program of ours runs there.
+# Of the lab's, those that are of the lab itself and of tools/bench: no program of ours runs there.
 LAB_ITSELF = "lab_(spec|bench|run|steps|traffic|teardown)"
 # Of groups: few ranks over each wire. The executor among many ranks is one thread and takes minutes here.
 LARGE_GROUPS = "collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)|.*a_thousand_come_and_go)"

@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "engine/timers.h"
+#include "engine/runtime/timers.h"
 #include "tests/sim/session_end.h"
 #include "wire/sim/network.h"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/request.h"
+#include "engine/api/request.h"
 #include "tests/sim/frame_rules.h"
 #include "tests/sim/session_end.h"
 

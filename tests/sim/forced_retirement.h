@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/lane_plan.h"
+#include "engine/reconcile/lane_plan.h"
 #include "tests/sim/session_end.h"
 
 namespace railweave::sim {

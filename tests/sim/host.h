@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 #include "railweave/device.h"
 #include "railweave/units.h"
 #include "wire/sim/network.h"

@@ -1,13 +1,13 @@
-// What the two engines of a session do for its lanes (engine/peer_sessions): the shipped LaneUpkeep at the end that dialled, the shipped Knock at
+// What the two engines of a session do for its lanes (engine/api/peer_sessions): the shipped LaneUpkeep at the end that dialled, the shipped Knock at
 // the other, each with the timers of its process and a dialler of simulated lanes. Which lanes are dialled, and which retire, the shipped classes
 // decide; a world may have one more of a pair retire (forced_retirement.h).
 #pragma once
 
 #include <memory>
 
-#include "engine/absence_told.h"
-#include "engine/knock.h"
-#include "engine/lane_upkeep.h"
+#include "engine/rails/absence_told.h"
+#include "engine/reconcile/knock.h"
+#include "engine/reconcile/lane_upkeep.h"
 #include "tests/sim/end_timers.h"
 #include "tests/sim/forced_retirement.h"
 #include "tests/sim/session_end.h"

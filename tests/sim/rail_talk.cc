@@ -4,7 +4,7 @@
 #include <cassert>
 #include <span>
 
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 
 namespace railweave::sim {
 

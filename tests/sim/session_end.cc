@@ -14,7 +14,7 @@ using protocol::LaneId;
 constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;   // between looks while something waits and nothing moves
 constexpr Nanos kFarewellMost = 1s;
 constexpr Nanos kBirthMost = 20ms;
-constexpr Nanos kSilenceLook = 50ms, kIdleLook = 1s;    // as engine/session_watch; the kernel's keepalive asks nobody there
+constexpr Nanos kSilenceLook = 50ms, kIdleLook = 1s;    // as engine/session/session_watch; the kernel's keepalive asks nobody there
 constexpr std::size_t kBudgetBytes = 512 * KiB;
 constexpr int kTurnsMax = 8;
 
@@ -212,7 +212,7 @@ void SessionEnd::pump_in(Nanos delay) {
   });
 }
 
-// As engine/session_watch looks and drives. A caller that polls does not look, and lets wait what may wait for company.
+// As engine/session/session_watch looks and drives. A caller that polls does not look, and lets wait what may wait for company.
 void SessionEnd::pump() {
   if (!over()) lanes_.look(false);
   const bool moved = !over() && drive();

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/lane_plan.h"
-#include "engine/session_lanes.h"
-#include "engine/shared_protocol.h"
+#include "engine/reconcile/lane_plan.h"
+#include "engine/session/session_lanes.h"
+#include "engine/session/shared_protocol.h"
 #include "protocol/session.h"
 #include "tests/sim/host.h"
 #include "tests/sim/memory_watch.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/unconfirmed_lanes.h"
+#include "engine/connect/unconfirmed_lanes.h"
 
 namespace railweave::sim {
 namespace {

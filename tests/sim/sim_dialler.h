@@ -1,5 +1,5 @@
 // How a simulated host reaches the far end of a session: by a simulated lane, on which a word goes there and the answer comes back. The far host
-// answers as a host does: this file copies who is refused and why from engine/acceptor (accept_join, on_confirmed). The far host has a lane once
+// answers as a host does: this file copies who is refused and why from engine/connect/acceptor (accept_join, on_confirmed). The far host has a lane once
 // the dialler's confirm is there (docs/protocol.md, "Handshake"). A join takes its order's time as a whole; on a host that time begins anew
 // when the connection stands.
 #pragma once
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/lane_dialler.h"
+#include "engine/connect/lane_dialler.h"
 #include "tests/sim/session_end.h"
 #include "wire/sim/network.h"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/lane_plan.h"
+#include "engine/reconcile/lane_plan.h"
 #include "protocol/session.h"
 #include "tests/sim/host.h"
 #include "tests/sim/memory_watch.h"

@@ -65,8 +65,8 @@ PATTERNS = [
             PROGRAMS + r"|plugin/engine/stats/stats_from_json\.cc$"),
     Pattern(r"#\s*include\s*<openssl/", "plugin/engine/admission/secret.cc and plugin/wire/bootstrap/tls_*.cc speak to OpenSSL: secrets are wiped, tags compared "
             "in constant time", SOURCES, r"plugin/(engine/admission/secret|wire/bootstrap/tls_(context|stream))\.cc$"),
-    Pattern(r"#\s*include\s*\"wire/(tcp|shm|sim|verbs|ofi|message)/", "the engine knows no wire by name: plugin/engine/wires.cc has the table",
-            r"plugin/(engine|nccl)/.*", r"plugin/engine/wires\.cc$"),
+    Pattern(r"#\s*include\s*\"wire/(tcp|shm|sim|verbs|ofi|message)/", "the engine knows no wire by name: plugin/engine/rails/wires.cc has the table",
+            r"plugin/(engine|nccl)/.*", r"plugin/engine/rails/wires\.cc$"),
     Pattern(r"#\s*include\s*\"wire/sim/", "the simulator is for tests: no shipped library has it", SOURCES, r"plugin/wire/sim/"),
     Pattern(r"(\.|->)\s*(a|b|aux)\b(?!\s*\()", "name the field by its type of frame: plugin/protocol/frame_fields.h",
             r"plugin/(protocol|engine)/.*\.(h|cc)$", r"plugin/protocol/frame(_fields)?\.(h|cc)$"),

@@ -45,7 +45,7 @@ class TidyTest(unittest.TestCase):
         self.expect("layers", {"plugin/wire/tcp/a.h": '#include "engine/engine.h"\n'}, "plugin/wire/tcp/a.h:1: ")
         self.expect("layers", {"plugin/base/a.cc": ' #  include "a.h"\n'}, "plugin/base/a.cc:1: ")
         self.expect("layers", {"plugin/newlayer/a.cc": ""}, "plugin/newlayer/a.cc:1: plugin/newlayer is no layer")
-        self.expect("layers", {"collectives/links.cc": '#include "engine/engine.h"\n'}, "collectives/links.cc:1: ")
+        self.expect("layers", {"collectives/exec/links.cc": '#include "engine/engine.h"\n'}, "collectives/exec/links.cc:1: ")
         self.expect("layers", {"tests/unit/a.cc": '#include "engine/engine.h"\n'})
 
     def test_each_pattern_has_a_line_that_it_finds(self):

@@ -48,7 +48,7 @@ def _rank() -> None:
 
 class OrderTest(unittest.TestCase):
     def test_what_is_waited_for_goes_first(self) -> None:
-        done = subprocess.run([sys.executable, str(_PERF / "lab"), "run", "--nics", "2", "--rate", "500mbit,500mbit", "--shape", "host", "--",
+        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--nics", "2", "--rate", "500mbit,500mbit", "--shape", "host", "--",
                                sys.executable, "-B", __file__, "--rank"], capture_output=True, text=True, timeout=120, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         said = [line.split("] ", 1)[1] for line in done.stdout.splitlines() if line.startswith("[host")]

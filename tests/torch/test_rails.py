@@ -33,7 +33,7 @@ def _rank() -> None:
 
     import railweave.fsdp
     sys.path.insert(0, str(_PERF))
-    from demokit import gpt, text
+    from demo import gpt, text
 
     class Training:
         def __init__(self) -> None:
@@ -87,7 +87,7 @@ def _rank() -> None:
 
 class RailsTest(unittest.TestCase):
     def test_losses_are_those_of_rails_that_nobody_touches(self) -> None:
-        done = subprocess.run([sys.executable, str(_PERF / "lab"), "run", "--favour", "--nics", "2", "--rate", f"{_MBIT}mbit", "--", sys.executable,
+        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--favour", "--nics", "2", "--rate", f"{_MBIT}mbit", "--", sys.executable,
                                "-B", __file__, "--rank"], capture_output=True, text=True, timeout=280, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         for host in (0, 1):

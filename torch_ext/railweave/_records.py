@@ -60,7 +60,7 @@ def take():
 
 
 def name_of(what):
-    """Of the operation with this fingerprint (collectives/fingerprint.h): ``all_gather 12``; ``message`` of send and recv, and of
+    """Of the operation with this fingerprint (collectives/group/fingerprint.h): ``all_gather 12``; ``message`` of send and recv, and of
     what was issued before the trace began."""
     kind = (what & 0xF) - 1
     if not 0 <= kind < len(_C._operation_names):

@@ -6,7 +6,7 @@
 
 #include "engine/credit/lane_share.h"
 #include "engine/credit/told_credit.h"
-#include "engine/shared_protocol.h"
+#include "engine/session/shared_protocol.h"
 #include "wire/lane_metrics.h"
 #include "wire/wire.h"
 

@@ -15,12 +15,12 @@
 #include "base/local_socket.h"
 #include "base/log.h"
 #include "base/scope_exit.h"
-#include "engine/fork_guard.h"
+#include "engine/runtime/fork_guard.h"
 
 namespace railweave::engine {
 namespace {
 
-constexpr int kAcceptsPerTurn = 64;
+constexpr int kServedPerTurn = 64;
 constexpr Nanos kAcceptAgain = std::chrono::milliseconds(100);  // where there was no descriptor
 constexpr Nanos kServedLeast = std::chrono::milliseconds(100);  // by a process that means it
 
@@ -110,7 +110,7 @@ bool SharedAccount::serve() {
 // Without descriptors a connection stays pending, and the listener ready.
 void SharedAccount::accept_all(Watched&) {
   ScopeExit rearm([this] { reactor_.arm(listener_.fd.get(), listener_, EPOLLIN); });
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+  for (int i = 0; i < kServedPerTurn; ++i) {
     Result<OwnedFd> accepted = accept_local(listener_.fd.get());
     if (!accepted.ok()) {
       accept_timer_ = reactor_.at(now() + kAcceptAgain, [this] {

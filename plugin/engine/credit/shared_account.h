@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "engine/credit/account_file.h"
 #include "engine/credit/rail_account.h"
-#include "engine/reactor.h"
+#include "engine/runtime/reactor.h"
 
 namespace railweave::engine {
 

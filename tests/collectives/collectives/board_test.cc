@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/sealed_memory.h"
-#include "collectives/board/board.h"
-#include "collectives/board/memory.h"
-#include "collectives/board/offering.h"
-#include "collectives/board/posting.h"
+#include "collectives/shared_memory/board.h"
+#include "collectives/shared_memory/memory.h"
+#include "collectives/shared_memory/offering.h"
+#include "collectives/shared_memory/posting.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

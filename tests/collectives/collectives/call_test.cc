@@ -1,4 +1,4 @@
-#include "collectives/call.h"
+#include "collectives/group/call.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "collectives/costs.h"
+#include "collectives/exec/costs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How long whoever sends on errands waits for them in the end.
-#include "collectives/errands.h"
+#include "collectives/exec/errands.h"
 
 #include <gtest/gtest.h>
 

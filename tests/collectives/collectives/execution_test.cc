@@ -1,7 +1,7 @@
 // Schedules of many ranks, run by the executor over a network without one: every algorithm, type and reduction, seeded, ranks
 // that are fast and slow, several operations at once. tests/collectives/schedule proves the schedules; here it is the
 // executor's turn.
-#include "collectives/execution.h"
+#include "collectives/exec/execution.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "collectives/call.h"
-#include "collectives/plan.h"
+#include "collectives/group/call.h"
+#include "collectives/exec/plan.h"
 
 namespace railweave::collectives_test {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "cases.h"
-#include "collectives/execution.h"
-#include "collectives/links.h"
+#include "collectives/exec/execution.h"
+#include "collectives/exec/links.h"
 #include "collectives/schedule/algorithm.h"
 #include "fake_network.h"
 

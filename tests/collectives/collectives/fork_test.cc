@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

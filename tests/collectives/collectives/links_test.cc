@@ -1,4 +1,4 @@
-#include "collectives/links.h"
+#include "collectives/exec/links.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "ranks.h"
 #include "tests/engine/account_descriptors.h"
 

@@ -1,5 +1,5 @@
 // What ranks that meet, or have met, hear of each other's losses.
-#include "collectives/meeting.h"
+#include "collectives/rendezvous/meeting.h"
 
 #include <gtest/gtest.h>
 

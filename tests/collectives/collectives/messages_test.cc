@@ -1,4 +1,4 @@
-#include "collectives/messages.h"
+#include "collectives/group/messages.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <numeric>
 #include <thread>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "fake_network.h"
 #include "ranks.h"
 

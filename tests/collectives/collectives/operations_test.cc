@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "cases.h"
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

@@ -20,11 +20,11 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sealed_memory.h"
-#include "collectives/board/line.h"
-#include "collectives/board/memory.h"
-#include "collectives/board/neighbours.h"
-#include "collectives/board/pieces.h"
-#include "collectives/ticket.h"
+#include "collectives/shared_memory/line.h"
+#include "collectives/shared_memory/memory.h"
+#include "collectives/shared_memory/neighbours.h"
+#include "collectives/shared_memory/pieces.h"
+#include "collectives/group/ticket.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/fd.h"
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 
 namespace railweave::collectives_test {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 
 namespace railweave::collectives_test {
 

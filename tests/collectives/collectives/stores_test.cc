@@ -1,4 +1,4 @@
-#include "collectives/store.h"
+#include "collectives/rendezvous/store.h"
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
-#include "collectives/stores/store_server.h"
+#include "collectives/rendezvous/store_server.h"
 #include "processes.h"
 #include "ranks.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "collectives/fingerprint.h"
+#include "collectives/group/fingerprint.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "collectives/types.h"
+#include "collectives/kernels/types.h"
 
 namespace railweave::collectives_test {
 

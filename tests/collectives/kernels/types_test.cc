@@ -1,4 +1,4 @@
-#include "collectives/types.h"
+#include "collectives/kernels/types.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""One rank of tests/gpu/nccl/losses, on a host of perf/lab: all_reduces in a row, and on rank 0 the loss while they go on."""
+"""One rank of tests/gpu/nccl/losses, on a host of tools/lab: all_reduces in a row, and on rank 0 the loss while they go on."""
 
 import argparse
 import datetime
@@ -13,8 +13,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[2] / "perf")]
 
-from faultkit import losses, peer_losses  # noqa: E402
-from labkit import state  # noqa: E402
+from bench.faults import losses, peer_losses  # noqa: E402
+from lab import state  # noqa: E402
 from two_hosts import environment  # noqa: E402
 
 ELEMENTS = 1 << 20  # int32

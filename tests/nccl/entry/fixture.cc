@@ -1,6 +1,6 @@
 #include "tests/nccl/entry/fixture.h"
 
-#include "nccl/table.h"
+#include "nccl/net/table.h"
 
 namespace railweave::nccl_test {
 namespace {

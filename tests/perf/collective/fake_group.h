@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "collectives/group.h"
+#include "collectives/group/group.h"
 
 namespace railweave::perf::collective {
 

@@ -1,4 +1,4 @@
-#include "engine/absence_times.h"
+#include "engine/rails/absence_times.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "engine/absent_rails.h"
+#include "engine/rails/absent_rails.h"
 
 #include <gtest/gtest.h>
 
-#include "engine/rail_log.h"
+#include "engine/rails/rail_log.h"
 
 namespace railweave::engine {
 namespace {

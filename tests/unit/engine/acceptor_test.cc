@@ -1,5 +1,5 @@
 // An acceptor without an engine: the test dials it, and takes what was accepted.
-#include "engine/acceptor.h"
+#include "engine/connect/acceptor.h"
 
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-#include "engine/carrying_pairs.h"
+#include "engine/health/carrying_pairs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/dial.h"
+#include "engine/connect/dial.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/doors.h"
+#include "engine/rails/doors.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

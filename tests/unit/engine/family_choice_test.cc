@@ -1,4 +1,4 @@
-#include "engine/family_choice.h"
+#include "engine/reconcile/family_choice.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/handle.h"
+#include "engine/connect/handle.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/handshake.h"
+#include "engine/connect/handshake.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

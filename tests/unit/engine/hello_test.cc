@@ -1,4 +1,4 @@
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "engine/join_failures.h"
+#include "engine/reconcile/join_failures.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "engine/knock.h"
+#include "engine/reconcile/knock.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include "engine/rail_dialler.h"
+#include "engine/connect/rail_dialler.h"
 #include "tests/unit/engine/on_reactor.h"
 #include "tests/unit/engine/paperwork.h"
 #include "wire/bootstrap/socket.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/rail_pairs.h"
+#include "engine/reconcile/rail_pairs.h"
 
 namespace railweave::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/lane_hope.h"
+#include "engine/health/lane_hope.h"
 
 #include <gtest/gtest.h>
 

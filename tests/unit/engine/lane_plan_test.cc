@@ -1,4 +1,4 @@
-#include "engine/lane_plan.h"
+#include "engine/reconcile/lane_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "engine/dial.h"
+#include "engine/connect/dial.h"
 
 namespace railweave::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/lane_signs.h"
+#include "engine/health/lane_signs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Lanes of paper in a table without a session.
-#include "engine/lane_table.h"
+#include "engine/session/lane_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The lanes of a session of paper are seen to, in time that stands until the test lets it pass.
-#include "engine/lane_upkeep.h"
+#include "engine/reconcile/lane_upkeep.h"
 
 #include "tests/unit/engine/paper_dialler.h"
 

@@ -1,4 +1,4 @@
-#include "engine/link_watch.h"
+#include "engine/rails/link_watch.h"
 
 #include <gtest/gtest.h>
 

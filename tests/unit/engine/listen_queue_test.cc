@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "engine/stream_setup.h"
+#include "engine/api/stream_setup.h"
 #include "tests/unit/engine/paperwork.h"
 
 namespace railweave::engine {

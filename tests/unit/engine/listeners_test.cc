@@ -1,4 +1,4 @@
-#include "engine/listeners.h"
+#include "engine/api/listeners.h"
 
 #include "tests/unit/engine/paperwork.h"
 

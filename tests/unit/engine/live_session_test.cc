@@ -1,5 +1,5 @@
 // A session on lanes made of paper: what it does when they stall, lie, or end.
-#include "engine/live_session.h"
+#include "engine/session/live_session.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/request.h"
+#include "engine/api/request.h"
 #include "tests/unit/engine/paperwork.h"
 
 namespace railweave::engine {

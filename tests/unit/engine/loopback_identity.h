@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "engine/identity.h"
-#include "engine/wires.h"
+#include "engine/connect/identity.h"
+#include "engine/rails/wires.h"
 #include "tests/unit/engine/talker.h"
 
 namespace railweave::engine {

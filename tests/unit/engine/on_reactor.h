@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "engine/reactor.h"
+#include "engine/runtime/reactor.h"
 
 namespace railweave::engine {
 

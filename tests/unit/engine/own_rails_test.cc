@@ -1,6 +1,6 @@
 // Rails of loopback, and those of real network namespaces whose interfaces come and go. Each test of these runs on a thread that has a
 // namespace of its own, and so do the reactor that it starts and its commands.
-#include "engine/own_rails.h"
+#include "engine/rails/own_rails.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/lane_dialler.h"
-#include "engine/timers.h"
+#include "engine/connect/lane_dialler.h"
+#include "engine/runtime/timers.h"
 #include "tests/unit/engine/paper_lanes.h"
 
 namespace railweave::engine {

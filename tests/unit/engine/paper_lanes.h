@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/session_lanes.h"
+#include "engine/session/session_lanes.h"
 #include "tests/unit/engine/paper_lane.h"
 
 namespace railweave::engine {

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/live_session.h"
-#include "engine/request.h"
-#include "engine/stream_setup.h"
+#include "engine/session/live_session.h"
+#include "engine/api/request.h"
+#include "engine/api/stream_setup.h"
 #include "tests/unit/engine/paper_lane.h"
 
 namespace railweave::engine {

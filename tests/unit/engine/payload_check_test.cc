@@ -1,4 +1,4 @@
-#include "engine/payload_check.h"
+#include "engine/session/payload_check.h"
 
 #include <gtest/gtest.h>
 

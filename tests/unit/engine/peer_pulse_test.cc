@@ -1,4 +1,4 @@
-#include "engine/peer_pulse.h"
+#include "engine/health/peer_pulse.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Records of sessions of paper. The reactor does not run.
-#include "engine/peer_sessions.h"
+#include "engine/api/peer_sessions.h"
 
 #include "tests/unit/engine/paperwork.h"
 #include "tests/unit/engine/talker.h"

@@ -1,5 +1,5 @@
 // Joins on loopback, whose peer is the test.
-#include "engine/rail_dialler.h"
+#include "engine/connect/rail_dialler.h"
 
 #include <optional>
 

@@ -1,4 +1,4 @@
-#include "engine/reactor.h"
+#include "engine/runtime/reactor.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "engine/recall.h"
+#include "engine/health/recall.h"
 
 #include <gtest/gtest.h>
 

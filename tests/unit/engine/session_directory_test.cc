@@ -1,5 +1,5 @@
 // Sessions of paper by peer, and dials whose other end is the test.
-#include "engine/session_directory.h"
+#include "engine/connect/session_directory.h"
 
 #include <optional>
 

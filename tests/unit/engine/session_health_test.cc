@@ -1,5 +1,5 @@
 // What follows from what lanes and the peer do, with time that the test makes.
-#include "engine/session_health.h"
+#include "engine/health/session_health.h"
 
 #include <gtest/gtest.h>
 

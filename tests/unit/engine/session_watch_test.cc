@@ -1,4 +1,4 @@
-#include "engine/session_watch.h"
+#include "engine/session/session_watch.h"
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "engine/stream_setup.h"
+#include "engine/api/stream_setup.h"
 
 namespace railweave::engine {
 namespace {

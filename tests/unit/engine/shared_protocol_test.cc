@@ -1,4 +1,4 @@
-#include "engine/shared_protocol.h"
+#include "engine/session/shared_protocol.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Sessions of paper that are shut down, and a peer that answers or does not.
-#include "engine/shutdown.h"
+#include "engine/session/shutdown.h"
 
 #include <new>
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "engine/hello.h"
+#include "engine/connect/hello.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {

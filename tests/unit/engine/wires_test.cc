@@ -1,5 +1,5 @@
 // Which wire a lane goes by: what the dialler offers, what the acceptor has.
-#include "engine/wires.h"
+#include "engine/rails/wires.h"
 
 #include <gtest/gtest.h>
 

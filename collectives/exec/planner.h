@@ -1,0 +1,37 @@
+// Which algorithm for which problem, and the plans made so far.
+// Threads: under the runner's lock.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "collectives/exec/plan.h"
+#include "collectives/schedule/cost_model.h"
+#include "collectives/schedule/problem.h"
+
+namespace railweave::collectives {
+
+class Planner {
+ public:
+  // `costs` and `named` (RAILWEAVE_ALGO) are the same on every rank.
+  Planner(const Costs& costs, std::string named) : costs_(costs), named_(std::move(named)) {}
+
+  const Costs& costs() const { return costs_; }
+  // Never null. A plan is shared by calls that differ in addresses only.
+  std::shared_ptr<const Plan> plan(const Problem& problem);
+
+ private:
+  static constexpr std::size_t kKeptMax = 64;
+  struct Known {
+    Problem problem;
+    std::shared_ptr<const Plan> plan;
+  };
+
+  Costs costs_;
+  std::string named_;
+  std::list<Known> known_;                 // the one used last first
+};
+
+}  // namespace railweave::collectives

@@ -1,0 +1,324 @@
+#include "collectives/group/engine_group.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+namespace railweave::collectives {
+
+EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
+                         std::vector<int> host_of, const Policy& policy, bool may_learn)
+    : engine_(std::move(engine)),
+      runner_(std::move(runner)),
+      place_(std::move(place)),
+      options_(options),
+      host_of_(std::move(host_of)),
+      one_host_(!host_of_.empty() && std::ranges::all_of(host_of_, [](int host) { return host == 0; })),
+      shares_host_(std::set(host_of_.begin(), host_of_.end()).size() < host_of_.size()),
+      may_learn_(may_learn),
+      learning_(learning_for(policy)),
+      scheduling_(runner_->scheduling_of(engine_.get(), policy)),
+      scheduler_(&scheduling_->scheduler),
+      first_line_(runner_->new_lines(kClasses)) {}
+
+void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
+  links_ = std::move(links);
+  planner_ = std::make_unique<Planner>(std::move(planner));
+  messages_ = std::make_unique<Messages>(
+      *links_, options_.size, kClasses * kChannelsPerClass,
+      [this](Ticket& ticket, Status status, int source, std::size_t bytes) RW_REQUIRES(runner_->mutex()) {
+        finish(ticket, std::move(status), source, bytes);
+      });
+  origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr, traced_name()});
+  runner_->add(*this);
+}
+
+void EngineGroup::use_board(std::unique_ptr<BoardLine> line) {
+  if (!line) return;
+  const MutexLock held(runner_->mutex());  // passes of others look at it
+  const MutexLock submissions(submissions_mutex_);
+  line->count_from(issued_[int(Class::normal)]);
+  line_ = std::move(line);
+  board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_, traced_name()});
+}
+
+void EngineGroup::plan_by(Planner planner) {
+  const MutexLock held(runner_->mutex());
+  *planner_ = std::move(planner);
+}
+
+// ------------------------------------------------------------------------------------------------------------- issuing
+
+WorkPtr EngineGroup::submit(Call call) {
+  if (const Status refused = runner_->forked() ? Runner::dead_after_fork() : check(call); !refused.ok()) {
+    auto ticket = new_ticket();
+    (void)ticket->finish(refused);  // nobody can have asked for a callback yet
+    return ticket;
+  }
+  const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
+  if (line_ && line_->takes(call)) {
+    auto ticket = std::make_shared<Ticket>(board_origin_);
+    if (line_->add(ticket, call)) {
+      runner_->submitted(promptly);
+      return ticket;
+    }
+  }
+  auto ticket = new_ticket();
+  StepLearner::Issued learned = learn_from(call, *ticket);
+  if (learned.agree) agree_on(std::move(learned.agree));
+  call.problem.host_of = host_of_;
+  if (!one_host_ && call.wants_short_chunks()) call.problem.chunk_bytes = kEagerLimitMaxBytes;
+  {
+    const MutexLock lock(submissions_mutex_);
+    const bool counted_by_line = line_ && call.hints.priority == Class::normal;
+    const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
+    if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
+    const std::size_t bytes = call.agreed_bytes();
+    const std::uint64_t at = bytes < Scheduler::kSmallBytes ? 0 : scheduling_->issued_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    submissions_.push_back({.ticket = ticket, .call = std::move(call), .number = number, .message = {}, .is_message = false, .id = 0,
+                            .change = std::move(learned.change), .position = learned.position, .issued_at = at, .order = next_order()});
+  }
+  runner_->submitted(promptly);
+  return ticket;
+}
+
+WorkPtr EngineGroup::submit(Message message, Status refused) {
+  auto ticket = new_ticket();
+  if (runner_->forked()) refused = Runner::dead_after_fork();
+  if (!refused.ok()) {
+    (void)ticket->finish(refused);
+    return ticket;
+  }
+  {
+    const MutexLock lock(submissions_mutex_);
+    submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
+                            .position = {}, .issued_at = 0, .order = next_order()});
+  }
+  runner_->submitted(message.bytes >= kPromptBytes);
+  return ticket;
+}
+
+Status EngineGroup::schedule_by(const std::string& text) {
+  if (runner_->forked()) return Runner::dead_after_fork();
+  RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(text));
+  const MutexLock held(runner_->mutex());
+  {
+    const MutexLock lock(submissions_mutex_);
+    learning_ = learning_for(policy);
+    for (Submitted& s : submissions_) s.change.reset(), s.position.reset();  // of the one before
+  }
+  scheduler_->withdraw(first_line_, now());
+  policy.learns ? scheduler_->open_to_proposals(now()) : scheduler_->set_window(policy.window, now());
+  change_.reset();
+  return {};
+}
+
+std::shared_ptr<Learning> EngineGroup::learning_for(const Policy& policy) const {
+  return policy.learns && may_learn_ ? std::make_shared<Learning>() : nullptr;
+}
+
+// Only what moves the same on every rank is learned from, so that all learn alike.
+StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
+  std::shared_ptr<Learning> learning;
+  {
+    const MutexLock lock(submissions_mutex_);
+    learning = learning_;
+  }
+  if (!learning) return {};
+  switch (call.problem.operation) {
+    case Operation::all_gather:
+    case Operation::reduce_scatter:
+    case Operation::all_reduce:
+    case Operation::broadcast:
+    case Operation::reduce: break;
+    default: return {};
+  }
+  const std::size_t bytes = call.agreed_bytes();
+  if (bytes < Scheduler::kSmallBytes) return {};
+  const std::uint64_t what = (std::uint64_t(bytes) * kClasses + std::uint64_t(call.hints.priority)) * kOperations +
+                             std::uint64_t(call.problem.operation);
+  StepLearner::Issued issued = learning->issued(what, bytes, now());
+  if (issued.watched) ticket.tell_wait(std::move(learning), *issued.watched);
+  return issued;
+}
+
+void EngineGroup::agree_on(std::shared_ptr<Agreement> agreement) {
+  static_assert(RepeatFinder::kPeriodMost * sizeof(std::int64_t) < Scheduler::kSmallBytes, "or this would be learned from");
+  auto& values = agreement->values;
+  WorkPtr work = all_reduce(values.data(), values.data(), values.size(), DataType::int64, Reduction::max, {}, 1);
+  const MutexLock lock(submissions_mutex_);
+  agreeing_.emplace_back(std::move(agreement), std::move(work));
+}
+
+// ------------------------------------------------------------------------------------------------- under the runner's lock
+
+void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t bytes) {
+  for (auto& callback : ticket.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
+}
+
+bool EngineGroup::busy_beside_calls() const {
+  return !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
+}
+
+bool EngineGroup::busy() const { return !running_.empty() || busy_beside_calls(); }
+
+// Half of the time in which the network, at its best, could move what is posted.
+Nanos EngineGroup::may_rest() const {
+  if (busy_beside_calls()) return Nanos{0};
+  if (running_.empty()) return Nanos::max();
+  std::size_t bytes = std::numeric_limits<std::size_t>::max();
+  for (const Running& running : running_) bytes = std::min(bytes, running.execution->bytes_on_their_way());
+  const Costs& costs = planner_->costs();
+  return (shares_host_ ? std::max(costs.rate_within, costs.rate_between) : costs.rate_between).time_for(double(bytes) / 2);
+}
+
+bool EngineGroup::advance() {
+  if (!failing_.ok()) return end_if_told();
+  take_submissions();
+  if (!failed_.ok()) return false;
+  Status failure;
+  bool moved = false;
+  if (!held_.empty()) moved = start_what_is_live(failure);
+  if (failure.ok()) moved |= run(failure);
+  if (line_ && failure.ok()) {
+    moved |= line_->advance(callbacks_);
+    moved |= line_->ended() != std::exchange(ended_on_board_, line_->ended());
+    failure = line_->failure();
+  }
+  if (failure.ok()) failure = hear_of_losses(moved);
+  if (!failure.ok()) fail(std::move(failure));
+  return moved;
+}
+
+// Of all groups of the scheduler; the first to be asked does it for the others.
+void EngineGroup::look_back() {
+  if (scheduler_->off()) return;
+  if (scheduler_->held() > 0) scheduler_->pass_turn(now());
+  const auto most = scheduler_->take_most_live();
+  if (trace::on()) record_live(most);
+}
+
+void EngineGroup::take_submissions() {
+  const MutexLock lock(submissions_mutex_);
+  std::erase_if(agreeing_, [](auto& one) {
+    const bool over = static_cast<Ticket&>(*one.second).over();
+    if (over && one.second->status().ok()) one.first->over = true;
+    return over;
+  });
+  change_awaited_ = false;
+  std::erase_if(submissions_, [this](Submitted& s) RW_REQUIRES(runner_->mutex()) {
+    if (!failed_.ok()) return finish(*s.ticket, failed_), true;
+    // Messages overtake calls that wait: the ranks may agree only behind one.
+    if (!s.is_message) change_awaited_ = change_awaited_ || (s.change && !make_change(*s.change));
+    if (change_awaited_ && !s.is_message) return false;
+    take_up(std::move(s));
+    return true;
+  });
+}
+
+// False where the ranks have not agreed yet on what it depends on.
+bool EngineGroup::make_change(const Change& change) {
+  if (!change.ready()) return false;
+  if (change.step_bytes() > 0) {
+    scheduler_->propose(first_line_, change.step_bytes(), kCandidates[change.candidate()].window, now());
+  } else {
+    scheduler_->withdraw(first_line_, now());
+  }
+  if (change.settles()) {
+    const auto times = change.times();
+    RW_INFO(net, "group '{}': auto keeps {} (a step: {} {:.1f} ms, {} {:.1f} ms, {} {:.1f} ms)", traced_name(),
+            kCandidateNames[change.candidate()], kCandidateNames[0], double(times[0]) / 1e6, kCandidateNames[1], double(times[1]) / 1e6,
+            kCandidateNames[2], double(times[2]) / 1e6);
+  }
+  change_ = change;
+  return true;
+}
+
+void EngineGroup::take_up(Submitted submitted) {
+  if (submitted.is_message) {
+    submitted.message.order = submitted.message.bytes < Scheduler::kSmallBytes ? 0 : submitted.order;
+    return messages_->add(std::move(submitted.ticket), submitted.message);
+  }
+  const Call& call = submitted.call;
+  const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
+  const Change::Lead lead = change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
+  submitted.id = scheduler_->issue(line, call.hints.priority, call.agreed_bytes(), submitted.issued_at, now(), lead);
+  held_.push_back(std::move(submitted));
+}
+
+// In issue order within a class, small ones too: those of a class share channels, and begin in one order on every rank.
+bool EngineGroup::start_what_is_live(Status& failed) {
+  bool started = false;
+  std::array<bool, kClasses> waits{};
+  for (auto next = held_.begin(); failed.ok() && next != held_.end();) {
+    bool& line_waits = waits[std::size_t(next->call.hints.priority)];
+    line_waits = line_waits || !scheduler_->live(next->id);
+    if (line_waits) {
+      ++next;
+      continue;
+    }
+    Submitted submitted = std::move(*next);
+    next = held_.erase(next);
+    failed = start(std::move(submitted));
+    started = true;
+  }
+  return started;
+}
+
+Status EngineGroup::start(Submitted submitted) {
+  const Call& call = submitted.call;
+  auto plan = planner_->plan(call.problem);
+  // Urgent ones are waited for in order, and who sends all at once has no latency that another could hide.
+  const bool in_order = call.hints.priority == Class::urgent && plan->at_once();
+  const int channel = int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));
+  const std::size_t scratch_bytes = plan->schedule().scratch_bytes;
+  Scratch::Block scratch = scratch_.take(scratch_bytes);
+  if (scratch_bytes > 0 && !scratch.memory) {
+    Status why(Code::exhausted, Scope::session, fmt::format("no {} bytes of memory for an operation", scratch_bytes));
+    finish(*submitted.ticket, why);
+    scheduler_->finish(submitted.id, now());
+    return why;
+  }
+  const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
+  const Fingerprint print = fingerprint_with_counts(call, submitted.number);
+  submitted.ticket->live();
+  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_,
+                                               Execution::Sending{.channel = channel, .priority = call.hints.priority,
+                                                                  .number = submitted.order, .first = call.agreed_bytes() < Scheduler::kSmallBytes});
+  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
+  return {};
+}
+
+bool EngineGroup::run(Status& failed) {
+  bool moved = false;
+  if (failed = links_->advance(); !failed.ok()) return false;
+  for (auto r = running_.begin(); r != running_.end();) {
+    if (r->ticket->awaited()) r->execution->hurry();
+    auto did = r->execution->advance(scheduler_->live(r->id));
+    if (!did.ok()) return failed = did.status(), moved;
+    moved |= *did;
+    if (!r->execution->done()) {
+      if (*did && !scheduler_->off()) scheduler_->moved(r->id, now());
+      ++r;
+      continue;
+    }
+    finish(*r->ticket, {});
+    scheduler_->finish(r->id, now());
+    scratch_.give_back(std::move(r->scratch));
+    r = running_.erase(r);
+    moved = true;
+  }
+  if (!messages_->busy()) return moved;
+  auto did = messages_->advance();
+  if (!did.ok()) return failed = did.status(), moved;
+  return moved || *did;
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,182 @@
+// How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked
+// by errands: here nobody waits for it but abort(), for a while and without the lock.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "collectives/group/engine_group.h"
+
+namespace railweave::collectives {
+
+EngineGroup::~EngineGroup() {
+  if (runner_->forked()) return;
+  runner_->remove(*this);
+  const Status closed(Code::cancelled, Scope::engine,
+                      fmt::format("rank {} closed the group while operations were unfinished", options_.rank));
+  bool missed = false;
+  {
+    const MutexLock held(runner_->mutex());  // the scheduler is other groups', too
+    take_submissions();
+    missed = failed_.ok() && busy();
+    if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.blame(closed); });
+  }
+  if (missed) answer_.wait_for(kTellMost);
+  {
+    const MutexLock held(runner_->mutex());
+    if (failed_.ok()) end(failing_.ok() ? closed : failing_);
+  }
+  if (told_standing_) runner_->send_on_errand([place = place_] { place.take_back_standing(); });
+  for (auto& callback : take_callbacks()) callback();
+}
+
+std::shared_future<std::string> EngineGroup::ask(std::function<std::string()> question) {
+  auto task = std::make_shared<std::packaged_task<std::string()>>([question = std::move(question)]() -> std::string {
+    try {
+      return question();
+    } catch (const std::exception& e) {  // of the application's Store: as if it had no answer
+      RW_WARN(net, "the store: {}", e.what());
+      return "";
+    }
+  });
+  std::shared_future<std::string> answer(task->get_future());
+  runner_->send_on_errand([task] { (*task)(); });
+  return answer;
+}
+
+bool EngineGroup::is_answered() const {
+  return answer_.valid() && answer_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+}
+
+// ---------------------------------------------------------------------------------------- under the runner's lock
+
+// A rank that was lost to another may owe us nothing just now: then only the store tells.
+Status EngineGroup::hear_of_losses(bool moved) {
+  if (is_answered()) {
+    const std::string heard = std::exchange(answer_, {}).get();
+    if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
+  }
+  if (moved || !busy()) {
+    quiet_since_ = board_quiet_since_ = standing_since_ = TimePoint{};
+    compare_after_ = kStandMost;
+    return {};
+  }
+  const TimePoint t = now();
+  if (line_) RW_TRY(look_after_board(t));
+  if (quiet_since_ == TimePoint{}) quiet_since_ = standing_since_ = t;
+  if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
+  quiet_since_ = t;
+  if (t - standing_since_ < compare_after_ || running_.empty()) {
+    answer_ = ask([place = place_] { return place.blamed(); });
+    return {};
+  }
+  compare_after_ *= 2;
+  told_standing_ = true;
+  answer_ = ask([place = place_, own = standstill()] {
+    std::string said = place.blamed();
+    return said.empty() ? compare(place, own) : said;
+  });
+  return {};
+}
+
+Standstill EngineGroup::standstill() const {
+  Standstill own{.rank = options_.rank, .doing = {}, .awaited = {}};
+  for (const Running& r : running_) {
+    Fingerprint& oldest = own.doing[std::size_t(r.priority)];
+    if (oldest != 0) continue;
+    oldest = r.fingerprint;
+    for (const int rank : r.execution->awaited())
+      if (std::ranges::find(own.awaited, rank) == own.awaited.end()) own.awaited.push_back(rank);
+  }
+  return own;
+}
+
+// A rank that is gone, or does something else, posts nothing; and who does on the board what is due over streams sends nothing.
+// Asks no store, which may not answer.
+Status EngineGroup::look_after_board(TimePoint t) {
+  if (board_quiet_since_ == TimePoint{}) board_quiet_since_ = t;
+  if (t - board_quiet_since_ < kAskEvery) return {};
+  board_quiet_since_ = t;
+  RW_TRY(line_->look_at_awaited());
+  const auto streamed = std::ranges::find(running_, Class::normal, &Running::priority);
+  if (streamed != running_.end()) RW_TRY(line_->look_at_streamed(streamed->fingerprint));
+  for (const int rank : line_->awaited()) {
+    const Status gone = links_->look_for(rank);
+    // It may have posted and left in peace since we asked whom we wait for.
+    if (!gone.ok() && std::ranges::count(line_->awaited(), rank) > 0) return Links::lost(rank, gone);
+  }
+  return {};
+}
+
+// From here on the group stands still. The others are told before our streams end, or they would only learn that we
+// are gone.
+void EngineGroup::fail(Status why) {
+  if (!failed_.ok() || !failing_.ok()) return;
+  failing_ = std::move(why);
+  give_up_telling_ = now() + kTellMost;
+  answer_ = ask([place = place_, failing = failing_] { return place.blame(failing); });
+}
+
+bool EngineGroup::end_if_told() {
+  if (!is_answered() && now() < give_up_telling_) return false;
+  end(std::exchange(failing_, {}));
+  return true;
+}
+
+// Streams go first: after that nothing touches the callers' memory, and they may be told.
+void EngineGroup::end(Status why) {
+  take_submissions();
+  const std::string began = is_answered() ? answer_.get() : "";
+  const std::string& said = began.empty() ? why.message() : began;
+  failed_ = Status(why.code(), why.scope(), fmt::format("group '{}', rank {}: {}", options_.name, options_.rank, said),
+                   why.system_errno());
+  failing_ = {};
+  if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
+  links_.reset();
+  for (Running& r : running_) {
+    finish(*r.ticket, failed_);
+    scheduler_->finish(r.id, now());
+  }
+  running_.clear();
+  if (line_)
+    for (const auto& ticket : line_->close()) finish(*ticket, failed_);
+  if (messages_)
+    for (const auto& ticket : messages_->abandon()) finish(*ticket, failed_);
+  for (Submitted& held : held_) {
+    finish(*held.ticket, failed_);
+    scheduler_->finish(held.id, now());
+  }
+  held_.clear();
+  scheduler_->withdraw(first_line_, now());
+  take_submissions();                      // what waited for an agreement
+}
+
+// ------------------------------------------------------------------------------------------------------ any thread
+
+void EngineGroup::abort(const std::string& why) {
+  if (runner_->forked()) return;
+  std::shared_future<std::string> told;
+  {
+    const MutexLock held(runner_->mutex());
+    std::vector<int> awaited = line_ ? line_->awaited() : std::vector<int>();
+    if (awaited.empty() && !running_.empty()) awaited = running_.front().execution->awaited();
+    const std::string whom = awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
+    fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}{}", options_.rank, why, whom)));
+    if (failing_.ok()) return;
+    told = answer_;
+  }
+  told.wait_for(kTellMost);
+  std::vector<std::function<void()>> callbacks;
+  {
+    const MutexLock held(runner_->mutex());
+    if (!failing_.ok()) end(std::exchange(failing_, {}));
+    callbacks = take_callbacks();
+  }
+  for (auto& callback : callbacks) callback();
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,337 @@
+#include "collectives/group/messages.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collectives/group/group.h"
+
+namespace railweave::collectives {
+
+Messages::Messages(Links& links, int ranks, int first_channel, Done done)
+    : links_(links), first_channel_(first_channel), done_(std::move(done)), peers_(std::size_t(ranks)) {}
+
+void Messages::end(Ticket& ticket, Status status, int source, std::size_t bytes) {
+  --unfinished_;
+  done_(ticket, std::move(status), source, bytes);
+}
+
+void Messages::put(int to, const Envelope& envelope, const void* body, std::shared_ptr<Ticket> ends) {
+  auto outbox = std::make_unique<Outbox>();
+  outbox->data.resize(sizeof envelope + (envelope.has_body ? envelope.bytes : 0));
+  std::memcpy(outbox->data.data(), &envelope, sizeof envelope);
+  if (envelope.has_body && envelope.bytes > 0) std::memcpy(outbox->data.data() + sizeof envelope, body, envelope.bytes);
+  outbox->ends = std::move(ends);
+  peers_[std::size_t(to)].outboxes[envelope.kind == Envelope::offer ? kOffers : kClears].push_back(std::move(outbox));
+  ++envelopes_;
+}
+
+void Messages::add(std::shared_ptr<Ticket> ticket, const Message& message) {
+  ++unfinished_;
+  if (!message.sends) {
+    for (int r = 0; r < int(peers_.size()); ++r)
+      if (message.peer == kAnySource || message.peer == r) listen_to(r, kOffers);
+    Parcel wanted{std::move(ticket), message, 0};
+    if (!claim_old_offer(wanted)) wanted_.push_back(std::move(wanted));
+    return;
+  }
+  Peer& peer = peers_[std::size_t(message.peer)];
+  Envelope offer{Envelope::offer,
+                 message.tag,
+                 peer.next_id++,
+                 message.bytes,
+                 message.bytes <= kInlineMax,
+                 std::uint32_t(message.priority)};
+  if (offer.has_body) return put(message.peer, offer, message.source, std::move(ticket));
+  listen_to(message.peer, kClears);
+  put(message.peer, offer, nullptr, nullptr);
+  peer.offered.emplace(offer.id, Parcel{std::move(ticket), message, offer.id});
+}
+
+Result<bool> Messages::advance() {
+  bool moved = false;
+  for (int r = 0; r < int(peers_.size()); ++r) {
+    Peer& peer = peers_[std::size_t(r)];
+    using Act = Result<bool> (Messages::*)(int, Peer&);
+    for (const Act act : {Act(&Messages::write), Act(&Messages::listen), Act(&Messages::move_bodies)}) {
+      auto did = (this->*act)(r, peer);
+      if (!did.ok()) return Links::lost(r, did.status());
+      moved |= *did;
+    }
+    RW_TRY(look_for_overfull(r, peer));
+  }
+  RW_TRY(look_for_missed());
+  return moved;
+}
+
+const Status* Messages::Peer::gone() const {
+  for (const Ear& ear : ears)
+    if (ear.in != nullptr && !ear.in->gone.ok()) return &ear.in->gone;
+  return nullptr;
+}
+
+// Its own error, not the group's, until something is wanted from a peer that is gone.
+Status Messages::look_for_missed() const {
+  const bool from_anyone = std::ranges::any_of(wanted_, [](const Parcel& p) { return p.message.peer == kAnySource; });
+  bool somebody_left = false;
+  int gone = -1;
+  for (int r = 0; r < int(peers_.size()); ++r) {
+    const Peer& peer = peers_[std::size_t(r)];
+    const Status* why = peer.gone();
+    if (why == nullptr) {
+      somebody_left |= r != links_.rank() || peer.next_id > 0;  // we ourselves, if we ever do
+      continue;
+    }
+    gone = r;
+    const bool died = why->code() != Code::left;
+    if (wants(r, peer) || (from_anyone && died)) return Links::lost(r, *why);
+  }
+  if (from_anyone && gone >= 0 && !somebody_left) return Links::lost(gone, *peers_[std::size_t(gone)].gone());
+  return {};
+}
+
+bool Messages::wants(int rank, const Peer& peer) const {
+  return !peer.offered.empty() || std::ranges::any_of(wanted_, [&](const Parcel& p) { return p.message.peer == rank; });
+}
+
+// The receive may be followed by others that take the messages before its own: so it has some time.
+Status Messages::look_for_overfull(int rank, Peer& peer) {
+  const auto waits = [&](const Parcel& p) { return p.message.peer == rank; };
+  const auto wanted = peer.full() ? std::ranges::find_if(wanted_, waits) : wanted_.end();
+  if (wanted == wanted_.end()) {
+    peer.full_since = TimePoint{};
+    return {};
+  }
+  const TimePoint t = now();
+  if (peer.full_since == TimePoint{}) peer.full_since = t;
+  if (t - peer.full_since < kFullMost) return {};
+  return Status(
+      Code::exhausted, Scope::session,
+      fmt::format(
+          "rank {} sent {} messages that nobody receives ({} KiB; at most {} KiB and {} messages are kept), none of them with tag {}, "
+          "which is waited for",
+          rank, peer.offers.size(), peer.unclaimed_bytes / KiB, kUnclaimedBytesMax / KiB, kUnclaimedMax, wanted->message.tag));
+}
+
+// ---------------------------------------------------------------------------------------------------------- envelopes
+
+Result<bool> Messages::write(int rank, Peer& peer) {
+  RW_ASSIGN_OR_RETURN(const bool offers, write(rank, peer, kOffers));
+  RW_ASSIGN_OR_RETURN(const bool clears, write(rank, peer, kClears));
+  return offers || clears;
+}
+
+Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
+  auto& outboxes = peer.outboxes[channel];
+  if (outboxes.empty()) return false;
+  SendStream* stream = links_.to(rank, first_channel_ + channel, Class::normal).stream.get();
+  if (stream == nullptr) return false;
+  stream->hurry(0);
+  bool moved = false;
+  for (auto& outbox : outboxes) {
+    if (outbox->request != nullptr) continue;
+    RW_ASSIGN_OR_RETURN(outbox->request, stream->post(outbox->data.data(), outbox->data.size()));
+    if (outbox->request == nullptr) break;
+    moved = true;
+  }
+  while (!outboxes.empty() && outboxes.front()->request != nullptr) {
+    RW_ASSIGN_OR_RETURN(const Progress progress, stream->test(outboxes.front()->request));
+    if (!progress.done) break;
+    if (outboxes.front()->ends) end(*outboxes.front()->ends, {});
+    outboxes.pop_front();
+    --envelopes_;
+    moved = true;
+  }
+  return moved;
+}
+
+void Messages::listen_to(int rank, Channel channel) {
+  Incoming*& in = peers_[std::size_t(rank)].ears[channel].in;
+  if (in == nullptr) in = &links_.from(rank, first_channel_ + channel);
+}
+
+Result<bool> Messages::listen(int rank, Peer& peer) {
+  RW_ASSIGN_OR_RETURN(const bool offers, listen(rank, peer, kOffers));
+  RW_ASSIGN_OR_RETURN(const bool clears, listen(rank, peer, kClears));
+  return offers || clears;
+}
+
+Result<bool> Messages::listen(int rank, Peer& peer, Channel channel) {
+  Ear& ear = peer.ears[channel];
+  if (ear.in == nullptr || !ear.in->gone.ok() || !ear.in->stream) return false;
+  RecvStream& stream = *ear.in->stream;
+  bool moved = false;
+  while (channel != kOffers || !peer.full()) {
+    if (ear.request == nullptr) {
+      ear.inbox.resize(sizeof(Envelope) + (channel == kOffers ? kInlineMax : 0));
+      auto posted = stream.post(ear.inbox.data(), ear.inbox.size());
+      if (!posted.ok()) return ear.in->gone = posted.status(), moved;
+      ear.request = *posted;
+      if (ear.request == nullptr) return moved;
+    }
+    auto tested = stream.test(ear.request);
+    if (!tested.ok()) return ear.in->gone = tested.status(), moved;
+    const Progress progress = *tested;
+    if (!progress.done) return moved;
+    ear.request = nullptr;
+    RW_TRY(heard(rank, peer, channel, std::span(ear.inbox).first(progress.bytes)));
+    moved = true;
+  }
+  return moved;
+}
+
+Status Messages::heard(int rank, Peer& peer, Channel channel, std::span<const std::byte> data) {
+  const auto malformed = [](const char* what, std::uint64_t found, const std::string& expected) {
+    return Status(Code::remote, Scope::session,
+                  fmt::format("malformed envelope: {} {}, expected {}", what, found, expected));
+  };
+  Envelope envelope;
+  if (data.size() < sizeof envelope) return malformed("bytes", data.size(), fmt::format("{} or more", sizeof envelope));
+  std::memcpy(&envelope, data.data(), sizeof envelope);
+  const std::uint32_t kind = channel == kOffers ? Envelope::offer : Envelope::clear;
+  if (envelope.kind != kind) return malformed("kind", envelope.kind, std::to_string(kind));
+  const std::span<const std::byte> body = data.subspan(sizeof envelope);
+  if (envelope.has_body && envelope.bytes != body.size())
+    return malformed("length of its body", body.size(), std::to_string(envelope.bytes));
+  if (channel == kClears) return heard_clear(peer, envelope);
+  if (envelope.priority >= std::uint32_t(kClasses))
+    return malformed("class", envelope.priority, fmt::format("less than {}", kClasses));
+  heard_offer(rank, peer, {envelope, {body.begin(), body.end()}});
+  return {};
+}
+
+Status Messages::heard_clear(Peer& peer, const Envelope& envelope) {
+  const auto sent = peer.offered.find(envelope.id);
+  if (sent == peer.offered.end())
+    return Status(Code::remote, Scope::session,
+                  fmt::format("message {} is asked for, which is not one of the {} that are offered", envelope.id,
+                              peer.offered.size()));
+  Parcel parcel = std::move(sent->second);
+  peer.offered.erase(sent);
+  if (envelope.bytes == 0) {  // it has no room, and tells its caller
+    end(*parcel.ticket, {});
+    return {};
+  }
+  const auto priority = std::size_t(parcel.message.priority);
+  std::deque<Body>& bodies = peer.bodies_out[priority];
+  if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);  // grows along a stream
+  bodies.push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
+  return {};
+}
+
+// ----------------------------------------------------------------------------------------------------------- matching
+// An offer that is kept was wanted by none of the receives there were; a receive that waits found none of the offers.
+
+void Messages::heard_offer(int rank, Peer& peer, Offer offer) {
+  const auto wanted = std::ranges::find_if(wanted_, [&](const Parcel& p) {
+    return p.message.tag == offer.envelope.tag && (p.message.peer == rank || p.message.peer == kAnySource);
+  });
+  if (wanted != wanted_.end()) {
+    Parcel parcel = std::move(*wanted);
+    wanted_.erase(wanted);
+    return claim(rank, peer, offer, parcel);
+  }
+  peer.unclaimed_bytes += offer.held_bytes();
+  peer.offers.push_back(std::move(offer));
+}
+
+bool Messages::claim_old_offer(Parcel& wanted) {
+  for (int r = 0; r < int(peers_.size()); ++r) {
+    if (wanted.message.peer != kAnySource && wanted.message.peer != r) continue;
+    Peer& peer = peers_[std::size_t(r)];
+    const auto found =
+        std::ranges::find(peer.offers, wanted.message.tag, [](const Offer& o) { return o.envelope.tag; });
+    if (found == peer.offers.end()) continue;
+    const Offer offer = std::move(*found);
+    peer.unclaimed_bytes -= offer.held_bytes();
+    peer.offers.erase(found);
+    claim(r, peer, offer, wanted);
+    return true;
+  }
+  return false;
+}
+
+void Messages::claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted) {
+  const Envelope& envelope = offer.envelope;
+  const bool fits = envelope.bytes <= wanted.message.bytes;
+  if (!envelope.has_body)
+    put(rank, {Envelope::clear, envelope.tag, envelope.id, fits ? envelope.bytes : 0, 0, 0}, nullptr, nullptr);
+  if (!fits)
+    return end(*wanted.ticket,
+               Status(Code::truncated, Scope::request,
+                      "a message of " + std::to_string(envelope.bytes) + " bytes from rank " + std::to_string(rank) +
+                          " where there is room for " + std::to_string(wanted.message.bytes)),
+               rank, envelope.bytes);
+  if (envelope.has_body) {
+    if (envelope.bytes > 0) std::memcpy(wanted.message.target, offer.body.data(), envelope.bytes);
+    return end(*wanted.ticket, {}, rank, envelope.bytes);
+  }
+  peer.bodies_in[envelope.priority].push_back({std::move(wanted.ticket), wanted.message, envelope.bytes, nullptr});
+}
+
+// ------------------------------------------------------------------------------------------------------------- bodies
+
+Result<bool> Messages::move_bodies(int rank, Peer& peer) {
+  bool moved = false;
+  for (int priority = 0; priority < kClasses; ++priority) {
+    RW_ASSIGN_OR_RETURN(const bool did, move_bodies(rank, peer, priority));
+    moved |= did;
+  }
+  return moved;
+}
+
+Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
+  auto &out = peer.bodies_out[std::size_t(priority)], &in = peer.bodies_in[std::size_t(priority)];
+  const int channel = first_channel_ + kBodies + priority;
+  bool moved = false;
+  const auto move = [&](std::deque<Body>& bodies, auto& stream, auto post) -> Result<bool> {
+    for (Body& body : bodies) {
+      if (body.request != nullptr) continue;
+      RW_ASSIGN_OR_RETURN(body.request, post(body));
+      if (body.request == nullptr) break;
+      moved = true;
+    }
+    while (!bodies.empty() && bodies.front().request != nullptr) {
+      RW_ASSIGN_OR_RETURN(const Progress progress, stream.test(bodies.front().request));
+      if (!progress.done) break;
+      end(*bodies.front().ticket, {}, bodies.front().message.sends ? -1 : rank, progress.bytes);
+      bodies.pop_front();
+      moved = true;
+    }
+    return moved;
+  };
+  if (!out.empty()) {
+    if (SendStream* stream = links_.to(rank, channel, Class(priority)).stream.get()) {
+      for (const Body& b : out)
+        if (b.ticket->awaited()) stream->hurry(b.message.order);
+      RW_TRY(move(out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes, 0, b.message.order); }));
+    }
+  }
+  if (!in.empty()) {
+    Incoming& from = links_.from(rank, channel);
+    if (!from.stream && !from.gone.ok()) return from.gone;
+    if (RecvStream* stream = from.stream.get())
+      RW_TRY(move(in, *stream, [&](Body& b) { return stream->post(b.message.target, b.message.bytes); }));
+  }
+  return moved;
+}
+
+std::vector<std::shared_ptr<Ticket>> Messages::abandon() {
+  std::vector<std::shared_ptr<Ticket>> left;
+  for (Parcel& p : wanted_) left.push_back(std::move(p.ticket));
+  for (Peer& peer : peers_) {
+    for (auto& outbox : peer.outboxes[kOffers])
+      if (outbox->ends) left.push_back(std::move(outbox->ends));
+    for (auto& [id, parcel] : peer.offered) left.push_back(std::move(parcel.ticket));
+    for (auto* classes : {&peer.bodies_out, &peer.bodies_in})
+      for (auto& bodies : *classes)
+        for (Body& b : bodies) left.push_back(std::move(b.ticket));
+  }
+  unfinished_ = envelopes_ = 0;
+  return left;
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,253 @@
+#include <errno.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/birthplace.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mutex.h"
+#include "base/named_socket.h"
+#include "collectives/rendezvous/store.h"
+#include "collectives/rendezvous/fair_mutex.h"
+#include "collectives/rendezvous/store_frames.h"
+#include "collectives/rendezvous/store_server.h"
+
+namespace railweave::collectives {
+namespace {
+
+constexpr Nanos kGrace = std::chrono::seconds(5);        // beyond what the server was asked to wait
+constexpr Nanos kSlice = std::chrono::milliseconds(20);  // of a get that waits: others may ask in between
+constexpr Nanos kLongest = std::chrono::hours(24 * 24);  // a get: deadlines stay far from their end
+
+class TcpStore final : public Store {
+ public:
+  TcpStore(std::string place, OwnedFd fd, StoreServer::Ptr server)
+      : place_(std::move(place)), server_(std::move(server)), fd_(std::move(fd)) {}
+  ~TcpStore() override {
+    if (birthplace_.left()) (void)talk_.release();  // fork may have caught any thread at it
+  }
+
+  // The first question. Who serves may be stopped for a while, as when a get() waits.
+  Status greet(TimePoint give_up) {
+    return ask({StoreRequest::Kind::remove, 0, "", ""}, std::max<Nanos>(give_up - now(), Nanos(0))).status();
+  }
+  Status set(const std::string& key, const std::string& value) override {
+    return ask({StoreRequest::Kind::set, 0, key, value}).status();
+  }
+
+  Result<std::string> get(const std::string& key, Nanos timeout) override {
+    const TimePoint give_up = deadline_after(std::min(timeout, kLongest));
+    for (bool last = false; !last;) {
+      const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
+      last = left <= kSlice;
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kSlice)).count();
+      // A server that is stopped may answer as late as if it had been asked to wait all that time.
+      RW_ASSIGN_OR_RETURN(const std::string answer, ask({StoreRequest::Kind::get, std::uint32_t(ms), key, ""}, left));
+      if (answer.front() == 1) return answer.substr(1);
+    }
+    return Status(
+        Code::timed_out, Scope::engine,
+        fmt::format("nobody set '{}' in the store at {} within {:g} s", key, place_, double(timeout.count()) / 1e9));
+  }
+
+  Status remove(const std::string& key) override { return ask({StoreRequest::Kind::remove, 0, key, ""}).status(); }
+  Status tell(const std::string& key, const std::string& value) override {
+    return ask({StoreRequest::Kind::tell, 0, key, value}).status();
+  }
+  Status claim(const std::string& key) override {
+    RW_ASSIGN_OR_RETURN(const std::string answer, ask({StoreRequest::Kind::claim, 0, key, ""}));
+    if (answer.front() == 1) return {};
+    return Status(Code::exhausted, Scope::engine,
+                  fmt::format("somebody else holds '{}' in the store at {}", key, place_));
+  }
+  void release(const std::string& key) override {
+    if (birthplace_.left()) return;
+    {
+      const MutexLock lock(talk_->released_mutex);
+      talk_->released.push_back(key);
+    }
+    hand_in_released();
+  }
+  bool kept_here() const override { return server_ != nullptr; }
+
+ private:
+  // With the server, by all threads of this process.
+  struct Talk {
+    FairMutex turn;                                               // one question at a time
+    std::string inbox RW_GUARDED_BY(turn);
+    std::string outbox RW_GUARDED_BY(turn);                       // releases, then the question
+    std::map<std::string, std::string> told RW_GUARDED_BY(turn);  // by key; what was sent to all
+    bool ended RW_GUARDED_BY(turn) = false;                       // the server left in order
+    Status broken RW_GUARDED_BY(turn);                            // the first failure sticks
+
+    Mutex released_mutex;                                         // inside `turn`
+    std::vector<std::string> released RW_GUARDED_BY(released_mutex);  // the server has not heard of it yet
+  };
+
+  using Turn = ScopedLock<FairMutex>;
+
+  // `patience`: what the server may take beside its grace, from our turn on.
+  Result<std::string> ask(const StoreRequest& request, Nanos patience = Nanos(0)) {
+    if (birthplace_.left())
+      return Status(Code::internal, Scope::engine,
+                    fmt::format("this process was forked: the connection to the store at {} is its parent's", place_));
+    if (request.key.size() > kKeyBytesMax || request.value.size() > kValueBytesMax)
+      return Status(Code::invalid_argument, Scope::request,
+                    fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}", request.key.size(),
+                                request.value.size(), kKeyBytesMax, kValueBytesMax));
+    auto answer = ask_in_turn(request, patience);
+    hand_in_released();  // what was released meanwhile
+    return answer;
+  }
+
+  Result<std::string> ask_in_turn(const StoreRequest& request, Nanos patience) {
+    const Turn turn(talk_->turn);
+    const bool gets = request.kind == StoreRequest::Kind::get;
+    hear_news();
+    if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
+    if (!talk_->broken.ok()) return talk_->broken;
+    auto answer = exchange(encode(request), now() + patience + kGrace);
+    if (answer.ok()) return answer;
+    talk_->broken = answer.status();
+    if (gets && talk_->told.contains(request.key)) return encode_found(talk_->told.at(request.key));
+    return answer;
+  }
+
+  static std::string encode_found(const std::string& value) { return char(1) + value; }
+
+  // Without waiting: whoever has the turn, or waits for it, does so after. What does not go out now precedes the next
+  // question.
+  void hand_in_released() {
+    while (any_released()) {
+      if (!talk_->turn.try_lock()) return;
+      const Turn turn(talk_->turn, std::adopt_lock);
+      std::vector<std::string> keys;
+      {
+        const MutexLock lock(talk_->released_mutex);
+        keys.swap(talk_->released);
+      }
+      if (!talk_->broken.ok()) continue;
+      for (const std::string& key : keys) talk_->outbox += encode(StoreRequest{StoreRequest::Kind::release, 0, key, ""});
+      (void)send_some();
+    }
+  }
+
+  bool any_released() {
+    const MutexLock lock(talk_->released_mutex);
+    return !talk_->released.empty();
+  }
+
+  // --- in turn
+  // What has come so far.
+  void hear_news() RW_REQUIRES(talk_->turn) {
+    while (talk_->broken.ok()) {
+      auto read = read_some();
+      if (!read.ok()) talk_->broken = read.status();
+      if (const auto frame = next_answer(); frame && talk_->broken.ok())
+        talk_->broken = Status(Code::remote, Scope::engine, place_ + " is no store of ours: it answers unasked");
+      if (!read.ok() || !*read) return;
+    }
+  }
+
+  Result<std::string> exchange(const std::string& question, TimePoint give_up) RW_REQUIRES(talk_->turn) {
+    talk_->outbox += question;
+    while (!send_some()) {
+      if (errno == EPIPE || errno == ECONNRESET) break;  // what it said last is still to be read
+      RW_TRY(wait_for(POLLOUT, give_up));
+    }
+    for (;;) {
+      if (auto answer = next_answer()) return *answer;
+      RW_TRY(wait_for(POLLIN, give_up));
+      RW_TRY(read_some());
+      if (impossible(talk_->inbox)) return Status(Code::remote, Scope::engine, place_ + " is no store of ours");
+    }
+  }
+
+  // False: the rest cannot go now, and errno says why.
+  bool send_some() RW_REQUIRES(talk_->turn) {
+    std::string& outbox = talk_->outbox;
+    while (!outbox.empty()) {
+      const ssize_t n = ::send(fd_.get(), outbox.data(), outbox.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0 && errno != EINTR) return false;
+      if (n > 0) outbox.erase(0, std::size_t(n));
+    }
+    return true;
+  }
+
+  // Takes news out of the inbox up to the first answer, if there is one.
+  std::optional<std::string> next_answer() RW_REQUIRES(talk_->turn) {
+    while (auto frame = take_frame(talk_->inbox)) {
+      const auto news = decode_news(*frame);
+      if (!news) return frame;
+      if (news->kind == StoreNews::Kind::told) talk_->told[news->key] = news->value;
+      if (news->kind == StoreNews::Kind::untold) talk_->told.erase(news->key);
+      talk_->ended |= news->kind == StoreNews::Kind::ended;
+    }
+    return std::nullopt;
+  }
+
+  // False: nothing has come.
+  Result<bool> read_some() RW_REQUIRES(talk_->turn) {
+    char part[16 * 1024];
+    const ssize_t n = ::recv(fd_.get(), part, sizeof part, MSG_DONTWAIT);
+    if (n > 0) {
+      talk_->inbox.append(part, std::size_t(n));
+      return true;
+    }
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+    if (n < 0 && errno != ECONNRESET && errno != EPIPE)
+      return system_error(Scope::engine, "recv from the store at " + place_);
+    (void)next_answer();  // it may have said that it ends
+    if (talk_->ended)
+      return Status(Code::cancelled, Scope::engine,
+                    "the store at " + place_ + " has ended: rank 0, which kept it, has left");
+    return Status(Code::remote, Scope::engine, "the store at " + place_ + " is gone, and rank 0, which kept it");
+  }
+
+  Status wait_for(short what, TimePoint give_up) {
+    if (what == POLLOUT && errno != EAGAIN) return system_error(Scope::engine, "send to the store at " + place_);
+    pollfd ready{fd_.get(), what, 0};
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(give_up - now()).count();
+    if (left <= 0 || ::poll(&ready, 1, int(std::min<std::int64_t>(left, 0x7fffffff))) == 0)
+      return Status(Code::timed_out, Scope::engine, "the store at " + place_ + " does not answer");
+    return {};
+  }
+
+  const std::string place_;
+  const Birthplace birthplace_;
+  const StoreServer::Ptr server_;  // at the root only
+  const OwnedFd fd_;
+  std::unique_ptr<Talk> talk_ = std::make_unique<Talk>();
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t port, bool serve, Nanos timeout,
+                                         std::uint16_t* served_port) {
+  StoreServer::Ptr server;
+  if (serve) {
+    RW_ASSIGN_OR_RETURN(server, StoreServer::start(host, port));
+    port = server->port();
+  }
+  if (served_port != nullptr) *served_port = port;
+  const TimePoint give_up = deadline_after(timeout);
+  auto connected = connect_to(host, port, timeout);
+  if (!connected.ok()) {
+    const Status& why = connected.status();
+    return Status(why.code(), why.scope(), "the store that rank 0 keeps: " + why.message(), why.system_errno());
+  }
+  OwnedFd fd = std::move(*connected);
+  auto store = std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server));
+  const Status heard = store->greet(give_up);  // who says nothing makes place for others
+  if (!heard.ok()) return Status(heard.code(), heard.scope(), "the store that rank 0 keeps: " + heard.message(), heard.system_errno());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,42 @@
+#include "collectives/shared_memory/offering.h"
+
+#include <algorithm>
+
+namespace railweave::collectives {
+namespace {
+
+constexpr double kPsPerNs = 1000;
+
+}  // namespace
+
+bool Offering::wanted() const {
+  for (int r = 0; r < board_.ranks(); ++r)
+    if (r != board_.rank() && board_.copying(r).wants_offers) return true;
+  return false;
+}
+
+void Offering::posted(std::size_t bytes, Nanos took) {
+  put_.sample(bytes, took);
+  tell();
+}
+
+void Offering::copied(int from, std::size_t bytes, Nanos took) {
+  choice_.hear_writer(double(board_.copying(from).put_cost_ps) / kPsPerNs);
+  choice_.sample(false, bytes, took);
+  tell();
+}
+
+void Offering::read(std::size_t bytes, Nanos took) {
+  choice_.sample(true, bytes, took);
+  tell();
+}
+
+// Little that changes is told, since it takes the line of `read` from the others.
+void Offering::tell() {
+  const Board::Copying now{choice_.wants_fetch(), std::uint32_t(std::min(put_.ns_per_byte() * kPsPerNs, 1e9))};
+  if (now.wants_offers == told_.wants_offers && now.put_cost_ps / 16 == told_.put_cost_ps / 16) return;
+  told_ = now;
+  board_.tell_copying(now);
+}
+
+}  // namespace railweave::collectives

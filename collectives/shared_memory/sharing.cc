@@ -1,0 +1,95 @@
+#include "collectives/shared_memory/sharing.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "collectives/shared_memory/neighbours.h"
+#include "collectives/shared_memory/pieces.h"
+
+namespace railweave::collectives {
+namespace {
+
+constexpr Nanos kHandOverMost = std::chrono::seconds(5);  // a rank that does not come for it: then there is no board
+
+// Runs an operation whose memory lives as long as it does, also when we do not wait so long.
+template <class Memory, class Start>
+Status done(const std::shared_ptr<Memory>& memory, Nanos timeout, const Start& start) {
+  const WorkPtr work = start(*memory);
+  work->when_over([memory](const Status&) {});
+  return work->wait(timeout);
+}
+
+// What all may, as the same user: others are not given the memory.
+Result<BoardLeave> agree(Group& group, BoardLeave own, Nanos timeout) {
+  using Said = std::array<std::uint32_t, 5>;
+  const auto said =
+      std::make_shared<Said>(Said{own.shares_memory, own.in_pieces, own.reads_others, ::geteuid(), ~::geteuid()});
+  RW_TRY(done(said, timeout, [&](Said& s) { return group.all_reduce(s.data(), s.data(), s.size(), DataType::uint32, Reduction::min); }));
+  const auto [shares_memory, in_pieces, reads_others, least, most] = *said;
+  return BoardLeave{shares_memory != 0 && least == ~most, in_pieces != 0, reads_others != 0};
+}
+
+// What of us the others try to read, until the next time that all agree.
+struct Proof {
+  std::array<std::uint8_t, NeighbourProof::kSecretBytes> secret = random_id();
+  std::vector<NeighbourProof> of_all;
+};
+
+Result<std::optional<Neighbours>> read_neighbours(Group& group, const std::shared_ptr<Proof>& proof, Nanos timeout) {
+  proof->of_all.resize(std::size_t(group.size()));
+  NeighbourProof& own = proof->of_all[std::size_t(group.rank())];
+  own = {::getpid(), reinterpret_cast<std::uint64_t>(proof->secret.data()), proof->secret};
+  RW_TRY(done(proof, timeout, [&](Proof& p) { return group.all_gather(&own, p.of_all.data(), sizeof own, DataType::uint8); }));
+  auto neighbours = Neighbours::prove(proof->of_all, group.rank());
+  if (neighbours.ok()) return std::optional(std::move(*neighbours));
+  RW_INFO(net, "rank {} cannot read the others' memory, so that all copy: {}", group.rank(), neighbours.status().message());
+  return std::optional<Neighbours>();
+}
+
+Result<BoardMemory> make_and_give(MeetingPlace& place, int takers, std::size_t bytes, Nanos timeout) {
+  auto offer = BoardOffer::make(bytes);
+  RW_TRY(place.agree("board", offer.ok() ? offer->name() : ""));
+  RW_TRY(offer);
+  RW_TRY(offer->give(takers, timeout));
+  return BoardMemory::map(offer->fd(), bytes);
+}
+
+Result<BoardMemory> take(MeetingPlace& place, std::size_t bytes, Nanos timeout) {
+  RW_ASSIGN_OR_RETURN(const std::string name, place.agree("board", ""));
+  return take_board_memory(name, bytes, timeout);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BoardLine>> share_board(Group& group, MeetingPlace& place, BoardLeave own, Nanos timeout,
+                                               const std::string& named) {
+  const int ranks = group.size();
+  if (ranks < 2 || ranks > kBoardRanksMax) return std::unique_ptr<BoardLine>();
+  RW_ASSIGN_OR_RETURN(const BoardLeave all, agree(group, own, timeout));
+  if (!all.shares_memory) return std::unique_ptr<BoardLine>();
+  const std::size_t bytes = Board::memory_bytes(ranks);
+  const Nanos patience = std::min(timeout / 4, kHandOverMost);
+  auto memory = group.rank() == 0 ? make_and_give(place, ranks - 1, bytes, patience) : take(place, bytes, patience);
+  if (!memory.ok()) RW_INFO(net, "rank {} has no board: {}", group.rank(), memory.status().message());
+  const auto proof = std::make_shared<Proof>();
+  std::optional<Neighbours> neighbours;
+  if (all.in_pieces && ranks <= kPiecesRanksMax) {
+    RW_ASSIGN_OR_RETURN(neighbours, read_neighbours(group, proof, timeout));
+  }
+  RW_ASSIGN_OR_RETURN(const BoardLeave have, agree(group, {memory.ok(), all.in_pieces, neighbours.has_value()}, timeout));
+  if (!have.shares_memory) return std::unique_ptr<BoardLine>();
+  if (!have.reads_others) neighbours.reset();
+  return std::make_unique<BoardLine>(Board(std::move(*memory), group.rank(), ranks), named, all.in_pieces, std::move(neighbours));
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,117 @@
+"""What torch's Gloo, or our backend under torch, does with the same operations: one rank, found by RANK, WORLD_SIZE,
+MASTER_ADDR, MASTER_PORT.
+
+The same sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations as
+perf/programs/collective and mpi_perf. GLOO_SOCKET_IFNAME names the interfaces; the caller sets it to all of the host's.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+# By the names of torch 2.13 where they are there: to warn of the old ones takes microseconds.
+_gather = getattr(dist, "all_gather_single", dist.all_gather_into_tensor)
+_scatter = getattr(dist, "reduce_scatter_single", dist.reduce_scatter_tensor)
+_FLOAT_BYTES = 4
+_SUFFIXES = "KMG"
+
+
+def parse_size(text: str) -> int:
+    """"8", "64K", "1M"."""
+    if text[-1:].upper() in _SUFFIXES:
+        return int(float(text[:-1]) * 1024 ** (_SUFFIXES.index(text[-1].upper()) + 1))
+    return int(text)
+
+
+class Job:
+    """Memory for the largest size, and one operation on parts of it in turns."""
+
+    def __init__(self, operation: str, largest: int) -> None:
+        self.operation, self.ranks = operation, dist.get_world_size()
+        self.capacity = self.rounded(largest) // _FLOAT_BYTES
+        self.send = torch.ones(max(self.capacity, 1), dtype=torch.float32)
+        self.receive = torch.zeros(max(self.capacity, 1), dtype=torch.float32)
+
+    def rounded(self, size: int) -> int:
+        """What both nccl-tests and perf/programs/collective make of a size."""
+        if self.operation == "all_reduce":
+            return size // _FLOAT_BYTES * _FLOAT_BYTES
+        return size // self.ranks // 16 * 16 * self.ranks
+
+    def once(self, size: int, index: int) -> None:
+        count = size // _FLOAT_BYTES
+        at = index % max(self.capacity // count if count else 1, 1) * count
+        share = count // self.ranks
+        if self.operation == "all_gather":
+            _gather(self.receive[at:at + count], self.send[at:at + share])
+        elif self.operation == "reduce_scatter":
+            _scatter(self.receive[at:at + share], self.send[at:at + count])
+        else:
+            dist.all_reduce(self.receive[at:at + count])
+
+    def measure(self, asked: int, iterations: int) -> dict:
+        size = self.rounded(asked)
+        self.once(size, 0)
+        dist.barrier()
+        start = time.perf_counter()
+        for index in range(iterations):
+            self.once(size, index)
+        mine_s = torch.tensor([(time.perf_counter() - start) / iterations], dtype=torch.float64)
+        dist.all_reduce(mine_s)
+        seconds = mine_s.item() / self.ranks
+        algbw = size / seconds / 1e9
+        busbw = algbw * (self.ranks - 1) / self.ranks * (2 if self.operation == "all_reduce" else 1)
+        return {"size": size, "out_of_place": {"time": seconds * 1e6, "alg_bw": algbw, "bus_bw": busbw}}
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="torch_perf", description="Times a backend of torch on float32, as perf/programs/collective times ours.")
+    add = parser.add_argument
+    add("--backend", choices=["gloo", "railweave"], default="railweave")
+    add("--operation", choices=["all_gather", "reduce_scatter", "all_reduce"], default="all_reduce")
+    add("-b", "--minbytes", type=parse_size, default=8, help="smallest size; each next one is twice as large (8)")
+    add("-e", "--maxbytes", type=parse_size, default=1 << 20, help="largest size (1M)")
+    add("-n", "--iters", type=int, default=20, help="timed at each size (20)")
+    add("-w", "--warmup_iters", type=int, default=1, help="before them (1)")
+    add("--json", help="write what was measured there")
+    return parser.parse_args()
+
+
+def main() -> int:
+    args = _parse()
+    warnings.simplefilter("ignore", FutureWarning)  # of names that later versions will give up
+    torch.set_num_threads(1)
+    if args.backend == "railweave":
+        import railweave  # noqa: F401  registers it
+    dist.init_process_group(args.backend, timeout=timedelta(seconds=120))
+    sizes = [args.minbytes << n for n in range(64) if args.minbytes << n <= args.maxbytes]
+    job = Job(args.operation, args.maxbytes)
+    for size in sizes:
+        for index in range(args.warmup_iters):
+            job.once(job.rounded(size), index)
+    document = {"program": "torch_perf", "backend": args.backend, "operation": args.operation, "library": f"torch {torch.__version__}",
+                "results": []}
+    for size in sizes:
+        document["results"].append(job.measure(size, args.iters))
+        if dist.get_rank() == 0:
+            figures = document["results"][-1]["out_of_place"]
+            print(f"{size:12} {figures['time']:12.2f} {figures['alg_bw']:10.3f} {figures['bus_bw']:10.3f}", flush=True)
+    if dist.get_rank() == 0 and args.json:
+        with open(args.json, "w", encoding="utf-8") as sink:
+            json.dump(document, sink, indent=1)
+    dist.barrier()
+    dist.destroy_process_group()
+    return 0
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", os.environ.get("RWLAB_NICS", "lo"))
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""The ways in which a rail is lost, as changes of a lab: R1's six, and what hosts, switches and firewalls outside of labs do."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Callable
+
+from lab import faults
+from lab.faults.firewall import Rule
+from lab.plan import Host, Nic, Plan
+
+Happen = Callable[[Plan, Host, Nic], None]
+
+
+@dataclass(frozen=True)
+class Loss:
+    what: str
+    happen: Happen  # to one NIC of a host
+    told: bool  # a carrier or a reset tells of it. False: only silence does
+    at: int | None = None  # the host; None: any
+    outage_s: float = 3.2  # until it is undone
+    returns: bool = True  # there is something to undo
+    lab: tuple[str, ...] = ()  # options that the fault needs
+
+
+def _down(plan: Plan, host: Host, nic: Nic) -> None:
+    faults.take_down(host, nic)
+
+
+def _other_address(plan: Plan, host: Host, nic: Nic) -> None:
+    faults.replace_addresses(host, nic, [f"10.79.{plan.hosts.index(host)}.{1 + host.nics.index(nic)}/24"])
+
+
+def _flip_arp(plan: Plan, host: Host, nic: Nic) -> None:
+    faults.flip_arp(host, nic, host.nics[0])
+
+
+def _firewall(action: str, direction: str = "both", at: str = "host") -> Happen:
+    return lambda plan, host, nic: faults.filter_tcp(host, nic, Rule(action=action, direction=direction, at=at))
+
+
+# Segments as large as the hosts' own MTU are lost. Larger ones keep the price of sending packets one by one low.
+_LARGE_PACKETS = ("--mtu", "9000")
+_SMALL_MTU_BYTES = 1500
+
+# Outages last longer than R1's bounds on recovering from them: half a second in the middle where the loss shows at once, 1.5 s
+# where only silence does, 3 s at worst for both.
+kLosses = {
+    "down-sender": Loss("link down at the sender", _down, told=True, at=0),
+    "down-receiver": Loss("link down at the receiver", _down, told=True, at=1),
+    "switch": Loss("link down in the switch between", lambda plan, host, nic: faults.take_switch_down(plan, nic), told=False, at=0),
+    "silent": Loss("silent drop both ways", lambda plan, host, nic: faults.cut(nic), told=False),
+    "one-way": Loss("silent drop one way", lambda plan, host, nic: faults.cut_out(nic), told=False),
+    "reset": Loss("connections reset", lambda plan, host, nic: faults.reset(host, nic), told=True, outage_s=0.0, returns=False),
+    "port-down": Loss("port down at the switch", lambda plan, host, nic: faults.take_port_down(plan, nic), told=True),
+    "routes-lost": Loss("routes lost", lambda plan, host, nic: faults.lose_routes(host, nic), told=False),
+    "address-lost": Loss("address replaced", _other_address, told=False),
+    "mtu-hole": Loss("large packets lost", lambda plan, host, nic: faults.shrink_port_mtu(plan, nic, _SMALL_MTU_BYTES), told=False,
+                     lab=_LARGE_PACKETS),
+    "firewall-drop": Loss("TCP dropped by a firewall", _firewall("drop"), told=False),
+    "firewall-one-way": Loss("TCP dropped one way, on the cable", _firewall("drop", "in", "port"), told=False),
+    "firewall-reject": Loss("TCP rejected by ICMP", _firewall("reject"), told=False),
+    "firewall-reset": Loss("TCP reset by a firewall", _firewall("reset"), told=True),
+    "arp-flip": Loss("ARP entry flipped to another NIC", _flip_arp, told=False),
+}
+kOfR1 = ("down-sender", "down-receiver", "switch", "silent", "one-way", "reset")
+
+
+def undo(plan: Plan, nic: int) -> None:
+    """What is left of any of them, at all hosts that have such a NIC."""
+    for host in (host for host in plan.hosts if nic < len(host.nics)):
+        faults.restore(plan, host, host.nics[nic])
+        if ":" not in host.nics[nic].address and plan.wiring in ("rails", "one-switch"):
+            faults.flip_arp(host, host.nics[nic], host.nics[nic])

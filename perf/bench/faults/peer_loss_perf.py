@@ -1,0 +1,194 @@
+"""One of two ranks is killed or stopped, or the cables of all rails between them are pulled, in mid-transfer, at an instant drawn
+from a seed, again and again: whether the callers of both ends are told of an error or of none, as docs/reliability.md promises, how
+soon, and whether the error names the peer. net_perf sends from rank 0 to rank 1 and compares every byte.
+One rank, found by RANK and what tools/lab sets.
+
+The plugin has all rails but the first, by which the ranks meet and which nobody pulls.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.faults import peer_losses, peer_promises  # noqa: E402
+from bench.faults.meeting import Meeting  # noqa: E402
+from bench.faults.peer_losses import Loss  # noqa: E402
+from bench.faults.peer_promises import End, Instants  # noqa: E402
+from lab import state  # noqa: E402
+from lab.inside import parse_in_lab, tell  # noqa: E402
+
+_ROOT = Path(__file__).resolve().parents[3]
+_BEGUN_BYTES = 1_000_000
+_FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes so long after the transfer began, and at most so much later
+_GOES_ON_S = 4.0  # watched for so long after an outage
+_DEFAULT_EVERY = 10  # trials, where the timeout is shortened
+_PORTS = 50  # used in turn
+_PATIENCE_S = 90.0  # more than the greatest timeout
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="peer_loss_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--kind", required=True, choices=sorted(peer_losses.kLosses), help="how the peer is lost")
+    add("--trials", type=int, default=20, help="(20)")
+    add("--seed", type=int, default=1, help="of instants and ranks (1)")
+    add("--lasts", type=float, help="seconds of an outage that ends, instead of its kind's")
+    add("--timeout", type=int, help=f"the plugin's timeout of this kind, in all trials but one of {_DEFAULT_EVERY}, which have its default")
+    add("--never-default", action="store_true", help="--timeout in all trials")
+    add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf (build/release/bin)")
+    add("--json", help="write what was measured there")
+    args = parse_in_lab(parser)
+    if len(os.environ["RWLAB_NICS"].split(",")) < 2 or os.environ["WORLD_SIZE"] != "2":
+        parser.error("expected two hosts with at least two rails each")
+    if args.trials < 1:
+        parser.error(f"--trials {args.trials}: at least 1")
+    return args
+
+
+class Running:
+    """net_perf of this rank, and when it said what."""
+
+    def __init__(self, argv: list[str], environment: dict[str, str]) -> None:
+        self._process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._lines: list[tuple[float, str]] = []
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self.pid = self._process.pid
+
+    def _read(self) -> None:
+        for line in self._process.stdout:
+            self._lines.append((time.monotonic(), line.rstrip("\n")))
+
+    def end(self) -> End:
+        try:
+            self._process.wait(timeout=_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._lines.append((time.monotonic(), "it hangs"))
+            self._process.kill()
+        self._reader.join()
+        return End(self.pid, self._process.wait(), self._lines)
+
+
+class Trial:
+    """This rank's half of one."""
+
+    def __init__(self, args: argparse.Namespace, number: int, meeting: Meeting, json_file: Path) -> None:
+        self.loss: Loss = peer_losses.kLosses[args.kind]
+        self.rank, self.number, self._meeting, self._json = int(os.environ["RANK"]), number, meeting, json_file
+        self._programs, self._plan = Path(args.programs), state.load(os.environ["RWLAB"])
+        self._nics = os.environ["RWLAB_NICS"].split(",")
+        chance = random.Random(f"{args.seed} {args.kind} {number}")
+        self.victim = 0 if self.loss.is_cable else chance.choice((0, 1))  # where nobody is, the one that pulls
+        self.after_s = _FIRST_S + _SPREAD_S * chance.random()
+        self.lasts_s = None if self.loss.is_error else args.lasts or self.loss.lasts_s
+        shortened = args.timeout and (args.never_default or number % _DEFAULT_EVERY)
+        self.timeout_s = args.timeout if shortened else self.loss.default_s
+
+    def run(self) -> dict:
+        """What this rank saw, for JSON."""
+        self._json.unlink(missing_ok=True)
+        running, instants = Running(self._command(), self._environment()), None
+        if self.rank == self.victim:
+            instants = self._lose(running)
+        end = running.end()
+        if self.rank != self.victim:
+            self._meeting.tell(f"survived-{self.number}", True)
+        document = json.loads(self._json.read_text()) if self.rank == 0 and self._json.exists() else None
+        return {"end": asdict(end), "instants": instants and asdict(instants), "document": document}
+
+    def _lose(self, running: Running) -> Instants:
+        nics, pid = list(range(1, len(self._nics))), running.pid
+        self._wait_for_traffic()
+        time.sleep(self.after_s)
+        lost_s = time.monotonic()
+        peer_losses.happen(self.loss, self._plan, nics, pid)
+        took_s = time.monotonic() - lost_s
+        if self.lasts_s is not None:
+            time.sleep(max(0.0, lost_s + self.lasts_s - time.monotonic()))
+        else:
+            self._meeting.hear(f"survived-{self.number}")
+            if self.loss.is_cable:
+                running.end()  # this one, too, while nothing comes through
+        undone_s = time.monotonic()
+        if self.loss.can_be_undone:
+            peer_losses.undo(self.loss, self._plan, nics, pid)
+        return Instants(lost_s, took_s, undone_s)
+
+    def _wait_for_traffic(self) -> None:
+        counters = [Path("/sys/class/net") / self._nics[1] / "statistics" / name for name in ("tx_bytes", "rx_bytes")]
+        count = lambda: sum(int(counter.read_text()) for counter in counters)
+        before, give_up = count(), time.monotonic() + _PATIENCE_S
+        while count() - before < _BEGUN_BYTES and time.monotonic() < give_up:
+            time.sleep(0.002)
+
+    def _command(self) -> list[str]:
+        block = ["--bytes", "64G"]
+        if self.lasts_s is not None:
+            block = ["--duration", f"{_FIRST_S + _SPREAD_S + self.lasts_s + _GOES_ON_S:.1f}"]
+        return [str(self._programs / "net_perf"), "--size", "128K", "--inflight", "32", "--verify", "--warmup", "0", "--sleep-us", "50",
+                *block, "--json", str(self._json)]
+
+    def _environment(self) -> dict[str, str]:
+        changed = {"MASTER_PORT": str(int(os.environ["MASTER_PORT"]) + 1 + self.number % _PORTS),
+                   "RAILWEAVE_RAILS": ",".join(self._nics[1:])}
+        if self.loss.error_after and self.timeout_s != self.loss.default_s:
+            changed[self.loss.error_after] = str(self.timeout_s)
+        return {**os.environ, **changed}
+
+
+def _entry(trial: Trial, halves: list[dict]) -> tuple[dict, peer_promises.Verdict]:
+    """On rank 0: a trial in the JSON, and what it came to."""
+    ends = [End(**half["end"]) for half in halves]
+    at = Instants(**halves[trial.victim]["instants"])
+    verdict = peer_promises.judged(trial.loss, trial.victim, ends, at, halves[0]["document"])
+    said = [[f"{at_s - at.lost_s:.3f} {line}" for at_s, line in end.lines] for end in ends]
+    return {"number": trial.number, "victim": trial.victim, "after_s": trial.after_s, "timeout_s": trial.timeout_s,
+            **asdict(verdict), "said": said}, verdict
+
+
+def _run(args: argparse.Namespace, meeting: Meeting, folder: Path) -> dict:
+    """The document, on rank 0."""
+    loss, entries, verdicts = peer_losses.kLosses[args.kind], [], []
+    for number in range(args.trials):
+        trial = Trial(args, number, meeting, folder / "run.json")
+        mine = trial.run()
+        meeting.tell(f"saw-{number}", mine)
+        theirs = meeting.hear(f"saw-{number}")
+        if trial.rank == 0:
+            entry, verdict = _entry(trial, [mine, theirs])
+            entries.append(entry)
+            verdicts.append(verdict)
+            print(f"{args.kind} {number}: {verdict}", file=sys.stderr, flush=True)
+    if not verdicts:
+        return {}
+    return {"kind": args.kind, "what": loss.what, "seed": args.seed, "trials": entries,
+            "summary": peer_promises.summary(loss, [entry["timeout_s"] for entry in entries], verdicts)}
+
+
+def main() -> int:
+    args = _parse()
+    meeting = Meeting(2 * _PATIENCE_S)
+    with tempfile.TemporaryDirectory(prefix="peer-loss-") as folder:
+        document = _run(args, meeting, Path(folder))
+    if os.environ["RANK"] != "0":
+        meeting.tell("done", True)
+        return 0
+    tell(document, args.json)
+    meeting.hear("done")
+    meeting.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

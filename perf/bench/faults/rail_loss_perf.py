@@ -1,0 +1,189 @@
+"""A rail is lost in mid-transfer, at an instant drawn from a seed, again and again: how soon the others carry all that raw TCP
+carries there, how soon the lost one is in use when it is back and all rails have their full speed, and whether anything pauses for
+that. net_perf sends from rank 0 to rank 1 and compares every byte. One rank, found by RANK and what tools/lab sets.
+
+The second rail is the one that is lost: ranks meet over the first, or over an interface beside them (--management).
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.faults import losses, recovery  # noqa: E402
+from bench.faults.rank_programs import RankPrograms  # noqa: E402
+from bench.faults.yardstick import raw_gbps  # noqa: E402
+from lab import state  # noqa: E402
+from lab.inside import parse_in_lab, tell  # noqa: E402
+
+_ROOT = Path(__file__).resolve().parents[3]
+_WARMUP_S = 0.5
+_FIRST_S, _SPREAD_S = 0.3, 0.5  # the loss comes so long after the block began, and at most so much later
+_COMMANDS_S = 0.5  # what the lab's take
+_BACK_S = 3.5  # watched for so long, which is less than what is promised (5 s): trials are many
+_NEVER_S = 10.0
+_RAW_EVERY = 10  # trials
+_TOLD_CHARS = 2000  # of what a program said that failed
+_PATIENCE_S = 60.0
+_LOST = 1  # the NIC's number
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="rail_loss_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--kind", required=True, choices=sorted(losses.kLosses), help="how the rail is lost")
+    add("--trials", type=int, default=100, help="(100)")
+    add("--seed", type=int, default=1, help="of instants and sides (1)")
+    add("--host", type=int, choices=(0, 1), help="where the fault is, instead of one that chance draws")
+    add("--rails", type=int, default=2, help="that carry before the loss (2)")
+    add("--left", type=int, default=1, help="of them, that carry meanwhile (1)")
+    add("--outage", type=float, help="seconds until the loss is undone, instead of its kind's")
+    add("--watch", type=float, default=_BACK_S, help=f"seconds from then to the end ({_BACK_S:g})")
+    add("--excuse", default="", metavar="WORD", help="an error that names this is none (such as arp_ignore)")
+    add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf and raw_tcp (build/release/bin)")
+    add("--json", help="write what was measured there")
+    args = parse_in_lab(parser)
+    if os.environ["WORLD_SIZE"] != "2":
+        parser.error("expected two hosts")
+    if args.trials < 1:
+        parser.error(f"--trials {args.trials}: at least 1")
+    return args
+
+
+def _sleep_until(moment_s: float) -> None:
+    time.sleep(max(0.0, moment_s - time.monotonic()))
+
+
+def _begun_s(at_least_bytes: int) -> float:
+    """When the rails have carried so much since now."""
+    counters = [Path("/sys/class/net") / rail / "statistics" / "tx_bytes" for rail in os.environ["RWLAB_NICS"].split(",")]
+
+    def sent() -> int:
+        return sum(int(counter.read_text()) for counter in counters)
+
+    before, give_up = sent(), time.monotonic() + _PATIENCE_S
+    while sent() - before < at_least_bytes and time.monotonic() < give_up:
+        time.sleep(0.002)
+    return time.monotonic()
+
+
+def _outage_s(args: argparse.Namespace) -> float:
+    loss = losses.kLosses[args.kind]
+    return loss.outage_s if args.outage is None or not loss.returns else args.outage
+
+
+def _trial(ranks: RankPrograms, args: argparse.Namespace, chance: random.Random) -> dict:
+    """On rank 0: one transfer with its loss; seconds are from CLOCK_MONOTONIC."""
+    loss = losses.kLosses[args.kind]
+    plan = state.load(os.environ["RWLAB"])
+    after_s = _FIRST_S + _SPREAD_S * chance.random()
+    drawn = chance.choice((0, 1))
+    host = plan.hosts[next(number for number in (loss.at, args.host, drawn) if number is not None)]
+    running = ranks.begin("net_perf", *_load(args))
+    _sleep_until(_begun_s(1_000_000) + _WARMUP_S + after_s)
+    lost_s = time.monotonic()
+    loss.happen(plan, host, host.nics[_LOST])
+    took_s = time.monotonic() - lost_s
+    if loss.returns:
+        _sleep_until(lost_s + _outage_s(args))
+    undone_s = time.monotonic()
+    if loss.returns:
+        losses.undo(plan, _LOST)
+    back_s = time.monotonic()
+    document, said = ranks.end(running)
+    return {"after_s": after_s, "lost_s": lost_s, "took_s": took_s, "undone_s": undone_s, "back_s": back_s,
+            "document": document, "said": said}
+
+
+def _load(args: argparse.Namespace) -> list[str]:
+    seconds = _FIRST_S + _SPREAD_S + _outage_s(args) + args.watch + _COMMANDS_S
+    # Callers sleep while nothing comes: hosts of the lab share the machine's cores.
+    return ["--size", "128K", "--inflight", "32", "--verify", "--sleep-us", "50", "--warmup", str(_WARMUP_S),
+            "--duration", f"{seconds:.1f}"]
+
+
+def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
+    """`rail_gbps`: what raw TCP carries on one rail."""
+    loss, left_gbps = losses.kLosses[args.kind], args.left * rail_gbps
+    found = {"after_s": trial["after_s"], "injecting_s": trial["took_s"], "raw_gbps": rail_gbps,
+             "warned": [line for line in trial["said"].splitlines() if "WARN" in line]}
+    if trial["document"] is None:
+        unknown = dict.fromkeys(("recovered_s", "returned_s", "full_s", "least_before_return", "least_after_return", "least_after_full"))
+        excused = bool(args.excuse) and args.excuse in trial["said"]
+        return {**found, "failed": not excused, "excused": excused, "said": trial["said"][-_TOLD_CHARS:], "wrong": 0, **unknown}
+    result = trial["document"]["results"][0]
+    bins, nics = recovery.bins(result), os.environ["RWLAB_NICS"].split(",")
+    # Connections that were reset are made again at once: both rails carry, and that is more than one does.
+    until_s = trial["back_s"] if loss.returns else float("inf")
+    recovered_s = recovery.recovered_s(bins, trial["lost_s"], until_s, left_gbps)
+    alone_s = None if recovered_s is None else trial["lost_s"] + recovered_s
+    # On a busy machine the rails together carry less than raw TCP one by one: full speed is what they had before.
+    full_gbps = min(args.rails * rail_gbps, recovery.usual_gbps(bins, trial["lost_s"]))
+    full_s = recovery.recovered_s(bins, trial["back_s"], float("inf"), full_gbps)
+    return {**found, "failed": False, "excused": False, "wrong": result["verify"]["errors"], "recovered_s": recovered_s,
+            "returned_s": recovery.returned_s(bins, nics[_LOST], trial["back_s"], rail_gbps), "full_s": full_s, "full_gbps": full_gbps,
+            "series": {"from_loss_s": [round(b.end_s - trial["lost_s"], 3) for b in bins],
+                       "gbps": [round(b.gbps(b.payload_bytes), 3) for b in bins]},
+            # On one rail undisturbed: what of the next is noise.
+            "least_before_return": None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"], left_gbps),
+            "least_after_return": recovery.least_share(bins, trial["undone_s"], float("inf"), left_gbps),
+            "least_after_full": None if full_s is None else recovery.least_share(bins, trial["back_s"] + full_s, float("inf"), left_gbps)}
+
+
+def _summary(trials: list[dict]) -> dict:
+    """What did not come within its time counts as ten seconds; who failed carried nothing."""
+    recovered = sorted(_NEVER_S if trial["recovered_s"] is None else trial["recovered_s"] for trial in trials)
+    returned = [_NEVER_S if trial["returned_s"] is None else trial["returned_s"] for trial in trials]
+    full = [_NEVER_S if trial["full_s"] is None else trial["full_s"] for trial in trials]
+    least = sorted((trial["least_after_return"] or 0.0 for trial in trials), reverse=True)
+    p99 = -(-99 * len(trials) // 100) - 1  # of those, the best first
+    return {
+        "trials": len(trials),
+        "median_s": median(recovered),
+        "p99_s": recovered[p99],
+        "never": sum(trial["recovered_s"] is None for trial in trials),
+        "back_in_use_s": max(returned),
+        "full_speed_s": max(full),
+        "least_after_full": min(trial["least_after_full"] or 0.0 for trial in trials),
+        "least_after_return": least[-1],
+        "least_after_return_p99": least[p99],
+        "least_after_return_median": median(least),
+        "errors": sum(trial["failed"] for trial in trials),
+        "excused": sum(trial["excused"] for trial in trials),
+        "wrong_bytes": sum(trial["wrong"] for trial in trials),
+    }
+
+
+def main() -> int:
+    args = _parse()
+    first = int(os.environ["RANK"]) == 0
+    judged = []
+    with tempfile.TemporaryDirectory(prefix="rail-loss-") as folder:
+        ranks = RankPrograms(Path(args.programs), Path(folder))
+        rail_gbps = 0.0
+        for number in range(args.trials):
+            if number % _RAW_EVERY == 0:
+                rail_gbps, = raw_gbps(ranks, 1)
+            if first:
+                chance = random.Random(f"{args.seed} {args.kind} {number}")
+                judged.append({"number": number, **_judged(_trial(ranks, args, chance), rail_gbps, args)})
+                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use {judged[-1]['returned_s']}, "
+                      f"full speed {judged[-1]['full_s']}, least after the return {judged[-1]['least_after_return']}",
+                      file=sys.stderr, flush=True)
+            else:
+                ranks.end(ranks.begin("net_perf", *_load(args)))
+    if first:
+        tell({"kind": args.kind, "what": losses.kLosses[args.kind].what, "seed": args.seed, "trials": judged,
+              "summary": _summary(judged)}, args.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Whether the machine is there for the measurement: no other one runs, and the host of a virtual machine takes little of its cores.
+
+Only a core that is wanted shows what is taken of it: on an idle machine the kernel counts next to nothing as stolen.
+"""
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Iterator
+
+kCalm = 0.1  # the most a host may take of the cores in a run that is not repeated
+_PROBE_S = 0.5
+_PAUSE_S = 5.0
+_SPIN = f"import time\nend = time.monotonic() + {_PROBE_S}\nwhile time.monotonic() < end: pass"
+
+
+class Busy(RuntimeError):
+    """A message for people."""
+
+
+@contextmanager
+def alone(name: str = "railweave-bench") -> Iterator[None]:
+    """Holds `name` until the block ends. Raises Busy while another process of this network namespace holds the name: two labs with --favour
+    starve one another, and a rank may get no core for many seconds."""
+    with socket.socket(socket.AF_UNIX) as mark:
+        try:
+            mark.bind(f"\0{name}")  # gone with this process
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise Busy("another tools/bench measures on this machine, and two at once starve one another: wait for the other one's end") from error
+        yield
+
+
+@dataclass(frozen=True)
+class Cores:
+    """Ticks of all cores since the machine started (/proc/stat), which a lab's hosts see as the machine has them."""
+
+    used: int
+    stolen: int  # the host of a virtual machine took them
+    idle: int
+
+    @staticmethod
+    def now(stat: Path = Path("/proc/stat")) -> Cores:
+        # The kernel counts a guest's time in user and nice, too.
+        user, nice, system, idle, iowait, irq, softirq, stolen = (int(x) for x in stat.read_text().split("\n", 1)[0].split()[1:9])
+        return Cores(user + nice + system + irq + softirq, stolen, idle + iowait)
+
+    @property
+    def all(self) -> int:
+        return self.used + self.stolen + self.idle
+
+    def stolen_since(self, before: Cores) -> float:
+        """The share of what was wanted since `before` that the host took, 0 to 1."""
+        stolen = self.stolen - before.stolen
+        wanted = self.used - before.used + stolen
+        return stolen / wanted if wanted > 0 else 0.0
+
+
+def probe() -> float:
+    """What the host takes of every core, all of them being wanted for half a second."""
+    before = Cores.now()
+    spinning = [subprocess.Popen([sys.executable, "-S", "-c", _SPIN]) for _ in range(os.cpu_count() or 1)]
+    for process in spinning:
+        process.wait()
+    return Cores.now().stolen_since(before)
+
+
+def wait_until_calm(patience_s: float) -> None:
+    """Probes until the host takes at most kCalm, or for `patience_s`."""
+    deadline = time.monotonic() + patience_s
+    while probe() > kCalm and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)

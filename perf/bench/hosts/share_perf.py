@@ -1,0 +1,104 @@
+"""What net_perf carries from rank 0 to rank 1 over all rails, beside what raw TCP carries over those that can: raw, ours, raw, ours, ...
+One rank, found by RANK and what tools/lab sets.
+
+With --bad the last rail is bad from before net_perf starts, and good again for raw TCP, which does not use it.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.faults import losses, recovery  # noqa: E402
+from bench.faults.rank_programs import RankPrograms  # noqa: E402
+from bench.faults.yardstick import raw_gbps  # noqa: E402
+from bench.hosts.bad_rails import kBad  # noqa: E402
+from lab import state  # noqa: E402
+from lab.inside import parse_in_lab, tell  # noqa: E402
+
+_ROOT = Path(__file__).resolve().parents[3]
+_RAW_S = 0.5
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="share_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--rails", type=int, required=True, help="that can carry, the first of each host")
+    add("--rounds", type=int, default=3, help="(3)")
+    add("--duration", type=float, default=1.2, help="seconds of net_perf in a round (1.2)")
+    add("--settle", type=float, default=0.5, help="seconds of net_perf before that (0.5)")
+    add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS", help="of the duration that do not count (0)")
+    add("--warning", default="", metavar="REGEX", help="what a line at WARN must match, unless more rails carry than --rails")
+    add("--bad", choices=sorted(kBad), help="what is the matter with the last rail")
+    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf and raw_tcp (build/release/bin)")
+    add("--json", help="write what was measured there")
+    return parse_in_lab(parser)
+
+
+class Round:
+    """One of each, at this rank."""
+
+    def __init__(self, ranks: RankPrograms, args: argparse.Namespace) -> None:
+        self._ranks, self._args, self._is_first = ranks, args, os.environ["RANK"] == "0"
+
+    def run(self) -> dict:
+        raw = sum(raw_gbps(self._ranks, self._args.rails, _RAW_S))
+        self._spoil()
+        try:
+            document, said = self._ranks.end(self._ranks.begin("net_perf", *self._load()))
+        finally:
+            self._mend()
+        warned = [line for line in said.splitlines() if "WARN" in line]
+        if not self._is_first:
+            return {}
+        if document is None:
+            return {"raw_gbps": raw, "ours_gbps": 0.0, "failed": True, "said": said, "warned": warned}
+        return {"raw_gbps": raw, "ours_gbps": self._carried_gbps(document), "failed": False, "warned": warned}
+
+    def _carried_gbps(self, document: dict) -> float:
+        if not self._args.from_s:
+            return document["summary"]["goodput_gbps"]
+        return recovery.mean_gbps(recovery.bins(document["results"][0]), self._args.from_s, self._args.duration)
+
+    def _load(self) -> list[str]:
+        return ["--size", "1M", "--inflight", "4", "--sleep-us", "50", "--warmup", str(self._args.settle),
+                "--duration", str(self._args.duration)]
+
+    def _spoil(self) -> None:
+        if self._args.bad and self._is_first:
+            plan = state.load(os.environ["RWLAB"])
+            kBad[self._args.bad].make(plan, plan.hosts[1], plan.hosts[1].nics[-1])
+
+    def _mend(self) -> None:
+        if self._args.bad and self._is_first:
+            losses.undo(state.load(os.environ["RWLAB"]), self._args.rails)
+
+
+def _summary(rounds: list[dict], args: argparse.Namespace) -> dict:
+    """Where more rails carry than ARP was thought to leave, there is nothing to warn of."""
+    shares = [found["ours_gbps"] / found["raw_gbps"] for found in rounds]
+    warned = any(re.search(args.warning, line) for found in rounds for line in found["warned"])
+    more = median(shares) > (args.rails + 0.5) / args.rails
+    return {"share": median(shares), "ours_gbps": median(found["ours_gbps"] for found in rounds),
+            "raw_gbps": median(found["raw_gbps"] for found in rounds), "errors": sum(found["failed"] for found in rounds),
+            "unsaid": int(bool(args.warning) and not warned and not more)}
+
+
+def main() -> int:
+    args = _parse()
+    with tempfile.TemporaryDirectory(prefix="share-") as folder:
+        ranks = RankPrograms(args.programs, Path(folder))
+        rounds = [Round(ranks, args).run() for _ in range(args.rounds)]
+    if os.environ["RANK"] == "0":
+        tell({"rounds": rounds, "summary": _summary(rounds, args)}, args.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

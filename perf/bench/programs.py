@@ -1,0 +1,100 @@
+"""What a side's first word stands for: a program of the build, or something of others to measure against."""
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+_PERF = Path(__file__).resolve().parent.parent
+_VENV_PYTHON = _PERF.parent / ".venv" / "bin" / "python"
+_MPI_STEP = _PERF / "bench/compare" / "mpi_step.py"
+# Programs that need torch: where in perf, and their first options.
+_WITH_TORCH = {"gloo_perf": ("bench/compare/torch_perf.py", "--backend", "gloo"),
+               "torch_perf": ("bench/compare/torch_perf.py", "--backend", "railweave"), "urgent_perf": ("bench/compare/urgent_perf.py",),
+               "step_perf": ("bench/steps/step_perf.py",), "policy_perf": ("bench/steps/policy_perf.py",),
+               "slow_rail_perf": ("bench/steps/slow_rail_perf.py",),
+               "disturbed_perf": ("bench/steps/disturbed_perf.py",)}
+# Programs of both ends, and of one that starts both: where in perf.
+_OF_BOTH_ENDS = {"rail_loss_perf": "bench/faults/rail_loss_perf.py", "peer_loss_perf": "bench/faults/peer_loss_perf.py",
+                 "incast_perf": "bench/incast/incast_perf.py", "sharing_perf": "bench/incast/sharing_perf.py", "instructions_perf": "bench/compare/instructions_perf.py",
+                 "share_perf": "bench/hosts/share_perf.py", "false_alarm_perf": "bench/hosts/false_alarm_perf.py",
+                 "connect_loss_perf": "bench/hosts/connect_loss_perf.py", "many_ranks_perf": "bench/hosts/many_ranks_perf.py"}
+# What of the build each of these runs; they take --programs.
+_RUN_OTHERS = {"rail_loss_perf": ("net_perf", "raw_tcp"), "peer_loss_perf": ("net_perf",), "incast_perf": ("net_perf", "raw_tcp"),
+               "sharing_perf": ("net_perf", "raw_tcp"),
+               "instructions_perf": ("net_perf",),
+               "share_perf": ("net_perf", "raw_tcp"), "false_alarm_perf": ("net_perf",), "connect_loss_perf": ("net_perf",),
+               "many_ranks_perf": ("alltoall_perf",),
+               "step_perf": ("raw_tcp", "fsdp_replay"), "slow_rail_perf": ("raw_tcp", "fsdp_replay")}
+# Programs with the collectives built in: of another commit the program itself is run. The others take that commit's plugin.
+_OF_COLLECTIVES = {"all_gather_perf", "all_reduce_perf", "alltoall_perf", "broadcast_perf", "gather_perf", "reduce_perf",
+                   "reduce_scatter_perf", "scatter_perf", "sendrecv_perf"}
+
+
+def command(argv: list[str], programs: Path, environment: dict[str, str] | None = None) -> list[str]:
+    """To be run once per rank; `programs` is the folder of the build's."""
+    if environment:
+        return ["env", *(f"{name}={value}" for name, value in environment.items()), *command(argv, programs)]
+    name, rest = argv[0], argv[1:]
+    if name == "iperf3":
+        return argv
+    name, _, commit = name.partition("@")
+    if commit and name in _OF_COLLECTIVES:
+        return [str(_build_of(commit) / "bin" / name), *rest]
+    if commit:
+        return [*command([name], programs), "--plugin", str(_plugin_of(commit)), *rest]
+    others = ["--programs", str(programs)] if name in _RUN_OTHERS else []
+    if name in _WITH_TORCH:
+        program, *options = _WITH_TORCH[name]
+        return ["env", f"PYTHONPATH={_package(programs)}", str(_VENV_PYTHON), "-B", str(_PERF / program), *options, *others, *rest]
+    if name in _OF_BOTH_ENDS:
+        return [sys.executable, "-B", str(_PERF / _OF_BOTH_ENDS[name]), *others, *rest]
+    if name == "mpi_perf":
+        return [sys.executable, "-B", str(_MPI_STEP), str(programs / name), *rest]
+    return [str(programs / name), *rest]
+
+
+def _package(programs: Path) -> Path:
+    """Where the preset torch leaves the Python package, beside the build of `programs`."""
+    return programs.parent.parent / "torch" / "python"
+
+
+def _build_of(commit: str) -> Path:
+    """Where tools/build-commit leaves it."""
+    return _PERF.parent / "build" / "commits" / commit / "build" / "release"
+
+
+def _plugin_of(commit: str) -> Path:
+    return _build_of(commit) / "lib" / "libnccl-net-railweave.so"
+
+
+def _has_torch() -> bool:
+    return any(_VENV_PYTHON.parent.parent.glob("lib/python3*/site-packages/torch/version.py"))
+
+
+def missing(name: str, programs: Path, preset: str | None = None) -> str | None:
+    """Why it cannot be run, and what would help; None if it can."""
+    if name == "iperf3":
+        return None if shutil.which("iperf3") else "iperf3 is not there"
+    name, _, commit = name.partition("@")
+    if commit and name in _OF_COLLECTIVES:
+        there = os.access(_build_of(commit) / "bin" / name, os.X_OK)
+        return None if there else f"{name} of commit {commit} is not built (tools/build-commit {commit} {name})"
+    if commit and not _plugin_of(commit).exists():
+        return f"the plugin of commit {commit} is not built (tools/build-commit {commit} railweave_net)"
+    if name == "instructions_perf" and not shutil.which("valgrind"):
+        return "valgrind is not there (apt-get install valgrind)"
+    if name in _WITH_TORCH and not _has_torch():
+        return "torch is not in .venv (tools/setup torch)"
+    if name in _WITH_TORCH and name != "gloo_perf" and not any(_package(programs).glob("railweave/_C.*.so")):
+        return "the torch backend is not built (tools/build torch)"
+    if name in _RUN_OTHERS:
+        return next((reason for one in _RUN_OTHERS[name] if (reason := missing(one, programs, preset))), None)
+    if name in _WITH_TORCH:
+        return None
+    if name == "mpi_perf" and not shutil.which("mpirun"):
+        return "mpirun is not there (tools/setup packages)"
+    if os.access(programs / name, os.X_OK):
+        return None
+    return f"{name} is not there" + (f" (cmake --preset {preset}; cmake --build --preset {preset})" if preset else "")

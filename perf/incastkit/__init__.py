@@ -1,1 +1,0 @@
-"""Many senders into one rail: how much of it they use together, and how evenly. For perf/bench's R7, F1 and F2."""

@@ -1,0 +1,105 @@
+#include "engine/api/peer_sessions.h"
+
+#include <cassert>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "base/log.h"
+
+namespace railweave::engine {
+
+void PeerSession::on_lane_wanted() {
+  session->note_lost_pairs();
+  if (absent_rails) absent_rails->look_later();
+  if (rail_log) rail_log->look();
+  if (upkeep) upkeep->look();
+  if (knock) knock->look();
+}
+
+void PeerSession::on_lane() {
+  if (rail_log) rail_log->look();
+  if (knock) knock->on_lane();
+}
+
+void PeerSession::hear_rails() {
+  std::vector<LaneUpkeep::PeerRailNews> heard;
+  for (const protocol::RailNews::Statement& news : session->take_told_rails()) {
+    Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
+    if (!rail.ok()) return session->lose("it told of its rail " + std::to_string(news.rail) + ": " + std::string(rail.status().message()));
+    RW_INFO(net, "{} says of its rail {}: {}", session->peer(), rail->name, state_of(*rail));
+    if (knock) knock->on_peer_rail(news.rail, *rail);
+    heard.push_back({news.rail, std::move(*rail)});
+  }
+  if (upkeep) upkeep->on_peer_rails(heard);
+}
+
+PeerSession& PeerSessions::add(std::shared_ptr<LiveSession> session, bool by_rails) {
+  assert(session && !find(*session));
+  PeerSession record;
+  record.session = session;
+  record.watch = std::make_unique<SessionWatch>(reactor_, session);
+  if (by_rails) record.rail_log = std::make_unique<RailLog>(reactor_, rails_.now(), session, rail_lines_);
+  if (by_rails) record.absent_rails = std::make_unique<AbsentRails>(reactor_, rails_.now(), session, absence_told_);
+  return records_.emplace(session.get(), std::move(record)).first->second;
+}
+
+PeerSession* PeerSessions::find(const LiveSession& session) {
+  const auto it = records_.find(&session);
+  return it == records_.end() ? nullptr : &it->second;
+}
+
+void PeerSessions::remove(const LiveSession& session) {
+  const auto it = records_.find(&session);
+  if (it == records_.end()) return;
+  const std::shared_ptr<LiveSession> held = it->second.session;  // outlives what looks after it
+  records_.erase(it);
+}
+
+void PeerSessions::stop_upkeep() {
+  for (auto& [session, record] : records_) {
+    record.rail_log.reset();
+    record.absent_rails.reset();
+    record.upkeep.reset();
+    record.knock.reset();
+  }
+}
+
+template <class Act>
+void PeerSessions::each(const Act& act) {
+  for (auto& of_session : records_) {
+    PeerSession& record = of_session.second;
+    (void)record.session->guarded([&] { act(record); });
+  }
+}
+
+void PeerSessions::on_link(int rail, bool up) {
+  each([&](PeerSession& record) { record.session->tell_link(rail, up); });
+  tell_rail(rail);
+  if (!up) return;
+  look_for_absent_rails();
+  each([&](PeerSession& record) {
+    if (record.upkeep) record.upkeep->on_link_up(rail);
+  });
+}
+
+void PeerSessions::look_for_absent_rails() {
+  each([](PeerSession& record) {
+    if (record.absent_rails) record.absent_rails->look_later();
+  });
+}
+
+void PeerSessions::on_own_rail(int rail) {
+  look_for_absent_rails();
+  each([&](PeerSession& record) {
+    if (record.upkeep) record.upkeep->on_own_rail(rail);
+  });
+}
+
+void PeerSessions::tell_rail(int rail) {
+  each([&](PeerSession& record) {
+    if (record.by_rails()) record.session->tell_rail(rails_.news_of(rail));
+  });
+}
+
+}  // namespace railweave::engine

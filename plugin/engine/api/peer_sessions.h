@@ -1,0 +1,77 @@
+// What the reactor does for each session of an engine: one record a session. Reactor's thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "engine/rails/absent_rails.h"
+#include "engine/reconcile/knock.h"
+#include "engine/reconcile/lane_upkeep.h"
+#include "engine/session/live_session.h"
+#include "engine/rails/own_rails.h"
+#include "engine/connect/rail_dialler.h"
+#include "engine/rails/rail_log.h"
+#include "engine/runtime/reactor.h"
+#include "engine/session/session_watch.h"
+
+namespace railweave::engine {
+
+struct PeerSession {
+  std::shared_ptr<LiveSession> session;
+  std::unique_ptr<SessionWatch> watch;
+  // Of a session by rails. One of upkeep and knock is there: upkeep where we dialled the session, knock where the peer did. Both refer to
+  // the session's lanes and to the dialler.
+  std::unique_ptr<RailLog> rail_log;
+  std::unique_ptr<RailDialler> dialler;
+  std::unique_ptr<LaneUpkeep> upkeep;
+  std::unique_ptr<Knock> knock;
+  std::unique_ptr<AbsentRails> absent_rails;  // refers to upkeep
+
+  bool by_rails() const { return rail_log != nullptr; }
+  // Lanes were lost, or are wanted.
+  void on_lane_wanted();
+  // A lane came. Perhaps from within the watch's look().
+  void on_lane();
+  // What the peer said of its rails.
+  void hear_rails();
+};
+
+class PeerSessions {
+ public:
+  // Both outlive it.
+  PeerSessions(Reactor& reactor, const OwnRails& rails) : reactor_(reactor), rails_(rails) {}
+
+  PeerSession& add(std::shared_ptr<LiveSession> session, bool by_rails);
+  // Null: it has no record, any more.
+  PeerSession* find(const LiveSession& session);
+  // The record goes. REQUIRES: nothing of the record is on the stack below the caller.
+  void remove(const LiveSession& session);
+  // Nobody sees to the lanes of any session from now on; they are still watched.
+  void stop_upkeep();
+  void clear() { records_.clear(); }
+
+  // --- of our rails (OwnRails::Observer)
+  void on_link(int rail, bool up);
+  void on_own_rail(int rail);
+  void tell_rail(int rail);
+
+  AbsenceTold& absence_told() { return absence_told_; }
+  RailLines& rail_lines() { return rail_lines_; }
+
+ private:
+  // Each session's part, guarded: without memory that session ends, and the others have theirs.
+  template <class Act>
+  void each(const Act& act);
+  void look_for_absent_rails();
+
+  Reactor& reactor_;
+  const OwnRails& rails_;
+  AbsenceTold absence_told_;
+  RailLines rail_lines_;
+  std::map<const LiveSession*, PeerSession> records_;
+};
+
+}  // namespace railweave::engine

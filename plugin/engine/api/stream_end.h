@@ -1,0 +1,95 @@
+// This process's end of a stream, as its caller sees it: request slots and an inbox into the session.
+// Threads: one caller; drain() on whoever drives the session, under its mutex.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/slot_pool.h"
+#include "base/spsc_ring.h"
+#include "engine/session/live_session.h"
+#include "engine/api/request.h"
+#include "railweave/endpoint.h"
+
+namespace railweave::engine {
+
+// Face: railweave::SendStream or RecvStream; ProtocolStream: its counterpart in the session; Bytes: what it points to.
+template <class Face, class ProtocolStream, class Bytes>
+class StreamEnd : public Face, private Inbox {
+ public:
+  StreamEnd(std::shared_ptr<LiveSession> session, ProtocolStream& stream)
+      : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
+    doubtful_.reserve(2 * kRequestsPerStream);  // leave_session() adds those of requests under way
+  }
+  // Once the whole object is made: statistics, on any thread, call what is virtual in it from now on. leave_session() ends that.
+  void enlist() { session_->enlist(*this); }
+  // The session is over: of what was posted, only what is here already can end well.
+  bool dead() const { return session_->over(); }
+  // Handed to the caller: from now on the end keeps `engine` alive.
+  void hold(std::shared_ptr<const void> engine) { engine_ = std::move(engine); }
+
+  Result<Progress> test(Request* request) override;
+  bool ended(const Request* request) const override;
+  void withdraw(const void* data, std::size_t size) override;
+
+ private:
+  std::shared_ptr<const void> engine_;  // first member: let go of last
+
+ protected:
+  struct PostOptions {
+    std::uint64_t tag = 0, order = 0;
+    Reading reading = Reading::when_done;
+  };
+  Result<Request*> enqueue(Bytes* data, std::size_t size, const PostOptions& options);
+  bool drain(protocol::Session& session) override;
+  // Has drain() called, soon.
+  void call_drain() { session_->posted(*this); }
+  // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
+  void leave_session();
+
+  const std::shared_ptr<LiveSession> session_;
+  ProtocolStream& stream_;
+  std::atomic<bool> closing_{false};  // drain(): drop what is left
+
+ private:
+  using Range = std::span<const std::byte>;
+
+  Unfinished unfinished() const override;
+  bool holds(Range range) const override;
+  bool post_held(protocol::Session& session);
+  Result<Progress> finish(Request& request);
+
+  SpscRing<Request*> posts_;
+  SlotPool<Request> requests_;
+  std::vector<Range> doubtful_;      // memory of requests that ended in an error: a lane may still touch it
+  Request* held_ = nullptr;          // drain(): popped, and the session had no room
+};
+
+class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const std::byte> {
+ public:
+  using StreamEnd::StreamEnd;
+  ~SendEnd() override { leave_session(); }
+  Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) override {
+    return enqueue(static_cast<const std::byte*>(data), size, {.tag = tag, .order = order});
+  }
+  void hurry(std::uint64_t order) override;
+
+ private:
+  bool drain(protocol::Session& session) override;
+
+  std::atomic<std::uint64_t> hurried_below_{0};  // as the caller said
+  std::uint64_t told_below_ = 0;                 // to the session; drain()'s
+};
+
+class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {
+ public:
+  using StreamEnd::StreamEnd;
+  ~RecvEnd() override { leave_session(); }
+  Result<Request*> post(void* data, std::size_t capacity, Reading reading = Reading::when_done) override {
+    return enqueue(static_cast<std::byte*>(data), capacity, {.reading = reading});
+  }
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,268 @@
+#include "engine/connect/acceptor.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "discovery/rail_hazards.h"
+#include "wire/bootstrap/socket.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent stranger is shown out
+constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it the oldest is closed
+constexpr int kLoopbackIndex = 1;                       // of `lo`, in each network namespace (linux/include/net/flow.h)
+constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, encrypts alone, or sends nonsense
+
+bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
+  return std::ranges::any_of(rail.addresses, [&](const Address& own) {
+    return std::ranges::any_of(addresses, [&](const PeerAddress& a) { return discovery::same_host(a.address, own); });
+  });
+}
+
+}  // namespace
+
+Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, AbsenceTold& absence_told,
+                   AcceptorOwner& owner)
+    : reactor_(reactor), self_(self), rails_(rails), directory_(directory), absence_told_(absence_told), owner_(owner),
+      unconfirmed_(reactor, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {}
+
+void Acceptor::stop() {
+  stopped_ = true;
+  incoming_.clear();
+  unconfirmed_.clear();
+}
+
+// With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
+Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
+  const Address::Family family = accepted.remote.family() == AF_INET6 ? Address::Family::v6 : Address::Family::v4;
+  if (rails_.at(dialled_rail).by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
+  const auto rail = std::ranges::find(rails_.now(), accepted.interface, &Rail::ifindex);
+  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_.at(dialled_rail).vrf_ifindex;  // the kernel names the VRF, not the NIC, for IPv4
+  if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};  // from this host: pinned it would lead nowhere
+  const bool told = accepted.interface != 0 && !by_vrf;
+  if (!told) return {dialled_rail, dialled_rail, rails_.at(dialled_rail).name, family};
+  if (rail != rails_.now().end()) return {int(rail - rails_.now().begin()), dialled_rail, rail->name, family};
+  return {-1, dialled_rail, wire::interface_name(accepted.interface), family};
+}
+
+void Acceptor::on_connection(wire::Accepted accepted, int dialled_rail) {
+  const Arrival arrival = arrival_of(accepted, dialled_rail);
+  // The kernel's routes might send all answers out by another interface.
+  if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote); !bound.ok()) {
+    RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted.remote), bound.message());
+    return;
+  }
+  (void)wire::set_options(accepted.fd.get(), {self_.config->congestion_control, -1, self_.config->peer_timeout});
+  // The socket does not know its peer any more once that has reset it.
+  await_hello(std::move(accepted.fd), "connection from " + wire::to_string(accepted.remote), &Handshake::await,
+              [this, arrival](Handshake::Outcome outcome) { on_hello(arrival, std::move(outcome)); });
+}
+
+void Acceptor::on_local_connection(OwnedFd fd) {
+  await_hello(std::move(fd), "local connection", &Handshake::await_local, [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
+}
+
+void Acceptor::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then) {
+  if (stopped_) return;  // closes it
+  // A peer speaks at once; who came first and is still silent is the likeliest stranger.
+  if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
+  const std::uint64_t number = next_incoming_++;
+  incoming_.emplace(number, await(reactor_, std::move(fd), std::move(what), self_.key, now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
+    const auto node = incoming_.extract(number);  // lives until we return
+    then(std::move(outcome));
+  }));
+}
+
+// A peer that was set up wrongly is the job's own trouble and is warned of; strangers may not fill the log.
+void Acceptor::note_rejected(const std::string& why, bool set_up_wrongly) {
+  const bool lately = warned_rejected_ != TimePoint{} && now() - warned_rejected_ < kWarnAgain;
+  if (!set_up_wrongly || lately) {
+    RW_INFO(net, "shown out: {}", why);
+    return;
+  }
+  warned_rejected_ = now();
+  RW_WARN(net, "shown out: {}", why);
+}
+
+bool Acceptor::refused_for_encryption(const Handshake::Outcome& caller) {
+  const bool peer_encrypts = (caller.hello.features & kFeatureEncrypt) != 0;
+  if (peer_encrypts == self_.config->encrypt) return false;
+  refuse(caller, Hello::Refusal::encryption, encryption_differs(peer_encrypts));
+  note_rejected(caller.hello.peer + ": " + encryption_differs(self_.config->encrypt), true);
+  return true;
+}
+
+void Acceptor::on_local_hello(Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) return note_rejected(outcome.status.message(), outcome.no_common_key);
+  if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
+    return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
+  if (refused_for_encryption(outcome)) return;
+  Result<Wires::Begun> begun = self_.wires->accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
+  if (!begun.ok()) return refuse(outcome, Hello::Refusal::stranger, begun.status().message());
+  accept_local_first(std::move(outcome), std::move(*begun));
+}
+
+void Acceptor::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
+  if (!outcome.status.ok()) return note_rejected(outcome.status.message(), outcome.no_common_key);
+  const Hello& hello = outcome.hello;
+  (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
+  if (hello.to != self_.instance)
+    return refuse(outcome, Hello::Refusal::stranger, "this is another instance than the one expected");
+  if (refused_for_encryption(outcome)) return;
+  if (arrival.rail < 0)
+    return refuse(outcome, Hello::Refusal::none, "the connection to rail " + rails_.at(arrival.dialled).name + " arrived on " +
+                                                     arrival.interface + ", which is no rail here; set `" + discovery::kMendArp + "` on this host, or use IPv6");
+  switch (hello.kind) {
+    case Hello::Kind::first: return accept_first(std::move(outcome), arrival);
+    case Hello::Kind::join: return accept_join(std::move(outcome), arrival);
+    default: return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a handshake");
+  }
+}
+
+Hello Acceptor::answer(const Hello& hello, Hello::Kind kind, int rail) const {
+  Hello a;
+  a.kind = kind;
+  a.features = features(self_);
+  a.from = self_.instance;
+  a.to = hello.from;
+  a.session = hello.session;
+  a.lane = hello.lane;
+  a.local_rail = hello.local_rail;
+  a.remote_rail = std::uint8_t(rail);
+  a.traffic_class = hello.traffic_class;
+  a.peer = self_.name;
+  return a;
+}
+
+void Acceptor::refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason) {
+  Hello a = answer(caller.hello, Hello::Kind::refused, 0);
+  a.refusal = refusal;
+  if (refusal == Hello::Refusal::stranger) a.from = {};  // whoever it is need not learn whom he found
+  a.reason = std::move(reason);
+  (void)send_hello(caller, a);
+}
+
+// True: the caller is told why there will be no session of its dial.
+bool Acceptor::refuses_first(const Handshake::Outcome& caller) {
+  const Hello& hello = caller.hello;
+  const PeerKey key = key_of_dialler(self_, hello);
+  if (directory_.find(key)) return refuse(caller, Hello::Refusal::duplicate, "there is a session already"), true;
+  const bool crossing = directory_.our_dial_stays(key);
+  if (crossing) refuse(caller, Hello::Refusal::crossing, "both dial; the greater instance's dial stays");
+  return crossing;
+}
+
+void Acceptor::accept_local_first(Handshake::Outcome caller, Wires::Begun begun) {
+  if (refuses_first(caller)) return;
+  const Hello hello = caller.hello;
+  Hello answered = answer(hello, Hello::Kind::welcome, 0);
+  answered.rails = rails_.with_ports();
+  answered.offer = begun.offer;
+  NewLane lane{.id = hello.lane, .rails = {}, .by_rails = false, .begun = std::move(begun)};
+  Status s = take_session_secret(lane, caller);
+  if (s.ok()) s = send_hello(caller, answered);
+  if (!s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    return;
+  }
+  lane.bootstrap.fd = std::move(caller.fd);
+  owner_.accept_session(hello, std::move(lane));
+}
+
+void Acceptor::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
+  if (refuses_first(caller)) return;
+  const Hello& hello = caller.hello;
+  if (hello.local_rail >= hello.rails.size())
+    return refuse(caller, Hello::Refusal::none, "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
+  NewLane lane{.id = hello.lane, .rails = {arrival.rail, hello.local_rail}};
+  if (const Status s = take_session_secret(lane, caller); !s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    return;
+  }
+  welcome(std::move(caller), arrival, std::move(lane), nullptr);
+}
+
+Status Acceptor::begin_lane(NewLane& lane, const Hello& hello, Hello& welcome) {
+  RW_ASSIGN_OR_RETURN(lane.begun, self_.wires->accept(lane.rails.local, hello.offer));
+  welcome.offer = lane.begun.offer;
+  return {};
+}
+
+// The lane stands once the dialler has confirmed it.
+void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret) {
+  const Hello hello = caller.hello;
+  Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
+  if (hello.kind == Hello::Kind::first) answered.rails = rails_.with_ports();
+  if (const Status begun = begin_lane(lane, hello, answered); !begun.ok()) return refuse(caller, Hello::Refusal::none, begun.message());
+  Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
+  if (s.ok()) s = send_hello(caller, answered, secret);
+  if (!s.ok()) {
+    RW_INFO(net, "{}", s.message());
+    return;
+  }
+  unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
+}
+
+// Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so there is no such way, or
+// none that works.
+void Acceptor::tell_astray(const UnconfirmedLanes::Entry& entry) {
+  if (entry.dialled_rail == entry.lane.rails.local) return;
+  const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
+  if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
+  const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
+  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.may_tell_of_ours(entry.dialled_rail)) return;
+  RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
+          "both; set `{}`, or use IPv6", dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name,
+          discovery::kMendArp);
+}
+
+void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
+  if (stopped_) return;
+  const Hello& hello = entry.hello;
+  if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;  // a slow dialler gave up: its lane would only have to be fenced
+  const auto session = directory_.find(key_of_dialler(self_, hello));
+  tell_astray(entry);
+  if (session && session->serial() == hello.session) {
+    if (!session->had_lane(hello.lane)) owner_.add_lane(*session, std::move(entry.lane));
+    return;
+  }
+  // Both dialled and both were welcomed: the greater instance's dial stays, if nothing was heard in the other's session yet.
+  const bool gives_way = session && !session->was_heard() && owner_.was_dialled(*session) && self_.instance < hello.from;
+  if (session && !gives_way) {
+    RW_INFO(net, "lane {} of {} comes too late: another session is there", hello.lane, hello.peer);
+    return;
+  }
+  if (hello.kind == Hello::Kind::first) return owner_.accept_session(hello, std::move(entry.lane));
+  // The connection that was to begin the session is slower than this one, or lost.
+  const UnconfirmedLanes::Entry* const first = unconfirmed_.first_of(hello);
+  if (!first) return;
+  entry.lane.session_secret = first->lane.session_secret;
+  owner_.accept_session(first->hello, std::move(entry.lane));
+}
+
+void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
+  const Hello& hello = caller.hello;
+  std::shared_ptr<LiveSession> session = directory_.find(key_of_dialler(self_, hello));
+  if (session && session->serial() != hello.session) session.reset();
+  // The confirm of the connection that begins the session may come later than a join by another rail.
+  const UnconfirmedLanes::Entry* const first = session ? nullptr : unconfirmed_.first_of(hello);
+  if (!session && !first) return refuse(caller, Hello::Refusal::unknown_session, "no such session");
+  const Secret* const secret = session ? session->secret() : first->lane.session_secret ? &*first->lane.session_secret : nullptr;
+  if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *secret).ok())
+    return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
+  if (wire::is_closed_by_peer(caller.fd.get())) return;  // we were stopped, and the dialler gave up: what it said of its rails is old
+  if (session && session->had_lane(hello.lane)) {
+    refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
+    owner_.on_knock(*session, {arrival.rail, hello.local_rail}, arrival.family, hello.rails);
+    return;
+  }
+  welcome(std::move(caller), arrival, {.id = hello.lane, .rails = {arrival.rail, std::min<int>(hello.local_rail, 63)}}, secret);
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,90 @@
+// The acceptor's side of handshakes: who may come in, by which rail, and what becomes of dials that cross (decision D2; docs/protocol.md,
+// "Handshake"). Reactor's thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "engine/rails/absence_told.h"
+#include "engine/connect/handshake.h"
+#include "engine/connect/identity.h"
+#include "engine/session/live_session.h"
+#include "engine/connect/new_lane.h"
+#include "engine/rails/own_rails.h"
+#include "engine/runtime/reactor.h"
+#include "engine/connect/session_directory.h"
+#include "engine/connect/unconfirmed_lanes.h"
+#include "wire/bootstrap/socket.h"
+
+namespace railweave::engine {
+
+// The engine, to which what was accepted goes.
+class AcceptorOwner {
+ public:
+  // `first` was welcomed and confirmed: its session begins with `lane`.
+  virtual void accept_session(const Hello& first, NewLane lane) = 0;
+  // A lane joins the session.
+  virtual void add_lane(LiveSession& session, NewLane lane) = 0;
+  // We dialled the session, by rails.
+  virtual bool was_dialled(const LiveSession& session) = 0;
+  // The peer of a session that we dialled asked by these rails whether we are there.
+  virtual void on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) = 0;
+
+ protected:
+  ~AcceptorOwner() = default;
+};
+
+class Acceptor {
+ public:
+  // All outlive it.
+  Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, AbsenceTold& absence_told,
+           AcceptorOwner& owner);
+
+  // From Doors and LocalDoor.
+  void on_connection(wire::Accepted accepted, int dialled_rail);
+  void on_local_connection(OwnedFd fd);
+  // Nothing is accepted from now on, and handshakes that are under way are closed.
+  void stop();
+
+ private:
+  // Where a connection came in: by the interface of rail `rail` (none: -1), to an address of rail `dialled`.
+  struct Arrival {
+    int rail = -1, dialled = 0;
+    std::string interface;
+    Address::Family family = Address::Family::v4;
+  };
+  Arrival arrival_of(const wire::Accepted& accepted, int dialled_rail) const;
+  void on_hello(const Arrival& arrival, Handshake::Outcome outcome);
+  void on_local_hello(Handshake::Outcome outcome);
+  void await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then);
+  Hello answer(const Hello& hello, Hello::Kind kind, int rail) const;
+  void note_rejected(const std::string& why, bool set_up_wrongly);
+  bool refused_for_encryption(const Handshake::Outcome& caller);
+  void refuse(const Handshake::Outcome& caller, Hello::Refusal refusal, std::string reason);
+  bool refuses_first(const Handshake::Outcome& caller);
+  void accept_first(Handshake::Outcome caller, const Arrival& arrival);
+  void accept_local_first(Handshake::Outcome caller, Wires::Begun begun);
+  void accept_join(Handshake::Outcome caller, const Arrival& arrival);
+  Status begin_lane(NewLane& lane, const Hello& hello, Hello& welcome);
+  void welcome(Handshake::Outcome caller, const Arrival& arrival, NewLane lane, const Secret* secret);
+  void on_confirmed(UnconfirmedLanes::Entry entry);
+  void tell_astray(const UnconfirmedLanes::Entry& entry);
+
+  Reactor& reactor_;
+  const Identity& self_;
+  const OwnRails& rails_;
+  const SessionDirectory& directory_;
+  AbsenceTold& absence_told_;
+  AcceptorOwner& owner_;
+  std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;  // in order of arrival
+  std::uint64_t next_incoming_ = 0;
+  UnconfirmedLanes unconfirmed_;
+  TimePoint warned_rejected_{};
+  bool stopped_ = false;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,18 @@
+// By what a session is found: two instances share one session per traffic class.
+#pragma once
+
+#include <compare>
+
+#include "engine/connect/handle.h"
+
+namespace railweave::engine {
+
+struct PeerKey {
+  InstanceId peer{};
+  int traffic_class = 0;
+  // An instance that talks to itself has two halves of one session.
+  enum class Half { whole, dialler, acceptor } half = Half::whole;
+  friend auto operator<=>(const PeerKey&, const PeerKey&) = default;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,218 @@
+#include "engine/health/session_health.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "base/error.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
+
+bool lane_works(const LaneObservation& seen) { return !seen.link_down && !seen.hearing.silent_since; }
+
+HealthVerdict about(const LaneObservation& seen, HealthVerdict::Kind kind, HealthVerdict::Why why = HealthVerdict::Why::none) {
+  return {.kind = kind, .why = why, .lane = seen.lane, .id = seen.id};
+}
+
+HealthVerdict about_peer(HealthVerdict::Kind kind) { return {.kind = kind, .why = HealthVerdict::Why::none, .lane = {}, .id = 0}; }
+
+std::vector<std::optional<LaneSign>> signs_of(const SessionHealth::Observations& lanes) {
+  std::vector<std::optional<LaneSign>> signs;
+  for (const LaneObservation& seen : lanes) signs.push_back(LaneSign{seen.hearing, seen.link_down});
+  return signs;
+}
+
+}  // namespace
+
+SessionHealth::SessionHealth(std::string peer, const HealthOptions& options)
+    : peer_(std::move(peer)), options_(options), hope_(options.peer_timeout), pulse_(options.stall_timeout) {}
+
+// --------------------------------------------------------------------------------------------------------- lanes come
+
+bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
+  if (live_lanes == 0) hope_.lane_back(now);
+  pairs_.heard(now);
+  pairs_.forget_denials();
+  last_try_.clear();
+  return std::exchange(peer_is_silent_, false);
+}
+
+// -------------------------------------------------------------------------------------------- what comes of dials and knocks
+
+Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
+  using Kind = JoinAnswer::Kind;
+  const bool nobody_is_heard = answer.open.empty() || peer_is_silent_;
+  const bool serves = answer.kind == Kind::duplicate;
+  last_try_ = serves ? "the peer answers, and no lane that it dialled came" : answer.why;
+  if (serves) pairs_.forget_denials();
+  if (answer.is_leaving || (answer.to_knock && !nobody_is_heard)) return {};
+  const bool refused = answer.kind == Kind::refused_connection;
+  const Status loss = refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);
+  if (answer.kind == Kind::unknown_session) return loss;  // the question names both instances and the session
+  if (!refused && answer.kind != Kind::stranger) return {};
+  if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};  // an engine's listeners outlive their addresses (doors.h)
+  const bool beside_own = std::ranges::find(answer.open, answer.by) != answer.open.end();
+  pairs_.denied(now, answer.by, refused && beside_own ? Status() : loss);
+  return pairs_.verdict(now);
+}
+
+// ----------------------------------------------------------------------------------------------------------- lanes go
+
+// A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: the peer is asked.
+void SessionHealth::lane_broke(TimePoint now, const LaneBreak& how) {
+  if (how.damage != LaneBreak::Damage::none) {
+    if (came_through(how)) hope_.raise(now);
+    return;
+  }
+  if (how.retires) return;  // the peer ended it in good order
+  if (how.end != wire::LaneEnd::unanswered) hope_.lane_reset(now, how.exchanged_segments);
+}
+
+// Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt payload a whole
+// one makes up; what else is spoilt may have been an ack of an end that gets no payload at all, so there a segment either way does.
+bool SessionHealth::came_through(const LaneBreak& how) {
+  if (how.damage == LaneBreak::Damage::payload) return how.intact_payload_came;
+  return std::exchange(segments_at_damage_, how.exchanged_segments) != how.exchanged_segments;
+}
+
+bool SessionHealth::second_malformed(TimePoint now) {
+  const TimePoint before = std::exchange(malformed_at_, now);
+  return before != TimePoint::min() && malformed_at_ - before < kMalformedMemory;
+}
+
+AfterLane SessionHealth::lane_gone(TimePoint now, const LaneGone& gone) {
+  const bool unanswered = gone.end == wire::LaneEnd::unanswered;
+  const bool broken = !gone.disagreement.ok();
+  const bool ends_all = gone.why.scope() == Scope::session || broken || (gone.malformed && second_malformed(now));
+  const bool alive = gone.live_lanes > 0 && !ends_all;
+  AfterLane after;
+  after.loss = loss_of(gone);
+  const bool awaited = !alive && !ends_all && hope_.last_lane_lost(now, unanswered, gone.is_leaving, after.loss);
+  after.then = alive ? AfterLane::Then::go_on : awaited ? AfterLane::Then::wait : AfterLane::Then::end;
+  after.retired = alive && gone.retires && !gone.malformed && !unanswered;
+  after.reconnect = !gone.is_leaving && (alive || awaited);
+  after.is_loss = after.reconnect && !after.retired;
+  // A lie is told of even when nobody waits; of a broken session the requests have ended already.
+  after.tells = broken || (gone.malformed && !gone.is_leaving && after.then == AfterLane::Then::end);
+  return after;
+}
+
+Status SessionHealth::hopeless(TimePoint now, int live_lanes) const {
+  if (live_lanes == 0 || peer_is_silent_) RW_TRY(pairs_.verdict(now));
+  const Status loss = live_lanes > 0 ? Status() : hope_.over(now);
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(hope_.waited(now));
+  if (loss.ok() || loss.code() == Code::left || waited.count() == 0) return loss;
+  std::string told = loss.message() + "; no lane came for " + std::to_string(waited.count()) + " s";
+  if (waited >= options_.peer_timeout) told += " (RAILWEAVE_PEER_TIMEOUT)";
+  if (!last_try_.empty()) told += ", the last try: " + last_try_;
+  return Status(loss.code(), loss.scope(), told, loss.system_errno());
+}
+
+Status SessionHealth::lost(const std::string& what, Code code, int system_errno) const {
+  return Status(code, Scope::session, "connection to " + peer_ + " lost: " + what, system_errno);
+}
+
+// What requests would end with.
+Status SessionHealth::loss_of(const LaneGone& gone) const {
+  if (gone.peer_left) return Status(Code::left, Scope::session, "peer " + peer_ + " said goodbye and left");
+  const bool broken = !gone.disagreement.ok();
+  const Status& cause = broken ? gone.disagreement : gone.why;
+  const std::string what = gone.malformed && !broken ? "rail " + gone.rail + ": " + cause.message() : cause.message();
+  const bool theirs = cause.code() == Code::system || cause.code() == Code::cancelled;
+  return lost(what, theirs ? Code::remote : cause.code(), cause.system_errno());
+}
+
+// -------------------------------------------------------------------------------------------------------------- looks
+
+SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Observations& lanes, int live_lanes) {
+  using Kind = HealthVerdict::Kind;
+  using Why = HealthVerdict::Why;
+  Verdicts verdicts;
+  for (const LaneObservation& seen : lanes) pairs_.heard(seen.hearing.heard_at);
+  const SilenceVerdict silence = judge_silence(now, signs_of(lanes), options_.peer_timeout, knocked_at_);
+  for (const int i : silence.given_up) {
+    const LaneObservation& seen = lanes[std::size_t(i)];
+    verdicts.push_back(about(seen, Kind::give_up, seen.link_down ? Why::link_down : Why::unanswered));
+  }
+  for (const int i : silence.asked) verdicts.push_back(about(lanes[std::size_t(i)], Kind::ask_lane));
+  const bool silent_before = std::exchange(peer_is_silent_, silence.peer_is_silent);
+  const bool has_lanes = live_lanes > 0 && silence.given_up.size() < lanes.size();
+  if (peer_is_silent_ != silent_before && has_lanes) peer_is_silent_ ? hope_.peer_silent(now - kPeerSilenceMost) : hope_.peer_heard();
+  if (!peer_is_silent_ && has_lanes) pairs_.forget_denials();
+  if (peer_is_silent_ && !silent_before) verdicts.push_back(about_peer(Kind::peer_silent));
+  if (!peer_is_silent_ && silent_before && has_lanes) verdicts.push_back(about_peer(Kind::peer_answers));
+  if (silence.peer_is_gone) verdicts.push_back(about_peer(Kind::peer_lost));
+  // Also when it is over: what was dialled meanwhile followed no plan.
+  else if (peer_is_silent_ || silent_before) verdicts.push_back(about_peer(Kind::reconnect));
+  return verdicts;
+}
+
+LanePace& SessionHealth::pace_of(const LaneRef& lane) {
+  if (paces_.size() <= std::size_t(lane.place)) paces_.resize(std::size_t(lane.place) + 1);
+  Pace& pace = paces_[std::size_t(lane.place)];
+  if (pace.generation != lane.generation) pace = {lane.generation, {}};
+  return pace.pace;
+}
+
+LanePacing SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
+  LanePace& pace = pace_of(seen.lane);
+  pace.look(now, seen.health);
+  LanePacing pacing;
+  pacing.outstanding_bytes = seen.health.outstanding_bytes;
+  pacing.acknowledged_bytes = seen.health.acknowledged_bytes;
+  if (seen.holds_data) pacing.left = pace.left();
+  pacing.believed = seen.believed;
+  pacing.works = lane_works(seen);
+  if (seen.hearing.late_since) pacing.late_for = now - *seen.hearing.late_since;
+  return pacing;
+}
+
+SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames) {
+  if (peer_is_silent_) return {};
+  std::vector<std::optional<LanePacing>> pacings;
+  for (const LaneObservation& seen : lanes) pacings.push_back(pacing_of(now, seen));
+  const Recall::Verdict recall = recall_.look(now, pacings, consumed_frames);
+  Verdicts verdicts;
+  if (recall.asked) verdicts.push_back(about(lanes[std::size_t(*recall.asked)], HealthVerdict::Kind::ask_peer));
+  for (const int i : recall.recalled)
+    verdicts.push_back(about(lanes[std::size_t(i)], HealthVerdict::Kind::give_up, HealthVerdict::Why::too_slow));
+  return verdicts;
+}
+
+// The peer's kernel answers. Does the peer? It is asked by every lane: one may hold what takes too long.
+SessionHealth::Verdicts SessionHealth::look_for_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
+                                                             bool is_waited_for) {
+  using Kind = HealthVerdict::Kind;
+  question_.look(now, [&](const Question::Way& way) -> std::optional<std::uint64_t> {
+    const auto seen = std::ranges::find_if(lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
+    if (seen == lanes.end()) return {};
+    return seen->health.acknowledged_bytes;
+  });
+  const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !question_.travels(now);
+  if (pulse_.hears(consumed_frames)) question_.answered();
+  Verdicts verdicts;
+  switch (pulse_.look(now, consumed_frames, is_waited_for, could_answer)) {
+    case PeerPulse::Verdict::fine: break;
+    case PeerPulse::Verdict::ask:
+      for (const LaneObservation& seen : lanes)
+        if (lane_works(seen)) verdicts.push_back(about(seen, Kind::ask_peer));
+      if (!question_.is_asked()) verdicts.push_back(about_peer(Kind::question_asked));
+      break;
+    case PeerPulse::Verdict::stopped: verdicts.push_back(about_peer(Kind::peer_stopped)); break;
+    case PeerPulse::Verdict::back: verdicts.push_back(about_peer(Kind::peer_answers)); break;
+    case PeerPulse::Verdict::gone: verdicts.push_back(about_peer(Kind::peer_stalled)); break;
+  }
+  return verdicts;
+}
+
+void SessionHealth::question_went(std::span<const LaneObservation> by) {
+  for (const LaneObservation& seen : by) {
+    const wire::LaneHealth& h = seen.health;
+    question_.goes_by({seen.lane.place, seen.id, h.acknowledged_bytes + h.outstanding_bytes, h.acknowledged_bytes});
+  }
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,18 @@
+#include "engine/rails/absence_told.h"
+
+#include <utility>
+
+namespace railweave::engine {
+
+bool AbsenceTold::may_tell_of_ours(int rail) {
+  const std::uint64_t bit = std::uint64_t{1} << rail;
+  return (std::exchange(ours_, ours_ | bit) & bit) == 0;
+}
+
+bool AbsenceTold::may_tell_of_peers() {
+  if (peers_ == kPeersMost) return false;
+  ++peers_;
+  return true;
+}
+
+}  // namespace railweave::engine

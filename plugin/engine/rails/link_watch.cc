@@ -1,0 +1,121 @@
+#include "engine/rails/link_watch.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/scope_exit.h"
+#include "engine/runtime/fork_guard.h"
+
+namespace railweave::engine {
+
+LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails) {}
+
+void LinkWatch::open(Told told, Gone gone, Changed changed) {
+  told_ = std::move(told);
+  gone_ = std::move(gone);
+  changed_ = std::move(changed);
+  if (const Status s = listen(); !s.ok()) {
+    RW_INFO(net, "no news of links: {}", s.message());
+    go_on_later();
+  }
+}
+
+Status LinkWatch::listen() {
+  RW_ASSIGN_OR_RETURN(news_, discovery::LinkNews::open());
+  if (Status s = reactor_.add(news_->descriptor(), *this, EPOLLIN); !s.ok()) {
+    news_.reset();
+    return s;
+  }
+  guard_descriptor(news_->descriptor());
+  return {};
+}
+
+// Rails that changed meanwhile are looked for then. The state of links comes with the next news of each.
+void LinkWatch::go_on_later() {
+  listen_timer_ = reactor_.at(now() + kAgainMost, [this] {
+    listen_timer_ = 0;
+    if (!listen().ok()) return go_on_later();
+    RW_INFO(net, "there is news of links again");
+    look_for_changes(kSettle);
+  });
+}
+
+void LinkWatch::stop_listening() {
+  if (!news_) return;
+  reactor_.remove(news_->descriptor(), *this);
+  release_descriptor(news_->descriptor());
+  news_.reset();
+}
+
+void LinkWatch::close() {
+  for (Link& link : links_)
+    if (link.timer) reactor_.cancel(std::exchange(link.timer, 0));
+  if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));
+  if (listen_timer_) reactor_.cancel(std::exchange(listen_timer_, 0));
+  stop_listening();
+}
+
+void LinkWatch::on_ready(std::uint32_t) {
+  const ScopeExit armed([this] {  // also where there was no memory
+    if (news_) reactor_.arm(news_->descriptor(), *this, EPOLLIN);
+  });
+  Result<discovery::News> news = news_->read();
+  if (!news.ok()) {
+    RW_INFO(net, "no more news of links: {}; the kernel is asked again in {} s", news.status().message(),
+            std::chrono::duration_cast<std::chrono::seconds>(kAgainMost).count());
+    stop_listening();
+    go_on_later();
+    std::vector<discovery::LinkState> all_up;
+    for (const Rail& rail : rails_) all_up.push_back({rail.ifindex, true});
+    return hear(all_up);
+  }
+  hear(news->links);
+  if (news->addresses || !news->links.empty()) look_for_changes(kSettle);
+}
+
+void LinkWatch::look_for_changes(Nanos delay) {
+  const TimePoint when = now() + delay;
+  if (change_timer_ && change_at_ <= when) return;
+  if (change_timer_) reactor_.cancel(std::exchange(change_timer_, 0));  // after a shortage it may be a minute
+  change_at_ = when;
+  change_timer_ = reactor_.at(when, [this] {
+    change_timer_ = 0;
+    if (changed_()) {
+      again_ = kAgain;
+      return;
+    }
+    look_for_changes(again_);
+    again_ = std::min(2 * again_, kAgainMost);
+  });
+}
+
+void LinkWatch::hear(const std::vector<discovery::LinkState>& news) {
+  links_.resize(rails_.size());
+  for (const discovery::LinkState& state : news)
+    for (std::size_t rail = 0; rail < links_.size(); ++rail) {
+      if (rails_[rail].ifindex != state.ifindex) continue;
+      links_[rail].up = state.running;
+      if (state.gone) gone_(int(rail));
+    }
+  for (std::size_t rail = 0; rail < links_.size(); ++rail) {
+    Link& link = links_[rail];
+    if (link.up == link.told && link.timer) reactor_.cancel(std::exchange(link.timer, 0));
+    if (link.up != link.told && !link.timer) link.timer = reactor_.at(now() + kSteady, [this, rail] { tell(rail); });
+  }
+}
+
+void LinkWatch::tell(std::size_t rail) {
+  links_[rail].timer = 0;
+  const bool up = links_[rail].told = links_[rail].up;
+  const std::uint64_t bit = std::uint64_t{1} << rail;
+  up ? down_.fetch_and(~bit, std::memory_order_relaxed) : down_.fetch_or(bit, std::memory_order_relaxed);
+  RW_INFO(net, "rail {}: link {}", rails_[rail].name, up ? "up again" : "down");
+  told_(int(rail), up);
+}
+
+}  // namespace railweave::engine

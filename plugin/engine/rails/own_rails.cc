@@ -1,0 +1,127 @@
+#include "engine/rails/own_rails.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/without_memory.h"
+#include "discovery/host_view.h"
+#include "discovery/rails.h"
+#include "protocol/session.h"
+#include "wire/bootstrap/address.h"
+
+namespace railweave::engine {
+
+OwnRails::OwnRails(const Config& config, Reactor& reactor, std::vector<Rail> rails)
+    : config_(config), now_(std::move(rails)), editions_(now_.size()), wires_(config), doors_(reactor), link_watch_(reactor, now_) {
+  for (std::size_t i = 0; i < now_.size(); ++i) wires_.know_rail(int(i), now_[i]);
+}
+
+Status OwnRails::open() {
+  RW_TRY(doors_.open(config_, now_));
+  announce();
+  return {};
+}
+
+void OwnRails::serve(Doors::OnConnection on_connection, Observer observer) {
+  observer_ = std::move(observer);
+  until_memory([&] { doors_.serve(on_connection); });  // or nobody would ever be let in
+  link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this](int rail) { now_[std::size_t(rail)].ifindex = 0; },
+                   [this] { return look_for_rails(); });
+}
+
+void OwnRails::close() {
+  doors_.close();
+  link_watch_.close();
+}
+
+void OwnRails::on_link(int rail, bool up) {
+  std::erase(down_, rail);
+  if (!up) down_.push_back(rail);
+  doors_.tell_link(rail, up);
+  ++editions_[std::size_t(rail)];
+  observer_.on_link(rail, up);
+}
+
+bool OwnRails::look_for_rails() {
+  Result<std::vector<discovery::UsableRail>> found = discovery::usable_rails(config_, *discovery::this_host(), now_);
+  if (!found.ok()) {
+    RW_INFO(net, "no new rails: {}", found.status().message());
+    return false;
+  }
+  for (int i = 0; i < int(now_.size()); ++i) {
+    const auto its = std::ranges::find(*found, i, &discovery::UsableRail::known);
+    doors_.release(i, its == found->end() ? std::vector<Address>() : its->rail.addresses);
+  }
+  bool all_taken = true;
+  for (auto& [rail, known] : *found) all_taken &= take_rail(known, std::move(rail));
+  for (const int robbed : doors_.take_robbed()) tell(robbed);
+  announce();  // of all together: in between one may be without what another has not got yet
+  return all_taken;
+}
+
+bool OwnRails::take_rail(int known, Rail rail) {
+  const bool is_new = known < 0;
+  const int index = is_new ? int(now_.size()) : known;
+  if (!is_new) {
+    const Rail& before = now_[std::size_t(index)];
+    if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses && doors_.tells(index, rail)) return true;
+  }
+  // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
+  if (is_new && config_.devices != DeviceModel::aggregate) return true;
+  if (is_new && index == int(protocol::kRailsMax)) {
+    if (!std::exchange(said_too_many_, true)) RW_WARN(net, "interface {} is no rail: there have been {} already", rail.name, index);
+    return true;
+  }
+  if (const Status s = doors_.put(index, rail); !s.ok()) {
+    if (told_of_no_use_.insert(rail.name).second) RW_WARN(net, "rail {} is of no use: {}", rail.name, s.message());
+    return false;
+  }
+  told_of_no_use_.erase(rail.name);
+  RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has another name or other addresses");
+  const discovery::LinkState link{rail.ifindex, true};
+  editions_.reserve(std::size_t(index) + 1);  // first what may find no memory: both grow together
+  now_.reserve(std::size_t(index) + 1);
+  wires_.know_rail(index, rail);
+  if (is_new) editions_.push_back(0);
+  if (is_new) now_.emplace_back();
+  now_[std::size_t(index)] = std::move(rail);
+  link_watch_.hear({link});
+  tell(index);
+  observer_.on_rail(index);
+  return true;
+}
+
+void OwnRails::tell(int rail) {
+  assert(rail >= 0 && std::size_t(rail) < editions_.size() && editions_.size() == now_.size());
+  ++editions_[std::size_t(rail)];
+  observer_.on_news(rail);
+}
+
+protocol::RailNews::Statement OwnRails::news_of(int rail) const {
+  const std::vector<std::byte> bytes = encode_rail(doors_.rails()[std::size_t(rail)]);
+  return {rail, editions_[std::size_t(rail)], std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
+}
+
+void OwnRails::announce() {
+  const MutexLock lock(mutex_);
+  announced_ = doors_.rails();
+}
+
+std::vector<PeerRail> OwnRails::announced() const {
+  const MutexLock lock(mutex_);
+  return announced_;
+}
+
+std::vector<RailStats> OwnRails::stats() const {
+  std::vector<RailStats> rails;
+  for (const PeerRail& rail : announced()) {
+    rails.push_back({rail.name, {}, link_watch_.is_up(int(rails.size()))});
+    for (const PeerAddress& at : rail.addresses) rails.back().addresses.push_back(wire::to_string(at.address));
+  }
+  return rails;
+}
+
+}  // namespace railweave::engine

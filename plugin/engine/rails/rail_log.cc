@@ -1,0 +1,84 @@
+#include "engine/rails/rail_log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace railweave::engine {
+namespace {
+
+std::uint64_t bit_of(int rail) { return std::uint64_t{1} << rail; }
+
+bool carries(const std::vector<RailPair>& open, int rail) { return std::ranges::find(open, rail, &RailPair::local) != open.end(); }
+
+}  // namespace
+
+bool RailLines::may_warn(int rail, About about, TimePoint t) {
+  Lately& lately = lately_[{rail, about}];
+  if (lately.since == TimePoint::min() || t - lately.since >= kWindow) lately = {t, 0};
+  return ++lately.lines <= kPeersMost;
+}
+
+RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, RailLines& lines)
+    : reactor_(reactor), rails_(rails), session_(std::move(session)), lines_(lines) {}
+
+RailLog::~RailLog() {
+  if (timer_) reactor_.cancel(timer_);
+}
+
+void RailLog::look() {
+  std::vector<LaneLoss> lost = session_->take_losses();
+  if (session_->over() || session_->is_leaving()) return;
+  const std::vector<RailPair> open = session_->rails_of_lanes();
+  tell_returns(open);
+  if (losses_.empty()) {
+    lanes_before_ = lost.empty() ? open.size() : std::max(lanes_before_, open.size() + lost.size());
+    lanes_left_ = open.size();
+    lost_at_ = now();
+  }
+  lanes_left_ = std::min(lanes_left_, open.size());
+  for (LaneLoss& loss : lost)
+    if (std::ranges::find(losses_, loss.rail, &LaneLoss::rail) == losses_.end()) losses_.push_back(std::move(loss));
+  if (!losses_.empty() && !timer_) tell_losses_later();
+}
+
+void RailLog::tell_losses_later() {
+  timer_ = reactor_.at(now() + kSettle, [this] {
+    timer_ = 0;
+    tell_losses();
+  });
+}
+
+void RailLog::tell_returns(const std::vector<RailPair>& open) {
+  for (int rail = 0; rail < int(rails_.size()); ++rail) {
+    if ((told_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
+    told_ &= ~bit_of(rail);
+    tell(rail, RailLines::About::comeback, fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
+  }
+}
+
+void RailLog::tell(int rail, RailLines::About about, const std::string& what) {
+  const std::string& name = rails_[std::size_t(rail)].name;
+  if (lines_.may_warn(rail, about, now())) RW_WARN(net, "rail {} to {}: {}", name, session_->peer(), what);
+  else RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
+}
+
+void RailLog::tell_losses() {
+  if (session_->over() || session_->is_leaving()) return;
+  const std::vector<RailPair> open = session_->rails_of_lanes();
+  if (open.empty() && now() - lost_at_ < kPatience) return tell_losses_later();
+  const std::vector<LaneLoss> losses = std::exchange(losses_, {});
+  for (const LaneLoss& loss : losses) {
+    if ((told_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
+    told_ |= bit_of(loss.rail);
+    if (loss.cause.empty()) continue;
+    tell(loss.rail, RailLines::About::loss, fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
+  }
+  lanes_before_ = open.size();
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,98 @@
+#include "engine/rails/wires.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "wire/shm/wire.h"
+#include "wire/tcp/wire.h"
+
+namespace railweave::engine {
+
+static_assert(kWireOfferBytesMax == wire::kOfferBytesMax);
+
+namespace {
+
+// The table. Of one reach the likelier wire comes first, and the plain one last.
+std::vector<const wire::Wire*> all_wires() { return {&wire::tcp_wire(), &wire::shm_wire()}; }
+
+}  // namespace
+
+Wires::Wires(const Config& config) : Wires(config, all_wires()) {}
+
+Wires::Wires(const Config& config, std::vector<const wire::Wire*> wires) : config_(config), wires_(std::move(wires)), within_host_(open(nullptr)) {}
+
+Wires::Ports Wires::open(const Rail* rail) const {
+  const auto reach = rail ? wire::Wire::Reach::between_hosts : wire::Wire::Reach::within_host;
+  Ports ports;
+  const wire::Wire* plain = nullptr;
+  for (const wire::Wire* wire : wires_) {
+    if (wire->reach() != reach) continue;
+    assert(!wire->name().empty() && wire->name().size() <= kWireNameMax);
+    plain = wire;
+    if (!wire->is_available()) continue;
+    Result<std::unique_ptr<wire::Port>> port = wire->open(rail, config_);
+    if (port.ok()) ports.push_back({wire, false, std::move(*port)});
+    else RW_WARN(net, "no {} on {}: {}", wire->name(), rail ? rail->name : "this host", port.status().message());
+  }
+  for (OpenPort& open : ports) open.is_plain = open.wire == plain;
+  return ports;
+}
+
+void Wires::know_rail(int rail, const Rail& is) {
+  assert(rail >= 0 && std::size_t(rail) <= by_rail_.size());
+  Ports ports = open(&is);  // first what may find no memory
+  if (std::size_t(rail) == by_rail_.size()) by_rail_.emplace_back();
+  by_rail_[std::size_t(rail)] = std::move(ports);
+}
+
+Wires::Ports& Wires::ports_of(int rail) {
+  assert(rail == kWithinHost || (rail >= 0 && std::size_t(rail) < by_rail_.size()));
+  return rail == kWithinHost ? within_host_ : by_rail_[std::size_t(rail)];
+}
+
+Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::Offer heard) {
+  Begun begun;
+  RW_ASSIGN_OR_RETURN(begun.pending, open.port->begin_lane(role));
+  if (role == wire::Port::Role::acceptor) RW_TRY(begun.pending->hear(std::move(heard)));
+  RW_ASSIGN_OR_RETURN(wire::Offer offer, begun.pending->offer());
+  assert(offer.bytes.size() <= wire::kOfferBytesMax);
+  if (!open.is_plain) begun.offer = WireOffer{std::string(open.wire->name()), std::move(offer.bytes)};
+  begun.descriptor = std::move(offer.descriptor);
+  return begun;
+}
+
+Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer heard) {
+  const auto plain = std::ranges::find(ports, true, &OpenPort::is_plain);
+  if (plain == ports.end()) return Status(Code::system, Scope::lane, "the wire that every peer has cannot be used here");
+  return begin(*plain, role, std::move(heard));
+}
+
+Result<Wires::Begun> Wires::dial(int rail) {
+  Result<Begun> begun = Status(Code::system, Scope::lane, "no wire can be used here");
+  for (OpenPort& open : ports_of(rail))
+    if (begun = begin(open, wire::Port::Role::dialler, {}); begun.ok()) break;
+  return begun;
+}
+
+Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor) {
+  Ports& ports = ports_of(rail);
+  const auto its = std::ranges::find_if(ports, [&](const OpenPort& open) { return offered && !open.is_plain && open.wire->name() == offered->wire; });
+  if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
+  Result<Begun> begun = begin(*its, wire::Port::Role::acceptor, {offered->bytes});
+  if (begun.ok() || begun.status().code() == Code::remote) return begun;
+  RW_INFO(net, "no {} for a lane that a peer offers by it: {}; the plain wire takes its place", its->wire->name(), begun.status().message());
+  return begin_plain(ports, wire::Port::Role::acceptor, {});
+}
+
+Status Wires::agree(int rail, Begun& begun, const std::optional<WireOffer>& answered) {
+  assert(begun.pending);
+  if (!begun.offer) return begun.pending->hear({});
+  if (answered && answered->wire == begun.offer->wire) return begun.pending->hear({answered->bytes});
+  RW_ASSIGN_OR_RETURN(begun, begin_plain(ports_of(rail), wire::Port::Role::dialler, {}));
+  return begun.pending->hear({});
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,105 @@
+// Which pairs lack a lane now.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/reconcile/rail_pairs.h"
+
+namespace railweave::engine {
+
+// Of a pair that failed one lane is tried, the others when that is up.
+std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
+  std::vector<Due> due;
+  for (const auto& pair : pairs_) pair->knocked = false;  // that silence is over
+  const std::vector<Pair*> planned = plan(t);
+  const auto is_without = [](const Pair& pair) { return pair.up + pair.joining == 0; };
+  for (Pair* pair : planned)
+    if (is_without(*pair)) due.push_back({pair, pair->home ? kRoomForFirst : kRoomForFirstOfStandIn});
+  const int share = share_of_lanes();
+  for (Pair* pair : planned) {
+    const int joining = pair->joining + (is_without(*pair) ? 1 : 0);
+    int missing = (stands_beside(*pair) ? 1 : std::min(pair->lanes, share)) - pair->up - joining;
+    if (pair->failed) missing = std::min(missing, 1 - joining);
+    if (takes_turns(*pair, t)) missing = std::min(missing, 1 - joining - pair->up);
+    for (; missing > 0; --missing) due.push_back({pair, pair->home ? kRoomForMore : kRoomForMoreOfStandIn});
+  }
+  return due;
+}
+
+// For another one, while one of its rails carries by its own: a path, no more.
+bool RailPairs::stands_beside(const Pair& pair) const {
+  if (pair.home) return false;
+  return std::ranges::any_of(pairs_, [&](const auto& other) {
+    return other->home && other->up > 0 && (other->rails.local == pair.rails.local || other->rails.remote == pair.rails.remote);
+  });
+}
+
+// Of pairs that are up, and those that do not rest. One that stands in for a better one that rests covers nothing: it makes way again.
+std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
+  std::vector<RailPair> chosen, candidates, others;
+  for (const auto& pair : pairs_)
+    if (pair->up > 0 && pair->home) chosen.push_back(pair->rails);
+  for (const Pair* pair : free_pairs(t)) (pair->home ? candidates : others).push_back(pair->rails);
+  candidates.insert(candidates.end(), others.begin(), others.end());
+  std::vector<Pair*> plan;
+  for (const RailPair& rails : choose_pairs(candidates, chosen, local_rails_, remote_rails_))
+    if (std::ranges::find(candidates, rails) != candidates.end()) plan.push_back(find(rails));
+  return plan;
+}
+
+// Not one that failed and is being dialled: where it leads nowhere, it takes seconds to say so.
+bool RailPairs::may_have_lanes(const Pair& pair, TimePoint t) const {
+  const bool has_links = hooks_.has_link(pair.rails.local) && hooks_.peer_has_link(pair.rails.remote);
+  return pair.has_way && !pair.back_off.rests(t) && has_links && !(pair.failed && pair.joining > 0);
+}
+
+bool RailPairs::takes_turns(const Pair& pair, TimePoint t) const {
+  return any_up() && (local(pair).takes_turns(pair.home, t) || remote(pair).takes_turns(pair.home, t));
+}
+
+// Best first. Of the pairs of a rail that takes them in turn one of its home and one of its stand-ins: which was not tried for the
+// longest time. Where no lane is up nobody knows which rail is to blame.
+std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
+  using Turn = std::pair<const RailRest*, bool>;  // of a rail's home pairs, or of its stand-ins
+  const auto turns_for = [&](const Pair& pair) {
+    std::vector<Turn> turns;
+    for (const RailRest* rail : {&local(pair), &remote(pair)})
+      if (rail->takes_turns(pair.home, t)) turns.emplace_back(rail, pair.home);
+    return turns;
+  };
+  std::vector<Pair*> free, by_turns;
+  std::vector<Turn> taken;
+  for (const auto& pair : pairs_) {
+    if (may_have_lanes(*pair, t)) free.push_back(pair.get());
+    if (pair->joining > 0) std::ranges::copy(turns_for(*pair), std::back_inserter(taken));
+  }
+  if (!any_up()) return free;
+  std::ranges::copy_if(free, std::back_inserter(by_turns), [](const Pair* pair) { return pair->up + pair->joining == 0; });
+  std::ranges::stable_sort(by_turns, {}, &Pair::tried_at);
+  for (const Pair* pair : by_turns) {
+    const std::vector<Turn> turns = turns_for(*pair);
+    const auto is_free = [&](const Turn& turn) { return turn.first->may_try(turn.second, t) && std::ranges::find(taken, turn) == taken.end(); };
+    if (!std::ranges::all_of(turns, is_free)) std::erase(free, pair);
+    else std::ranges::copy(turns, std::back_inserter(taken));
+  }
+  return free;
+}
+
+// The most that each pair may have, so that all that belong together have room, also when some rest, beside stand-ins that are there.
+int RailPairs::share_of_lanes() const {
+  int taken = 0, share = 1;
+  for (const auto& pair : pairs_) {
+    if (!pair->home) taken += pair->up;
+    if (pair->has_way) share = std::max(share, std::min(pair->lanes, kLanesMax));
+  }
+  const auto all_have = [&](int most) {
+    int all = taken;
+    for (const auto& pair : pairs_)
+      if (pair->home && pair->has_way) all += std::min(pair->lanes, most);
+    return all;
+  };
+  while (share > 1 && all_have(share) > kLanesMax) --share;
+  return share;
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,56 @@
+// Which lanes are too many: those that stood in for others, once these carry again (docs/reliability.md, "Stand-ins").
+#include <algorithm>
+
+#include "engine/reconcile/rail_pairs.h"
+
+namespace railweave::engine {
+
+std::vector<Surplus> RailPairs::surplus(TimePoint t) {
+  std::vector<Surplus> surplus;
+  for (const auto& pair : pairs_) {
+    const int keep = is_replaced(*pair, t) ? 0 : pair->lanes;
+    if (pair->up <= keep) {
+      pair->retires_since = {};
+      continue;
+    }
+    if (pair->retires_since == TimePoint{} || t >= pair->retires_since + kRetireAgain) pair->retires_since = t;
+    if (is_retiring(*pair, t)) surplus.push_back({pair->rails, keep});
+  }
+  return surplus;
+}
+
+// A stand-in both rails of which carry by their own pairs.
+bool RailPairs::is_replaced(const Pair& pair, TimePoint t) const {
+  if (pair.home) return false;
+  bool local = false, remote = false;
+  for (const auto& other : pairs_) {
+    if (!other->home || !is_steady(*other, t)) continue;
+    local |= other->rails.local == pair.rails.local;
+    remote |= other->rails.remote == pair.rails.remote;
+  }
+  return local && remote;
+}
+
+// One that flapped has to live as long as it rested.
+TimePoint RailPairs::steady_from(const Pair& pair) const { return pair.up_since + std::max(kHomeSteady, pair.back_off.last()); }
+
+bool RailPairs::is_retiring(const Pair& pair, TimePoint t) const {
+  return pair.retires_since != TimePoint{} && t < pair.retires_since + kRetireMost;
+}
+
+TimePoint RailPairs::next_change_of_surplus(TimePoint t) const {
+  TimePoint first = TimePoint::max();
+  const auto at = [&](TimePoint when) {
+    if (when > t) first = std::min(first, when);
+  };
+  const bool any_stand_in = std::ranges::any_of(pairs_, [](const auto& pair) { return pair->up > 0 && !pair->home; });
+  for (const auto& pair : pairs_) {
+    if (any_stand_in && pair->home && pair->up > 0) at(steady_from(*pair));
+    if (pair->retires_since == TimePoint{}) continue;
+    at(pair->retires_since + kRetireMost);
+    at(pair->retires_since + kRetireAgain);
+  }
+  return first;
+}
+
+}  // namespace railweave::engine

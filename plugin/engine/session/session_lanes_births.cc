@@ -1,0 +1,96 @@
+// Lanes on their way: two instances agreed on them, and their wire may need a while to make them.
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "base/log.h"
+#include "base/without_memory.h"
+#include "engine/session/session_lanes.h"
+
+namespace railweave::engine {
+
+// While a lane is on its way, it counts as one that is dialled: the peer may have its end already, use it, and leave.
+void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful) {
+  assert(pending);
+  if (protocol_.is_over()) return;
+  links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried the handshake
+  births_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.health.peer_timeout});
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    health_(locked).lane_agreed();
+  }
+  look_at_births();
+}
+
+void SessionLanes::look_at_births() {
+  for (std::size_t i = 0; i < births_.size();) {
+    Result<std::unique_ptr<wire::Lane>> made = poll(births_[i]);
+    if (made.ok() && !*made) {
+      ++i;
+      continue;
+    }
+    const Birth birth = std::move(births_[i]);
+    births_.erase(births_.begin() + std::ptrdiff_t(i));
+    if (made.ok()) stand(birth, std::move(*made));
+    join_ended();
+    if (!made.ok()) not_made(birth, made.status());
+    if (protocol_.is_over()) return births_.clear();
+  }
+}
+
+// Guarded: a lane that the peer counts on would be missing, and nobody would dial it again.
+void SessionLanes::stand(const Birth& birth, std::unique_ptr<wire::Lane> lane) {
+  (void)owner_.guarded([&] {
+    if (add_lane(birth.id, birth.rails, std::move(lane), birth.doubtful)) owner_.on_lane_came();
+  });
+}
+
+// Null: not yet.
+Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(Birth& birth) const {
+  Result<std::unique_ptr<wire::Lane>> made = [&]() -> Result<std::unique_ptr<wire::Lane>> {
+    try {
+      return birth.pending->poll();
+    } catch (const std::bad_alloc&) {
+      return out_of_memory();
+    }
+  }();
+  if (made.ok() && !*made && protocol_.now() >= birth.given_up_at)
+    return Status(Code::remote, Scope::lane, "it did not come about within the peer timeout (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
+  return made;
+}
+
+// A session that never had a lane ends with its first one: nobody dials another.
+void SessionLanes::not_made(const Birth& birth, const Status& why) {
+  RW_INFO(net, "no lane {} to {}: {}", birth.id, peer_, why.message());
+  not_made_.push_back(birth.id);
+  bool never_had_one = false, is_leaving = false;
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    never_had_one = health_(locked).pairs_that_carried().empty();
+    is_leaving = locked.is_leaving();
+  }
+  if (protocol_.is_over()) return;
+  if (never_had_one && births_.empty()) owner_.lose(why.message(), why.system_errno());
+  else if (!is_leaving) owner_.on_lane_wanted();
+}
+
+bool SessionLanes::was_begun(protocol::LaneId id) const {
+  for (const Birth& birth : births_)
+    if (birth.id == id) return true;
+  return std::ranges::find(not_made_, id) != not_made_.end();
+}
+
+std::vector<RailPair> SessionLanes::rails_in_use() const {
+  std::vector<RailPair> rails = table_.rails_of_lanes();
+  for (const Birth& birth : births_) rails.push_back(birth.rails);
+  return rails;
+}
+
+void SessionLanes::close() {
+  births_.clear();
+  table_.close();
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,228 @@
+// Lanes are looked at by SessionHealth's eyes, and its verdicts are carried out.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/log.h"
+#include "engine/session/session_lanes.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kHealthLookEvery = std::chrono::milliseconds(50);
+
+std::string seconds_told(Nanos time) { return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()); }
+
+std::string_view cause_told(HealthVerdict::Why why) {
+  switch (why) {
+    case HealthVerdict::Why::too_slow: return "too slow, the others carry what it holds";
+    case HealthVerdict::Why::link_down: return "link down";
+    default: return "no answer to what was sent";
+  }
+}
+
+bool asks(const HealthVerdict& verdict) {
+  return verdict.kind == HealthVerdict::Kind::ask_lane || verdict.kind == HealthVerdict::Kind::ask_peer;
+}
+
+}  // namespace
+
+void SessionLanes::look(bool at_once) {
+  const TimePoint t = protocol_.now();
+  if (protocol_.is_over()) births_.clear();
+  if (!protocol_.is_over()) {
+    look_at_births();
+    look_at_ending();
+    look_for_late_control(t);
+  }
+  if (protocol_.is_over() || (!at_once && t - looked_at_ < kHealthLookEvery)) return;
+  looked_at_ = t;
+  SessionHealth::Observations seen = observe();
+  SessionHealth::Verdicts verdicts;
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    verdicts = health_(locked).look_for_silence(t, seen, locked->live_lanes());
+  }
+  if (!carry_out(verdicts)) return;
+  end_if_hopeless(t);  // now that it is known whether lanes are heard
+  if (protocol_.is_over()) return;
+  drop_gone(seen);
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    for (LaneObservation& lane : seen) {
+      lane.believed = locked->rate_of(lane.id);
+      lane.holds_data = locked->holds_data(lane.id, lane.health.acknowledged_bytes);
+    }
+    verdicts = health_(locked).look_for_slow_lanes(t, seen, locked->consumed_frames());
+  }
+  if (!carry_out(verdicts)) return;
+  drop_gone(seen);
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    verdicts = health_(locked).look_for_stopped_peer(t, seen, locked->consumed_frames(), owner_.is_waited_for(locked));
+  }
+  carry_out(verdicts);
+}
+
+void SessionLanes::look_at_ending() {
+  for (int i = 0; i < table_.count(); ++i) {
+    LaneDriver& lane = table_.at(i);
+    if (!lane.is_ending()) continue;
+    const LaneDriver::Claim claim(lane);
+    if (lane.is_ending()) finish(lane);
+  }
+}
+
+// What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
+void SessionLanes::look_for_late_control(TimePoint t) {
+  if (t - control_looked_at_ < protocol::Session::kLateLook || !protocol_.watches_control()) return;
+  control_looked_at_ = t;
+  const TimePoint before = protocol_.now();
+  std::vector<protocol::Session::LaneLook> looks;
+  table_.each_claimed([&](LaneDriver& lane) {
+    lane.assert_claimed();
+    if (lane.is_open()) looks.push_back({lane.id(), lane.report()});
+  });
+  const SharedProtocol::Locked locked = protocol_.lock();
+  if (locked->say_late_control_again(before, protocol_.now(), looks) > 0) locked.publish();
+}
+
+SessionHealth::Observations SessionLanes::observe() const {
+  SessionHealth::Observations seen;
+  for (int i = 0; i < table_.count(); ++i) {
+    LaneDriver& lane = table_.at(i);
+    const LaneDriver::Claim claim(lane);
+    if (!lane.is_open()) continue;
+    LaneObservation& observation = seen.emplace_back();
+    observation.lane = {i, lane.generation()};
+    observation.id = lane.id();
+    observation.link_down = !has_link(lane.rails().local);
+    observation.hearing = lane.hearing();
+    observation.health = lane.health();
+  }
+  return seen;
+}
+
+void SessionLanes::drop_gone(SessionHealth::Observations& seen) const {
+  std::erase_if(seen, [this](const LaneObservation& lane) { return !table_.find(lane.lane); });
+}
+
+bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
+  using Kind = HealthVerdict::Kind;
+  using Why = HealthVerdict::Why;
+  for (const HealthVerdict& verdict : verdicts)
+    if (verdict.kind == Kind::give_up)
+      table_.with_lane(verdict.lane, [&](LaneDriver& lane) {
+        lane.assert_claimed();
+        end(lane, given_up(lane, cause_told(verdict.why), verdict.why == Why::too_slow));
+      });
+  if (protocol_.is_over()) return false;  // its last lane went, and nothing gives hope of another
+  ask(verdicts);
+  for (const HealthVerdict& verdict : verdicts) {
+    switch (verdict.kind) {
+      case Kind::give_up:
+      case Kind::ask_lane:
+      case Kind::ask_peer: break;
+      case Kind::question_asked: note_question(verdicts); break;
+      case Kind::peer_silent: tell_silence(true); break;
+      case Kind::peer_answers: tell_silence(false); break;
+      case Kind::peer_stopped: tell_stopped(); break;
+      case Kind::reconnect: owner_.on_lane_wanted(); break;
+      case Kind::peer_lost:
+        owner_.lose("no answer on " + table_.rail_names() + " for " + seconds_told(options_.health.peer_timeout) +
+                        " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
+        return false;
+      case Kind::peer_stalled:
+        owner_.lose("its kernel answers, but it has not for " + seconds_told(options_.health.stall_timeout) +
+                        " s (RAILWEAVE_STALL_TIMEOUT)", ETIMEDOUT);
+        return false;
+    }
+  }
+  return true;
+}
+
+void SessionLanes::ask(const SessionHealth::Verdicts& verdicts) {
+  if (std::ranges::none_of(verdicts, asks)) return;
+  const SharedProtocol::Locked locked = protocol_.lock();
+  for (const HealthVerdict& verdict : verdicts) {
+    if (!asks(verdict) || !table_.find(verdict.lane)) continue;
+    verdict.kind == HealthVerdict::Kind::ask_lane ? locked->ask_for_sign(verdict.id) : locked->ask_for_answer(verdict.id);
+  }
+  locked.publish();
+}
+
+// Where the question is: behind all that the lanes hold by now.
+void SessionLanes::note_question(const SessionHealth::Verdicts& verdicts) {
+  SessionHealth::Observations by;
+  for (const HealthVerdict& verdict : verdicts) {
+    if (!asks(verdict)) continue;
+    table_.with_lane(verdict.lane, [&](LaneDriver& lane) {
+      lane.assert_claimed();
+      LaneObservation& observation = by.emplace_back();
+      observation.lane = verdict.lane;
+      observation.id = verdict.id;
+      observation.health = lane.health();
+    });
+  }
+  const SharedProtocol::Locked locked = protocol_.lock();
+  health_(locked).question_went(by);
+}
+
+void SessionLanes::tell_link(int rail, bool up) {
+  const std::uint64_t bit = std::uint64_t{1} << rail;
+  links_down_ = up ? links_down_ & ~bit : links_down_ | bit;
+  look(true);
+  owner_.on_lane_wanted();
+}
+
+// No lane is left, and none is hoped for any longer; or no lane is heard, and the peer's host said that the peer is gone.
+void SessionLanes::end_if_hopeless(TimePoint t) {
+  Status why;
+  {
+    const SharedProtocol::Locked locked = protocol_.lock();
+    why = health_(locked).hopeless(t, locked->live_lanes());
+  }
+  if (!why.ok()) owner_.fail(why);
+}
+
+// Many peers may fall silent at once: the log names a few of them.
+void SessionLanes::tell_silence(bool is_silent) {
+  const std::string line = is_silent ? "no answer from " + peer_ + " on " + table_.rail_names() : peer_ + " answers again";
+  if (owner_.may_warn_of_silence(is_silent)) RW_WARN(net, "{}", line);
+  else RW_INFO(net, "{}", line);
+}
+
+void SessionLanes::tell_stopped() const {
+  RW_WARN(net, "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or are large "
+               "packets lost on every rail (a smaller MTU on the way)?", peer_);
+}
+
+// Without this line the operator sees a slow lane, and not why.
+void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const {
+  const auto told = [](std::uint64_t bound, const char* unit) { return bound == protocol::Credit::kNone ? "none" : std::to_string(bound) + unit; };
+  table_.with_lane(id, [&](LaneDriver& lane) {
+    lane.assert_claimed();
+    RW_WARN(net, "lane {} to {} on rail {}, to {}: the receiver has let nothing go for {:.1f} s (window: {}, limit: {}), so one segment a second goes "
+                 "all the same. Is {} stopped, without time on its cores, or of another build? railweave-info: MAY SEND here, LETS COME there",
+            id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
+            told(how.said.window_bytes, " bytes"), told(how.said.limit, " bytes ever"), peer_);
+  });
+}
+
+bool SessionLanes::peer_is_silent() {
+  const SharedProtocol::Locked locked = protocol_.lock();
+  return health_(locked).peer_is_silent();
+}
+
+std::vector<RailPair> SessionLanes::pairs_that_carried() {
+  const SharedProtocol::Locked locked = protocol_.lock();
+  return health_(locked).pairs_that_carried();
+}
+
+void SessionLanes::note_lost_pairs() {
+  const std::vector<RailPair> open = table_.rails_of_lanes();
+  const SharedProtocol::Locked locked = protocol_.lock();
+  health_(locked).note_lost_pairs(protocol_.now(), open);
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,130 @@
+#include "engine/session/session_watch.h"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
+constexpr Nanos kLookMax = 16ms;
+constexpr Nanos kPace = 500us;             // watched, and data waits for room on the lanes or a look was cut short
+constexpr Nanos kSilenceLook = 50ms;       // watched, and the peer owes acknowledgements: somebody has to notice when none come
+constexpr std::size_t kBudgetBytes = 4 * MiB;
+constexpr int kTurnsMax = 16;              // then other sessions have their turn
+
+}  // namespace
+
+SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> session)
+    : reactor_(reactor), session_(std::move(session)), interval_(kLookMin) {}
+
+SessionWatch::~SessionWatch() {
+  if (timer_) reactor_.cancel(timer_);
+  // Whoever saw the end of a lane closed its descriptor: the number may be another's by now.
+  for (const Registered& r : registered_)
+    if (r.fd >= 0) reactor_.forget(r.fd, *this);
+}
+
+// Before any new one is added: its number may be that of a closed one.
+void SessionWatch::forget_closed() {
+  registered_.resize(std::size_t(session_->lane_count()));
+  for (std::size_t i = 0; i < registered_.size(); ++i) {
+    const LaneDriver& lane = session_->lane(int(i));
+    if (registered_[i].generation == lane.generation() && lane.is_open()) continue;
+    if (registered_[i].fd >= 0) reactor_.forget(registered_[i].fd, *this);
+    registered_[i] = {-1, lane.generation()};
+  }
+}
+
+void SessionWatch::look_again_in(Nanos delay) {
+  if (timer_) reactor_.cancel(timer_);
+  due_ = now() + delay;
+  timer_ = reactor_.at(due_, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+bool SessionWatch::looks_within(Nanos delay) const { return timer_ && due_ <= now() + delay; }
+
+void SessionWatch::look() {
+  (void)session_->guarded([this] { look_and_arm(); });  // neither armed nor timed: nobody would look again
+}
+
+void SessionWatch::look_and_arm() {
+  session_->hear_wake();
+  session_->look_for_signs();
+  if (session_->over()) return;
+  if (session_->take_polled()) {
+    session_->set_borrowed(true);
+    look_again_in(interval_);
+    interval_ = session_->any_lane_is_pending() ? kLookMin : std::min(2 * interval_, kLookMax);
+    return;
+  }
+  interval_ = kLookMin;
+  session_->set_borrowed(false);
+  const bool quiet = drive_until_quiet();
+  look_again(quiet, arm());
+  const TimePoint due = session_->credit_due();
+  if (due != TimePoint::max() && !looks_within(due - now())) look_again_in(std::max(Nanos{0}, due - now()));
+}
+
+void SessionWatch::look_again(bool quiet, Armed armed) {
+  if (armed == Armed::ready) {
+    look_again_in(Nanos{0});
+  } else if (!quiet || armed == Armed::missed || session_->has_work()) {
+    look_again_in(kPace);
+  } else if (session_->watches_control()) {
+    if (!looks_within(protocol::Session::kLateLook)) look_again_in(protocol::Session::kLateLook);
+  } else if (!looks_within(kSilenceLook) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
+    look_again_in(kSilenceLook);
+  } else if (!timer_ && session_->is_waited_for()) {
+    look_again_in(PeerPulse::kAskEvery);
+  }
+}
+
+// False: a lane was in other hands, whose holder may leave it half way, or there is more to do than one look allows.
+bool SessionWatch::drive_until_quiet() {
+  for (int turn = 0; turn < kTurnsMax; ++turn) {
+    const LiveSession::Driven driven = session_->drive(kBudgetBytes, true);
+    if (driven.missed) return false;
+    if (!driven.moved) return true;
+  }
+  return false;
+}
+
+// Under each lane's claim: a caller who closed it meanwhile would leave us arming a descriptor that is another's by now.
+// missed: a lane was in other hands; ready: one has something to do already.
+SessionWatch::Armed SessionWatch::arm() {
+  Armed armed = Armed::all;
+  forget_closed();
+  for (std::size_t i = 0; i < registered_.size(); ++i) {
+    LaneDriver& lane = session_->lane(int(i));
+    if (!lane.try_claim()) {
+      if (armed == Armed::all) armed = Armed::missed;
+      continue;
+    }
+    const LaneDriver::Claim claim(lane, std::adopt_lock);
+    const int fd = lane.descriptor();
+    if (lane.is_open() && fd < 0 && armed == Armed::all) armed = Armed::missed;  // it is looked at by time
+    if (lane.is_open() && fd >= 0) {
+      int& registered = registered_[i].fd;
+      if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
+      if (registered < 0 && armed == Armed::all) armed = Armed::missed;  // for want of memory or of watches: it is polled meanwhile
+      const short events = registered == fd ? lane.prepare_to_wait() : short(0);
+      if (events != 0) {
+        reactor_.arm(fd, *this, std::uint32_t(events));  // POLLIN and POLLOUT are EPOLLIN and EPOLLOUT
+      } else if (registered == fd) {
+        armed = Armed::ready;
+      }
+    }
+  }
+  return armed;
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,46 @@
+// A device as NCCL wants it described; fills every member that the version has.
+#pragma once
+
+#include <algorithm>
+#include <climits>
+
+#include "nccl/abi/net.h"
+#include "nccl/library.h"
+
+namespace railweave::nccl {
+
+// NCCL adds this to its model once (LL) or twice (Simple) per hop; its own constants assume InfiniBand. Integer part
+// only.
+inline constexpr float kReportedLatencyUs = 20;
+inline constexpr int kReportedMaxComms = 1 << 20;
+inline constexpr int kUndefinedNetId = -1;
+
+template <class Properties>
+void describe(const Device& device, int index, Properties& p) {
+  Library& library = Library::get();
+  p = Properties{};
+  p.name = library.keep(device.name);
+  p.pciPath = device.pci_path.empty() ? nullptr : library.keep(device.pci_path);
+  p.guid = device.guid;
+  p.ptrSupport = abi::kPtrHost;
+  p.speed = int(std::clamp(device.speed.megabits() + 0.5, 1.0, double(INT_MAX)));
+  p.port = 0;
+  p.latency = kReportedLatencyUs;
+  p.maxComms = kReportedMaxComms;
+  p.maxRecvs = 1;
+  if constexpr (requires { p.regIsGlobal; }) p.regIsGlobal = 0;
+  if constexpr (requires { p.forceFlush; }) p.forceFlush = 0;
+  if constexpr (requires { p.netDeviceType; }) {
+    p.netDeviceType = abi::kNetDeviceHost;
+    p.netDeviceVersion = 0;
+  }
+  if constexpr (requires { p.vProps; }) {
+    p.vProps.ndevs = 1;
+    p.vProps.devs[0] = index;
+  }
+  if constexpr (requires { p.maxP2pBytes; }) p.maxP2pBytes = p.maxCollBytes = abi::kMaxMessageBytes;
+  if constexpr (requires { p.maxMultiRequestSize; }) p.maxMultiRequestSize = 1;
+  if constexpr (requires { p.railId; }) p.railId = p.planeId = kUndefinedNetId;
+}
+
+}  // namespace railweave::nccl

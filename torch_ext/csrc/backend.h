@@ -1,0 +1,138 @@
+// The process group backend "railweave": torch's operations over a group of ours (docs/torch_backend.md).
+//
+// Source: torch/csrc/distributed/c10d/Backend.hpp (2.10 to 2.15; the old names are overridden, which works in all of
+// them). Threads: any; calls from several threads are taken in some order, which must be the same on every rank. The
+// GIL is not needed and must not be held. Errors: what is wrong with a call's own tensors is thrown by it; anything
+// later is the Work's exception.
+#pragma once
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/birthplace.h"
+#include "base/mutex.h"
+#include "torch_ext/csrc/deadlines.h"
+#include "torch_ext/csrc/launches.h"
+#include "torch_ext/csrc/submission.h"
+#include "torch_ext/csrc/unfinished.h"
+
+namespace railweave::torch_ext {
+
+class RailweaveBackend final : public c10d::Backend {
+ public:
+  using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+  using Lists = std::vector<Tensors>;
+
+  struct Options final : c10d::Backend::Options {
+    explicit Options(std::chrono::milliseconds patience = kBackendDefaultTimeout, const std::string& name = "railweave")
+        : c10d::Backend::Options(name, patience) {}
+  };
+
+  // Meets the others of `store`; every rank calls it. Throws DistBackendError: who did not come within the timeout, or
+  // what the configuration said.
+  RailweaveBackend(c10::intrusive_ptr<c10d::Store> store, int rank, int size, c10::intrusive_ptr<Options> options);
+  ~RailweaveBackend() override;
+
+  const std::string getBackendName() const override { return options_->backend; }
+  c10::intrusive_ptr<c10d::Backend::Options> getBackendOptions() override { return options_; }
+  bool supportsSplitting() const override { return true; }
+  bool supportsCoalescing() const override { return true; }
+  // More than 0, or a ValueError.
+  void setTimeout(std::chrono::milliseconds timeout) override;
+  void setSequenceNumberForGroup() override {}
+  uint64_t getSequenceNumberForGroup() override { return sequence_; }
+  c10d::ErrorType getError() override { return error_->load(); }
+
+  // --- calls_reduce.cc
+  WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  WorkPtr allreduce_coalesced(Tensors& tensors, const c10d::AllreduceCoalescedOptions& options) override;
+  WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& options) override;
+  WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& options) override;
+  WorkPtr reduce_scatter(Tensors& outputs, Lists& inputs, const c10d::ReduceScatterOptions& options) override;
+  WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
+                               const c10d::ReduceScatterOptions& options) override;
+  WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::ReduceScatterOptions& options) override;
+  // --- calls_gather.cc
+  WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) override;
+  WorkPtr allgather(Lists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
+  WorkPtr _allgather_base(at::Tensor& output, at::Tensor& input, const c10d::AllgatherOptions& options) override;
+  WorkPtr allgather_coalesced(Lists& outputs, Tensors& inputs, const c10d::AllgatherOptions& options) override;
+  WorkPtr allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::AllgatherOptions& options) override;
+  WorkPtr gather(Lists& outputs, Tensors& inputs, const c10d::GatherOptions& options) override;
+  WorkPtr scatter(Tensors& outputs, Lists& inputs, const c10d::ScatterOptions& options) override;
+  // --- calls_exchange.cc
+  WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
+                        std::vector<int64_t>& input_splits, const c10d::AllToAllOptions& options) override;
+  WorkPtr alltoall(Tensors& outputs, Tensors& inputs, const c10d::AllToAllOptions& options) override;
+  WorkPtr send(Tensors& tensors, int to, int tag) override;
+  WorkPtr recv(Tensors& tensors, int from, int tag) override;
+  WorkPtr recvAnysource(Tensors& tensors, int tag) override;
+  // --- barriers.cc
+  WorkPtr barrier(const c10d::BarrierOptions& options) override;
+  void monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all) override;
+
+  void startCoalescing() override;
+  WorkPtr endCoalescing() override;
+  void waitForPendingWorks() override;
+  // A backend of those ranks of this one; null at the others.
+  c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
+                                          const c10::intrusive_ptr<c10d::Backend::Options>& options) override;
+  // RAILWEAVE_SCHEDULE's values, from the next operation on. Waits for the collectives that were called: every rank calls it after the
+  // same one. Throws for a policy that there is not.
+  void schedule_by(const std::string& policy);
+  // --- the end: later calls throw
+  // Unfinished operations end, and the other ranks are told.
+  void abort() override;
+  // In peace: collectives that were called are waited for, as long as each may take; unfinished messages end.
+  void shutdown() override;
+  // Without waiting: what is unfinished ends.
+  void leave();
+
+ private:
+  std::chrono::milliseconds timeout() const { return std::chrono::milliseconds(timeout_ms_); }
+  std::shared_ptr<collectives::Group> group() const;
+  void launch(const c10::intrusive_ptr<RailweaveWork>& work, const std::shared_ptr<collectives::Group>& group,
+              bool counted) RW_REQUIRES(order_);
+  WorkPtr submit(Submission submission, std::chrono::milliseconds timeout, bool counted = true);
+  WorkPtr receive(Tensors& tensors, int from, int tag, const Caller& caller, c10d::OpType type);
+  Caller caller(const char* title) const { return {title, rank_, size_, whose_.get(), sequence_ + 1}; }
+  Caller messenger(const char* title) const { return {title, rank_, size_, whose_.get(), 0}; }
+  void check_root(std::int64_t root, const Caller& caller) const;
+  TimePoint end_what_is_late();
+  void await_collectives();
+  std::shared_ptr<collectives::Group> end_group(const char* why);
+
+  const Birthplace birthplace_;
+  const c10::intrusive_ptr<c10d::Store> store_;
+  const c10::intrusive_ptr<Options> options_;
+  std::atomic<std::int64_t> timeout_ms_;
+  const std::shared_ptr<const std::string> whose_;  // its group, for errors: empty where that is all ranks
+  mutable Mutex group_mutex_;
+  std::shared_ptr<collectives::Group> group_ RW_GUARDED_BY(group_mutex_);  // null after the end
+  const char* ended_ RW_GUARDED_BY(group_mutex_) = "";                     // why
+  // Calls reach the group in the order of their numbers. Recursive: a call may drive another operation to its end,
+  // whose Future's callback calls again.
+  RecursiveMutex order_;
+  std::atomic<std::uint64_t> sequence_{0};
+  std::atomic<std::uint64_t> monitored_{0};  // monitored barriers
+  const std::shared_ptr<Unfinished> unfinished_ = std::make_shared<Unfinished>();
+  const std::shared_ptr<std::atomic<c10d::ErrorType>> error_ =
+      std::make_shared<std::atomic<c10d::ErrorType>>(c10d::ErrorType::SUCCESS);
+  Mutex coalescing_mutex_;
+  std::vector<WorkPtr> coalesced_ RW_GUARDED_BY(coalescing_mutex_);
+  std::thread::id coalescing_ RW_GUARDED_BY(coalescing_mutex_);  // whose calls they are; none: nobody's
+  // Gone before the rest, without the GIL: both join threads that may want it.
+  std::optional<Launches> launches_{std::in_place};
+  std::optional<Deadlines> deadlines_{std::in_place, [this] { return end_what_is_late(); }};
+};
+
+}  // namespace railweave::torch_ext

@@ -1,0 +1,55 @@
+#include "torch_ext/csrc/deadlines.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collectives/exec/quiet_thread.h"
+
+namespace railweave::torch_ext {
+
+Deadlines::~Deadlines() {
+  if (birthplace_.left()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
+    new std::shared_ptr<Clock>(clock_);
+    return;
+  }
+  {
+    const MutexLock lock(clock_->mutex);
+    clock_->over = true;
+  }
+  clock_->changed.notify_all();
+  if (!clock_->thread.joinable()) return;
+  clock_->thread.get_id() == std::this_thread::get_id() ? clock_->thread.detach() : clock_->thread.join();
+}
+
+Status Deadlines::expect(TimePoint deadline) {
+  if (birthplace_.left()) return {};  // no such thread, and its lock may be held for ever
+  const MutexLock lock(clock_->mutex);
+  if (deadline >= clock_->next) return {};
+  clock_->next = deadline;
+  if (!clock_->started) {
+    RW_TRY(collectives::start_quietly(clock_->thread, "railweave-late", [clock = clock_] { clock->run(); }));
+    clock_->started = true;
+  }
+  clock_->changed.notify_all();
+  return {};
+}
+
+void Deadlines::Clock::run() {
+  MutexLock lock(mutex);
+  while (!over) {
+    const Nanos left = next == TimePoint::max() ? Nanos(std::chrono::hours(1)) : next - now();
+    if (left > Nanos{0}) {
+      changed.wait_for(mutex, left);
+      continue;
+    }
+    next = TimePoint::max();  // what comes meanwhile is noted beside
+    lock.unlock();
+    const TimePoint after = look();  // whose owner may be gone after it: then this is over
+    lock.lock();
+    next = std::min(next, after);
+  }
+}
+
+}  // namespace railweave::torch_ext

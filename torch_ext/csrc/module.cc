@@ -1,0 +1,127 @@
+// What Python sees: railweave._C.
+#include <torch/csrc/utils/pybind.h>
+#include <torch/version.h>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include <pybind11/chrono.h>
+
+#include "base/clock.h"
+#include "base/trace.h"
+#include "collectives/schedule/algorithm_choice.h"
+#include "torch_ext/csrc/backend.h"
+#include "torch_ext/csrc/c10d_names.h"
+#include "torch_ext/csrc/hints.h"
+#include "torch_ext/csrc/living.h"
+
+namespace {
+
+namespace py = pybind11;
+using railweave::torch_ext::RailweaveBackend;
+using NoGil = py::call_guard<py::gil_scoped_release>;
+
+c10::intrusive_ptr<RailweaveBackend> created(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                                             const c10::intrusive_ptr<RailweaveBackend::Options>& options) {
+  TORCH_CHECK_TYPE(store, "ProcessGroupRailweave: expected a Store, found None");
+  TORCH_CHECK_TYPE(options, "ProcessGroupRailweave: expected Options, found None");
+  TORCH_CHECK_VALUE(rank >= 0 && rank < size, "ProcessGroupRailweave: expected a rank from 0 to ", size - 1, ", found ", rank);
+  auto backend = c10::make_intrusive<RailweaveBackend>(store, rank, size, options);
+  railweave::torch_ext::enlist(backend);
+  return backend;
+}
+
+// torch copies those of the parent of a group that is split off.
+c10::intrusive_ptr<RailweaveBackend::Options> copied(const RailweaveBackend::Options& options) {
+  auto copy = c10::make_intrusive<RailweaveBackend::Options>(options.timeout, options.backend);
+  railweave::torch_ext::take_group(options, *copy);
+  return copy;
+}
+
+const char* error_name(c10d::ErrorType error) {
+  switch (error) {
+    case c10d::ErrorType::SUCCESS:
+      return "";
+    case c10d::ErrorType::TIMEOUT:
+      return "timeout";
+    case c10d::ErrorType::REMOTE_ERROR:
+      return "remote";
+    default:
+      return "local";
+  }
+}
+
+// railweave/_records.py reads what these answer.
+void define_trace(py::module_& module) {
+  namespace trace = railweave::trace;
+  module.def("_trace_start", &trace::start, py::arg("records"));
+  module.def("_trace_stop", [] {
+    trace::Taken taken;
+    {
+      const py::gil_scoped_release released;  // those who write may be about to ask for it
+      taken = trace::stop();
+    }
+    const auto* bytes = reinterpret_cast<const char*>(taken.records.data());
+    return py::make_tuple(py::bytes(bytes, taken.records.size() * sizeof(trace::Record)), taken.names, taken.dropped);
+  });
+  module.def("_trace_on", &trace::on);
+  module.def("_trace_step", [](std::uint64_t number) {
+    const std::int64_t t = trace::nanos_of(railweave::now());
+    trace::add({.begin = t, .end = t, .what = number, .bytes = 0, .detail = 0, .whose = 0, .rail = 0, .priority = 0, .kind = trace::Kind::step});
+  });
+  std::vector<std::string> operations, types;
+  for (int o = 0; o < railweave::collectives::kOperations; ++o)
+    operations.emplace_back(name(railweave::collectives::Operation(o)));
+  for (int t = 0; t < railweave::collectives::kDataTypes; ++t) types.emplace_back(name(railweave::collectives::DataType(t)));
+  module.attr("_operation_names") = operations;
+  module.attr("_type_names") = types;
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_C, module) {
+  py::module_::import("torch._C._distributed_c10d");  // whose types these derive from
+  module.attr("built_for_torch") = TORCH_VERSION;
+
+  py::enum_<railweave::Class>(module, "Priority", "How soon compute wants an operation; see railweave.hints.")
+      .value("urgent", railweave::Class::urgent)
+      .value("normal", railweave::Class::normal)
+      .value("bulk", railweave::Class::bulk);
+  module.def("set_priority", &railweave::torch_ext::set_priority, py::arg("priority"),
+             "Of the operations that this thread calls from now on. Returns what it was before.");
+  module.def("_leave_all", &railweave::torch_ext::leave_all, NoGil());
+  define_trace(module);
+
+  py::class_<RailweaveBackend::Options, c10d::Backend::Options, c10::intrusive_ptr<RailweaveBackend::Options>>(
+      module, "Options",
+      "What new_group() and init_process_group() take as pg_options.\n\n`timeout`: of each operation and of the ranks' "
+      "meeting, more than 0; 30 minutes, its default, means the one given beside it.")
+      .def(py::init([](std::chrono::milliseconds timeout) {
+             return c10::make_intrusive<RailweaveBackend::Options>(timeout);
+           }),
+           py::arg("timeout") = kBackendDefaultTimeout)
+      .def_property(
+          "timeout", [](const RailweaveBackend::Options& options) { return options.timeout; },
+          [](RailweaveBackend::Options& options, std::chrono::milliseconds timeout) { options.timeout = timeout; })
+      .def("__copy__", &copied)
+      .def("__deepcopy__", [](const RailweaveBackend::Options& options, const py::dict&) { return copied(options); });
+
+  py::class_<RailweaveBackend, c10d::Backend, c10::intrusive_ptr<RailweaveBackend>>(module, "ProcessGroupRailweave",
+      "The backend \"railweave\" of one process group; torch makes it (init_process_group, new_group).\n\n"
+      "Tensors: dense, of any dtype that the operation has, on the CPU or on one CUDA device; of any strides, but a "
+      "result's elements must not share memory. Counts are of elements, times of datetime.timedelta. Errors: RuntimeError at "
+      "the call for tensors that cannot be; torch.distributed.DistBackendError, from wait() or at the call, for a lost "
+      "rank, a timeout or an abort: it names operation, number, rank and bytes, and ends the group.")
+      .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                       std::chrono::milliseconds timeout, const std::string& name) {
+             return created(store, rank, size, c10::make_intrusive<RailweaveBackend::Options>(timeout, name));
+           }),
+           py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("timeout") = kBackendDefaultTimeout,
+           py::arg("name") = "railweave", NoGil())
+      .def(py::init(&created), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"), NoGil())
+      .def_property_readonly("options", [](RailweaveBackend& backend) { return backend.getBackendOptions(); })
+      .def("schedule_by", &RailweaveBackend::schedule_by, py::arg("policy"), NoGil(),
+           "RAILWEAVE_SCHEDULE's values (\"off\", \"window:2\", \"window:64M\", \"auto\"), from the next operation on, for all groups "
+           "of this process. Every rank calls it alike, after the same collective; waits for those. Raises ValueError.")
+      .def_property_readonly(
+          "error", [](RailweaveBackend& backend) { return error_name(backend.getError()); },
+          "What ended the group: \"timeout\", \"remote\" (a rank was lost) or \"local\"; empty while it lives.");
+}

@@ -1,0 +1,59 @@
+#include "torch_ext/csrc/process_engine.h"
+
+#include <c10/util/Logging.h>
+
+#include <optional>
+
+#include "base/birthplace.h"
+#include "base/error.h"
+#include "base/mutex.h"
+
+namespace railweave::torch_ext {
+namespace {
+
+void say(LogLevel level, LogTopic, const char*, int, std::string_view text) {
+  if (level == LogLevel::warn) {
+    LOG(WARNING) << "railweave: " << text;
+  } else if (level == LogLevel::info) {
+    LOG(INFO) << "railweave: " << text;
+  }
+}
+
+struct Known {
+  Mutex mutex;
+  std::optional<Birthplace> made_in RW_GUARDED_BY(mutex);
+  std::weak_ptr<Engine> engine RW_GUARDED_BY(mutex);
+};
+
+// Never destroyed: threads may outlive the objects of a process that exits. Another one in a forked child, where the
+// mutex may be held for ever.
+Known& known() {
+  static Known* const of_parent = new Known;
+  static const Birthplace birthplace;
+  if (!birthplace.left()) return *of_parent;
+  static Known* const of_child = new Known;
+  return *of_child;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Engine>> process_engine() {
+  Known& here = known();
+  const MutexLock lock(here.mutex);
+  const bool inherited = here.made_in && here.made_in->left();
+  if (auto engine = here.engine.lock(); engine && !inherited) return engine;
+  set_log_sink(say);
+  RW_ASSIGN_OR_RETURN(Config config, Config::from_environment());
+  if (!config.shm) config.shm = true;
+  auto engine = Engine::start(config);
+  if (!engine.ok() && config.interfaces.empty() && config.rails.empty()) {
+    config.interfaces = "=lo";
+    if (auto over_loopback = Engine::start(config); over_loopback.ok()) engine = std::move(over_loopback);
+  }
+  if (!engine.ok()) return engine.status();
+  here.made_in.emplace();
+  here.engine = *engine;
+  return engine;
+}
+
+}  // namespace railweave::torch_ext
