@@ -48,7 +48,7 @@ conformance:  ## torch's own tests over the backend, beside Gloo's record; five 
 	@tools/build torch
 	@tests/torch/conformance
 
-compat: tools  ## compile the torch backend against other torch versions; writes docs/compat.md
+compat: tools  ## compile the torch backend against other torch versions; writes docs/guide/compat.md
 	@.venv/bin/python tools/compat
 
 mutants: tools  ## remove each cure of a known pitfall and see its test fail

@@ -78,7 +78,7 @@ std::optional<Costs> known_for(const std::vector<int>& host_of) {
 
 }  // namespace
 
-Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vector<int>& host_of, Nanos patience) {
+Result<Costs> agree_on_costs(Group& group, Rendezvous& place, const std::vector<int>& host_of, Nanos patience) {
   if (group.size() == 1) return Costs{};
   const std::optional<Costs> cached = group.rank() == 0 ? known_for(host_of) : std::nullopt;
   RW_ASSIGN_OR_RETURN(const std::string told, place.agree("costs-known", cached ? to_text(*cached) : "measure"));

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "collectives/group/group.h"
-#include "collectives/rendezvous/meeting.h"
+#include "collectives/rendezvous/rendezvous.h"
 #include "collectives/schedule/cost_model.h"
 
 namespace railweave::collectives {
 
 // Every rank calls it; takes tens of milliseconds the first time. `host_of`: see Problem::host_of. Errors: of the group or the
 // store; an operation that takes longer than `patience` ends the group.
-Result<Costs> agree_on_costs(Group& group, MeetingPlace& place, const std::vector<int>& host_of,
+Result<Costs> agree_on_costs(Group& group, Rendezvous& place, const std::vector<int>& host_of,
                              Nanos patience = std::chrono::seconds(30));
 
 std::string to_text(const Costs& costs);

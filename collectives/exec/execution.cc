@@ -13,14 +13,14 @@
 namespace railweave::collectives {
 
 Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint,
-                     Links& links, const Sending& sending)
+                     PeerStreams& peers, const Sending& sending)
     : plan_(std::move(plan)),
       memory_(memory),
       how_(how),
       fingerprint_(fingerprint),
       number_(sending.number),
       order_(sending.first ? 0 : sending.number),
-      rank_(links.rank()),
+      rank_(peers.rank()),
       element_bytes_(size_bytes(how.type)),
       partial_bytes_(partial_size_bytes(how.type)),
       waits_for_(plan_->waits_for()),
@@ -30,11 +30,11 @@ Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, con
     FlowState& state = flows_.emplace_back();
     state.flow = &flow;
     if (flow.sends) {
-      state.out = &links.to(flow.peer, sending.channel, sending.priority);
+      state.out = &peers.to(flow.peer, sending.channel, sending.priority);
       for (const FlowState& other : flows_)
         if (other.in != nullptr && other.flow->peer == flow.peer) state.twin = &other;
     } else {
-      state.in = &links.from(flow.peer, sending.channel);
+      state.in = &peers.from(flow.peer, sending.channel);
     }
     state.turns().join(this);
   }
@@ -93,7 +93,7 @@ std::vector<int> Execution::awaited() const {
 
 // A message larger than was due the engine refuses, a smaller one we do.
 Status Execution::failure(const FlowState& flow, const Status& why) const {
-  if (why.code() != Code::truncated) return Links::lost(flow.flow->peer, why);
+  if (why.code() != Code::truncated) return PeerStreams::lost(flow.flow->peer, why);
   return Status(Code::truncated, Scope::session,
                 mismatch(flow.flow->peer, rank_, why.message()));
 }
@@ -126,16 +126,16 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
   return {};
 }
 
-void Execution::hurry() {
-  if (std::exchange(hurried_, true)) return;
+void Execution::expedite() {
+  if (std::exchange(expedited_, true)) return;
   for (FlowState& flow : flows_)
-    if (flow.out != nullptr && flow.out->stream) flow.out->stream->hurry(number_);
+    if (flow.out != nullptr && flow.out->stream) flow.out->stream->expedite(number_);
 }
 
 Status Execution::post(FlowState& flow, bool& moved) {
   const std::vector<std::uint32_t>& steps = flow.flow->steps;
   if (flow.next == steps.size() || flow.stream() == nullptr) return {};
-  if (hurried_ && flow.out != nullptr) flow.out->stream->hurry(number_);  // whoever's turn it is: we may be next
+  if (expedited_ && flow.out != nullptr) flow.out->stream->expedite(number_);  // whoever's turn it is: we may be next
   if (!flow.turns().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
     RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));

@@ -1,7 +1,7 @@
 // One rank's part of one operation, running: posts what is due on its channel's streams, runs kernels, until all is done.
 //
 // Threads: under the runner's lock. Memory: input and output are the caller's, untouched after it is done or destroyed along
-// with its Links. Errors: the first one is final and names the rank it came from.
+// with its PeerStreams. Errors: the first one is final and names the rank it came from.
 #pragma once
 
 #include <deque>
@@ -11,7 +11,7 @@
 
 #include "collectives/group/fingerprint.h"
 #include "collectives/kernels/kernels.h"
-#include "collectives/exec/links.h"
+#include "collectives/exec/peer_streams.h"
 #include "collectives/exec/plan.h"
 #include "railweave/endpoint.h"
 
@@ -27,13 +27,13 @@ class Execution {
 
   struct Sending {
     int channel = 0;
-    Class priority = Class::normal;        // of its streams
+    Priority priority = Priority::normal;        // of its streams
     std::uint64_t number = 0;              // of the operation; grows from one to the next on a channel
     bool first = false;                    // its messages have order 0 (see railweave::SendStream); else the number
   };
 
   // Lines up for its turn on every stream it will use. A message of another fingerprint is an error that names both.
-  Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint, Links& links,
+  Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint, PeerStreams& peers,
             const Sending& sending);
 
   // Does what can be done now; not `live`: posts nothing new. True: something moved.
@@ -43,7 +43,7 @@ class Execution {
   // only advance() could do. 0: something is due now, or may be any moment.
   std::size_t bytes_on_their_way() const;
   // Somebody waits for it: what it sends goes first, and what is ahead of that on its streams. Also those that come later.
-  void hurry();
+  void expedite();
   // The ranks whose message is due and not there; if there is none, those that have not taken ours. Ascending.
   std::vector<int> awaited() const;
 
@@ -63,7 +63,7 @@ class Execution {
     std::size_t next = 0;                  // of Flow::steps, to be posted
     std::deque<Posted> posted;
     Stream* stream() const { return out ? static_cast<Stream*>(out->stream.get()) : static_cast<Stream*>(in->stream.get()); }
-    Turns& turns() const { return out ? out->turns : in->turns; }
+    StreamQueue& turns() const { return out ? out->turns : in->turns; }
   };
 
   Status check_due(const Step& step, const Progress& arrived) const;
@@ -90,7 +90,7 @@ class Execution {
   std::deque<std::uint32_t> ready_;        // copies and reductions
   std::vector<Operand> operands_;          // run_local(): kept, so that it is not allocated each time
   std::size_t steps_left_;
-  bool hurried_ = false;
+  bool expedited_ = false;
 };
 
 }  // namespace railweave::collectives

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/exec/quiet_thread.h"
+#include "collectives/exec/service_thread.h"
 
 namespace railweave::collectives {
 namespace {
@@ -44,9 +44,9 @@ class Patience {
   int passes_ = 0;                       // in a row that moved nothing; no more are counted than matter
 };
 
-// Of the thread: nobody waits for what it drives, and what computes meanwhile wants the core. What came while it slept is in the
-// kernel, and goes in one pass; nobody yields a core that is wanted as cheaply as who sleeps. Where much is on its way it sleeps
-// for longer: each time it wakes costs what computes there its caches.
+// The naps of the runner's thread. Nobody waits for what it drives, and computing threads want the core: a nap gives the core
+// away more cheaply than a yield. Data that came meanwhile is in the kernel, and goes in one pass. Where much is on its way,
+// naps are longer: each time the thread wakes, it costs the computing thread there its caches.
 class Background {
  public:
   void moved() { nap_ = std::max(nap_ / 2, kShortest); }
@@ -63,9 +63,9 @@ class Background {
 
 }  // namespace
 
-// Of one process: a forked child has its own, since fork may have caught the parent's threads inside this mutex, too.
+// One record a process. A forked child has its own: fork may have caught the parent's threads inside this mutex, too.
 struct Runner::Known {
-  const Birthplace birthplace;
+  const ProcessOrigin origin;
   Mutex mutex;
   std::weak_ptr<Runner> runner RW_GUARDED_BY(mutex);
   Known* parents = nullptr;                // of no use any more, and never destroyed
@@ -74,7 +74,7 @@ struct Runner::Known {
 Runner::Known& Runner::known() {
   static std::atomic<Known*> latest{nullptr};
   Known* there = latest.load(std::memory_order_acquire);
-  while (there == nullptr || there->birthplace.left()) {
+  while (there == nullptr || there->origin.in_child()) {
     auto fresh = std::make_unique<Known>();
     fresh->parents = there;
     if (latest.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
@@ -89,8 +89,8 @@ Result<std::shared_ptr<Runner>> Runner::shared() {
   std::shared_ptr<Runner> runner(new Runner(), [](Runner* r) {
     if (!r->forked()) delete r;  // its threads live in the parent only
   });
-  RW_TRY(runner->errands_.start());
-  RW_TRY(start_quietly(runner->thread_, "railweave-coll", [bell = runner->bell_, weak = std::weak_ptr(runner)] { loop(bell, weak); }));
+  RW_TRY(runner->background_.start());
+  RW_TRY(start_service_thread(runner->thread_, "railweave-coll", [bell = runner->bell_, weak = std::weak_ptr(runner)] { loop(bell, weak); }));
   place.runner = runner;
   return runner;
 }
@@ -156,11 +156,11 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
     if (may_rest != nullptr && !moved)
       for (const Driven* driven : driven_) *may_rest = std::min(*may_rest, driven->may_rest());
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
-    // Whoever polls need not come back, and the thread may have gone to sleep while this pass hid what is unfinished.
+    // A poller need not come back, and the runner's thread may have gone to sleep while this pass hid what is unfinished.
     if (busy && bell_->deep.load(std::memory_order_seq_cst)) bell_->ring();
   }
   if (callbacks.empty()) return moved ? Pass::moved : Pass::idle;
-  // Whoever is in a callback drives nobody: meanwhile the thread does.
+  // A thread that runs callbacks drives nobody, so it is no waiter meanwhile: the runner's thread drives.
   if (waits) bell_->waiters.fetch_sub(1, std::memory_order_relaxed);
   for (auto& callback : callbacks) callback();
   if (waits) bell_->waiters.fetch_add(1, std::memory_order_relaxed);

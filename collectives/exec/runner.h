@@ -2,7 +2,7 @@
 //
 // Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network or a store under it.
 // The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group and Work.
-// Errands: on a thread of their own (see Errands for its end); they may wait, and hold up nothing but each other.
+// BackgroundWorker: on a thread of their own (see BackgroundWorker for its end); they may wait, and hold up nothing but each other.
 // Fork: the parent's runner is dead in a child, where shared() makes another.
 #pragma once
 
@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/mutex.h"
-#include "collectives/exec/errands.h"
+#include "collectives/exec/background_worker.h"
 #include "collectives/scheduler/scheduler.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
@@ -41,7 +41,7 @@ class Driven {
   ~Driven() = default;
 };
 
-// Of all groups over one engine (ranks that are threads of a process have an engine each).
+// What all groups over one engine share (ranks that are threads of a process have an engine each).
 struct Scheduling {
   Scheduler scheduler;                     // used under the runner's lock
   // Counted as groups issue, by any thread.
@@ -78,9 +78,9 @@ class Runner {
   };
   Waiter count_waiter();
   // For what may take its time; owns what it needs.
-  void send_on_errand(std::function<void()> errand) { errands_.add(std::move(errand)); }
+  void run_in_background(std::function<void()> task) { background_.add(std::move(task)); }
   // True in a child forked since: driving does nothing there, and nothing else may be called.
-  bool forked() const { return birthplace_.left(); }
+  bool forked() const { return origin_.in_child(); }
   static Status dead_after_fork();         // what calls answer there
   // One pass, unless somebody else is at it.
   void drive_once();
@@ -119,8 +119,8 @@ class Runner {
   Pass pass(bool waits, Nanos* may_rest = nullptr);
   static void loop(std::shared_ptr<Bell> bell, std::weak_ptr<Runner> runner);
 
-  const Birthplace birthplace_;
-  Errands errands_;
+  const ProcessOrigin origin_;
+  BackgroundWorker background_;
   Mutex driving_;
   std::vector<Driven*> driven_ RW_GUARDED_BY(driving_);
   std::map<const Engine*, std::weak_ptr<Scheduling>> schedulings_ RW_GUARDED_BY(driving_);

@@ -47,7 +47,7 @@ std::size_t Call::agreed_bytes() const {
 }
 
 bool Call::wants_short_chunks() const {
-  return hints.priority == Class::urgent && problem.operation != Operation::all_to_all && agreed_bytes() <= kShortChunksBytesMax;
+  return hints.priority == Priority::urgent && problem.operation != Operation::all_to_all && agreed_bytes() <= kShortChunksBytesMax;
 }
 
 std::size_t Call::most_bytes() const { return std::max(input_bytes(), output_bytes()); }

@@ -22,7 +22,7 @@ struct Call {
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
   std::size_t most_bytes() const;          // the larger of these
-  // Of all ranks' parts, the same on every rank. (Of an all_to_all_v what this rank sends, no other knows more.)
+  // Bytes of all ranks' parts together, the same on every rank. Of an all_to_all_v only what this rank sends is known.
   std::size_t agreed_bytes() const;
   // Urgent and small: in chunks so short that they go without a grant. The same on every rank, so never an all_to_all.
   bool wants_short_chunks() const;

@@ -13,7 +13,7 @@
 
 namespace railweave::collectives {
 
-EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
+EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, Rendezvous place, const Options& options,
                          std::vector<int> host_of, const Policy& policy, bool may_learn)
     : engine_(std::move(engine)),
       runner_(std::move(runner)),
@@ -26,13 +26,13 @@ EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine>
       learning_(learning_for(policy)),
       scheduling_(runner_->scheduling_of(engine_.get(), policy)),
       scheduler_(&scheduling_->scheduler),
-      first_line_(runner_->new_lines(kClasses)) {}
+      first_line_(runner_->new_lines(kPriorities)) {}
 
-void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
-  links_ = std::move(links);
+void EngineGroup::join(std::unique_ptr<PeerStreams> peers, Planner planner) {
+  peers_ = std::move(peers);
   planner_ = std::make_unique<Planner>(std::move(planner));
   messages_ = std::make_unique<Messages>(
-      *links_, options_.size, kClasses * kChannelsPerClass,
+      *peers_, options_.size, kPriorities * kChannelsPerClass,
       [this](Ticket& ticket, Status status, int source, std::size_t bytes) RW_REQUIRES(runner_->mutex()) {
         finish(ticket, std::move(status), source, bytes);
       });
@@ -40,13 +40,13 @@ void EngineGroup::join(std::unique_ptr<Links> links, Planner planner) {
   runner_->add(*this);
 }
 
-void EngineGroup::use_board(std::unique_ptr<BoardLine> line) {
+void EngineGroup::use_exchange(std::unique_ptr<ShmQueue> line) {
   if (!line) return;
   const MutexLock held(runner_->mutex());  // passes of others look at it
   const MutexLock submissions(submissions_mutex_);
-  line->count_from(issued_[int(Class::normal)]);
+  line->count_from(issued_[int(Priority::normal)]);
   line_ = std::move(line);
-  board_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_, traced_name()});
+  exchange_origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), line_, traced_name()});
 }
 
 void EngineGroup::plan_by(Planner planner) {
@@ -64,7 +64,7 @@ WorkPtr EngineGroup::submit(Call call) {
   }
   const bool promptly = call.input_bytes() + call.output_bytes() >= kPromptBytes;
   if (line_ && line_->takes(call)) {
-    auto ticket = std::make_shared<Ticket>(board_origin_);
+    auto ticket = std::make_shared<Ticket>(exchange_origin_);
     if (line_->add(ticket, call)) {
       runner_->submitted(promptly);
       return ticket;
@@ -77,7 +77,7 @@ WorkPtr EngineGroup::submit(Call call) {
   if (!one_host_ && call.wants_short_chunks()) call.problem.chunk_bytes = kEagerLimitMaxBytes;
   {
     const MutexLock lock(submissions_mutex_);
-    const bool counted_by_line = line_ && call.hints.priority == Class::normal;
+    const bool counted_by_line = line_ && call.hints.priority == Priority::normal;
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
     if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
     const std::size_t bytes = call.agreed_bytes();
@@ -142,7 +142,7 @@ StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
   }
   const std::size_t bytes = call.agreed_bytes();
   if (bytes < Scheduler::kSmallBytes) return {};
-  const std::uint64_t what = (std::uint64_t(bytes) * kClasses + std::uint64_t(call.hints.priority)) * kOperations +
+  const std::uint64_t what = (std::uint64_t(bytes) * kPriorities + std::uint64_t(call.hints.priority)) * kOperations +
                              std::uint64_t(call.problem.operation);
   StepLearner::Issued issued = learning->issued(what, bytes, now());
   if (issued.watched) ticket.tell_wait(std::move(learning), *issued.watched);
@@ -189,7 +189,7 @@ bool EngineGroup::advance() {
   if (failure.ok()) moved |= run(failure);
   if (line_ && failure.ok()) {
     moved |= line_->advance(callbacks_);
-    moved |= line_->ended() != std::exchange(ended_on_board_, line_->ended());
+    moved |= line_->ended() != std::exchange(ended_on_exchange_, line_->ended());
     failure = line_->failure();
   }
   if (failure.ok()) failure = hear_of_losses(moved);
@@ -197,7 +197,7 @@ bool EngineGroup::advance() {
   return moved;
 }
 
-// Of all groups of the scheduler; the first to be asked does it for the others.
+// All groups of an engine share the scheduler: the first group that looks back does so for the others.
 void EngineGroup::look_back() {
   if (scheduler_->off()) return;
   if (scheduler_->held() > 0) scheduler_->pass_turn(now());
@@ -256,7 +256,7 @@ void EngineGroup::take_up(Submitted submitted) {
 // In issue order within a class, small ones too: those of a class share channels, and begin in one order on every rank.
 bool EngineGroup::start_what_is_live(Status& failed) {
   bool started = false;
-  std::array<bool, kClasses> waits{};
+  std::array<bool, kPriorities> waits{};
   for (auto next = held_.begin(); failed.ok() && next != held_.end();) {
     bool& line_waits = waits[std::size_t(next->call.hints.priority)];
     line_waits = line_waits || !scheduler_->live(next->id);
@@ -276,7 +276,7 @@ Status EngineGroup::start(Submitted submitted) {
   const Call& call = submitted.call;
   auto plan = planner_->plan(call.problem);
   // Urgent ones are waited for in order, and who sends all at once has no latency that another could hide.
-  const bool in_order = call.hints.priority == Class::urgent && plan->at_once();
+  const bool in_order = call.hints.priority == Priority::urgent && plan->at_once();
   const int channel = int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));
   const std::size_t scratch_bytes = plan->schedule().scratch_bytes;
   Scratch::Block scratch = scratch_.take(scratch_bytes);
@@ -289,7 +289,7 @@ Status EngineGroup::start(Submitted submitted) {
   const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
   const Fingerprint print = fingerprint_with_counts(call, submitted.number);
   submitted.ticket->live();
-  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *links_,
+  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *peers_,
                                                Execution::Sending{.channel = channel, .priority = call.hints.priority,
                                                                   .number = submitted.order, .first = call.agreed_bytes() < Scheduler::kSmallBytes});
   running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
@@ -298,9 +298,9 @@ Status EngineGroup::start(Submitted submitted) {
 
 bool EngineGroup::run(Status& failed) {
   bool moved = false;
-  if (failed = links_->advance(); !failed.ok()) return false;
+  if (failed = peers_->advance(); !failed.ok()) return false;
   for (auto r = running_.begin(); r != running_.end();) {
-    if (r->ticket->awaited()) r->execution->hurry();
+    if (r->ticket->awaited()) r->execution->expedite();
     auto did = r->execution->advance(scheduler_->live(r->id));
     if (!did.ok()) return failed = did.status(), moved;
     moved |= *did;

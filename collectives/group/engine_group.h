@@ -1,4 +1,4 @@
-// A Group over an engine: takes calls, plans them, runs them in order on the group's links.
+// A Group over an engine: takes calls, plans them, runs them in order on the group's peers.
 //
 // Threads: calls from any; submissions_ has its own mutex, everything else is under the runner's lock.
 #pragma once
@@ -13,35 +13,35 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "collectives/shared_memory/line.h"
+#include "collectives/shared_memory/shm_queue.h"
 #include "collectives/group/call.h"
 #include "collectives/exec/execution.h"
 #include "collectives/group/fingerprint.h"
 #include "collectives/group/learning.h"
-#include "collectives/exec/links.h"
-#include "collectives/rendezvous/meeting.h"
+#include "collectives/exec/peer_streams.h"
+#include "collectives/rendezvous/rendezvous.h"
 #include "collectives/group/messages.h"
 #include "collectives/exec/planner.h"
 #include "collectives/exec/runner.h"
 #include "collectives/scheduler/scheduler.h"
 #include "collectives/exec/scratch.h"
-#include "collectives/group/standstill.h"
+#include "collectives/group/desync_detector.h"
 #include "collectives/group/ticket.h"
 
 namespace railweave::collectives {
 
 class EngineGroup final : public Group, public Driven, public std::enable_shared_from_this<EngineGroup> {
  public:
-  EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, MeetingPlace place, const Options& options,
+  EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, Rendezvous place, const Options& options,
               std::vector<int> host_of, const Policy& policy, bool may_learn);
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
-  void join(std::unique_ptr<Links> links, Planner planner) RW_NO_THREAD_SAFETY_ANALYSIS;  // nobody drives it before
+  void join(std::unique_ptr<PeerStreams> peers, Planner planner) RW_NO_THREAD_SAFETY_ANALYSIS;  // nobody drives it before
   // From the next operation on. REQUIRES: every rank does so between the same two operations.
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
   // What it takes is done there from the next operation on. REQUIRES: as above.
-  void use_board(std::unique_ptr<BoardLine> line);
+  void use_exchange(std::unique_ptr<ShmQueue> line);
 
   int rank() const override { return options_.rank; }
   int size() const override { return options_.size; }
@@ -94,7 +94,7 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
     std::unique_ptr<Execution> execution;
     Scheduler::Id id = 0;
     Fingerprint fingerprint = 0;
-    Class priority = Class::normal;
+    Priority priority = Priority::normal;
   };
 
   // Without host_of, which only schedules ask for.
@@ -115,8 +115,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   Status start(Submitted submitted) RW_REQUIRES(runner_->mutex());
   bool run(Status& failed) RW_REQUIRES(runner_->mutex());
   Status hear_of_losses(bool moved) RW_REQUIRES(runner_->mutex());
-  Status look_after_board(TimePoint t) RW_REQUIRES(runner_->mutex());
-  Standstill standstill() const RW_REQUIRES(runner_->mutex());
+  Status look_after_exchange(TimePoint t) RW_REQUIRES(runner_->mutex());
+  ProgressReport desync() const RW_REQUIRES(runner_->mutex());
   void fail(Status why) RW_REQUIRES(runner_->mutex());  // the first counts; ends once the others have been told
   bool end_if_told() RW_REQUIRES(runner_->mutex());
   void end(Status why) RW_REQUIRES(runner_->mutex());
@@ -124,9 +124,9 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   bool is_answered() const RW_REQUIRES(runner_->mutex());
   void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0) RW_REQUIRES(runner_->mutex());
 
-  const std::shared_ptr<Engine> engine_;   // its end takes time, so it is not left to Links, which end under the lock
+  const std::shared_ptr<Engine> engine_;   // its end takes time, so it is not left to PeerStreams, which end under the lock
   const std::shared_ptr<Runner> runner_;
-  MeetingPlace place_;
+  Rendezvous place_;
   const Options options_;
   const std::vector<int> host_of_;         // see Problem::host_of
   const bool one_host_;                    // all ranks share it
@@ -134,17 +134,17 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   const bool may_learn_;                   // the same on every rank
 
   // These three are constant once the group is there.
-  std::shared_ptr<const TicketOrigin> origin_, board_origin_;  // board_origin_: of operations on the board
-  std::shared_ptr<BoardLine> line_;        // null: no board
+  std::shared_ptr<const TicketOrigin> origin_, exchange_origin_;  // exchange_origin_: of operations on the exchange
+  std::shared_ptr<ShmQueue> line_;        // null: no exchange
 
   Mutex submissions_mutex_;
   std::deque<Submitted> submissions_ RW_GUARDED_BY(submissions_mutex_);
-  std::uint64_t issued_[kClasses] RW_GUARDED_BY(submissions_mutex_) = {};  // of class normal line_ counts, if there is one
+  std::uint64_t issued_[kPriorities] RW_GUARDED_BY(submissions_mutex_) = {};  // of class normal line_ counts, if there is one
   std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);   // null: the policy is not auto
   std::vector<std::pair<std::shared_ptr<Agreement>, WorkPtr>> agreeing_ RW_GUARDED_BY(submissions_mutex_);
 
   // Under the runner's lock.
-  std::unique_ptr<Links> links_ RW_GUARDED_BY(runner_->mutex());        // null once failed
+  std::unique_ptr<PeerStreams> peers_ RW_GUARDED_BY(runner_->mutex());        // null once failed
   std::unique_ptr<Messages> messages_ RW_GUARDED_BY(runner_->mutex());  // between two ranks
   std::unique_ptr<Planner> planner_ RW_GUARDED_BY(runner_->mutex());
   const std::shared_ptr<Scheduling> scheduling_;
@@ -162,8 +162,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};          // when something moved last
   Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;    // of standing still
   bool told_standing_ RW_GUARDED_BY(runner_->mutex()) = false;
-  TimePoint board_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};       // likewise, or ranks that the board waits for were looked for
-  std::uint64_t ended_on_board_ RW_GUARDED_BY(runner_->mutex()) = 0;    // as of the last pass
+  TimePoint exchange_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};       // likewise, or ranks that the exchange waits for were looked for
+  std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;    // as of the last pass
   std::shared_future<std::string> answer_ RW_GUARDED_BY(runner_->mutex());  // of the store: who was lost
   std::vector<std::function<void()>> callbacks_ RW_GUARDED_BY(runner_->mutex());
 };

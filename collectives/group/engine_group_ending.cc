@@ -1,5 +1,5 @@
 // How a group learns that a rank was lost, tells the others and ends. The store may take its time, so it is only asked
-// by errands: here nobody waits for it but abort(), for a while and without the lock.
+// by tasks: here nobody waits for it but abort(), for a while and without the lock.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -23,14 +23,14 @@ EngineGroup::~EngineGroup() {
     const MutexLock held(runner_->mutex());  // the scheduler is other groups', too
     take_submissions();
     missed = failed_.ok() && busy();
-    if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.blame(closed); });
+    if (missed && failing_.ok()) answer_ = ask([place = place_, closed] { return place.report_failure(closed); });
   }
   if (missed) answer_.wait_for(kTellMost);
   {
     const MutexLock held(runner_->mutex());
     if (failed_.ok()) end(failing_.ok() ? closed : failing_);
   }
-  if (told_standing_) runner_->send_on_errand([place = place_] { place.take_back_standing(); });
+  if (told_standing_) runner_->run_in_background([place = place_] { place.withdraw_progress(); });
   for (auto& callback : take_callbacks()) callback();
 }
 
@@ -44,7 +44,7 @@ std::shared_future<std::string> EngineGroup::ask(std::function<std::string()> qu
     }
   });
   std::shared_future<std::string> answer(task->get_future());
-  runner_->send_on_errand([task] { (*task)(); });
+  runner_->run_in_background([task] { (*task)(); });
   return answer;
 }
 
@@ -61,30 +61,30 @@ Status EngineGroup::hear_of_losses(bool moved) {
     if (!heard.empty()) return Status(Code::remote, Scope::session, heard);
   }
   if (moved || !busy()) {
-    quiet_since_ = board_quiet_since_ = standing_since_ = TimePoint{};
+    quiet_since_ = exchange_quiet_since_ = standing_since_ = TimePoint{};
     compare_after_ = kStandMost;
     return {};
   }
   const TimePoint t = now();
-  if (line_) RW_TRY(look_after_board(t));
+  if (line_) RW_TRY(look_after_exchange(t));
   if (quiet_since_ == TimePoint{}) quiet_since_ = standing_since_ = t;
   if (answer_.valid() || t - quiet_since_ < kAskEvery) return {};
   quiet_since_ = t;
   if (t - standing_since_ < compare_after_ || running_.empty()) {
-    answer_ = ask([place = place_] { return place.blamed(); });
+    answer_ = ask([place = place_] { return place.first_failure(); });
     return {};
   }
   compare_after_ *= 2;
   told_standing_ = true;
-  answer_ = ask([place = place_, own = standstill()] {
-    std::string said = place.blamed();
+  answer_ = ask([place = place_, own = desync()] {
+    std::string said = place.first_failure();
     return said.empty() ? compare(place, own) : said;
   });
   return {};
 }
 
-Standstill EngineGroup::standstill() const {
-  Standstill own{.rank = options_.rank, .doing = {}, .awaited = {}};
+ProgressReport EngineGroup::desync() const {
+  ProgressReport own{.rank = options_.rank, .doing = {}, .awaited = {}};
   for (const Running& r : running_) {
     Fingerprint& oldest = own.doing[std::size_t(r.priority)];
     if (oldest != 0) continue;
@@ -95,19 +95,19 @@ Standstill EngineGroup::standstill() const {
   return own;
 }
 
-// A rank that is gone, or does something else, posts nothing; and who does on the board what is due over streams sends nothing.
+// A rank that is gone, or does something else, posts nothing; and who does on the exchange what is due over streams sends nothing.
 // Asks no store, which may not answer.
-Status EngineGroup::look_after_board(TimePoint t) {
-  if (board_quiet_since_ == TimePoint{}) board_quiet_since_ = t;
-  if (t - board_quiet_since_ < kAskEvery) return {};
-  board_quiet_since_ = t;
+Status EngineGroup::look_after_exchange(TimePoint t) {
+  if (exchange_quiet_since_ == TimePoint{}) exchange_quiet_since_ = t;
+  if (t - exchange_quiet_since_ < kAskEvery) return {};
+  exchange_quiet_since_ = t;
   RW_TRY(line_->look_at_awaited());
-  const auto streamed = std::ranges::find(running_, Class::normal, &Running::priority);
+  const auto streamed = std::ranges::find(running_, Priority::normal, &Running::priority);
   if (streamed != running_.end()) RW_TRY(line_->look_at_streamed(streamed->fingerprint));
   for (const int rank : line_->awaited()) {
-    const Status gone = links_->look_for(rank);
+    const Status gone = peers_->look_for(rank);
     // It may have posted and left in peace since we asked whom we wait for.
-    if (!gone.ok() && std::ranges::count(line_->awaited(), rank) > 0) return Links::lost(rank, gone);
+    if (!gone.ok() && std::ranges::count(line_->awaited(), rank) > 0) return PeerStreams::lost(rank, gone);
   }
   return {};
 }
@@ -118,7 +118,7 @@ void EngineGroup::fail(Status why) {
   if (!failed_.ok() || !failing_.ok()) return;
   failing_ = std::move(why);
   give_up_telling_ = now() + kTellMost;
-  answer_ = ask([place = place_, failing = failing_] { return place.blame(failing); });
+  answer_ = ask([place = place_, failing = failing_] { return place.report_failure(failing); });
 }
 
 bool EngineGroup::end_if_told() {
@@ -136,7 +136,7 @@ void EngineGroup::end(Status why) {
                    why.system_errno());
   failing_ = {};
   if (why.code() != Code::cancelled) RW_WARN(net, "{}", failed_.message());
-  links_.reset();
+  peers_.reset();
   for (Running& r : running_) {
     finish(*r.ticket, failed_);
     scheduler_->finish(r.id, now());

@@ -19,14 +19,14 @@ namespace railweave::collectives {
 
 using Fingerprint = std::uint64_t;
 
-// Without counts: for where they are compared beside (board/posting.h).
+// Without counts: for where they are compared beside (shared_memory/contribution.h).
 Fingerprint fingerprint(const Call& call, std::uint64_t number);
 // With those that every rank must have alike: all but an all_to_all_v's.
 Fingerprint fingerprint_with_counts(const Call& call, std::uint64_t number);
 constexpr std::uint64_t number_of(Fingerprint fingerprint) { return fingerprint >> 44; }  // its lowest 20 bits
-// Of two that differ: whether in more than counts.
+// True: the two differ, and in more than their counts.
 bool differ_in_more_than_counts(Fingerprint a, Fingerprint b);
-// Of counts, one by one.
+// A hash of the counts, one by one.
 std::uint64_t hash_of(std::span<const std::size_t> counts);
 
 // "all_reduce of float32 (sum), not broadcast of int8, root 0"; where only the numbers differ "operation 4 of the group, not

@@ -25,7 +25,7 @@ struct Met {
 constexpr std::string_view kKeeps = " keeps the store";
 
 // Every rank's listener, and the lowest rank of its host.
-Result<Met> meet(MeetingPlace& place, int rank, const Handle& own) {
+Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
   RW_TRY(place.arrive());
   RW_ASSIGN_OR_RETURN(const HostProof proof, HostProof::offer());
   RW_ASSIGN_OR_RETURN(
@@ -57,7 +57,7 @@ Result<Met> meet(MeetingPlace& place, int rank, const Handle& own) {
 }
 
 // Where it fails, `listener` and `group` are the caller's to end, once it has told the others why.
-Status come_together(std::shared_ptr<Engine> engine, MeetingPlace& place, const Group::Options& options,
+Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Group::Options& options,
                      std::unique_ptr<Listener>& listener, std::shared_ptr<EngineGroup>& group) {
   RW_ASSIGN_OR_RETURN(std::shared_ptr<Runner> runner, Runner::shared());
   Handle own;
@@ -72,13 +72,13 @@ Status come_together(std::shared_ptr<Engine> engine, MeetingPlace& place, const 
   RW_ASSIGN_OR_RETURN(const std::string schedule, place.agree("schedule", config.schedule));
   RW_ASSIGN_OR_RETURN(const Policy policy, parse_policy(schedule));
   // Where a scheduler admits by windows, what is large asks it.
-  const BoardLeave board{.shares_memory = engine->shares_memory(), .in_pieces = policy.window == Window()};
+  const ShmPermit exchange{.shares_memory = engine->shares_memory(), .in_pieces = policy.window == Window()};
   // Ranks that share their memory share no rails. Rank 0's engine decides: all learn, or none.
   const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
   RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
   RW_TRY(place.given_up());  // whose listener may be gone
   group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
-  group->join(std::make_unique<Links>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
+  group->join(std::make_unique<PeerStreams>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
               Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.
   if (const Status met = group->barrier({})->wait(options.timeout); !met.ok())
@@ -89,8 +89,8 @@ Status come_together(std::shared_ptr<Engine> engine, MeetingPlace& place, const 
   RW_ASSIGN_OR_RETURN(const Costs costs, agree_on_costs(*group, place, all.host_of));
   group->plan_by(Planner(costs, named));
   if (group->is_of_one_host()) {
-    RW_ASSIGN_OR_RETURN(auto line, share_board(*group, place, board, options.timeout, named));
-    group->use_board(std::move(line));
+    RW_ASSIGN_OR_RETURN(auto line, share_exchange(*group, place, exchange, options.timeout, named));
+    group->use_exchange(std::move(line));
   }
   RW_TRY(group->barrier({})->wait(options.timeout));  // all have read what there was to read
   place.tidy_up();
@@ -104,7 +104,7 @@ Result<std::shared_ptr<Group>> Group::create(std::shared_ptr<Engine> engine, std
   if (options.size < 1 || options.rank < 0 || options.rank >= options.size)
     return Status(Code::invalid_argument, Scope::engine,
                   fmt::format("group '{}': rank {} of {}", options.name, options.rank, options.size));
-  MeetingPlace place(std::move(store), options);
+  Rendezvous place(std::move(store), options);
   std::unique_ptr<Listener> listener;
   std::shared_ptr<EngineGroup> group;
   const Status met = come_together(std::move(engine), place, options, listener, group);

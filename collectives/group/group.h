@@ -28,11 +28,11 @@ namespace railweave::collectives {
 
 // What a caller may tell of an operation. `priority` goes with its bytes into the sessions; of a message the sender's counts
 // (the receiver's hints say nothing), and up to 8 KiB ride with the envelopes, which are of the normal class. Messages, and
-// what goes by a board, are not admitted by the scheduler (docs/scheduler.md): they begin at once.
+// what goes by a exchange, are not admitted by the scheduler (docs/internals/scheduler.md): they begin at once.
 struct Hints {
-  Class priority = Class::normal;          // of operations the same on every rank: it chooses the channel
-  // Of an operation that its caller cut: which part, and of how many; of one that moves what we have no type of, which. The same
-  // on every rank, or it is not the same operation.
+  Priority priority = Priority::normal;          // of operations the same on every rank: it chooses the channel
+  // Tells operations apart that look alike: which part of how many, where the caller cut one; which element type, where we have
+  // no such type. The same on every rank, or the ranks do not do the same operation.
   std::uint64_t part = 0;
   // Nothing reads these two yet.
   TimePoint deadline = TimePoint::max();   // when the result will be missed
@@ -105,7 +105,7 @@ class Group {
   virtual WorkPtr recv(void* data, std::size_t capacity_bytes, int from, std::uint32_t tag = 0, Hints hints = {}) = 0;
 
   // From the next operation on, what RAILWEAVE_SCHEDULE says at first: "off", "window:2", "window:64M" or "auto"; of all groups
-  // of this engine ("auto": each group that calls it learns). Operations of one host that the board takes go on there. REQUIRES: every
+  // of this engine ("auto": each group that calls it learns). Operations of one host that the exchange takes go on there. REQUIRES: every
   // rank of the group calls it alike, after the same operation. Errors: invalid_config, nothing has changed then; internal (forked).
   virtual Status schedule_by(const std::string& policy) = 0;
 

@@ -11,8 +11,8 @@
 
 namespace railweave::collectives {
 
-Messages::Messages(Links& links, int ranks, int first_channel, Done done)
-    : links_(links), first_channel_(first_channel), done_(std::move(done)), peers_(std::size_t(ranks)) {}
+Messages::Messages(PeerStreams& streams, int ranks, int first_channel, Done done)
+    : streams_(streams), first_channel_(first_channel), done_(std::move(done)), peers_(std::size_t(ranks)) {}
 
 void Messages::end(Ticket& ticket, Status status, int source, std::size_t bytes) {
   --unfinished_;
@@ -58,7 +58,7 @@ Result<bool> Messages::advance() {
     using Act = Result<bool> (Messages::*)(int, Peer&);
     for (const Act act : {Act(&Messages::write), Act(&Messages::listen), Act(&Messages::move_bodies)}) {
       auto did = (this->*act)(r, peer);
-      if (!did.ok()) return Links::lost(r, did.status());
+      if (!did.ok()) return PeerStreams::lost(r, did.status());
       moved |= *did;
     }
     RW_TRY(look_for_overfull(r, peer));
@@ -82,14 +82,14 @@ Status Messages::look_for_missed() const {
     const Peer& peer = peers_[std::size_t(r)];
     const Status* why = peer.gone();
     if (why == nullptr) {
-      somebody_left |= r != links_.rank() || peer.next_id > 0;  // we ourselves, if we ever do
+      somebody_left |= r != streams_.rank() || peer.next_id > 0;  // we ourselves, if we ever do
       continue;
     }
     gone = r;
     const bool died = why->code() != Code::left;
-    if (wants(r, peer) || (from_anyone && died)) return Links::lost(r, *why);
+    if (wants(r, peer) || (from_anyone && died)) return PeerStreams::lost(r, *why);
   }
-  if (from_anyone && gone >= 0 && !somebody_left) return Links::lost(gone, *peers_[std::size_t(gone)].gone());
+  if (from_anyone && gone >= 0 && !somebody_left) return PeerStreams::lost(gone, *peers_[std::size_t(gone)].gone());
   return {};
 }
 
@@ -127,9 +127,9 @@ Result<bool> Messages::write(int rank, Peer& peer) {
 Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
   auto& outboxes = peer.outboxes[channel];
   if (outboxes.empty()) return false;
-  SendStream* stream = links_.to(rank, first_channel_ + channel, Class::normal).stream.get();
+  SendStream* stream = streams_.to(rank, first_channel_ + channel, Priority::normal).stream.get();
   if (stream == nullptr) return false;
-  stream->hurry(0);
+  stream->expedite(0);
   bool moved = false;
   for (auto& outbox : outboxes) {
     if (outbox->request != nullptr) continue;
@@ -150,7 +150,7 @@ Result<bool> Messages::write(int rank, Peer& peer, Channel channel) {
 
 void Messages::listen_to(int rank, Channel channel) {
   Incoming*& in = peers_[std::size_t(rank)].ears[channel].in;
-  if (in == nullptr) in = &links_.from(rank, first_channel_ + channel);
+  if (in == nullptr) in = &streams_.from(rank, first_channel_ + channel);
 }
 
 Result<bool> Messages::listen(int rank, Peer& peer) {
@@ -197,8 +197,8 @@ Status Messages::heard(int rank, Peer& peer, Channel channel, std::span<const st
   if (envelope.has_body && envelope.bytes != body.size())
     return malformed("length of its body", body.size(), std::to_string(envelope.bytes));
   if (channel == kClears) return heard_clear(peer, envelope);
-  if (envelope.priority >= std::uint32_t(kClasses))
-    return malformed("class", envelope.priority, fmt::format("less than {}", kClasses));
+  if (envelope.priority >= std::uint32_t(kPriorities))
+    return malformed("class", envelope.priority, fmt::format("less than {}", kPriorities));
   heard_offer(rank, peer, {envelope, {body.begin(), body.end()}});
   return {};
 }
@@ -276,7 +276,7 @@ void Messages::claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted) {
 
 Result<bool> Messages::move_bodies(int rank, Peer& peer) {
   bool moved = false;
-  for (int priority = 0; priority < kClasses; ++priority) {
+  for (int priority = 0; priority < kPriorities; ++priority) {
     RW_ASSIGN_OR_RETURN(const bool did, move_bodies(rank, peer, priority));
     moved |= did;
   }
@@ -304,14 +304,14 @@ Result<bool> Messages::move_bodies(int rank, Peer& peer, int priority) {
     return moved;
   };
   if (!out.empty()) {
-    if (SendStream* stream = links_.to(rank, channel, Class(priority)).stream.get()) {
+    if (SendStream* stream = streams_.to(rank, channel, Priority(priority)).stream.get()) {
       for (const Body& b : out)
-        if (b.ticket->awaited()) stream->hurry(b.message.order);
+        if (b.ticket->awaited()) stream->expedite(b.message.order);
       RW_TRY(move(out, *stream, [&](Body& b) { return stream->post(b.message.source, b.bytes, 0, b.message.order); }));
     }
   }
   if (!in.empty()) {
-    Incoming& from = links_.from(rank, channel);
+    Incoming& from = streams_.from(rank, channel);
     if (!from.stream && !from.gone.ok()) return from.gone;
     if (RecvStream* stream = from.stream.get())
       RW_TRY(move(in, *stream, [&](Body& b) { return stream->post(b.message.target, b.message.bytes); }));

@@ -8,7 +8,7 @@
 // for, the group ends after kFullMost. Offers have one channel for all classes, so that messages match in the order they were sent; clears have their
 // own, so that they never wait behind offers.
 // A peer that leaves is an error only to who wants something from it.
-// Threads: under the runner's lock. Memory: a receive's is untouched once it is over, or the group's Links are gone.
+// Threads: under the runner's lock. Memory: a receive's is untouched once it is over, or the group's PeerStreams are gone.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 #include <span>
 #include <vector>
 
-#include "collectives/exec/links.h"
+#include "collectives/exec/peer_streams.h"
 #include "collectives/group/ticket.h"
 #include "railweave/endpoint.h"
 
@@ -33,7 +33,7 @@ struct Message {
   const void* source = nullptr;
   void* target = nullptr;
   std::size_t bytes = 0;                   // of a receive: its room
-  Class priority = Class::normal;          // of a send
+  Priority priority = Priority::normal;          // of a send
   std::uint64_t order = 0;                 // likewise: see railweave::SendStream
 };
 
@@ -41,7 +41,7 @@ class Messages {
  public:
   // `done(ticket, status, source, bytes)` ends a message's ticket. Uses channels from `first_channel` on.
   using Done = std::function<void(Ticket&, Status, int, std::size_t)>;
-  Messages(Links& links, int ranks, int first_channel, Done done);
+  Messages(PeerStreams& streams, int ranks, int first_channel, Done done);
 
   void add(std::shared_ptr<Ticket> ticket, const Message& message);
   // True: something moved. Errors name the rank.
@@ -53,7 +53,7 @@ class Messages {
 
  private:
   static constexpr std::size_t kInlineMax = 8 * 1024;
-  // Of offers that nobody wants, of one peer.
+  // The most bytes and the most offers that are kept of one peer while nobody wants them.
   static constexpr std::size_t kUnclaimedBytesMax = 64 * MiB, kUnclaimedMax = 64 * 1024;
   static constexpr Nanos kFullMost = std::chrono::seconds(5);
   enum Channel { kOffers = 0, kClears = 1, kBodies = 2 };     // from first_channel on
@@ -63,7 +63,7 @@ class Messages {
     std::uint32_t kind = 0, tag = 0;
     std::uint64_t id = 0, bytes = 0;
     std::uint32_t has_body = 0;                          // offer: the message itself follows
-    std::uint32_t priority = 0;                          // offer: the body's Class
+    std::uint32_t priority = 0;                          // offer: the body's Priority
   };
   struct Parcel {
     std::shared_ptr<Ticket> ticket;
@@ -96,7 +96,7 @@ class Messages {
     std::uint64_t next_id = 0;
     std::array<std::deque<std::unique_ptr<Outbox>>, 2> outboxes;  // offers and clears to it, in order
     std::map<std::uint64_t, Parcel> offered;             // sends that it has not cleared
-    std::array<std::deque<Body>, kClasses> bodies_out, bodies_in;
+    std::array<std::deque<Body>, kPriorities> bodies_out, bodies_in;
     std::array<Ear, 2> ears;                             // for offers and for clears
     std::deque<Offer> offers;                            // that nobody wanted so far
     std::size_t unclaimed_bytes = 0;                     // of them
@@ -123,7 +123,7 @@ class Messages {
   void claim(int rank, Peer& peer, const Offer& offer, Parcel& wanted);
   void end(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0);
 
-  Links& links_;
+  PeerStreams& streams_;
   const int first_channel_;
   const Done done_;
   std::vector<Peer> peers_;

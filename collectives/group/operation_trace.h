@@ -1,4 +1,4 @@
-// One operation in the process's trace: from its issue until it is over, and who waited for it (docs/trace.md).
+// One operation in the process's trace: from its issue until it is over, and who waited for it (docs/guide/trace.md).
 //
 // Threads: issued() before any other has the operation; live() and over() one at a time; Wait on any.
 #pragma once
@@ -25,7 +25,7 @@ inline void record_live(const std::optional<Scheduler::Live>& most) {
 class OperationTrace {
  public:
   // While a trace is on. `group`: the number of its name. `bytes`: of its input or output, the larger.
-  void issued(Fingerprint what, std::uint32_t group, std::uint64_t bytes, Class priority) {
+  void issued(Fingerprint what, std::uint32_t group, std::uint64_t bytes, Priority priority) {
     record_ = {.begin = trace::nanos_of(now()), .end = 0, .what = what, .bytes = bytes, .detail = 0, .whose = group, .rail = 0,
                .priority = std::uint8_t(priority), .kind = trace::Kind::operation};
   }

@@ -9,7 +9,7 @@ namespace railweave::collectives {
 bool Ticket::test() {
   if (origin_->runner->forked()) return true;
   if (origin_->line && !over()) {
-    BoardLine::Callbacks callbacks;
+    ShmQueue::Callbacks callbacks;
     (void)origin_->line->advance(callbacks);
     for (auto& callback : callbacks) callback();
   }
@@ -34,10 +34,10 @@ Status Ticket::wait(Nanos timeout) {
   return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
 }
 
-// The board alone, for a while. Whoever is in a callback drives nobody, so does not count as waiting.
+// The exchange alone, for a while. Whoever is in a callback drives nobody, so does not count as waiting.
 bool Ticket::attend(TimePoint deadline) {
   if (origin_->runner->forked()) return false;
-  BoardLine::Callbacks callbacks;
+  ShmQueue::Callbacks callbacks;
   do {
     for (auto& callback : callbacks) callback();
     callbacks.clear();

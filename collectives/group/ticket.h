@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "collectives/shared_memory/line.h"
+#include "collectives/shared_memory/shm_queue.h"
 #include "collectives/group/group.h"
 #include "collectives/group/learning.h"
 #include "collectives/group/operation_trace.h"
@@ -20,7 +20,7 @@ namespace railweave::collectives {
 struct TicketOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
-  std::shared_ptr<BoardLine> line;         // of operations on a board; else null
+  std::shared_ptr<ShmQueue> line;         // of operations on a exchange; else null
   std::string group_name;                  // in traces
 };
 
@@ -37,7 +37,7 @@ class Ticket final : public Work {
   std::size_t bytes() const override { return over() ? bytes_ : 0; }
 
   // Before anybody else has it, while a trace is on; what that says of it. `bytes`: as OperationTrace's.
-  void issued(Fingerprint what, std::uint64_t bytes, Class priority) {
+  void issued(Fingerprint what, std::uint64_t bytes, Priority priority) {
     trace_.issued(what, trace::number_of(origin_->group_name), bytes, priority);
   }
   // Before anybody else has it: whom its first wait() tells something.

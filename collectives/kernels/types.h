@@ -19,9 +19,9 @@ inline constexpr int kDataTypes = 17;
 enum class Reduction : std::uint8_t { sum, avg, prod, min, max, band, bor, bxor, premul_sum };
 inline constexpr int kReductions = 9;
 
-// Of one element.
+// Bytes of one element.
 std::size_t size_bytes(DataType type);
-// Of one element of a partial result: float32 for 16-bit floats (summed there, rounded once), else size_bytes().
+// Bytes of one element of a partial result: of float32 for 16-bit floats (summed there, rounded once), else size_bytes().
 std::size_t partial_size_bytes(DataType type);
 // "float32", "sum": as torch spells them.
 std::string_view name(DataType type);

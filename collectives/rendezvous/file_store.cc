@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
@@ -29,7 +29,7 @@ class FileStore final : public Store {
  public:
   explicit FileStore(std::string folder) : folder_(std::move(folder)) {}
   ~FileStore() override {
-    if (birthplace_.left()) {  // they are the parent's, and fork may have caught it changing them
+    if (origin_.in_child()) {  // they are the parent's, and fork may have caught it changing them
       (void)claims_.release();
       return;
     }
@@ -70,7 +70,7 @@ class FileStore final : public Store {
 
   // A locked file beside the keys: the lock goes with the process, however that ends.
   Status claim(const std::string& key) override {
-    if (birthplace_.left())
+    if (origin_.in_child())
       return Status(Code::internal, Scope::engine,
                     fmt::format("this process was forked: '{}' in {} is its parent's to claim", key, folder_));
     const MutexLock lock(mutex_);
@@ -90,7 +90,7 @@ class FileStore final : public Store {
   }
 
   void release(const std::string& key) override {
-    if (birthplace_.left()) return;
+    if (origin_.in_child()) return;
     const MutexLock lock(mutex_);
     const auto held = claims_->find(key);
     if (held == claims_->end() || --held->second.times > 0) return;
@@ -137,7 +137,7 @@ class FileStore final : public Store {
   }
 
   const std::string folder_;
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   Mutex mutex_;
   std::unique_ptr<Claims> claims_ RW_GUARDED_BY(mutex_) = std::make_unique<Claims>();
 };

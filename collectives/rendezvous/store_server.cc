@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/named_socket.h"
-#include "collectives/exec/quiet_thread.h"
+#include "collectives/exec/service_thread.h"
 
 namespace railweave::collectives {
 
@@ -30,7 +30,7 @@ Result<StoreServer::Ptr> StoreServer::start(const std::string& host, std::uint16
   OwnedFd stop(::eventfd(0, EFD_CLOEXEC));
   if (!stop) return system_error(Scope::engine, "eventfd");
   Ptr server(new StoreServer(std::move(*listening), std::move(stop), served));
-  RW_TRY(start_quietly(server->thread_, "railweave-store", [s = server.get()] { s->loop(); }));
+  RW_TRY(start_service_thread(server->thread_, "railweave-store", [s = server.get()] { s->loop(); }));
   return server;
 }
 
@@ -38,7 +38,7 @@ StoreServer::StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port)
     : listener_(std::move(listener)), stop_(std::move(stop)), port_(port) {}
 
 void StoreServer::End::operator()(StoreServer* server) const {
-  if (!server->birthplace_.left()) return delete server;
+  if (!server->origin_.in_child()) return delete server;
   // A child has no such thread, fork may have caught it in the middle of anything, and to write to `stop_` would end the
   // parent's: the rest is left lying.
   server->listener_.reset();
@@ -85,7 +85,7 @@ void StoreServer::accept_clients() {
   if (fd) clients_.emplace_back().fd = std::move(fd);
 }
 
-// Of strangers, likely: who comes to meet speaks at once.
+// Closes the oldest client that never spoke. It is likely a stranger: a rank that comes to meet speaks at once.
 bool StoreServer::make_place() {
   const auto silent = std::ranges::find_if(clients_, [](const Client& c) { return !c.spoke && !c.closed; });
   if (silent == clients_.end()) return false;
@@ -120,7 +120,7 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
       return answer(client, true, "");
     case StoreRequest::Kind::tell:
       set(request);
-      told_.insert(request.key);
+      reported_.insert(request.key);
       send_news({StoreNews::Kind::told, request.key, request.value});  // before the teller goes on, and perhaps ends
       return answer(client, true, "");
     case StoreRequest::Kind::claim:
@@ -129,7 +129,7 @@ void StoreServer::serve(Client& client, const StoreRequest& request) {
       return release(client, request.key);
     case StoreRequest::Kind::remove:
       values_.erase(request.key);
-      if (told_.erase(request.key) > 0) send_news({StoreNews::Kind::untold, request.key, ""});
+      if (reported_.erase(request.key) > 0) send_news({StoreNews::Kind::untold, request.key, ""});
       return answer(client, true, "");
     case StoreRequest::Kind::get:
       if (const auto it = values_.find(request.key); it != values_.end()) return answer(client, true, it->second);

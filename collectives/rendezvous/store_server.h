@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/fd.h"
 #include "collectives/rendezvous/store_frames.h"
 #include "railweave/status.h"
@@ -66,12 +66,12 @@ class StoreServer {
   bool accepts() const;
   int timeout_ms() const;
 
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   OwnedFd listener_, stop_;
   const std::uint16_t port_;
   std::list<Client> clients_;
   std::map<std::string, std::string> values_;
-  std::set<std::string> told_;  // keys of values_ that were news
+  std::set<std::string> reported_;  // keys of values_ that were news
   std::map<std::string, Claim> claims_;
   std::thread thread_;
   TimePoint accepts_again_{};

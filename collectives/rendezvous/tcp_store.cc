@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mutex.h"
@@ -31,7 +31,7 @@ class TcpStore final : public Store {
   TcpStore(std::string place, OwnedFd fd, StoreServer::Ptr server)
       : place_(std::move(place)), server_(std::move(server)), fd_(std::move(fd)) {}
   ~TcpStore() override {
-    if (birthplace_.left()) (void)talk_.release();  // fork may have caught any thread at it
+    if (origin_.in_child()) (void)talk_.release();  // fork may have caught any thread at it
   }
 
   // The first question. Who serves may be stopped for a while, as when a get() waits.
@@ -68,7 +68,7 @@ class TcpStore final : public Store {
                   fmt::format("somebody else holds '{}' in the store at {}", key, place_));
   }
   void release(const std::string& key) override {
-    if (birthplace_.left()) return;
+    if (origin_.in_child()) return;
     {
       const MutexLock lock(talk_->released_mutex);
       talk_->released.push_back(key);
@@ -95,7 +95,7 @@ class TcpStore final : public Store {
 
   // `patience`: what the server may take beside its grace, from our turn on.
   Result<std::string> ask(const StoreRequest& request, Nanos patience = Nanos(0)) {
-    if (birthplace_.left())
+    if (origin_.in_child())
       return Status(Code::internal, Scope::engine,
                     fmt::format("this process was forked: the connection to the store at {} is its parent's", place_));
     if (request.key.size() > kKeyBytesMax || request.value.size() > kValueBytesMax)
@@ -221,7 +221,7 @@ class TcpStore final : public Store {
   }
 
   const std::string place_;
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   const StoreServer::Ptr server_;  // at the root only
   const OwnedFd fd_;
   std::unique_ptr<Talk> talk_ = std::make_unique<Talk>();

@@ -6,7 +6,7 @@
 namespace railweave::collectives {
 namespace {
 
-// Of the lesser of two things done at once, the share that adds to the time of the greater.
+// Two things are done at once: this share of the lesser's time adds to the time of the greater.
 constexpr double kNotHidden = 0.25;
 
 double seconds(Nanos time) { return double(time.count()) / 1e9; }

@@ -27,7 +27,7 @@ struct Topology {
 // Bytes of the result as a whole, and of the most that one rank has in it.
 double total_bytes(const Problem& problem);
 double largest_bytes(const Problem& problem);
-// Of a message that is part of so many bytes.
+// Bytes of one message, where so many bytes are sent in chunks.
 double one_chunk(const Problem& problem, double bytes);
 // Where `bytes` go all at once and are reduced as they come: the last chunk when all has come, with nothing left that could go
 // on meanwhile.

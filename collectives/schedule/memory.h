@@ -17,9 +17,9 @@ struct Extent {
 
 // Where the part of rank problem.rank lies in memory that holds every rank's.
 std::size_t own_offset_bytes(const Problem& problem);
-// Of one element in that form.
+// Bytes of one element in that form.
 std::size_t form_bytes(const Problem& problem, Form form);
-// Of the input or the output of rank problem.rank.
+// How many elements the input or the output of rank problem.rank has.
 std::size_t elements(const Problem& problem, Place place);
 // As the rank problem.rank sees it; pieces that share bytes have extents of one place that overlap.
 Extent extent(const Problem& problem, const Piece& piece);

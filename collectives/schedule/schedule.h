@@ -1,4 +1,4 @@
-// What one rank does in one operation, as plain data (docs/collectives.md has the rules). Built by algorithms, proved by
+// What one rank does in one operation, as plain data (docs/internals/collectives.md has the rules). Built by algorithms, proved by
 // checker.h, run by execution.h.
 #pragma once
 

@@ -1,4 +1,4 @@
-// When a sequence repeats (docs/scheduler.md, "auto").
+// When a sequence repeats (docs/internals/scheduler.md, "auto").
 //
 // Threads: one at a time. Costs a comparison with each of the last kPeriodMost entries for every one, and 48 KiB from the first on.
 #pragma once

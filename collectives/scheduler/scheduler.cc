@@ -41,18 +41,18 @@ void Scheduler::follow_proposals(TimePoint now) {
 
 // In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent. Not less than what
 // the window holds: else operations that are larger would go in the order of their issue, whatever their class.
-std::uint64_t Scheduler::lead(Class priority) const {
+std::uint64_t Scheduler::lead(Priority priority) const {
   const std::uint64_t bytes = std::max<std::uint64_t>({window_.bytes > 0 ? window_.bytes : kLeadOfOperations,
                                                        std::max<std::uint64_t>(1, window_.operations) * largest_bytes_});
   switch (priority) {
-    case Class::urgent: return 0;
-    case Class::normal: return kNormalWindows * bytes;
-    case Class::bulk: return kBulkWindows * bytes;
+    case Priority::urgent: return 0;
+    case Priority::normal: return kNormalWindows * bytes;
+    case Priority::bulk: return kBulkWindows * bytes;
   }
   return 0;
 }
 
-Scheduler::Id Scheduler::issue(Line line, Class priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead_bytes) {
+Scheduler::Id Scheduler::issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead_bytes) {
   const Id id = next_id_++;
   if (off() || bytes < kSmallBytes) return id;
   LineState& state = lines_[line];

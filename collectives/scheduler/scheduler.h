@@ -1,4 +1,4 @@
-// Which of the operations that a process has issued may move bytes now (docs/scheduler.md has the rules and why they cannot
+// Which of the operations that a process has issued may move bytes now (docs/internals/scheduler.md has the rules and why they cannot
 // deadlock).
 //
 // A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs next to nothing while it is off; else issue and finish
@@ -46,8 +46,8 @@ class Scheduler {
   bool off() const { return window_ == Window{}; }
 
   // `bytes`: what the operation moves, the same on every rank. `at`: the bytes of what the program issued before it and that counts
-  // ("V" in docs/scheduler.md). While off, and for less than kSmallBytes, the id counts nothing: always live, moved() and finish() do nothing.
-  Id issue(Line line, Class priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
+  // ("V" in docs/internals/scheduler.md). While off, and for less than kSmallBytes, the id counts nothing: always live, moved() and finish() do nothing.
+  Id issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
   // A step of it ended: live or held.
@@ -94,7 +94,7 @@ class Scheduler {
     Window window;
   };
 
-  std::uint64_t lead(Class priority) const;
+  std::uint64_t lead(Priority priority) const;
   bool choose(TimePoint now);
   void follow_proposals(TimePoint now);
   std::vector<std::pair<Id, const Operation*>> in_order() const;

@@ -1,4 +1,4 @@
-// What `auto` learns of one group's steps, and what it changes when (docs/scheduler.md has the table of steps).
+// What `auto` learns of one group's steps, and what it changes when (docs/internals/scheduler.md has the table of steps).
 //
 // A state machine: no clock, no thread, no I/O. Threads: one at a time. All that it answers is a function of the sequence of operations, the same on every
 // rank, but for the values in an Agreement before the ranks have agreed on it.
@@ -52,10 +52,10 @@ class Change {
   bool ready() const;
   std::size_t candidate() const;
   bool settles() const { return times_ != nullptr; }
-  // Of a step, by candidate, in nanoseconds. REQUIRES: settles().
+  // Time of a step under each candidate, in nanoseconds. REQUIRES: settles().
   std::span<const std::int64_t, kCandidates.size()> times() const;
   std::size_t step_bytes() const { return step_bytes_; }  // what a step moves; 0: nothing is known, off
-  // Of the operation there in the cycle, in bytes issued; none: its class's.
+  // Lead of the operation at that position of the cycle, in bytes issued; none: its class's.
   Lead lead(std::size_t position) const;
 
  private:
@@ -101,7 +101,7 @@ class StepLearner {
 
   RepeatFinder finder_;
   std::optional<Known> known_;             // the last that was settled
-  // Of the present cycle:
+  // What is known of the present cycle:
   std::vector<std::uint64_t> cycle_;       // empty: listening
   std::size_t step_bytes_ = 0;             // complete after the first step
   std::size_t offset_ = 0;                 // from a position here to one in the known cycle

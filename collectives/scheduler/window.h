@@ -1,4 +1,4 @@
-// How much the scheduler lets move at once, and how RAILWEAVE_SCHEDULE says it (docs/scheduler.md).
+// How much the scheduler lets move at once, and how RAILWEAVE_SCHEDULE says it (docs/internals/scheduler.md).
 #pragma once
 
 #include <cstddef>

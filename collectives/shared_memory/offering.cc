@@ -10,8 +10,8 @@ constexpr double kPsPerNs = 1000;
 }  // namespace
 
 bool Offering::wanted() const {
-  for (int r = 0; r < board_.ranks(); ++r)
-    if (r != board_.rank() && board_.copying(r).wants_offers) return true;
+  for (int r = 0; r < exchange_.ranks(); ++r)
+    if (r != exchange_.rank() && exchange_.copying(r).wants_offers) return true;
   return false;
 }
 
@@ -21,7 +21,7 @@ void Offering::posted(std::size_t bytes, Nanos took) {
 }
 
 void Offering::copied(int from, std::size_t bytes, Nanos took) {
-  choice_.hear_writer(double(board_.copying(from).put_cost_ps) / kPsPerNs);
+  choice_.hear_writer(double(exchange_.copying(from).put_cost_ps) / kPsPerNs);
   choice_.sample(false, bytes, took);
   tell();
 }
@@ -33,10 +33,10 @@ void Offering::read(std::size_t bytes, Nanos took) {
 
 // Little that changes is told, since it takes the line of `read` from the others.
 void Offering::tell() {
-  const Board::Copying now{choice_.wants_fetch(), std::uint32_t(std::min(put_.ns_per_byte() * kPsPerNs, 1e9))};
-  if (now.wants_offers == told_.wants_offers && now.put_cost_ps / 16 == told_.put_cost_ps / 16) return;
-  told_ = now;
-  board_.tell_copying(now);
+  const ShmExchange::Copying now{choice_.wants_fetch(), std::uint32_t(std::min(put_.ns_per_byte() * kPsPerNs, 1e9))};
+  if (now.wants_offers == reported_.wants_offers && now.put_cost_ps / 16 == reported_.put_cost_ps / 16) return;
+  reported_ = now;
+  exchange_.tell_copying(now);
 }
 
 }  // namespace railweave::collectives

@@ -1,5 +1,5 @@
 // Whether the pieces of a large all_gather are offered or copied: as the others say that they take them sooner, who measure
-// both (base/copy_choice.h, docs/board.md).
+// both (base/copy_choice.h, docs/internals/shm_exchange.md).
 //
 // Threads: one at a time.
 #pragma once
@@ -8,14 +8,14 @@
 #include <cstdint>
 
 #include "base/copy_choice.h"
-#include "collectives/shared_memory/board.h"
+#include "collectives/shared_memory/shm_exchange.h"
 #include "railweave/units.h"
 
 namespace railweave::collectives {
 
 class Offering {
  public:
-  explicit Offering(Board& board) : board_(board) {}
+  explicit Offering(ShmExchange& exchange) : exchange_(exchange) {}
 
   // Whether some other rank would rather read what this one has where it is.
   bool wanted() const;
@@ -28,10 +28,10 @@ class Offering {
  private:
   void tell();
 
-  Board& board_;
+  ShmExchange& exchange_;
   CopyCost put_;
   CopyChoice choice_;
-  Board::Copying told_;
+  ShmExchange::Copying reported_;
 };
 
 }  // namespace railweave::collectives

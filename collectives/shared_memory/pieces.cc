@@ -5,7 +5,7 @@
 namespace railweave::collectives {
 namespace {
 
-// Bytes of output (measured, see docs/board.md). Reading an offer pays the kernel for every page, and its rank waits for the
+// Bytes of output (measured, see docs/internals/shm_exchange.md). Reading an offer pays the kernel for every page, and its rank waits for the
 // readers; where much is in no cache any more, a copy is not what takes time.
 constexpr std::size_t kOfferedMin = 512 * KiB, kOfferedEnd = 8 * MiB;
 constexpr std::size_t kStreamedMin = 8 * MiB;
@@ -17,7 +17,7 @@ std::size_t elements_of_piece(const Problem& p) { return kPostedMax / p.element_
 }  // namespace
 
 std::size_t pieces(const Call& call) {
-  if (fits_board(call)) return 1;
+  if (fits_exchange(call)) return 1;
   const Problem& p = call.problem;
   const bool divides = p.operation == Operation::all_gather || p.operation == Operation::all_reduce;
   if (!divides || p.ranks > kPiecesRanksMax) return 0;

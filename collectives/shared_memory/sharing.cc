@@ -19,7 +19,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr Nanos kHandOverMost = std::chrono::seconds(5);  // a rank that does not come for it: then there is no board
+constexpr Nanos kHandOverMost = std::chrono::seconds(5);  // a rank that does not come for it: then there is no exchange
 
 // Runs an operation whose memory lives as long as it does, also when we do not wait so long.
 template <class Memory, class Start>
@@ -30,13 +30,13 @@ Status done(const std::shared_ptr<Memory>& memory, Nanos timeout, const Start& s
 }
 
 // What all may, as the same user: others are not given the memory.
-Result<BoardLeave> agree(Group& group, BoardLeave own, Nanos timeout) {
+Result<ShmPermit> agree(Group& group, ShmPermit own, Nanos timeout) {
   using Said = std::array<std::uint32_t, 5>;
   const auto said =
       std::make_shared<Said>(Said{own.shares_memory, own.in_pieces, own.reads_others, ::geteuid(), ~::geteuid()});
   RW_TRY(done(said, timeout, [&](Said& s) { return group.all_reduce(s.data(), s.data(), s.size(), DataType::uint32, Reduction::min); }));
   const auto [shares_memory, in_pieces, reads_others, least, most] = *said;
-  return BoardLeave{shares_memory != 0 && least == ~most, in_pieces != 0, reads_others != 0};
+  return ShmPermit{shares_memory != 0 && least == ~most, in_pieces != 0, reads_others != 0};
 }
 
 // What of us the others try to read, until the next time that all agree.
@@ -56,40 +56,40 @@ Result<std::optional<Neighbours>> read_neighbours(Group& group, const std::share
   return std::optional<Neighbours>();
 }
 
-Result<BoardMemory> make_and_give(MeetingPlace& place, int takers, std::size_t bytes, Nanos timeout) {
-  auto offer = BoardOffer::make(bytes);
-  RW_TRY(place.agree("board", offer.ok() ? offer->name() : ""));
+Result<ShmMemory> make_and_give(Rendezvous& place, int takers, std::size_t bytes, Nanos timeout) {
+  auto offer = ShmOffer::make(bytes);
+  RW_TRY(place.agree("exchange", offer.ok() ? offer->name() : ""));
   RW_TRY(offer);
   RW_TRY(offer->give(takers, timeout));
-  return BoardMemory::map(offer->fd(), bytes);
+  return ShmMemory::map(offer->fd(), bytes);
 }
 
-Result<BoardMemory> take(MeetingPlace& place, std::size_t bytes, Nanos timeout) {
-  RW_ASSIGN_OR_RETURN(const std::string name, place.agree("board", ""));
-  return take_board_memory(name, bytes, timeout);
+Result<ShmMemory> take(Rendezvous& place, std::size_t bytes, Nanos timeout) {
+  RW_ASSIGN_OR_RETURN(const std::string name, place.agree("exchange", ""));
+  return take_shm_memory(name, bytes, timeout);
 }
 
 }  // namespace
 
-Result<std::unique_ptr<BoardLine>> share_board(Group& group, MeetingPlace& place, BoardLeave own, Nanos timeout,
+Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
                                                const std::string& named) {
   const int ranks = group.size();
-  if (ranks < 2 || ranks > kBoardRanksMax) return std::unique_ptr<BoardLine>();
-  RW_ASSIGN_OR_RETURN(const BoardLeave all, agree(group, own, timeout));
-  if (!all.shares_memory) return std::unique_ptr<BoardLine>();
-  const std::size_t bytes = Board::memory_bytes(ranks);
+  if (ranks < 2 || ranks > kShmRanksMax) return std::unique_ptr<ShmQueue>();
+  RW_ASSIGN_OR_RETURN(const ShmPermit all, agree(group, own, timeout));
+  if (!all.shares_memory) return std::unique_ptr<ShmQueue>();
+  const std::size_t bytes = ShmExchange::memory_bytes(ranks);
   const Nanos patience = std::min(timeout / 4, kHandOverMost);
   auto memory = group.rank() == 0 ? make_and_give(place, ranks - 1, bytes, patience) : take(place, bytes, patience);
-  if (!memory.ok()) RW_INFO(net, "rank {} has no board: {}", group.rank(), memory.status().message());
+  if (!memory.ok()) RW_INFO(net, "rank {} has no exchange: {}", group.rank(), memory.status().message());
   const auto proof = std::make_shared<Proof>();
   std::optional<Neighbours> neighbours;
   if (all.in_pieces && ranks <= kPiecesRanksMax) {
     RW_ASSIGN_OR_RETURN(neighbours, read_neighbours(group, proof, timeout));
   }
-  RW_ASSIGN_OR_RETURN(const BoardLeave have, agree(group, {memory.ok(), all.in_pieces, neighbours.has_value()}, timeout));
-  if (!have.shares_memory) return std::unique_ptr<BoardLine>();
+  RW_ASSIGN_OR_RETURN(const ShmPermit have, agree(group, {memory.ok(), all.in_pieces, neighbours.has_value()}, timeout));
+  if (!have.shares_memory) return std::unique_ptr<ShmQueue>();
   if (!have.reads_others) neighbours.reset();
-  return std::make_unique<BoardLine>(Board(std::move(*memory), group.rank(), ranks), named, all.in_pieces, std::move(neighbours));
+  return std::make_unique<ShmQueue>(ShmExchange(std::move(*memory), group.rank(), ranks), named, all.in_pieces, std::move(neighbours));
 }
 
 }  // namespace railweave::collectives

@@ -1,5 +1,5 @@
 // Every knob, parsed once. The table behind it (plugin/base/config_table.cc) gives name, type, unit, range, default and
-// help; docs/configuration.md is generated from it. Only Config::from_environment reads the environment.
+// help; docs/operate/configuration.md is generated from it. Only Config::from_environment reads the environment.
 #pragma once
 
 #include <cstddef>

@@ -22,11 +22,11 @@ struct Address {
 };
 
 // What an interface's traffic runs on, found by following what it is stacked on.
-enum class Footing {
+enum class LinkKind {
   hardware,   // a network card, or a VLAN, bond, bridge... over one
   guest,      // veth, macvlan, ipvlan: how a container meets its host; what lies below is out of sight
-  makeshift,  // tunnels, wireless, USB (on servers the way to the management controller)
-  nothing,    // carries no traffic off this host: dummy, ifb, loopback, a bridge without a port to the outside
+  fallback,   // tunnels, wireless, USB (on servers the way to the management controller)
+  isolated,   // carries no traffic off this host: dummy, ifb, loopback, a bridge without a port to the outside
 };
 
 // One local network interface that carries traffic.
@@ -42,7 +42,7 @@ struct Rail {
   std::string physical_function;    // what this rail shares its port with: the PF's PCI path, else pci_path, else name;
                                     // "#port" is appended where one PCI function has several ports
   bool whole_port = false;          // a PCI function itself: VFs and SFs of that physical_function are parts of it
-  Footing footing = Footing::guest;
+  LinkKind link_kind = LinkKind::guest;
   bool loopback = false;            // reaches this host only
   bool by_routes = false;           // a loopback or dummy interface that holds a routable address (BGP to the host): packets go by whichever
                                     // NIC the routes say, so lanes are bound to the address and to no interface

@@ -33,9 +33,9 @@ inline constexpr std::size_t kRequestsPerStream = 64;
 class Request;
 
 // Order of service among streams of a session: an earlier class overtakes a later one between two segments (and see
-// SendStream::hurry()).
-enum class Class : std::uint8_t { urgent = 0, normal = 1, bulk = 2 };
-inline constexpr int kClasses = 3;
+// SendStream::expedite()).
+enum class Priority : std::uint8_t { urgent = 0, normal = 1, bulk = 2 };
+inline constexpr int kPriorities = 3;
 
 struct Progress {
   bool done = false;
@@ -71,13 +71,13 @@ class SendStream : public Stream {
 
   // Somebody waits for this stream's messages up to `order`, posted or to be posted: they go before what nobody waits for,
   // whatever the classes, and among what is waited for by order. For good, so orders should grow along a stream.
-  virtual void hurry(std::uint64_t order) = 0;
+  virtual void expedite(std::uint64_t order) = 0;
 };
 
 // When a caller reads what it receives. meanwhile: while it lands (NCCL's LL and LL128 protocols); a byte is then never
 // seen before those in front of it in its 128-byte line, at the price of one more copy and, over TCP, a system call
 // for every 16 KiB.
-enum class Reading { when_done, meanwhile };
+enum class Reading { when_done, while_landing };
 
 class RecvStream : public Stream {
  public:
@@ -119,7 +119,7 @@ class Engine {
   // Never blocks. `traffic_class`: IP TOS octet of the session's lanes, 0..255; -1 = Config's. Errors: the handle is not
   // ours, is of another version, or is damaged (invalid_argument, saying which).
   virtual Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class = -1,
-                                                     Class priority = Class::normal) = 0;
+                                                     Priority priority = Priority::normal) = 0;
 
   virtual EngineStats stats() const = 0;
 };

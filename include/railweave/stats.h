@@ -20,7 +20,7 @@ struct LaneStats {
   std::uint64_t damaged_frames = 0;     // arrived altered: header or payload. Each cost its lane, and came again by another
   Rate rate;                            // of the kernel: TCP's delivery rate, not the estimate that decides
   Nanos min_rtt{0};
-  // Credit windows (docs/credit_windows.md); 0: no bound.
+  // Credit windows (docs/internals/credit_windows.md); 0: no bound.
   std::uint64_t send_window_bytes = 0;  // that the peer lets us have under way; 0: any number, 1: none
   std::uint64_t recv_window_bytes = 0;  // that we let the peer have under way
   std::uint64_t rail_senders = 0;       // lanes that have more to send to our rail, of all processes of this user: they share it

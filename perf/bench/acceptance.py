@@ -1,4 +1,4 @@
-"""Reading perf/acceptance.json. Its own keys are explained in docs/bench.md."""
+"""Reading perf/acceptance.json. Its own keys are explained in docs/internals/bench.md."""
 from __future__ import annotations
 
 import json

@@ -25,7 +25,7 @@ class Guardian:
 
     def __init__(self, plan: Plan, claim: Claim) -> None:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
-        # Whoever ends the whole process group ends it before the guardian has a session of its own, too.
+        # Signals are blocked: one to the whole process group would end the guardian, too, before it has a session of its own.
         old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         self._pid = os.fork()
         if self._pid == 0:

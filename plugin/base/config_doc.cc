@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kIntroduction = R"(# Configuration
 
-<!-- Generated: railweave-config-doc > docs/configuration.md. The table is plugin/base/config_table.cc. -->
+<!-- Generated: railweave-config-doc > docs/operate/configuration.md. The table is plugin/base/config_table.cc. -->
 
 Railweave is configured by environment variables, read once when an engine starts. Nothing needs to be set. A name that
 begins with `RAILWEAVE_` and is not below, or a value that is not of the form given, is an error: the engine does not

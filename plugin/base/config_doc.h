@@ -1,4 +1,4 @@
-// docs/configuration.md, out of the config table.
+// docs/operate/configuration.md, out of the config table.
 #pragma once
 
 #include <string>

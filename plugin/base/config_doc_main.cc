@@ -5,7 +5,7 @@
 
 int main(int argc, char** argv) {
   constexpr char kUsage[] =
-      "usage: railweave-config-doc > docs/configuration.md\nPrints what every environment variable does.\n";
+      "usage: railweave-config-doc > docs/operate/configuration.md\nPrints what every environment variable does.\n";
   const std::string_view option = argc > 1 ? argv[1] : "";
   const bool help = option == "--help" || option == "-h";
   if (argc > 1 && !help) {

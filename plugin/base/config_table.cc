@@ -227,7 +227,7 @@ constexpr Setting kSettings[] = {
      .text_of = [](const Config& c) { return c.schedule; }},
     {.name = "RAILWEAVE_TRACE",
      .default_meaning = "",
-     .help = "Of the Python package: the file to write a trace of the whole process to (`docs/trace.md`), with `%r` for the rank. "
+     .help = "Of the Python package: the file to write a trace of the whole process to (`docs/guide/trace.md`), with `%r` for the rank. "
              "Empty: none.",
      .form = "a path, or nothing",
      .parse_text = [](std::string_view text, Config& c) { return c.trace = text, true; },
@@ -276,7 +276,7 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_KEY_FILE",
      .default_meaning = "none: anyone on the network may connect",
      .help = "A file whose content all processes of a job share: who cannot show that he has it is not let in "
-             "(`docs/admission.md`). Of root's or one's own, with no permission for group and others, 16 to 4096 bytes; a newline at "
+             "(`docs/operate/admission.md`). Of root's or one's own, with no permission for group and others, 16 to 4096 bytes; a newline at "
              "its end does not count. Read when an engine starts.",
      .form = "an absolute path of at most 4095 bytes, or nothing",
      .parse_text = parse_key_file,
@@ -285,13 +285,13 @@ constexpr Setting kSettings[] = {
      .default_meaning = "",
      .help = "Whether what this process sends over a network carries a CRC32C of each piece of data besides those of the frames' "
              "headers. Who receives it looks, whatever he has set himself: a wrong piece is told of, and comes again by a new "
-             "connection or another rail. See `docs/deployment.md` for what it costs and when it is worth that.",
+             "connection or another rail. See `docs/operate/deployment.md` for what it costs and when it is worth that.",
      .form = kSwitchForm,
      .parse_text = parse_checksum,
      .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
     {.name = "RAILWEAVE_ENCRYPT",
      .default_meaning = "",
-     .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, `docs/encryption.md`). The same for all "
+     .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, `docs/operate/encryption.md`). The same for all "
              "processes of a job; needs `RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
      .form = kSwitchForm,
      .parse_text = parse_encrypt,

@@ -7,8 +7,8 @@
 
 namespace railweave {
 
-// Of the calling thread, since it began: runnable, but not running (the second number of /proc/thread-self/schedstat). None where the
-// kernel does not say.
+// How long the calling thread was runnable but not running since it began: the second number of /proc/thread-self/schedstat.
+// None where the kernel does not say.
 std::optional<Nanos> core_wait();
 
 }  // namespace railweave

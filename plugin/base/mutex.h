@@ -111,7 +111,7 @@ class ConditionVariable {
     inner_.wait(inner);
     (void)inner.release();  // the caller's, as before
   }
-  // Likewise, and returns after `patience` (CLOCK_MONOTONIC), or after a day.
+  // Waits as wait() does, and also returns after `patience` (CLOCK_MONOTONIC), or after a day.
   void wait_for(Mutex& mutex, Nanos patience) RW_REQUIRES(mutex) {
     std::unique_lock inner(mutex.inner_, std::adopt_lock);
     (void)inner_.wait_for(inner, std::min<Nanos>(patience, std::chrono::hours(24)));  // a sum with the time now must not overflow

@@ -1,4 +1,4 @@
-// What a process did and when, for docs/trace.md: one buffer of records for all its threads.
+// What a process did and when, for docs/guide/trace.md: one buffer of records for all its threads.
 //
 // Off, a writer does one relaxed load (on()). Threads: any. In a forked child it is off.
 #pragma once
@@ -25,7 +25,7 @@ struct Record {
                            // in_flight: the most operations at once
   std::uint32_t whose;     // operation, wait: its group, of names in Taken; segment: its session, the same at both ends
   std::uint16_t rail;      // segment: of names in Taken
-  std::uint8_t priority;   // operation, wait: the operation's Class
+  std::uint8_t priority;   // operation, wait: the operation's Priority
   Kind kind;
 };
 static_assert(sizeof(Record) == 48);

@@ -32,7 +32,7 @@ std::string leave_representor(const Interface& interface) {
 
 // docker0, virbr0, br-0123456789ab have the same addresses on every host and lead to this host's own guests only.
 std::string leave_idle(const Interface& interface) {
-  if (interface.footing != Footing::nothing) return {};
+  if (interface.link_kind != LinkKind::isolated) return {};
   if (interface.link.kind == "bridge") return "bridge without a port to the outside (containers, virtual machines)";
   if (interface.by_routes()) return fmt::format("{} interface with a routable address: only when named", interface.link.kind);
   return fmt::format("{} interface: carries nothing off this host", interface.link.kind);
@@ -41,7 +41,7 @@ std::string leave_idle(const Interface& interface) {
 // Fallback for kernels and sandboxes that do not tell the kind.
 std::string leave_by_name(const Interface& interface) {
   const std::string_view name = interface.link.name;
-  if (interface.footing == Footing::hardware) return {};
+  if (interface.link_kind == LinkKind::hardware) return {};
   constexpr std::array<std::string_view, 5> kPrefixes{"docker", "virbr", "podman", "lxcbr", "lxdbr"};
   for (const std::string_view prefix : kPrefixes) {
     if (name.substr(0, prefix.size()) == prefix) return fmt::format("{}*: container or machine bridge", prefix);
@@ -67,12 +67,12 @@ std::string disqualified(const NameList* excluded, const Interface& interface) {
 int class_of(const Interface& interface) {
   const AddressChoice& addresses = interface.addresses;
   const bool link_local = (addresses.link_local_only || addresses.link_local_pending) && !addresses.pending;
-  return static_cast<int>(interface.footing) + (link_local ? 10 : 0);
+  return static_cast<int>(interface.link_kind) + (link_local ? 10 : 0);
 }
 
 const char* class_name(const Interface& interface) {
   if (interface.addresses.link_local_only) return "only link-local addresses";
-  if (interface.footing == Footing::guest) return "virtual interface";
+  if (interface.link_kind == LinkKind::guest) return "virtual interface";
   return "tunnel, wireless or USB interface";
 }
 
@@ -122,8 +122,8 @@ void leave_slow(const Interfaces& all, Selection& selection) {
 
 std::string why_taken(const Interface& interface) {
   if (interface.addresses.link_local_only) return "only link-local addresses, but there is nothing better";
-  if (interface.footing == Footing::guest) return "virtual interface; no hardware is usable here";
-  if (interface.footing == Footing::makeshift)
+  if (interface.link_kind == LinkKind::guest) return "virtual interface; no hardware is usable here";
+  if (interface.link_kind == LinkKind::fallback)
     return "tunnel, wireless or USB interface; nothing better is usable here";
   if (interface.sub_function) return "virtual function, up, with an address";
   return interface.link.kind.empty() ? "network card, up, with an address"

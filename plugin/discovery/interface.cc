@@ -77,8 +77,8 @@ void read_sysfs(const Sysfs& sysfs, Interface& interface) {
 
   const std::string device = sysfs.real_path(dir + "/device");
   if (device.empty()) return;
-  const bool makeshift = device.find("/usb") != device.npos || sysfs.exists(dir + "/phy80211");
-  interface.footing = makeshift ? Footing::makeshift : Footing::hardware;
+  const bool fallback = device.find("/usb") != device.npos || sysfs.exists(dir + "/phy80211");
+  interface.link_kind = fallback ? LinkKind::fallback : LinkKind::hardware;
   interface.pci_path = pci_device(device);
   if (interface.pci_path.empty()) return;
   const std::int64_t node = sysfs.number(interface.pci_path + "/numa_node").value_or(-1);
@@ -125,17 +125,17 @@ void find_relations(std::vector<Interface>& all) {
   }
 }
 
-Footing footing_of(const std::vector<Interface>& all, const Interface& interface, int depth) {
+LinkKind link_kind_of(const std::vector<Interface>& all, const Interface& interface, int depth) {
   const std::string& kind = interface.link.kind;
-  if (interface.link.loopback || one_of(kind, kIdle)) return Footing::nothing;
-  if (interface.footing != Footing::guest || depth >= kStackDepthMax) return interface.footing;  // sysfs has said it
-  if (one_of(kind, kTunnels)) return Footing::makeshift;
-  Footing best = interface.lowers.empty() && kind != "bridge" ? Footing::guest : Footing::nothing;
+  if (interface.link.loopback || one_of(kind, kIdle)) return LinkKind::isolated;
+  if (interface.link_kind != LinkKind::guest || depth >= kStackDepthMax) return interface.link_kind;  // sysfs has said it
+  if (one_of(kind, kTunnels)) return LinkKind::fallback;
+  LinkKind best = interface.lowers.empty() && kind != "bridge" ? LinkKind::guest : LinkKind::isolated;
   for (const int lower : interface.lowers) {
     const Interface& below = all[static_cast<std::size_t>(lower)];
     // A bridge's veth and tap ports lead to its own containers and machines.
     if (kind == "bridge" && (below.link.kind == "veth" || below.link.kind == "tun")) continue;
-    best = std::min(best, footing_of(all, below, depth + 1));
+    best = std::min(best, link_kind_of(all, below, depth + 1));
   }
   return best;
 }
@@ -156,7 +156,7 @@ void inherit_from_lowers(std::vector<Interface>& all, Interface& interface, int 
   if (one_node) interface.numa_node = first.numa_node;
   if (interface.lowers.size() > 1) return;
   interface.physical_function = first.physical_function.empty() ? first.link.name : first.physical_function;
-  if (interface.footing == Footing::hardware) return;
+  if (interface.link_kind == LinkKind::hardware) return;
   interface.speed = first.speed;
   interface.speed_known = first.speed_known;
 }
@@ -192,10 +192,10 @@ Result<std::vector<Interface>> survey(const HostView& host, AddressFamily family
   find_relations(all);
   for (Interface& interface : all) inherit_from_lowers(all, interface, 0);
   for (Interface& interface : all) interface.lanes_min = lanes_min_of(sysfs, all, interface, 0);
-  std::vector<Footing> footings;
-  for (const Interface& interface : all) footings.push_back(footing_of(all, interface, 0));
+  std::vector<LinkKind> link_kinds;
+  for (const Interface& interface : all) link_kinds.push_back(link_kind_of(all, interface, 0));
   for (std::size_t i = 0; i < all.size(); ++i) {
-    all[i].footing = footings[i];
+    all[i].link_kind = link_kinds[i];
     if (all[i].physical_function.empty()) all[i].physical_function = all[i].link.name;
   }
   return all;

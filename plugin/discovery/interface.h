@@ -19,7 +19,7 @@ struct Interface {
   std::string vrf;                       // as Rail's
   int vrf_ifindex = 0;                   // likewise
   std::vector<int> lowers;               // indices of the interfaces this one is stacked on
-  Footing footing = Footing::guest;
+  LinkKind link_kind = LinkKind::guest;
   bool representor = false;   // a switch port that stands for a VF or SF; its peer carries the traffic
   bool sub_function = false;  // SR-IOV VF or SF: a part of a port, and `physical_function` is the whole
 

@@ -47,7 +47,7 @@ std::vector<Finding> findings(const std::vector<Rail>& rails, const RailHazards&
   if (!hazards.no_way_out_but.empty() && hazards.drops_in_favour_of.empty())
     found.push_back({fmt::format("{}its own subnet only, for the route beyond leads by {}", found.empty() ? "good for " : "reaches ",
                                  hazards.no_way_out_but),
-                     "policy routing (docs/deployment.md)"});
+                     "policy routing (docs/operate/deployment.md)"});
   if (!hazards.drops_beyond_in_favour_of.empty())
     found.push_back({fmt::format("{}drops what comes from beyond {}, because rp_filter is 1 and the route back there leads by {}",
                                  found.empty() ? "good for its own subnet, " : "", found.empty() ? "it" : "its own subnet", hazards.drops_beyond_in_favour_of),

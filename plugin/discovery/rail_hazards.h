@@ -22,7 +22,7 @@ struct RailFacts {
   std::string way_back_beyond;  // the interface by which the default route leads when packets may leave by any; empty: not known
 };
 
-// Of one rail; the others are indices into the list of rails.
+// The hazards of one rail. Other rails are indices into the list of rails.
 struct RailHazards {
   // Rails that share a subnet with this one, for whose addresses this rail answers ARP: peers may send those rails' traffic here.
   std::vector<std::size_t> answers_for;

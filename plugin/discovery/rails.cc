@@ -63,7 +63,7 @@ Rail to_rail(const Interface& interface) {
   rail.pci_path = interface.pci_path;
   rail.physical_function = interface.physical_function;
   rail.whole_port = interface.is_whole_port();
-  rail.footing = interface.footing;
+  rail.link_kind = interface.link_kind;
   rail.by_routes = interface.by_routes();
   rail.loopback = interface.link.loopback && !rail.by_routes;
   rail.vrf = interface.vrf;
@@ -87,12 +87,12 @@ int known_as(const Interface& one, const std::vector<Rail>& known, const std::ve
 void count_as_usable(const Rail& rail, Interface* its, std::vector<Interface>& all) {
   if (!its) {
     its = &all.emplace_back();
-    its->footing = rail.footing;
+    its->link_kind = rail.link_kind;
     its->physical_function = rail.physical_function;
   }
   const bool free = std::ranges::find(all, rail.name, [](const Interface& one) { return one.link.name; }) == all.end();
   if (free) its->link.name = rail.name;  // by which it may have been asked for
-  its->footing = std::min(its->footing, rail.footing);
+  its->link_kind = std::min(its->link_kind, rail.link_kind);
   if (its->pci_path.empty()) its->pci_path = rail.pci_path, its->sub_function = !rail.whole_port;
   its->link.up = its->link.running = true;
   const AddressChoice& has = its->addresses;  // an IPv6 address takes its time after the link

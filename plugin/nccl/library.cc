@@ -20,7 +20,7 @@ void announce(const Config& config, const Engine& engine) {
 Library& Library::get() {
   static constinit std::atomic<Library*> current{nullptr};
   Library* library = current.load(std::memory_order_acquire);
-  if (library && !library->birthplace_.left()) return *library;
+  if (library && !library->origin_.in_child()) return *library;
   auto* const fresh = new Library;
   if (current.compare_exchange_strong(library, fresh, std::memory_order_acq_rel)) return *fresh;
   delete fresh;  // another thread was first

@@ -13,7 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/mutex.h"
 #include "nccl/net/comm.h"
 
@@ -34,7 +34,7 @@ class Context {
 
 class Library {
  public:
-  // Of this process: a forked child has one of its own, and the parent's is left as the fork caught it, locked perhaps.
+  // The library of this process. A forked child has one of its own; the parent's is left as the fork caught it, perhaps locked.
   static Library& get();
 
   // Starts the engine if there is none. Errors: the engine's.
@@ -88,7 +88,7 @@ class Library {
   Result<std::shared_ptr<Engine>> running_engine() RW_REQUIRES(init_mutex_);
   std::vector<std::unique_ptr<Owned>> take_all_of(const Context* context);
 
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   Mutex init_mutex_;  // held while an engine starts or stops; before mutex_
   Mutex mutex_;       // maps and pointers
   std::weak_ptr<Engine> engine_ RW_GUARDED_BY(mutex_);

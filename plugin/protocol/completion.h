@@ -32,10 +32,10 @@ inline void make_room(Completions& completions, std::size_t more) {
 
 inline constexpr std::size_t kMessagesInFlight = kRequestsPerStream;  // per stream: posted or waiting for the last ack
 inline constexpr std::size_t kEagerSlots = 8;                        // per stream and direction
-// Of a stream, on their way to a receiver that did not say that it has them; one message may be longer. Their requests are done
-// when the kernel has them, and a process that exits then takes what the kernel could not send along: so no more than the
-// first window of a connection takes at once. Only slots bound an urgent stream: behind a full queue a grant costs as much
-// time as the message (docs/decisions/0018).
+// The eager window: bytes of a stream on their way to a receiver that did not say that it has them; one message may be longer.
+// A request is done when the kernel has its bytes. A process that exits then takes along what the kernel could not send: so
+// the eager window is no more than the first window of a connection takes at once. Only slots bound an urgent stream: behind
+// a full queue a grant costs as much time as the message (docs/decisions/0018).
 inline constexpr std::size_t kEagerBytesMax = 32 * KiB;
 inline constexpr std::size_t kStreamsMax = 65536;                    // per session and direction
 inline constexpr std::size_t kUnacceptedMax = 16384;                 // of these not answered yet, or refused and not forgotten

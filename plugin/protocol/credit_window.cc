@@ -19,7 +19,7 @@ void CreditWindow::hear(std::uint64_t edition, const Credit& credit) {
   starved_ = false;
 }
 
-// Of a window that is used up the receiver's kernel makes room again; one that is too small for anything stays so. Nobody looks at a lane that
+// The receiver's kernel makes room again in a window that is used up. A window that is too small for anything stays so. Nobody looks at a lane that
 // is idle, nor while this process stands still: the receiver is not to blame for that time.
 void CreditWindow::look(TimePoint now, std::uint64_t position, bool waits) {
   refused_ = refused_ && waits;
@@ -33,7 +33,7 @@ void CreditWindow::look(TimePoint now, std::uint64_t position, bool waits) {
 
 std::optional<CreditWindow::Override> CreditWindow::took() {
   std::optional<Override> first;
-  if (starved_ && !std::exchange(told_, true)) first = {.said = credit_, .let_nothing_go = now_ - let_go_at_};
+  if (starved_ && !std::exchange(reported_, true)) first = {.said = credit_, .let_nothing_go = now_ - let_go_at_};
   refused_ = false;
   let_go_at_ = now_;
   starved_ = false;

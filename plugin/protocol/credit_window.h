@@ -1,4 +1,4 @@
-// What the receiver allows to be sent by one lane (docs/credit_windows.md): the sender's side. Pure: the time comes in by look(). One thread at a
+// What the receiver allows to be sent by one lane (docs/internals/credit_windows.md): the sender's side. Pure: the time comes in by look(). One thread at a
 // time.
 #pragma once
 
@@ -58,7 +58,7 @@ class CreditWindow {
   bool refused_ = false;                    // since the last look, or before it and nothing was taken since
   Nanos without_credit_{0};
   bool starved_ = false;                    // the receiver's word is overridden
-  bool told_ = false;                       // took() returned the first override
+  bool reported_ = false;                       // took() returned the first override
   TimePoint now_{}, let_go_at_{};           // the last look; and when the receiver let something go, or nothing waited
 };
 

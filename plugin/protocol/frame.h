@@ -1,4 +1,4 @@
-// The frame header: 64 bytes, little endian, the same for every type (docs/protocol.md has the bytes and an example). A whole
+// The frame header: 64 bytes, little endian, the same for every type (docs/internals/protocol.md has the bytes and an example). A whole
 // cache line, so that payload behind it stays aligned: with 48 bytes the kernel's copies took a quarter longer
 // (docs/decisions/0006-header-of-a-cache-line.md).
 //
@@ -28,7 +28,7 @@ inline constexpr int kRailsMax = 64;  // of one side: a mask has a bit for each
 inline constexpr std::uint64_t kMessageBytesMax = std::uint64_t{1} << 40;
 
 // What each type's fields mean: frame_fields.h.
-// A new type needs: a line in docs/protocol.md, a struct in frame_fields.h, a case in Session::on_control, a seed in the frame fuzzer's corpus.
+// A new type needs: a line in docs/internals/protocol.md, a struct in frame_fields.h, a case in SessionProtocol::on_control, a seed in the frame fuzzer's corpus.
 enum class FrameType : std::uint8_t {
   segment = 1,   // payload of a message
   grant = 2,     // receiver: a message may land, and so much of it may be sent. It is also an ACK
@@ -42,7 +42,7 @@ enum class FrameType : std::uint8_t {
   keep = 10,     // carries `consumed` only, and may ask for an answer on this lane. A payload is padding
   rails = 11,    // a rail of the sender is as the payload says
   retire = 12,   // a lane takes no new frames while another lane is there, or serves again
-  window = 13,   // how much the peer may send by a lane (docs/credit_windows.md)
+  window = 13,   // how much the peer may send by a lane (docs/internals/credit_windows.md)
 };
 
 inline constexpr std::uint64_t kKeepAnswerMe = 1;  // `a` of a KEEP
@@ -86,7 +86,7 @@ std::optional<std::uint32_t> payload_crc_in(ConstHeaderBytes in);
 
 const char* name_of(FrameType type);
 
-// A statement of state: the peer may hear the frame late or twice (docs/protocol.md). A KEEP counts for its own lane only.
+// A statement of state: the peer may hear the frame late or twice (docs/internals/protocol.md). A KEEP counts for its own lane only.
 constexpr bool is_statement(FrameType type) { return type != FrameType::segment && type != FrameType::keep; }
 
 // What a GRANT or ACK acknowledges: every message below. A GRANT speaks of no message before the first incomplete one, and

@@ -76,7 +76,7 @@ struct AckFrame {
 // The sender's word that a stream begins.
 struct OpenFrame {
   StreamId stream = 0;
-  std::uint16_t priority = 0;    // a Class as a number; a peer's may be no Class
+  std::uint16_t priority = 0;    // a Priority as a number; a peer may send any other number
   std::uint64_t listener = 0;
   std::uint64_t rail_mask = 0;   // the sender's rails that the stream uses: a bit for each
 

@@ -53,7 +53,7 @@ class LaneLedger {
   void for_each(F f) const {
     for_each_of(first_, taken_, f);
   }
-  // Of these only the frames numbered `from` to below `end`.
+  // Remembered frames numbered `from` to below `end`, oldest first.
   template <class F>
   void for_each_of(std::uint64_t from, std::uint64_t end, F f) const {
     for (std::uint64_t i = std::max(from, first_); i < std::min(end, taken_); ++i) f(frames_[i % kLedgerFrames]);

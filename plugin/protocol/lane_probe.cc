@@ -22,7 +22,7 @@ std::uint64_t bytes_for(Rate believed) {
   return std::clamp(in_time, kLeastBytes, LaneProbe::kBytes);
 }
 
-// Of a probe's bytes. A shaper's bucket may let the other half pass at any speed.
+// How many of a probe's bytes count for the least rate. A shaper's bucket may let the other half pass at any speed.
 std::uint64_t counted(std::uint64_t bytes) { return bytes / 2; }
 
 }  // namespace

@@ -74,7 +74,7 @@ void RateEstimator::look_back(TimePoint now) {
   acknowledged_at_window_ = acknowledged_;
 }
 
-// Whoever looks late finds all of it through: it was busy none the less, if it was enough to teach.
+// A late look finds all bytes acknowledged. The lane was busy none the less, if they were enough to teach.
 void RateEstimator::handed(std::uint64_t bytes) {
   handed_ += bytes;
   busy_ = busy_ || handed_ - acknowledged_ >= kTeachingBytes;

@@ -3,7 +3,7 @@
 // a timer. So a sample begins and ends at an acknowledgement (as BBR's do: draft-cardwell-iccrg-bbr-congestion-control,
 // 4.1.1), and a lane with less outstanding than kBusyBytes teaches nothing. A short burst may raise the estimate, up to what
 // samples showed, but never lower it; what was carried in a longer time may raise it further. Silence, and what a full lane
-// held for long (held_time.h), lower it and set no limit. Time comes in as an argument.
+// held for long (queueing_bound.h), lower it and set no limit. Time comes in as an argument.
 #pragma once
 
 #include <algorithm>

@@ -37,7 +37,7 @@ void RecvStream::refuse(std::string reason) {
 
 // ---------------------------------------------------------------------------------------------------------- posting
 
-void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool watched) {
+void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool read_while_landing) {
   assert(can_post() && accepted_);
   if (state_ != State::open) {
     out.push_back({request, 0, error_});
@@ -49,7 +49,7 @@ void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Co
   m.data = data;
   m.capacity = capacity;
   m.posted = true;
-  m.watched = watched;
+  m.read_while_landing = read_while_landing;
   if (m.size_known && !fits(message, out)) return;
   if (m.in_slot && m.arrived) deliver_from_slot(m);
   advance(out);

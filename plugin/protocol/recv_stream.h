@@ -37,15 +37,15 @@ class RecvStream {
 
   // --- posting
   bool can_post() const { return posted_ - published_ < kMessagesInFlight; }
-  // REQUIRES: can_post(), accepted. On a failed stream the request ends at once with the stream's error. `watched`:
+  // REQUIRES: can_post(), accepted. On a failed stream the request ends at once with the stream's error. `read_while_landing`:
   // somebody reads the memory while the message lands.
-  void post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool watched = false);
+  void post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool read_while_landing = false);
   std::uint64_t unfinished() const { return posted_ - published_; }
 
   // --- data
   // Where a segment's payload goes; data() == nullptr: nowhere. Errors: the header contradicts what is known (Scope::lane).
   Result<std::span<std::byte>> on_segment(const FrameHeader& header, Completions& out);
-  bool watched(std::uint64_t message) const { return messages_ && at(message).watched; }
+  bool read_while_landing(std::uint64_t message) const { return messages_ && at(message).read_while_landing; }
   // Its lane was lost before the segment was wholly there: it will come again.
   void on_segment_lost(const FrameHeader& header);
   // The segment is wholly in the place that on_segment() named.
@@ -99,7 +99,7 @@ class RecvStream {
     std::uint64_t placed = 0;     // bytes that were given a place
     std::uint64_t received = 0;   // of these, those wholly there
     bool posted = false;
-    bool watched = false;
+    bool read_while_landing = false;
     bool size_known = false;
     bool eager = false;
     bool in_slot = false;         // eager bytes landed (or are landing) in the slot, not in `data`

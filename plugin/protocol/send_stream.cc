@@ -16,7 +16,7 @@ Status contradiction(const char* frame, StreamId id, const std::string& what) {
 
 }  // namespace
 
-SendStream::SendStream(StreamId id, Class priority, std::uint64_t listener, std::uint64_t rail_mask,
+SendStream::SendStream(StreamId id, Priority priority, std::uint64_t listener, std::uint64_t rail_mask,
                        std::size_t eager_limit_bytes)
     : id_(id), class_(priority), listener_(listener), local_rails_(rail_mask), eager_limit_bytes_(eager_limit_bytes) {
   if (eager_limit_bytes_ > 0)
@@ -130,7 +130,7 @@ void SendStream::on_peer_close(Status why, Completions& out) {
 
 bool SendStream::could_be_eager(const Message& m, int free_slots, std::size_t eager_bytes) const {
   return m.cut == 0 && m.size <= eager_limit_bytes_ && free_slots > 0 &&
-         (class_ == Class::urgent || eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
+         (class_ == Priority::urgent || eager_bytes == 0 || eager_bytes + m.size <= kEagerBytesMax);
 }
 
 // Recomputes what could be cut now. Walks the posted messages that are not wholly cut: a handful.

@@ -26,10 +26,10 @@ namespace railweave::protocol {
 
 class SendStream {
  public:
-  SendStream(StreamId id, Class priority, std::uint64_t listener, std::uint64_t rail_mask, std::size_t eager_limit_bytes);
+  SendStream(StreamId id, Priority priority, std::uint64_t listener, std::uint64_t rail_mask, std::size_t eager_limit_bytes);
 
   StreamId id() const { return id_; }
-  Class priority() const { return class_; }
+  Priority priority() const { return class_; }
   bool may_use(std::uint64_t local_rail_bit, std::uint64_t remote_rail_bit) const {
     return (local_rails_ & local_rail_bit) && (remote_rails_ & remote_rail_bit);
   }
@@ -40,8 +40,8 @@ class SendStream {
   void post(void* request, const std::byte* data, std::uint64_t size, Completions& out, std::uint64_t tag = 0,
             std::uint64_t order = 0);
   std::uint64_t unfinished() const { return posted_ - done_; }
-  // See railweave::SendStream::hurry().
-  void hurry(std::uint64_t order) { hurried_below_ = std::max(hurried_below_, order + 1); }
+  // See railweave::SendStream::expedite().
+  void expedite(std::uint64_t order) { expedited_below_ = std::max(expedited_below_, order + 1); }
 
   // --- what the peer says. Errors: the frame contradicts what is known (Scope::lane).
   Status on_opened(const FrameHeader& header, std::string_view reason, Completions& out);
@@ -58,9 +58,9 @@ class SendStream {
   // Bytes that could be cut now; `has_segment` is true for zero-byte messages too.
   std::uint64_t sendable_bytes() const { return sendable_bytes_; }
   bool has_segment() const { return has_segment_; }
-  // Of the message that cut() takes from. REQUIRES: has_segment().
+  // The order of the message that cut() takes from. REQUIRES: has_segment().
   std::uint64_t order() const { return at(requeued_.empty() ? cursor_ : requeued_.front().message).order; }
-  bool hurried() const { return order() < hurried_below_; }
+  bool expedited() const { return order() < expedited_below_; }
   // REQUIRES: has_segment(). At most `bytes_max` (a multiple of 128), except that a short rest is taken along.
   Segment cut(std::uint32_t bytes_max);
   void on_written(const FrameHeader& segment, Completions& out);
@@ -87,10 +87,10 @@ class SendStream {
   // Nothing will happen here any more; the session may forget the stream once no lane's ledger names it.
   bool gone() const;
 
-  FifoHook<SendStream> turn_hook;     // SendTurns: streams with a segment to send
-  int turn_queue = 0;                 // SendTurns: where it is linked,
+  FifoHook<SendStream> round_hook;     // RoundRobin: streams with a segment to send
+  int turn_queue = 0;                 // RoundRobin: where it is linked,
   std::uint64_t turn_order = 0;       // and its order() as of then
-  std::int64_t turn_bytes_left = 0;   // SendTurns: of this stream's turn
+  std::int64_t turn_bytes_left = 0;   // RoundRobin: of this stream's turn
   FifoHook<SendStream> control_hook;  // Session: streams with a control frame to send
   std::uint64_t noted_bytes = 0;      // Session: sendable_bytes() as last added up
   std::uint32_t ledger_frames = 0;    // frames in lane ledgers that name this stream
@@ -134,7 +134,7 @@ class SendStream {
   void make_eager(Message& m);
 
   const StreamId id_;
-  const Class class_;
+  const Priority class_;
   const std::uint64_t listener_;
   const std::uint64_t local_rails_;
   std::uint64_t remote_rails_ = ~std::uint64_t{0};
@@ -149,7 +149,7 @@ class SendStream {
   // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= cursor_ <= posted_.
   std::uint64_t posted_ = 0, done_ = 0, acked_ = 0, retired_ = 0;
   std::uint64_t cursor_ = 0;          // first message not wholly cut
-  std::uint64_t hurried_below_ = 0;   // messages of smaller order go first
+  std::uint64_t expedited_below_ = 0;   // messages of smaller order go first
   std::uint64_t sendable_bytes_ = 0;
   bool has_segment_ = false;
   std::array<Message, kMessageSlots> messages_;

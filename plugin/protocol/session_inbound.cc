@@ -2,7 +2,7 @@
 #include <cassert>
 #include <utility>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 namespace {
@@ -21,7 +21,7 @@ Status from_peer(const FrameHeader& h, std::string_view text) {
 
 }  // namespace
 
-Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes bytes) {
+Result<std::span<std::byte>> SessionProtocol::on_header(LaneId id, ConstHeaderBytes bytes) {
   Lane& lane = known(id);
   if (lane.state != Lane::State::live)
     return Status(Code::cancelled, Scope::lane, "lane " + std::to_string(id) + " was given up before");
@@ -51,17 +51,17 @@ Result<std::span<std::byte>> Session::on_header(LaneId id, ConstHeaderBytes byte
   return std::span<std::byte>(static_cast<std::byte*>(nullptr), h.length);  // of a stream already closed
 }
 
-bool Session::lands(LaneId id, StreamId stream) const {
+bool SessionProtocol::lands(LaneId id, StreamId stream) const {
   const Lane* lane = find(id);
   return lane != nullptr && lane->landing != nullptr && lane->landing->id() == stream;
 }
 
-bool Session::lands_watched(LaneId id) const {
+bool SessionProtocol::is_read_while_landing(LaneId id) const {
   const Lane* lane = find(id);
-  return lane != nullptr && lane->landing != nullptr && lane->landing->watched(lane->incoming.message);
+  return lane != nullptr && lane->landing != nullptr && lane->landing->read_while_landing(lane->incoming.message);
 }
 
-Status Session::on_consumed(LaneId id) {
+Status SessionProtocol::on_consumed(LaneId id) {
   Lane& lane = known(id);
   lane.ledger.on_consumed();
   ++consumed_frames_;
@@ -81,7 +81,7 @@ Status Session::on_consumed(LaneId id) {
   return status;
 }
 
-Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view payload) {
+Status SessionProtocol::on_control(Lane& lane, const FrameHeader& h, std::string_view payload) {
   switch (h.type) {
     case FrameType::keep:
       if (KeepFrame::of(h).answer_me) ask_for_sign(lane.id);
@@ -101,11 +101,11 @@ Status Session::on_control(Lane& lane, const FrameHeader& h, std::string_view pa
   }
 }
 
-Status Session::on_open(const FrameHeader& h) {
+Status SessionProtocol::on_open(const FrameHeader& h) {
   if (RecvStream* known = find_recv(h.stream); known ? known->open_seen : h.stream < next_recv_id_)
     return {};  // repeated after a lane was lost
   const auto open = OpenFrame::of(h);
-  if (open.priority >= kClasses)
+  if (open.priority >= kPriorities)
     return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(open.priority) + ", expected 0..2");
   if (recv_streams_.size() >= kStreamsMax)
     return Status(Code::remote, Scope::session, "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
@@ -125,7 +125,7 @@ Status Session::on_open(const FrameHeader& h) {
   return {};
 }
 
-Status Session::on_sender_control(const FrameHeader& h, std::string_view payload) {
+Status SessionProtocol::on_sender_control(const FrameHeader& h, std::string_view payload) {
   RecvStream* s = find_recv(h.stream);
   if (s == nullptr) return h.stream < next_recv_id_ ? Status() : unknown_stream(h);
   Status status;
@@ -140,7 +140,7 @@ Status Session::on_sender_control(const FrameHeader& h, std::string_view payload
   return status;
 }
 
-Status Session::on_receiver_control(const FrameHeader& h, std::string_view payload) {
+Status SessionProtocol::on_receiver_control(const FrameHeader& h, std::string_view payload) {
   SendStream* s = find_send(h.stream);
   if (s == nullptr) return h.stream < next_send_id_ ? Status() : unknown_stream(h);
   const bool opening = s->opening();

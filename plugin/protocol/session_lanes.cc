@@ -3,7 +3,7 @@
 #include <cassert>
 #include <utility>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 namespace {
@@ -13,30 +13,30 @@ constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two 
 
 }  // namespace
 
-Session::Lane* Session::find(LaneId id) {
+SessionProtocol::Lane* SessionProtocol::find(LaneId id) {
   return const_cast<Lane*>(std::as_const(*this).find(id));
 }
 
-const Session::Lane* Session::find(LaneId id) const {
+const SessionProtocol::Lane* SessionProtocol::find(LaneId id) const {
   for (const auto& lane : lanes_)
     if (lane->id == id) return lane.get();
   return nullptr;
 }
 
-Session::Lane& Session::known(LaneId id) {
+SessionProtocol::Lane& SessionProtocol::known(LaneId id) {
   Lane* const lane = find(id);
   assert(lane != nullptr);
   return *lane;
 }
 
-void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful, const Credit& first) {
+void SessionProtocol::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful, const Credit& first) {
   static_assert(kRailsMax <= 64, "a mask has a bit for each rail");
   assert(local_rail >= 0 && local_rail < kRailsMax && remote_rail >= 0 && remote_rail < kRailsMax);
   forget_lanes();
   if (Lane* known = find(id)) {
-    assert(known->stillborn);
-    known->stillborn = false;
-    events_.push_back({Event::Kind::lane_condemned, 0, id, 0, {}});
+    assert(known->fenced_early);
+    known->fenced_early = false;
+    events_.push_back({Event::Kind::lane_failed_by_peer, 0, id, 0, {}});
     return;
   }
   auto lane = std::make_unique<Lane>();
@@ -44,7 +44,7 @@ void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful
   if (was_forgotten(id)) {
     lane->state = Lane::State::fenced;
     lane->fence_taken = true;
-    events_.push_back({Event::Kind::lane_condemned, 0, id, 0, {}});
+    events_.push_back({Event::Kind::lane_failed_by_peer, 0, id, 0, {}});
   }
   lane->local_bit = std::uint64_t{1} << local_rail;
   lane->remote_bit = std::uint64_t{1} << remote_rail;
@@ -56,28 +56,28 @@ void Session::add_lane(LaneId id, int local_rail, int remote_rail, bool doubtful
 }
 
 // Lanes of which nothing will be said any more, but by FENCEs that go again because we may not know that they came.
-void Session::forget_lanes() {
+void SessionProtocol::forget_lanes() {
   std::erase_if(lanes_, [this](const auto& lane) {
-    if (lane->state != Lane::State::fenced || lane->fence_pending || !lane->fence_taken || !(lane->closed || lane->stillborn)) return false;
+    if (lane->state != Lane::State::fenced || lane->fence_pending || !lane->fence_taken || !(lane->closed || lane->fenced_early)) return false;
     if (forgotten_.size() <= lane->id) forgotten_.resize(std::size_t(lane->id) + 1);
     forgotten_[lane->id] = true;
     return true;
   });
 }
 
-bool Session::has_room_for_lane() const {
-  return std::ranges::count(lanes_, false, &Lane::stillborn) < std::ptrdiff_t(kLanesKnownMax);
+bool SessionProtocol::has_room_for_lane() const {
+  return std::ranges::count(lanes_, false, &Lane::fenced_early) < std::ptrdiff_t(kLanesKnownMax);
 }
 
-bool Session::goodbye_written() const {
+bool SessionProtocol::goodbye_written() const {
   return goodbye_written_ && std::ranges::none_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::lost; });
 }
 
-int Session::live_lanes() const {
+int SessionProtocol::live_lanes() const {
   return int(std::ranges::count_if(lanes_, [](const auto& lane) { return lane->state == Lane::State::live; }));
 }
 
-void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
+void SessionProtocol::report(LaneId id, TimePoint now, const LaneReport& report) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live) return;
   if (lane->estimator.observe(now, report.acknowledged_bytes, report.outstanding_bytes)) lane->probe.used();
@@ -96,26 +96,26 @@ void Session::report(LaneId id, TimePoint now, const LaneReport& report) {
 }
 
 // A path that loses large packets, or all that is more than a handshake, shows so by a probe.
-void Session::prove(Lane& lane, std::uint64_t acknowledged_bytes) {
+void SessionProtocol::prove(Lane& lane, std::uint64_t acknowledged_bytes) {
   lane.proven = lane.proven || acknowledged_bytes >= LaneProbe::kBytes;
 }
 
-void Session::set_blocked(LaneId id, bool blocked) {
+void SessionProtocol::set_blocked(LaneId id, bool blocked) {
   if (Lane* lane = find(id)) lane->blocked = blocked;
 }
 
-void Session::ask_for_sign(LaneId id) {
+void SessionProtocol::ask_for_sign(LaneId id) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || !lane->ledger.has_room_for_report()) return;
   if (!std::exchange(lane->sign_asked, true)) ++signs_asked_;
 }
 
-void Session::ask_for_answer(LaneId id) {
+void SessionProtocol::ask_for_answer(LaneId id) {
   ask_for_sign(id);
   if (Lane* lane = find(id); lane != nullptr && lane->sign_asked) lane->answer_asked = true;
 }
 
-bool Session::wants_report(LaneId id, TimePoint now) const {
+bool SessionProtocol::wants_report(LaneId id, TimePoint now) const {
   const Lane* lane = find(id);
   if (lane == nullptr) return false;
   if (lane->probe.running() || (!lane->proven && !turns_.empty())) return true;
@@ -124,17 +124,17 @@ bool Session::wants_report(LaneId id, TimePoint now) const {
   return waiting_bytes_ + lane->view.outstanding_bytes > kUnreportedBytesMax;
 }
 
-bool Session::holds_data(LaneId id, std::uint64_t acknowledged_bytes) const {
+bool SessionProtocol::holds_data(LaneId id, std::uint64_t acknowledged_bytes) const {
   const Lane* lane = find(id);
   return lane != nullptr && lane->data_end > acknowledged_bytes;
 }
 
-Rate Session::rate_of(LaneId id) const {
+Rate SessionProtocol::rate_of(LaneId id) const {
   const Lane* lane = find(id);
   return lane ? lane->estimator.rate() : Rate{};
 }
 
-void Session::on_written(LaneId id, std::size_t frames) {
+void SessionProtocol::on_written(LaneId id, std::size_t frames) {
   Lane& lane = known(id);
   for (; frames > 0; --frames) {
     const FrameHeader& h = lane.ledger.write_next();
@@ -153,7 +153,7 @@ void Session::on_written(LaneId id, std::size_t frames) {
   }
 }
 
-void Session::on_released(LaneId id, std::size_t frames) {
+void SessionProtocol::on_released(LaneId id, std::size_t frames) {
   Lane& lane = known(id);
   for (; frames > 0; --frames) {
     assert(lane.ledger.owes_release());
@@ -162,7 +162,7 @@ void Session::on_released(LaneId id, std::size_t frames) {
   forget_finished(lane);
 }
 
-void Session::release(const FrameHeader& frame) {
+void SessionProtocol::release(const FrameHeader& frame) {
   if (frame.type != FrameType::segment) return;
   SendStream* s = find_send(frame.stream);
   assert(s != nullptr && s->ledger_frames > 0);
@@ -170,10 +170,10 @@ void Session::release(const FrameHeader& frame) {
   note(*s);
 }
 
-bool Session::names_receiver(const FrameHeader& frame) const { return (frame.flags & kFlagFromReceiver) != 0; }
+bool SessionProtocol::names_receiver(const FrameHeader& frame) const { return (frame.flags & kFlagFromReceiver) != 0; }
 
 // The ledger names a stream no more. One that is over may be forgotten with that; to others it changes nothing.
-void Session::unname(const FrameHeader& frame) {
+void SessionProtocol::unname(const FrameHeader& frame) {
   if (frame.type == FrameType::fence || frame.type == FrameType::goodbye || frame.type == FrameType::keep) return;
   if (frame.type == FrameType::retire || frame.type == FrameType::window) return;
   if (frame.type == FrameType::rails) return rail_news_.let_go(frame);
@@ -188,7 +188,7 @@ void Session::unname(const FrameHeader& frame) {
   }
 }
 
-void Session::forget_finished(Lane& lane) {
+void SessionProtocol::forget_finished(Lane& lane) {
   while (const FrameHeader* next = lane.ledger.forget_next()) {
     const FrameHeader frame = *next;
     exchanged_segments_ += frame.type == FrameType::segment;
@@ -199,7 +199,7 @@ void Session::forget_finished(Lane& lane) {
   note_retired(lane);
 }
 
-void Session::lose_lane(LaneId id, bool too_slow) {
+void SessionProtocol::lose_lane(LaneId id, bool too_slow) {
   Lane* lane = find(id);
   if (lane == nullptr) return;
   lane->closed = true;
@@ -227,7 +227,7 @@ void Session::lose_lane(LaneId id, bool too_slow) {
   if (lane->peer_fenced) requeue_lost(*lane);
 }
 
-Status Session::on_fence(const FrameHeader& header) {
+Status SessionProtocol::on_fence(const FrameHeader& header) {
   const auto fence = FenceFrame::of(header);
   Lane* lane = find(fence.lane);
   if (lane == nullptr && was_forgotten(fence.lane)) return {};
@@ -236,7 +236,7 @@ Status Session::on_fence(const FrameHeader& header) {
   lane->peer_fenced = true;
   lane->peer_fence_count = fence.frames;
   if (lane->state == Lane::State::live) {
-    events_.push_back({Event::Kind::lane_condemned, 0, lane->id, 0, {}, fence.too_slow});
+    events_.push_back({Event::Kind::lane_failed_by_peer, 0, lane->id, 0, {}, fence.too_slow});
     return {};
   }
   requeue_lost(*lane);
@@ -245,20 +245,20 @@ Status Session::on_fence(const FrameHeader& header) {
 
 // The peer's end of a lane was made and lost before ours was: we wrote nothing there, and the answering FENCE lets the
 // peer send again what it wrote.
-Status Session::on_fence_of_unknown(const FenceFrame& fence) {
+Status SessionProtocol::on_fence_of_unknown(const FenceFrame& fence) {
   forget_lanes();
-  if (fence.frames != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->stillborn; }) >= std::ptrdiff_t(kLanesKnownMax))
+  if (fence.frames != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->fenced_early; }) >= std::ptrdiff_t(kLanesKnownMax))
     return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(fence.frames) + " frames for lane " +
                                                  std::to_string(fence.lane) + ", which never was");
   auto lane = std::make_unique<Lane>();
   lane->id = fence.lane;
   lane->state = Lane::State::fenced;
-  lane->stillborn = lane->peer_fenced = lane->fence_pending = session_control_ = true;
+  lane->fenced_early = lane->peer_fenced = lane->fence_pending = session_control_ = true;
   lanes_.push_back(std::move(lane));
   return {};
 }
 
-void Session::requeue_lost(Lane& lane) {
+void SessionProtocol::requeue_lost(Lane& lane) {
   assert(lane.state != Lane::State::live && lane.peer_fenced && "what is lost goes again behind the fence only");
   lane.state = Lane::State::fenced;
   if (Status s = lane.ledger.on_fence(lane.peer_fence_count); !s.ok()) return fail(s);
@@ -269,7 +269,7 @@ void Session::requeue_lost(Lane& lane) {
   }
 }
 
-void Session::repeat(const LaneLedger::Lost& which) {
+void SessionProtocol::repeat(const LaneLedger::Lost& which) {
   const FrameHeader& lost = which.frame;
   switch (lost.type) {
     case FrameType::keep: return;

@@ -2,18 +2,18 @@
 // statement of state does no harm late or twice.
 #include <algorithm>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 
-bool Session::watches_control() const {
+bool SessionProtocol::watches_control() const {
   if (live_lanes() < 2) return false;
   return std::ranges::any_of(lanes_, [](const auto& lane) {
     return lane->state == Lane::State::live && (lane->late.any() || lane->ledger.statements_end() > lane->ledger.kernel_acknowledged());
   });
 }
 
-std::size_t Session::say_late_control_again(TimePoint before, TimePoint now, std::span<const LaneLook> looks) {
+std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint now, std::span<const LaneLook> looks) {
   for (const LaneLook& look : looks) {
     Lane* lane = find(look.lane);
     if (lane == nullptr || lane->state != Lane::State::live) continue;
@@ -37,7 +37,7 @@ std::size_t Session::say_late_control_again(TimePoint before, TimePoint now, std
   return said;
 }
 
-void Session::say_again(const FrameHeader& frame) {
+void SessionProtocol::say_again(const FrameHeader& frame) {
   if (frame.type != FrameType::fence) return repeat({frame, true});
   if (Lane* of = find(FenceFrame::of(frame).lane); of != nullptr && !of->fence_taken) of->fence_pending = session_control_ = true;
 }

@@ -1,11 +1,11 @@
-// What a lane writes next: control first, then data by turn (send_turns.h) and earliest completion (decisions D3, D4).
+// What a lane writes next: control first, then data by round robin (round_robin.h) and earliest completion (decisions D3, D4).
 #include <algorithm>
 #include <array>
 #include <cassert>
 #include <tuple>
 #include <utility>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::array<std::byte, kControlPayloadBytesMax> kPadding{};
 
 }  // namespace
 
-std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, bool flush) {
+std::size_t SessionProtocol::next_frames(LaneId id, std::span<OutgoingFrame> frames, bool flush) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || !error_.ok()) return 0;
   std::size_t n = 0;
@@ -46,14 +46,14 @@ std::size_t Session::next_frames(LaneId id, std::span<OutgoingFrame> frames, boo
 }
 
 // A lane that is doubtful, or came after a loss, gets kBytes of padding, and nothing else until all of that is acknowledged, while a proven lane is there.
-bool Session::is_held_back(const Lane& lane) const {
+bool SessionProtocol::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
   return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
 }
 
 // Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is late, or not
 // proven yet, comes behind all others.
-bool Session::carries_control(const Lane& lane) const {
+bool SessionProtocol::carries_control(const Lane& lane) const {
   const auto delay = [](const Lane& l) {
     if (!l.view.rate_known) return l.view.min_rtt / 2 + Nanos(std::int64_t(l.view.outstanding_bytes));
     return l.view.rate.time_for(double(l.view.outstanding_bytes)) + l.view.min_rtt / 2;
@@ -65,7 +65,7 @@ bool Session::carries_control(const Lane& lane) const {
   });
 }
 
-void Session::take(Lane& lane, OutgoingFrame& frame) {
+void SessionProtocol::take(Lane& lane, OutgoingFrame& frame) {
   assert(lane.state == Lane::State::live && frame.payload.size() == frame.header.length);
   lane.ledger.take(frame.header);
   const std::uint64_t bytes = kFrameHeaderBytes + frame.header.length;
@@ -76,7 +76,7 @@ void Session::take(Lane& lane, OutgoingFrame& frame) {
   lane.probe.handed(bytes);
 }
 
-bool Session::next_session_control(OutgoingFrame& frame) {
+bool SessionProtocol::next_session_control(OutgoingFrame& frame) {
   frame = {};
   FrameHeader& header = frame.header;
   for (const auto& lane : lanes_) {
@@ -99,7 +99,7 @@ bool Session::next_session_control(OutgoingFrame& frame) {
   return false;
 }
 
-std::size_t Session::take_control(Lane& lane, std::span<OutgoingFrame> frames) {
+std::size_t SessionProtocol::take_control(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
   const auto room = [&] { return n < frames.size() && lane.ledger.has_room(); };
   while (session_control_ && room()) {
@@ -124,7 +124,7 @@ std::size_t Session::take_control(Lane& lane, std::span<OutgoingFrame> frames) {
   return n;
 }
 
-std::size_t Session::take_lazy(Lane& lane, std::span<OutgoingFrame> frames) {
+std::size_t SessionProtocol::take_lazy(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
   while (!lazy_.empty() && n < frames.size() && lane.ledger.has_room()) {
     RecvStream& s = *lazy_.front();
@@ -136,7 +136,7 @@ std::size_t Session::take_lazy(Lane& lane, std::span<OutgoingFrame> frames) {
   return n;
 }
 
-OthersView Session::others(const Lane& lane, const SendStream& stream) const {
+OthersView SessionProtocol::others(const Lane& lane, const SendStream& stream) const {
   OthersView sum;
   sum.least_bytes = std::uint32_t(std::min<std::uint64_t>(kSegmentBytesMin, stream.sendable_bytes()));
   for (const auto& other : lanes_) {
@@ -148,7 +148,7 @@ OthersView Session::others(const Lane& lane, const SendStream& stream) const {
 }
 
 // A stream keeps to the rails of its two devices; where no lane joins two such rails and may have data, any lane serves.
-bool Session::may_use(const SendStream& stream, const Lane& lane) const {
+bool SessionProtocol::may_use(const SendStream& stream, const Lane& lane) const {
   if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
   return std::ranges::none_of(lanes_, [&](const auto& other) {
     return serves(*other) && !is_held_back(*other) && stream.may_use(other->local_bit, other->remote_bit);
@@ -156,17 +156,17 @@ bool Session::may_use(const SendStream& stream, const Lane& lane) const {
 }
 
 // At once, whether data waits or not: a lane that leads nowhere is found out before anybody counts on it.
-bool Session::owes_padding(const Lane& lane) const {
+bool SessionProtocol::owes_padding(const Lane& lane) const {
   return lane.taken_bytes < LaneProbe::kBytes && serves(lane) && is_held_back(lane) && lane.ledger.has_room() && !goodbye_written_;
 }
 
-bool Session::any_owes_padding() const {
+bool SessionProtocol::any_owes_padding() const {
   return must_prove_ && std::ranges::any_of(lanes_, [this](const auto& lane) { return owes_padding(*lane); });
 }
 
 // No message waits for padding: a lane that is slow, or leads nowhere, costs its own time only (docs/decisions/0023). The last of it is to
 // be answered, so that the lane is proven though nobody asks its kernel.
-std::size_t Session::take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes) {
+std::size_t SessionProtocol::take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes) {
   std::size_t n = 0;
   for (std::uint64_t taken = 0; taken < bytes && n < frames.size() && lane.ledger.has_room(); ++n) {
     taken += kFrameHeaderBytes + kControlPayloadBytesMax;
@@ -176,7 +176,7 @@ std::size_t Session::take_padding(Lane& lane, std::span<OutgoingFrame> frames, s
   return n;
 }
 
-std::size_t Session::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
+std::size_t SessionProtocol::take_data(Lane& lane, std::span<OutgoingFrame> frames) {
   std::size_t n = 0;
   if (turns_.empty()) return 0;
   if (lane.probe.left_bytes() > 0) return take_padding(lane, frames, lane.probe.left_bytes());

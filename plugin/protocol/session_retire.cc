@@ -1,4 +1,4 @@
-// Lanes that end in good order (docs/protocol.md, "Lanes and fences"): both ends stop using one, and when all on it is consumed it is
+// Lanes that end in good order (docs/internals/protocol.md, "Lanes and fences"): both ends stop using one, and when all on it is consumed it is
 // given up, so that nothing goes again.
 //
 //   dialler                           acceptor
@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 
-bool Session::retire(LaneId id, bool retires) {
+bool SessionProtocol::retire(LaneId id, bool retires) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live || lane->retires == retires) return false;
   lane->retires = retires;
@@ -24,17 +24,17 @@ bool Session::retire(LaneId id, bool retires) {
   return true;
 }
 
-bool Session::is_retiring(LaneId id) const {
+bool SessionProtocol::is_retiring(LaneId id) const {
   const Lane* lane = find(id);
   return lane != nullptr && lane->state == Lane::State::live && !serves(*lane);
 }
 
-bool Session::serves(const Lane& lane) const {
+bool SessionProtocol::serves(const Lane& lane) const {
   if (lane.state != Lane::State::live || !lane.retires) return lane.state == Lane::State::live;
   return std::ranges::none_of(lanes_, [](const auto& other) { return other->state == Lane::State::live && !other->retires; });
 }
 
-bool Session::next_retire(FrameHeader& header) {
+bool SessionProtocol::next_retire(FrameHeader& header) {
   const auto lane = std::ranges::find(lanes_, true, &Lane::retire_pending);
   if (lane == lanes_.end()) return false;
   (*lane)->retire_pending = false;
@@ -42,7 +42,7 @@ bool Session::next_retire(FrameHeader& header) {
   return true;
 }
 
-void Session::repeat_retire(const FrameHeader& lost) {
+void SessionProtocol::repeat_retire(const FrameHeader& lost) {
   const auto said = RetireFrame::of(lost);
   Lane* lane = find(said.lane);
   if (lane == nullptr || lane->state != Lane::State::live || lane->retire_edition != said.edition) return;
@@ -50,7 +50,7 @@ void Session::repeat_retire(const FrameHeader& lost) {
 }
 
 // For a lane that is not here, or is lost, it says nothing.
-void Session::on_retire(const FrameHeader& h) {
+void SessionProtocol::on_retire(const FrameHeader& h) {
   const auto said = RetireFrame::of(h);
   Lane* lane = find(said.lane);
   if (lane == nullptr || lane->state != Lane::State::live || said.edition <= lane->retire_edition) return;
@@ -63,7 +63,7 @@ void Session::on_retire(const FrameHeader& h) {
 }
 
 // KEEPs may be lost with it: nobody answers them, and nobody misses them.
-void Session::note_retired(Lane& lane) {
+void SessionProtocol::note_retired(Lane& lane) {
   if (!lane.retire_heard || lane.retired_told || lane.ledger.consumed() < lane.retire_frames || serves(lane)) return;
   bool all_consumed = true;
   lane.ledger.for_each([&](const FrameHeader& h) { all_consumed = all_consumed && h.type == FrameType::keep; });

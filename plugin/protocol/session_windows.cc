@@ -1,11 +1,11 @@
-// Credit windows (docs/credit_windows.md): what each side says of lanes that it receives by, and hears of those that it sends by.
+// Credit windows (docs/internals/credit_windows.md): what each side says of lanes that it receives by, and hears of those that it sends by.
 #include <algorithm>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 
-void Session::tell_window(LaneId id, const Credit& credit) {
+void SessionProtocol::tell_window(LaneId id, const Credit& credit) {
   Lane* lane = find(id);
   if (lane == nullptr || lane->state != Lane::State::live) return;
   lane->told_window = credit;
@@ -13,22 +13,22 @@ void Session::tell_window(LaneId id, const Credit& credit) {
   lane->window_pending = session_control_ = true;
 }
 
-Session::Arrivals Session::arrivals(LaneId id) const {
+SessionProtocol::Arrivals SessionProtocol::arrivals(LaneId id) const {
   const Lane* lane = find(id);
   return lane ? lane->arrivals : Arrivals();
 }
 
-Credit Session::send_credit(LaneId id) const {
+Credit SessionProtocol::send_credit(LaneId id) const {
   const Lane* lane = find(id);
   return lane ? lane->window.standing() : Credit();
 }
 
-Nanos Session::without_credit(LaneId id) const {
+Nanos SessionProtocol::without_credit(LaneId id) const {
   const Lane* lane = find(id);
   return lane ? lane->window.without_credit() : Nanos{0};
 }
 
-bool Session::next_window(FrameHeader& header) {
+bool SessionProtocol::next_window(FrameHeader& header) {
   const auto lane = std::ranges::find(lanes_, true, &Lane::window_pending);
   if (lane == lanes_.end()) return false;
   (*lane)->window_pending = false;
@@ -37,7 +37,7 @@ bool Session::next_window(FrameHeader& header) {
 }
 
 // An older one need not go again: a newer one went, or will.
-void Session::repeat_window(const FrameHeader& lost) {
+void SessionProtocol::repeat_window(const FrameHeader& lost) {
   const auto said = WindowFrame::of(lost);
   Lane* lane = find(said.lane);
   if (lane == nullptr || lane->state != Lane::State::live || lane->window_edition != said.edition) return;
@@ -45,7 +45,7 @@ void Session::repeat_window(const FrameHeader& lost) {
 }
 
 // For a lane that is not here it says nothing.
-void Session::on_window(const FrameHeader& h) {
+void SessionProtocol::on_window(const FrameHeader& h) {
   const auto said = WindowFrame::of(h);
   Lane* lane = find(said.lane);
   if (lane == nullptr) return;
@@ -53,7 +53,7 @@ void Session::on_window(const FrameHeader& h) {
   lane->view.window_bytes = lane->window.standing().window_bytes;
 }
 
-void Session::note_arrival(Lane& lane, const FrameHeader& consumed) {
+void SessionProtocol::note_arrival(Lane& lane, const FrameHeader& consumed) {
   lane.arrivals.position += kFrameHeaderBytes + consumed.length;
   if (consumed.type != FrameType::segment) return;
   ++lane.arrivals.segments;

@@ -2,7 +2,7 @@
 // holds what its lanes share (a device, a protection domain, ring memory) and begins them.
 //
 // Two instances have to agree before there is a lane. Each end begins a pending lane. What the pending lane offers travels in the
-// handshake (docs/protocol.md, "Handshake"). The connection of the handshake is the bootstrap of every wire: it becomes the lane (tcp),
+// handshake (docs/internals/protocol.md, "Handshake"). The connection of the handshake is the bootstrap of every wire: it becomes the lane (tcp),
 // or stays open beside the lane as a sign of life (shm, verbs, ofi).
 //
 //   dialler                                          acceptor

@@ -1,7 +1,7 @@
 // A lane moves frames between two instances. It knows headers as opaque bytes and payload as spans; what they mean is the
 // session's business (plugin/protocol), reached through LaneHandler. How lanes are made: wire/port.h.
 //
-// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health(), hearing() and end(),
+// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health(), ack_status() and end(),
 // one at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
 #pragma once
 
@@ -32,7 +32,7 @@ struct OutFrame {
 // The answer to a header: where the frame's payload goes.
 struct Target {
   std::span<std::byte> where;               // exactly the payload's length; data == nullptr: read and throw away
-  bool watched = false;                     // somebody reads it meanwhile, and relies on ascending order
+  bool read_while_landing = false;                     // somebody reads it meanwhile, and relies on ascending order
 };
 
 struct LaneHealth {
@@ -53,7 +53,7 @@ enum class LaneEnd {
 };
 
 // What the peer's kernel says, if only that it is there. The default: it is always there.
-struct Hearing {
+struct AckStatus {
   TimePoint heard_at = TimePoint::max();    // when anything came last
   std::optional<TimePoint> late_since;      // since when it owes an answer, if that is for longer than answers take here
   std::optional<TimePoint> silent_since;    // likewise, if for so long that the lane counts as silent
@@ -90,7 +90,7 @@ class Lane {
   // Closes the lane; the peer sees the end of it. Waits until the lane has ended (end()): 0.1 s at most.
   virtual ~Lane() = default;
 
-  // Moves at most about `budget_bytes`; what is read into a watched target
+  // Moves at most about `budget_bytes`; what is read into a read_while_landing target
   // becomes visible in ascending order. Errors end reading for good:
   // Code::remote (the peer's end closed or reset it; only after everything it had sent), Code::system, or what the
   // handler returned. Not blocked: call again without waiting for the descriptor, the lane may hold bytes itself.
@@ -112,7 +112,7 @@ class Lane {
   // Does not write to `range` after return: the rest of a target there is thrown away as it arrives.
   virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
-  virtual Hearing hearing() { return {}; }
+  virtual AckStatus ack_status() { return {}; }
   // What may be under way to us is bounded to about `bytes` from now on; kUnbounded: by nothing but the wire. True: the wire itself sees to that, so
   // the peer may hold more than that ready. False: the peer has to see to it, now at least. To be called again after each read() that moved bytes.
   static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};

@@ -156,7 +156,7 @@ Result<Target> Recorder::header(std::span<const std::byte, kHeaderBytes> bytes) 
   header_answered_ = true;
   const Incoming& in = incoming_.front();
   if (in.discarded) return Target{{static_cast<std::byte*>(nullptr), name.size}};
-  return Target{in.memory, in.name.seq % 3 == 0};  // a third of them watched: they must land like the others
+  return Target{in.memory, in.name.seq % 3 == 0};  // a third of them read_while_landing: they must land like the others
 }
 
 Status Recorder::consumed(std::span<const std::byte, kHeaderBytes> bytes) {

@@ -1,4 +1,4 @@
-// A whole wire in one file: frames over the unix socket that the handshake would have used. It shows what a wire has to do (docs/wire.md,
+// A whole wire in one file: frames over the unix socket that the handshake would have used. It shows what a wire has to do (docs/internals/wire.md,
 // "Adding a wire"), and that the contract suite is all that learns of it.
 #include <linux/sockios.h>
 #include <poll.h>

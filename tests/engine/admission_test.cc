@@ -1,4 +1,4 @@
-// Engines with a key (docs/admission.md): who has it comes in, who has not is told so, and strangers learn nothing.
+// Engines with a key (docs/operate/admission.md): who has it comes in, who has not is told so, and strangers learn nothing.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -218,7 +218,7 @@ class Watched : public testing::Test {
 };
 
 TEST_F(Watched, WhatADiallerSaidIsOfNoUseAgain) {
-  OwnedFd fd = knock_at(engine::decode_handle(handle_).value());
+  OwnedFd fd = probe_at(engine::decode_handle(handle_).value());
   ASSERT_TRUE(fd);
   ASSERT_EQ(send(fd.get(), recorded_.data(), recorded_.size(), MSG_NOSIGNAL), ssize_t(recorded_.size()));
   bool closed = false;
@@ -231,7 +231,7 @@ TEST_F(Watched, WhatADiallerSaidIsOfNoUseAgain) {
 TEST_F(Watched, StrangersWithNoiseAreShownOutUnanswered) {
   std::vector<OwnedFd> fds;
   for (unsigned i = 0; i < 50; ++i) {
-    fds.push_back(knock_at(engine::decode_handle(handle_).value()));
+    fds.push_back(probe_at(engine::decode_handle(handle_).value()));
     ASSERT_TRUE(fds.back());
     const auto noise = pattern(80 + i * 37, i);
     (void)send(fds.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
@@ -246,7 +246,7 @@ TEST_F(Watched, StrangersWithNoiseAreShownOutUnanswered) {
 
 // After a challenge, too, silence has an end.
 TEST_F(Watched, WhoAsksAndThenIsSilentIsShownOut) {
-  OwnedFd fd = knock_at(engine::decode_handle(handle_).value());
+  OwnedFd fd = probe_at(engine::decode_handle(handle_).value());
   ASSERT_TRUE(fd);
   ASSERT_EQ(send(fd.get(), recorded_.data(), engine::kChallengeBytes, MSG_NOSIGNAL), ssize_t(engine::kChallengeBytes));
   bool closed = false;
@@ -255,7 +255,7 @@ TEST_F(Watched, WhoAsksAndThenIsSilentIsShownOut) {
   all_is_well();
 }
 
-// Of the session it knows all but the secret: its number, both instances, and the key.
+// The caller knows all of the session but its secret: its number, both instances, and the key.
 TEST_F(Watched, WhoDoesNotKnowTheSessionsSecretJoinsNoLane) {
   Hello join = said_;
   join.kind = Hello::Kind::join;

@@ -11,7 +11,7 @@
 
 namespace railweave::engine_test {
 
-OwnedFd knock_at(const engine::HandleContent& handle) {
+OwnedFd probe_at(const engine::HandleContent& handle) {
   OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto v4 = std::ranges::find_if(handle.addresses, [](const auto& a) { return a.address.family == Address::Family::v4; });
   if (v4 == handle.addresses.end()) return ADD_FAILURE() << "no IPv4 address", OwnedFd();
@@ -72,7 +72,7 @@ void Between::serve() {
 
 void Between::let_in() {
   OwnedFd dialler(accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (dialler) pairs_.push_back(std::make_unique<Pair>(Pair{std::move(dialler), knock_at(acceptor_)}));
+  if (dialler) pairs_.push_back(std::make_unique<Pair>(Pair{std::move(dialler), probe_at(acceptor_)}));
 }
 
 // False: that end is gone.

@@ -52,6 +52,6 @@ class Between {
 };
 
 // Connects to the first IPv4 address of `handle`. Empty after a test failure.
-OwnedFd knock_at(const engine::HandleContent& handle);
+OwnedFd probe_at(const engine::HandleContent& handle);
 
 }  // namespace railweave::engine_test

@@ -81,11 +81,11 @@ std::size_t open_lanes(const Engine& engine) {
   return stats.sessions.size() != 1 ? 0 : std::size_t(std::ranges::count(stats.sessions[0].lanes, false, &LaneStats::closed));
 }
 
-// What was received, with no other byte seen on the way there than the one before and the one after where `watched`.
-bool send_fill(Ends& ends, std::size_t size, bool watched) {
+// What was received, with no other byte seen on the way there than the one before and the one after where `read_while_landing`.
+bool send_fill(Ends& ends, std::size_t size, bool read_while_landing) {
   const std::vector<std::byte> data(size, kFill);
   std::vector<std::byte> place(size);
-  auto receive = ends.recv->post(place.data(), size, watched ? Reading::meanwhile : Reading::when_done);
+  auto receive = ends.recv->post(place.data(), size, read_while_landing ? Reading::while_landing : Reading::when_done);
   if (!receive.ok()) return ADD_FAILURE() << receive.status().message(), false;
   Request* const send = post_send(*ends.send, data);
   bool wrong = false, sent = false, received = false;
@@ -101,7 +101,7 @@ bool send_fill(Ends& ends, std::size_t size, bool watched) {
       if (!progress.ok()) return failed = progress.status(), true;
       sent = progress->done;
     }
-    for (std::size_t i = 0; watched && i < size; i += 1)  // as a GPU would, whatever we know of it
+    for (std::size_t i = 0; read_while_landing && i < size; i += 1)  // as a GPU would, whatever we know of it
       wrong |= __atomic_load_n(reinterpret_cast<unsigned char*>(&place[i]), __ATOMIC_RELAXED) == std::to_integer<unsigned char>(kWrong);
     return sent && received;
   });
@@ -112,8 +112,8 @@ bool send_fill(Ends& ends, std::size_t size, bool watched) {
   return ended && failed.ok() && !wrong && place == data;
 }
 
-void goes_again(bool from_dialler, std::size_t size, bool watched, bool receiver_checks) {
-  SCOPED_TRACE(std::string(from_dialler ? "from the dialler, " : "from the acceptor, ") + std::to_string(size) + (watched ? " watched" : ""));
+void goes_again(bool from_dialler, std::size_t size, bool read_while_landing, bool receiver_checks) {
+  SCOPED_TRACE(std::string(from_dialler ? "from the dialler, " : "from the acceptor, ") + std::to_string(size) + (read_while_landing ? " read_while_landing" : ""));
   LogCapture log;
   OneWrongByte wrong(from_dialler);
   Pair pair = meet_through(checked(from_dialler || receiver_checks), checked(!from_dialler || receiver_checks), wrong.alter());
@@ -121,7 +121,7 @@ void goes_again(bool from_dialler, std::size_t size, bool watched, bool receiver
   Ends& ends = from_dialler ? pair.there : pair.back;
   Engine& receiver = from_dialler ? *pair.acceptor : *pair.dialler;
   Engine& sender = from_dialler ? *pair.dialler : *pair.acceptor;
-  ASSERT_TRUE(send_fill(ends, size, watched));
+  ASSERT_TRUE(send_fill(ends, size, read_while_landing));
   EXPECT_TRUE(wrong.done());
   EXPECT_EQ(damaged(receiver), 1u);
   EXPECT_EQ(damaged(sender), 0u);
@@ -135,7 +135,7 @@ void goes_again(bool from_dialler, std::size_t size, bool watched, bool receiver
 TEST(Checksum, AWrongByteOfTheOnlyLaneGoesAgain) {
   for (const bool from_dialler : {true, false})
     for (const std::size_t size : {200u, 60'000u, 2u << 20})
-      for (const bool watched : {false, true}) goes_again(from_dialler, size, watched, true);
+      for (const bool read_while_landing : {false, true}) goes_again(from_dialler, size, read_while_landing, true);
 }
 
 TEST(Checksum, ItIsTheSenderWhoseSettingCounts) {
@@ -187,7 +187,7 @@ TEST(Checksum, AHeaderThatWasAlteredIsNoLie) {
 
 // Its memory is another's by then: it is neither looked at nor written, and the lane is not to blame.
 TEST(Checksum, WhatWasWithdrawnMeanwhileIsThrownAwayUnseen) {
-  for (const bool watched : {false, true}) {
+  for (const bool read_while_landing : {false, true}) {
     constexpr std::size_t kSize = 4 << 20, kHeldAt = 100'000;
     std::atomic<bool> held{false}, go_on{false}, stop{false};
     OneWrongByte wrong(true, kHeldAt);
@@ -206,7 +206,7 @@ TEST(Checksum, WhatWasWithdrawnMeanwhileIsThrownAwayUnseen) {
     ASSERT_TRUE(other);
     const std::vector<std::byte> data(kSize, kFill);
     std::vector<std::byte> place(kSize);
-    auto receive = pair.there.recv->post(place.data(), kSize, watched ? Reading::meanwhile : Reading::when_done);
+    auto receive = pair.there.recv->post(place.data(), kSize, read_while_landing ? Reading::while_landing : Reading::when_done);
     ASSERT_TRUE(receive.ok());
     Request* const send = post_send(*pair.there.send, data);
     ASSERT_TRUE(eventually([&] {

@@ -5,7 +5,7 @@
 
 namespace railweave::engine_test {
 
-// Of the thread that makes it, while it lives. One at a time on a thread.
+// Counts calls of the thread that makes it, while it lives. One at a time on a thread.
 class CountedCalls {
  public:
   CountedCalls();

@@ -32,7 +32,7 @@ class Dialling {
 
   SessionDirectory& directory() { return directory_; }
   std::shared_ptr<PendingStream> stream(Nanos patience = 20s) const {
-    return std::make_shared<PendingStream>(engine::HandleContent{kThere, 7, {porch_.address()}}, 0, 1, Class::normal, now() + patience);
+    return std::make_shared<PendingStream>(engine::HandleContent{kThere, 7, {porch_.address()}}, 0, 1, Priority::normal, now() + patience);
   }
   bool nobody_is_dialled() {
     settle();
@@ -41,7 +41,7 @@ class Dialling {
   void settle() {
     engine::on_reactor(reactor_, [] {});
   }
-  // Whoever is dialled hears what a first lane says, once.
+  // True: the porch is dialled, hears the hello of a first lane, and is not dialled again.
   bool is_dialled() {
     const auto hello = porch_.answer().hear();
     return hello && hello->kind == engine::Hello::Kind::first && nobody_is_dialled();

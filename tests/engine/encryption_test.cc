@@ -1,4 +1,4 @@
-// Engines that encrypt (docs/encryption.md): they keep every promise, nobody hears a payload, and who alters one gains nothing.
+// Engines that encrypt (docs/operate/encryption.md): they keep every promise, nobody hears a payload, and who alters one gains nothing.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -22,7 +22,7 @@ class Impostor {
   explicit Impostor(Answer answer);
   ~Impostor();
 
-  // Of listener 1 at this peer.
+  // The handle of listener 1 at this peer.
   Handle handle() const;
   int handshakes() const { return handshakes_; }
   // Sends `frame` on the connection that was answered last. From inside Answer only.

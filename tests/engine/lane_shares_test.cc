@@ -163,8 +163,8 @@ TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
   EXPECT_TRUE(transfer(two.ends, 1 << 20, 4));
 }
 
-// The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, knocks by the pairs that take no connection from us.
-TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerKnocksByOthers) {
+// The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, probes by the pairs that take no connection from us.
+TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerProbesByOthers) {
   OnlyAStandInConnects two(1);
   ASSERT_TRUE(two.is_ready);
   reset_rail(10);

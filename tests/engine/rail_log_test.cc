@@ -16,7 +16,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Of a loss after which no lane is left nothing is said later.
+// The log says nothing later than this of a loss after which no lane is left.
 constexpr Nanos kTellsLast = engine::RailLog::kPatience + 2 * engine::RailLog::kSettle;
 
 // Two rails of the loopback, one for each family, so that neither stands in for the other; with two lanes each.

@@ -22,7 +22,7 @@ class RecordsWithoutMemory : public Paperwork {
   void begin() {
     for (std::size_t i = 0; i < 2; ++i) {
       papers_[i] = Paper();
-      sessions_[i] = std::make_shared<LiveSession>(config_, *this, "paper", 1 + i);
+      sessions_[i] = std::make_shared<Session>(config_, *this, "paper", 1 + i);
       ASSERT_TRUE(sessions_[i]->add_lane(0, {0, 0}, std::make_unique<PaperLane>(papers_[i], "lo")));
       peers_.add(sessions_[i], true);
     }
@@ -44,17 +44,17 @@ class RecordsWithoutMemory : public Paperwork {
   OwnRails rails_{config_, reactor_, {loopback_rail()}};
   PeerSessions peers_{reactor_, rails_};
   Paper papers_[2];
-  std::shared_ptr<LiveSession> sessions_[2];
+  std::shared_ptr<Session> sessions_[2];
 };
 
-TEST_F(RecordsWithoutMemory, tell_rail__one_session_ends_and_the_other_tells_its_peer) {
+TEST_F(RecordsWithoutMemory, announce_rail__one_session_ends_and_the_other_tells_its_peer) {
   for (int good = 0;; ++good) {
     ASSERT_NO_FATAL_FAILURE(begin());
     bool felt = false, thrown = false;
     {
       const Shortage shortage(Shortage::here, good);
       try {
-        peers_.tell_rail(0);
+        peers_.announce_rail(0);
       } catch (const std::bad_alloc&) {
         thrown = true;
       }

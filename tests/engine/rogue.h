@@ -14,7 +14,7 @@ namespace railweave::engine_test {
 
 class Rogue {
  public:
-  // Of another instance than any before; welcome() tells whether it was let in.
+  // Comes as an instance that was never there before; welcome() tells whether it was let in.
   explicit Rogue(const Handle& handle);
   // The same, with a handshake to be spoilt first; and with a confirm to be spoilt, or none.
   using Spoil = void (*)(engine::Hello& hello);

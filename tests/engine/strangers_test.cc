@@ -1,4 +1,4 @@
-// Whoever comes to the port without being a peer: shown out in bounded time, while transfers go on.
+// Strangers come to the port without being a peer: they are shown out in bounded time, while transfers go on.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@
 namespace railweave::engine_test {
 namespace {
 
-// The first IPv4 address in a handle (docs/protocol.md).
+// The first IPv4 address in a handle (docs/internals/protocol.md).
 sockaddr_in door_of(const Handle& handle) {
   sockaddr_in address{};
   for (std::size_t at = 32; at < kHandleFixedBytes; at += 20) {
@@ -49,7 +49,7 @@ class Strangers : public testing::Test {
     ASSERT_EQ(door_.sin_family, AF_INET);
   }
 
-  OwnedFd knock(int flags = 0) {
+  OwnedFd probe(int flags = 0) {
     OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
     if (!fd) return fd;
     if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&door_), sizeof door_) != 0 && errno != EINPROGRESS) fd.reset();
@@ -80,7 +80,7 @@ class Strangers : public testing::Test {
 };
 
 TEST_F(Strangers, WhoSpeakHttp) {
-  OwnedFd fd = knock();
+  OwnedFd fd = probe();
   ASSERT_TRUE(fd);
   const std::string request = "GET / HTTP/1.1\r\nHost: localhost\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n\r\n";
   ASSERT_EQ(send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL), ssize_t(request.size()));
@@ -91,7 +91,7 @@ TEST_F(Strangers, WhoSpeakHttp) {
 TEST_F(Strangers, WhoSpeakNonsense) {
   std::vector<OwnedFd> fds;
   for (unsigned i = 0; i < 50; ++i) {
-    fds.push_back(knock());
+    fds.push_back(probe());
     ASSERT_TRUE(fds.back());
     const auto noise = pattern(80 + i * 37, i);
     (void)send(fds.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL);
@@ -101,7 +101,7 @@ TEST_F(Strangers, WhoSpeakNonsense) {
 }
 
 TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
-  OwnedFd silent = knock(), half = knock();
+  OwnedFd silent = probe(), half = probe();
   ASSERT_TRUE(silent && half);
   const std::string magic = "LKEAWEV1";
   ASSERT_EQ(send(half.get(), magic.data(), magic.size(), MSG_NOSIGNAL), ssize_t(magic.size()));
@@ -113,7 +113,7 @@ TEST_F(Strangers, WhoAreSilentOrStopInTheMiddle) {
 TEST_F(Strangers, WhoComeAndGoByTheThousand) {
   int let_in = 0;
   std::thread crowd([&] {
-    for (int i = 0; i < 4000; ++i) let_in += bool(knock());
+    for (int i = 0; i < 4000; ++i) let_in += bool(probe());
   });
   transfers_go_on(100);
   Ends more = join(*a_, *b_);
@@ -138,7 +138,7 @@ TEST_F(Strangers, WhoFillTheRoomDoNotKeepPeersOut) {
   const int before = open_descriptors();
   std::vector<OwnedFd> crowd;
   for (int i = 0; i < 1500; ++i) {
-    crowd.push_back(knock());
+    crowd.push_back(probe());
     ASSERT_TRUE(crowd.back());
   }
   transfers_go_on();

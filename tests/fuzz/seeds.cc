@@ -80,7 +80,7 @@ void hellos(const fs::path& folder) {
   write(folder, "features", '\0' + text(engine::encode_hello(h)));
   h.version = 1;
   write(folder, "version", '\0' + text(engine::encode_hello(h)));
-  write(folder, "http", '\0' + std::string("GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: a scanner that knocks at every door it finds\r\n\r\n"));
+  write(folder, "http", '\0' + std::string("GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: a scanner that probes at every door it finds\r\n\r\n"));
 }
 
 // As tests/fuzz/challenge.cc reads them: role and key, then 80 bytes for each message, the first of which names its source.

@@ -75,7 +75,7 @@ void SessionWorld::step() {
   }
   const std::uint8_t what = in_.u8();
   if (what == 0) session_.say_goodbye();
-  if (what == 1) session_.tell_rail({int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
+  if (what == 1) session_.announce_rail({int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
   if (what == 2 || what == 3) (void)session_.retire(LaneId(lane), what == 2);
   now_ += std::chrono::microseconds(in_.u8());
   session_.report(LaneId(lane), now_, {in_.number(), in_.number(), Nanos(in_.u16())});
@@ -85,7 +85,7 @@ void SessionWorld::step() {
 
 void SessionWorld::open_stream() {
   if (sends_.size() >= 8) return;
-  sends_.push_back(&session_.open_stream(Class(in_.below(kClasses)), in_.u8(), in_.u8() & 1 ? ~0ull : in_.u8()));
+  sends_.push_back(&session_.open_stream(Priority(in_.below(kPriorities)), in_.u8(), in_.u8() & 1 ? ~0ull : in_.u8()));
 }
 
 void SessionWorld::answer_incoming() {
@@ -304,10 +304,10 @@ void SessionWorld::withdraw_from_lanes(std::span<const std::byte> range) {
 void SessionWorld::on_event(const Event& event) {
   switch (event.kind) {
     case Event::Kind::incoming: return incoming_.push_back(event.stream);
-    case Event::Kind::lane_condemned: return event.lane < kLanes ? lose_lane(event.lane) : void();
+    case Event::Kind::lane_failed_by_peer: return event.lane < kLanes ? lose_lane(event.lane) : void();
     case Event::Kind::lane_retired: return event.lane < kLanes && session_.is_retiring(event.lane) ? lose_lane(event.lane) : void();
     case Event::Kind::rails_told:
-      for (const RailNews::Statement& news : session_.take_told_rails()) {
+      for (const RailUpdates::Statement& news : session_.drain_rail_updates()) {
         check(news.rail < kRailsMax, "a mask has a bit for each rail");
         check(news.bytes.size() <= kControlPayloadBytesMax, "what is kept of a rail is bounded");
       }

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/fuzz/input.h"
 
 namespace railweave::fuzz {
@@ -77,7 +77,7 @@ class SessionWorld {
 
   static constexpr int kLanes = 2;
   Input in_;
-  protocol::Session session_;
+  protocol::SessionProtocol session_;
   std::array<Lane, kLanes> lanes_;
   Streams<protocol::SendStream> sends_;
   Streams<protocol::RecvStream> receives_;

@@ -46,7 +46,7 @@ class TwoThings(RealHosts):
         self.assert_carries(1, outcome, from_s=FAULT_S + 9)
 
     def test_all_are_out_for_nearly_the_peer_timeout(self) -> None:
-        """Both address families are there: the peer's knock says by which it is heard again."""
+        """Both address families are there: the peer's probe says by which it is heard again."""
         outcome = self.transfer(TWO, f"--host 1 --nic 0 --cut; {SET} --host 1 --nic 1 --cut; sleep 8.7; {SET} --host 1 --nic 0 --up; "
                                 f"{SET} --host 1 --nic 1 --up", seconds=15)
         self.assert_carries(1.6, outcome, from_s=FAULT_S + 12)

@@ -110,7 +110,7 @@ class Values(unittest.TestCase):
 
 
 class Acceptance(unittest.TestCase):
-    # As the issue has them: (id, greatest of >= bounds or least of <=); where it has no number, as docs/bench.md says why. A bound here is never loosened.
+    # As the issue has them: (id, greatest of >= bounds or least of <=); where it has no number, as docs/internals/bench.md says why. A bound here is never loosened.
     kBounds = {"A1": {">= 0.97", ">= 0.95"}, "A2": {">= 0.95", ">= 0.90"}, "A3": {">= 0.95"}, "A4": {">= 0.95"},
                "A5": {"<= 1.15"}, "A6": {"<= 1.25", "<= 1.5"}, "A7": {"<= 0"}, "A8": {"== 0", "<= 64"},
                "B1": {">= 0.95", ">= 0.85", ">= 0.90"}, "B2": {">= 1.9", ">= 3"}, "B3": {">= 2", ">= 1"}, "B4": {"<= 1.10", "<= 1"},
@@ -279,7 +279,7 @@ class Pooled(unittest.TestCase):
 class ResultsTold(unittest.TestCase):
     def test_commits_are_those_of_the_results(self) -> None:
         root = acceptance.kFile.parents[1]
-        (table,) = re.findall(r"\| rows \| what \| commit \|\n\|[-|]+\n(.*?)\n\n", (root / "docs" / "results.md").read_text(), re.DOTALL)
+        (table,) = re.findall(r"\| rows \| what \| commit \|\n\|[-|]+\n(.*?)\n\n", (root / "docs" / "guide" / "results.md").read_text(), re.DOTALL)
         told = {}
         for line in table.splitlines():
             rows, _, commits = (cell.strip() for cell in line.strip("|").split("|"))

@@ -11,7 +11,7 @@ import engine_lab
 from engine_lab import EngineTest, kBin, Outcome, net_perf
 
 _STRANGER = Path(__file__).resolve().with_name("stranger.py")
-_MOST_DESCRIPTORS = 1024 + 100  # handshakes under way (docs/protocol.md), and what is the program's own
+_MOST_DESCRIPTORS = 1024 + 100  # handshakes under way (docs/internals/protocol.md), and what is the program's own
 _MOST_GROWTH_KIB = 64 << 10
 
 # Ranks 0 and 1 transfer, and what they hold is looked at all the while; rank 2 is the stranger.

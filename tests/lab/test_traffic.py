@@ -11,8 +11,8 @@ from support import kTraffic, lab
 _SEND = ["--", sys.executable, kTraffic]
 # TCP payload of a full frame, as the bucket counts it, is 1448 of 1514 bytes (IPv6: 1428).
 _MOST = 0.97
-# Of the best half second of up to _RUNS runs: a busy machine loses some in any of them, even all of one run
-# (a machine whose host took its cores reached 120 of 400 Mb/s for two seconds), a bucket too slow loses in all.
+# The least share of the rate, in the best half second of up to _RUNS runs. A busy machine loses half seconds, even all of one
+# run (one whose host took its cores reached 120 of 400 Mb/s for two seconds). A bucket that is too slow loses all.
 _LEAST = 0.85
 _RUNS = 3
 _STOLEN_MOST = 0.2  # of the cores, by the host of a virtual machine: beyond, rates too low say nothing

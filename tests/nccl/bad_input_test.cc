@@ -177,7 +177,7 @@ class Strangers : public testing::Test {
   }
 
   static void say(const sockaddr_in& port, const std::string& bytes) {
-    const OwnedFd fd = knock(port);
+    const OwnedFd fd = probe(port);
     if (fd) (void)send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   }
 };
@@ -200,21 +200,21 @@ TEST_F(Strangers, Http) {
 TEST_F(Strangers, SilenceAndHalfOpen) {
   std::vector<OwnedFd> silent;
   with_traffic([&](const sockaddr_in& port) {
-    for (int i = 0; i < 20; ++i) silent.push_back(knock(port));
+    for (int i = 0; i < 20; ++i) silent.push_back(probe(port));
     say(port, "R");
   });
 }
 
 TEST_F(Strangers, ThousandsOfConnects) {
   with_traffic([](const sockaddr_in& port) {
-    for (int i = 0; i < 2000; ++i) knock(port);
+    for (int i = 0; i < 2000; ++i) probe(port);
   });
 }
 
 // A client that never speaks is shown out.
 TEST_F(Strangers, ASilentClientIsShownOut) {
   Pair pair(traffic());
-  const OwnedFd fd = knock(own_listening_ports().at(0));
+  const OwnedFd fd = probe(own_listening_ports().at(0));
   ASSERT_TRUE(bool(fd));
   const timeval patience{30, 0};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

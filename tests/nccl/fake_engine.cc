@@ -129,7 +129,7 @@ class FakeSend final : public FakeStream<SendStream> {
  public:
   using FakeStream::FakeStream;
   Result<Request*> post(const void* data, std::size_t size, std::uint64_t, std::uint64_t) override { return enqueue(data, size); }
-  void hurry(std::uint64_t) override {}
+  void expedite(std::uint64_t) override {}
 };
 
 class FakeRecv final : public FakeStream<RecvStream> {
@@ -218,7 +218,7 @@ class FakeEngine final : public Engine, public std::enable_shared_from_this<Fake
     return std::unique_ptr<Listener>(std::make_unique<FakeListener>(shared_from_this(), last_listener));
   }
 
-  Result<std::unique_ptr<Connector>> connect(int, const Handle& handle, int traffic_class, Class) override {
+  Result<std::unique_ptr<Connector>> connect(int, const Handle& handle, int traffic_class, Priority) override {
     counters().last_traffic_class = traffic_class;
     if (Status status = planned(Call::connect); !status.ok()) return status;
     std::uint64_t words[2];

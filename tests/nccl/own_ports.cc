@@ -26,7 +26,7 @@ std::vector<sockaddr_in> own_listening_ports() {
   return found;
 }
 
-OwnedFd knock(const sockaddr_in& where) {
+OwnedFd probe(const sockaddr_in& where) {
   OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof where) != 0) fd.reset();
   return fd;

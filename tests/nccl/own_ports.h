@@ -1,4 +1,4 @@
-// The TCP ports this process listens on, as the kernel tells: where a stranger would knock.
+// The TCP ports this process listens on, as the kernel tells: where a stranger would probe.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,6 +12,6 @@ namespace railweave::nccl_test {
 std::vector<sockaddr_in> own_listening_ports();  // IPv4
 
 // Blocking connect; an empty fd when refused.
-OwnedFd knock(const sockaddr_in& where);
+OwnedFd probe(const sockaddr_in& where);
 
 }  // namespace railweave::nccl_test

@@ -22,7 +22,7 @@ struct Scenario {
   std::uint64_t seed = 1;
   int timeout_s = 60;
 
-  // Of message `message` on comm `comm`.
+  // Bytes of message `message` on comm `comm`.
   std::size_t size_of(std::uint32_t comm, std::uint64_t message) const;
 
   // One word per member; parse(text()) gives the same.

@@ -76,7 +76,7 @@ TEST(Bound, the_optimizer__comes_last) {
   EXPECT_EQ(bound_of(trace, ring_of(p, 2)), milliseconds(1 + 1 + 1 + 1 + 7));
 }
 
-// Of 4 hosts each moves three quarters, and latency is not counted.
+// Each of 4 hosts moves three quarters, and latency is not counted.
 TEST(Bound, hosts__move_what_is_not_their_own) {
   Parameters p = tiny_machine();
   p.host_step_latency = milliseconds(9);

@@ -147,7 +147,7 @@ double fluid_of_segments(const Trace& trace, Setting setting, const Parameters& 
   return double(play(trace, setting, p).step.count()) / segments;
 }
 
-// The promise of docs/replay.md, for computing and for communication in front, and for every policy.
+// The promise of docs/guide/replay.md, for computing and for communication in front, and for every policy.
 TEST(Agreement, segments_and_fluid__within_2_percent_at_8_and_16_hosts) {
   Parameters p = committed_parameters();
   p.segment_bytes = MiB;  // fewer events
@@ -166,7 +166,7 @@ TEST(Agreement, segments_and_fluid__within_2_percent_at_8_and_16_hosts) {
     }
 }
 
-// As docs/replay.md has it of 200: most within 2 %, and those that are not (of 4 to 157) within 7 %.
+// As docs/guide/replay.md has it of 200: most within 2 %, and those that are not (of 4 to 157) within 7 %.
 TEST(Agreement, segments_and_fluid__of_steps_made_by_chance) {
   const Parameters p = committed_parameters();
   std::map<std::uint64_t, double> tolerances{{4, 0.07}, {16, 0.07}, {49, 0.07}, {53, 0.07}, {70, 0.07}, {113, 0.07}, {157, 0.07}};

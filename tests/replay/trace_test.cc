@@ -117,7 +117,7 @@ TEST(Published, a_wire_that_is_too_slow__is_refused) {
   EXPECT_EQ(compare_published(p).status().code(), Code::invalid_argument);
 }
 
-// docs/replay.md has them.
+// docs/guide/replay.md has them.
 TEST(Published, every_case__comes_out_as_documented) {
   const Parameters p = committed_parameters();
   auto all = compare_published(p);

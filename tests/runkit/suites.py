@@ -32,9 +32,9 @@ OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # so not built for THREADED
 UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"  # the last: minutes of one thread
 # What the lab's tests start. Not Open MPI's part, whose own leaks would be found; its tests are left out where it is not built.
 LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf", "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
-# Of the lab's, those that are of the lab itself and of tools/bench: no program of ours runs there.
+# Lab tests of the lab itself and of tools/bench: no program of ours runs there.
 LAB_ITSELF = "lab_(spec|bench|run|steps|traffic|teardown)"
-# Of groups: few ranks over each wire. The executor among many ranks is one thread and takes minutes here.
+# Group tests that sanitizers leave out: few ranks over each wire stay. The executor among many ranks, one thread, takes minutes.
 LARGE_GROUPS = "collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)|.*a_thousand_come_and_go)"
 SUITES = [
     Suite("tidy", "release", "^tidy$", 300, "layers, headers and the rules of the sources", jobs=2),
@@ -54,7 +54,7 @@ SUITES = [
     Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on", ["fuzz_*"], jobs=2),
     Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 720, "data races", [*THREADED, "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}|{OF_ONE_THREAD}", 2),
-    # Of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
+    # Suites of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
     Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
     Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
     Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True, beside="day"),

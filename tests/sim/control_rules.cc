@@ -17,13 +17,13 @@ void ControlRules::stated(const protocol::FrameHeader& frame, TimePoint now) {
     case FrameType::grant:
     case FrameType::ack: return waiting_.push_back({now, frame});
     case FrameType::close:
-    case FrameType::abort: told_[stream_of(frame)].over = true;
+    case FrameType::abort: reported_[stream_of(frame)].over = true;
     default: return;
   }
 }
 
 void ControlRules::heard(const protocol::FrameHeader& frame) {
-  Told& told = told_[stream_of(frame)];
+  Told& told = reported_[stream_of(frame)];
   switch (frame.type) {
     case FrameType::open:
     case FrameType::opened: told.opened = true; return;
@@ -37,7 +37,7 @@ void ControlRules::heard(const protocol::FrameHeader& frame) {
 }
 
 bool ControlRules::is_heard(const protocol::FrameHeader& frame) {
-  const Told& told = told_[stream_of(frame)];
+  const Told& told = reported_[stream_of(frame)];
   switch (frame.type) {
     case FrameType::open:
     case FrameType::opened: return told.opened || told.over;

@@ -37,7 +37,7 @@ class ControlRules {
   static std::pair<protocol::StreamId, bool> stream_of(const protocol::FrameHeader& frame);
   bool is_heard(const protocol::FrameHeader& frame);
 
-  std::map<std::pair<protocol::StreamId, bool>, Told> told_;
+  std::map<std::pair<protocol::StreamId, bool>, Told> reported_;
   std::deque<Statement> waiting_;          // oldest first; some may be heard already
 };
 

@@ -46,8 +46,8 @@ bool DayWorld::trouble(Fault fault) {
     case Fault::rail_silent: return trouble_of_rail(RailTrouble::silent);
     case Fault::rail_without_link: return trouble_of_rail(RailTrouble::no_link);
     case Fault::rail_slow: return trouble_of_rail(RailTrouble::slow);
-    case Fault::lane_given_up: return net_.now() >= rails_rest_until_ && give_up_a_lane();
-    case Fault::all_lanes_reset: return net_.now() >= rails_rest_until_ && reset_all_lanes();
+    case Fault::lane_given_up: return net_.now() >= rails_back_off_until_ && give_up_a_lane();
+    case Fault::all_lanes_reset: return net_.now() >= rails_back_off_until_ && reset_all_lanes();
     case Fault::end_asleep: {
       Couple& c = any_couple();
       if (c.dead) return false;
@@ -71,7 +71,7 @@ bool DayWorld::trouble(Fault fault) {
 bool DayWorld::trouble_of_rail(RailTrouble trouble) {
   Host& host = hosts_[below(hosts_.size())];
   HostRail& rail = host.rails[below(host.rails.size())];
-  return net_.now() >= rails_rest_until_ && host.lives() && !rail.spared && trouble_rail(host, rail, trouble);
+  return net_.now() >= rails_back_off_until_ && host.lives() && !rail.spared && trouble_rail(host, rail, trouble);
 }
 
 bool DayWorld::trouble_of_stream(Fault fault) {

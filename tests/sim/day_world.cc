@@ -62,7 +62,7 @@ std::string DayWorld::run_day(const std::function<void()>& every_second) {
 // The other rail is left alone from now on, once all are well.
 void DayWorld::spare(int rail) {
   say("calm: rail " + std::to_string(rail) + " is spared from now on");
-  rails_rest_until_ = net_.now() + kCalm;
+  rails_back_off_until_ = net_.now() + kCalm;
   net_.after(kCalm / 2, [this, rail] {
     spared_rail_ = rail;
     for (Host& host : hosts_)
@@ -73,7 +73,7 @@ void DayWorld::spare(int rail) {
   net_.after(kCalm, [this, sessions = std::move(sessions)] { end_calm(sessions); });
 }
 
-// Of the sessions that were there all the time every rail must carry by now, at both ends.
+// Every rail must carry by now, at both ends of each session that was there all the time.
 void DayWorld::end_calm(const std::vector<std::string>& sessions) {
   for (std::size_t i = 0; i < couples_.size() && !over_; ++i) {
     const Couple& c = couples_[i];
@@ -109,7 +109,7 @@ void DayWorld::speak(Line& line) {
   const int most = int(line.owed);
   for (int i = 0; i < most && flow.post_send(); ++i) --line.owed;
   if (late) flow.even_out();
-  if (chance(0.03)) flow.hurry();
+  if (chance(0.03)) flow.expedite();
 }
 
 void DayWorld::open(Line& line) {
@@ -123,7 +123,7 @@ void DayWorld::open(Line& line) {
   watched_.push_back({line.flow, {.moved = net_.now()}});
   c.flows.push_back(line.flow);
   if (std::exchange(line.refused_next, false)) refused_.push_back(number);
-  line.flow->open(Class(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
+  line.flow->open(Priority(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
 }
 
 bool DayWorld::accepts(const Flow& flow) { return std::erase(refused_, flow.number()) == 0; }

@@ -85,7 +85,7 @@ class DayWorld final : public World {
   std::vector<TimePoint> down_until_;                   // by host
   std::vector<std::uint64_t> segments_;                 // by host, of sessions that are over
   std::array<std::uint64_t, kFaults> faults_{};
-  TimePoint rails_rest_until_{};
+  TimePoint rails_back_off_until_{};
   int flows_ever_ = 0;
   bool over_ = false;
 };

@@ -50,7 +50,7 @@ std::vector<std::byte> Flow::content(std::uint64_t index) const {
 
 // ----------------------------------------------------------------------------------------------------------- opening
 
-void Flow::open(Class priority, std::uint64_t rails) {
+void Flow::open(Priority priority, std::uint64_t rails) {
   out_ = &from_.session().open_stream(priority, std::uint64_t(number_), rails);
   id_ = out_->id();
   rules_.opened_as(priority);
@@ -283,7 +283,7 @@ void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const pro
   if (&at == &from_ && !(h.flags & protocol::kFlagFromReceiver)) {
     if (segment && passing == SessionEnd::Passing::taken) rules_.sender_takes(h);
     if (segment && passing == SessionEnd::Passing::written) rules_.sender_wrote(h);
-    check_hurry();
+    check_expedite();
   } else if (&at == &from_) {
     if (passing == SessionEnd::Passing::consumed) rules_.sender_hears(h);
   } else if (h.flags & protocol::kFlagFromReceiver) {
@@ -295,18 +295,18 @@ void Flow::on_frame(const SessionEnd& at, SessionEnd::Passing passing, const pro
   }
 }
 
-void Flow::hurry() {
+void Flow::expedite() {
   if (out_closed_ || out_ == nullptr) return;
-  from_.session().hurry(*out_, last_order_);
-  hurried_to_ = last_order_;
-  check_hurry();
+  from_.session().expedite(*out_, last_order_);
+  expedited_to_ = last_order_;
+  check_expedite();
   from_.touch();
 }
 
 // All that was posted by then, the last message, too.
-void Flow::check_hurry() {
-  if (!hurried_to_ || out_closed_ || out_ == nullptr || !out_->has_segment()) return;
-  if (out_->order() <= *hurried_to_ && !out_->hurried()) wrong("a message of order " + std::to_string(out_->order()) + " is not hurried");
+void Flow::check_expedite() {
+  if (!expedited_to_ || out_closed_ || out_ == nullptr || !out_->has_segment()) return;
+  if (out_->order() <= *expedited_to_ && !out_->expedited()) wrong("a message of order " + std::to_string(out_->order()) + " is not expedited");
 }
 
 void Flow::leave(const SessionEnd& end, bool in_peace) {

@@ -31,7 +31,7 @@ class Flow {
   SessionEnd& from() { return from_; }
   SessionEnd& to() { return to_; }
 
-  void open(Class priority, std::uint64_t rails);
+  void open(Priority priority, std::uint64_t rails);
   // The receiver's session asks; `accept` false: refused. After end() it is closed at once.
   void on_incoming(protocol::StreamId stream, bool accept, std::uint64_t rails);
   void on_opened(const Status& status);
@@ -50,10 +50,10 @@ class Flow {
   bool withdraw_sender();
   bool withdraw_receiver();
   // What was posted is sent before younger messages of all classes.
-  void hurry();
+  void expedite();
   // The session, one end of it at least: errors are to be expected.
   void session_died() { died_ = troubled_ = receiver_troubled_ = true; }
-  // That end closes and says goodbye; in peace: what was sent before arrives all the same.
+  // The end `end` closes and says goodbye. `in_peace`: what was sent before arrives all the same.
   void leave(const SessionEnd& end, bool in_peace);
   bool left_in_peace() const { return left_in_peace_; }
   // With its process: nothing ends there any more.
@@ -79,7 +79,7 @@ class Flow {
 
   // Looks at the requests that were posted at that end. Returns how many ended.
   std::size_t collect(const SessionEnd& end);
-  // That none of them ended twice.
+  // Checks that no request ended twice.
   void check_ended();
 
  private:
@@ -109,7 +109,7 @@ class Flow {
   void check_ended(const Request& request);
   void check_error(const Request& request, const Status& status);
   void check_deregistration(const Request& request);
-  void check_hurry();
+  void check_expedite();
   static std::string named(const Request& request);
   void take_back(SessionEnd& end, Request& request);
   void take_back_all(SessionEnd& end, Requests& requests);
@@ -135,7 +135,7 @@ class Flow {
   std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
   Requests sends_, receives_;
   std::uint64_t posted_bytes_ = 0, last_order_ = 0;
-  std::optional<std::uint64_t> hurried_to_;  // the order of the last message that was
+  std::optional<std::uint64_t> expedited_to_;  // the order of the last message that was
 };
 
 }  // namespace railweave::sim

@@ -67,7 +67,7 @@ void FrameRules::check_eager(const FrameHeader& h, Message& m) {
     others += at(i).size;
     if (at(i).slot == slot) wrong_(numbered(h) + " in the slot of message " + std::to_string(i));
   }
-  const bool bounded = priority_ != Class::urgent && !m.eager_out && others > 0;
+  const bool bounded = priority_ != Priority::urgent && !m.eager_out && others > 0;
   if (bounded && others + m.size > kEagerBytesMost) wrong_(numbered(h) + ": too many eager bytes on their way");
   m.eager_out = true;
   m.slot = slot;

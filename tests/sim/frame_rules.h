@@ -19,12 +19,12 @@ class FrameRules {
   FrameRules(std::size_t eager_limit_bytes, Wrong wrong) : eager_limit_bytes_(eager_limit_bytes), wrong_(std::move(wrong)) {}
 
   // --- at the sender's end
-  void opened_as(Class priority) { priority_ = priority; }
+  void opened_as(Priority priority) { priority_ = priority; }
   void send_posted(std::uint64_t size, std::uint64_t tag);
   void sender_takes(const protocol::FrameHeader& segment);
   void sender_wrote(const protocol::FrameHeader& segment);  // the kernel has it
   void sender_hears(const protocol::FrameHeader& control);
-  // That this send is done now.
+  // The send of this message is done now.
   void send_ends(std::uint64_t message);
 
   // --- at the receiver's end
@@ -34,7 +34,7 @@ class FrameRules {
   void receiver_takes(const protocol::FrameHeader& control);
   void receiver_wrote(const protocol::FrameHeader& control);
   void acks_waived() { waived_ = whole_; }
-  // That this receive is done now.
+  // The receive of this message is done now.
   void receive_ends(std::uint64_t message);
 
  private:
@@ -44,13 +44,13 @@ class FrameRules {
     std::uint16_t slot = 0;
     bool eager_out = false, handed_over = false, eager_in = false, whole = false, granted = false;
   };
-  // Of one that was over long ago there is nothing left to say.
+  // The record of a message; an empty one where the message was over long ago, as nothing is left to say of it.
   Message& at(std::uint64_t message);
   void forget_old();
   void check_eager(const protocol::FrameHeader& segment, Message& message);
 
   const std::size_t eager_limit_bytes_;
-  Class priority_ = Class::normal;
+  Priority priority_ = Priority::normal;
   const Wrong wrong_;
   std::deque<Message> messages_;       // from forgotten_ on
   std::uint64_t forgotten_ = 0;

@@ -4,17 +4,17 @@
 
 namespace railweave::sim {
 
-LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair, engine::AbsenceTold& told)
-    : net_(net), a_(a), b_(b), lanes_per_pair_(lanes_per_pair), told_(told), timers_of_a_(net, a), timers_of_b_(net, b), dialler_of_a_(net, a, b),
+LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair, engine::LoggedAbsences& told)
+    : net_(net), a_(a), b_(b), lanes_per_pair_(lanes_per_pair), reported_(told), timers_of_a_(net, a), timers_of_b_(net, b), dialler_of_a_(net, a, b),
       dialler_of_b_(net, b, a), retirement_(a) {
   timers_of_a_.after_task = dialler_of_a_.after_answer = [this] { retirement_.say_again(); };
   dialler_of_b_.on_question = [this](engine::RailPair by) { on_question(by); };
   a.on_lanes_wanted = [this] { look(); };
   b.on_lanes_wanted = [this] {
-    if (knock_) knock_->look();
+    if (probe_) probe_->look();
   };
   b.on_lane_stands = [this] {
-    if (knock_) knock_->on_lane();
+    if (probe_) probe_->on_lane();
   };
 }
 
@@ -25,39 +25,39 @@ void LaneKeeping::begin(int rail) {
   auto lanes = net_.connect(*a_.host().rails[std::size_t(rail)].link, *b_.host().rails[std::size_t(rail)].link);
   a_.begin_lane(0, rails, std::move(lanes.first), false);
   b_.begin_lane(0, rails, std::move(lanes.second), false);
-  const engine::LaneUpkeep::Options options{lanes_per_pair_, [this] { return int(net_.random_below(256)); }};
-  upkeep_ = std::make_unique<engine::LaneUpkeep>(engine::SessionAccess{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options,
-                                                 b_.host().announced, engine::LaneUpkeep::FirstLane{rails, rail}, told_);
-  knock_ = std::make_unique<engine::Knock>(engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
+  const engine::LaneReconciler::Options options{lanes_per_pair_, [this] { return int(net_.random_below(256)); }};
+  reconciler_ = std::make_unique<engine::LaneReconciler>(engine::SessionAccess{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options,
+                                                 b_.host().announced, engine::LaneReconciler::FirstLane{rails, rail}, reported_);
+  probe_ = std::make_unique<engine::PeerProbe>(engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
   look();
 }
 
 void LaneKeeping::look() {
-  if (upkeep_) upkeep_->look();
+  if (reconciler_) reconciler_->look();
   retirement_.say_again();
 }
 
 void LaneKeeping::on_link(SessionEnd& end, int rail, bool up) {
   end.tell_link(rail, up);
   if (!up || &end != &a_) return;
-  if (upkeep_) upkeep_->on_link_up(rail);
+  if (reconciler_) reconciler_->on_link_up(rail);
   retirement_.say_again();
 }
 
 void LaneKeeping::on_peer_rail(const SessionEnd& end, int rail, const engine::PeerRail& is) {
-  if (&end == &b_ && knock_) knock_->on_peer_rail(rail, is);
-  if (&end == &a_ && upkeep_) upkeep_->on_peer_rails({{rail, is}});
+  if (&end == &b_ && probe_) probe_->on_peer_rail(rail, is);
+  if (&end == &a_ && reconciler_) reconciler_->on_peer_rails({{rail, is}});
   retirement_.say_again();
 }
 
 void LaneKeeping::on_question(const engine::RailPair& by) {
-  if (upkeep_) upkeep_->on_knock(by, Address::Family::v4, b_.host().announced);
+  if (reconciler_) reconciler_->on_probe(by, Address::Family::v4, b_.host().announced);
   retirement_.say_again();
 }
 
 void LaneKeeping::stop(const SessionEnd& end) {
-  if (&end == &b_) return knock_.reset();
-  upkeep_.reset();
+  if (&end == &b_) return probe_.reset();
+  reconciler_.reset();
   retirement_.stop();
 }
 

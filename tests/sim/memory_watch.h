@@ -24,7 +24,7 @@ class MemoryWatch {
   std::string landing(std::span<const std::byte> place) const;
   std::string landed(std::span<const std::byte> place);
 
-  // Of all that was taken back.
+  // Looks at all memory that was taken back. Empty, or what is wrong.
   std::string check();
 
  private:

@@ -27,20 +27,20 @@ void RailTalk::tell_state(int rail, const engine::PeerRail& is) {
 void RailTalk::tell(int rail, const std::function<std::string(std::uint64_t edition)>& bytes) {
   if (from_.over() || from_.says_goodbye()) return;
   const std::uint64_t edition = ++editions_;
-  const std::string& told = told_[{rail, edition}] = bytes(edition);
+  const std::string& told = reported_[{rail, edition}] = bytes(edition);
   last_[rail] = edition;
-  from_.session().tell_rail({rail, edition, told});
+  from_.session().announce_rail({rail, edition, told});
   from_.touch();
 }
 
 void RailTalk::hear() {
-  for (const auto& news : to_.session().take_told_rails()) {
-    const auto told = told_.find({news.rail, news.edition});
+  for (const auto& news : to_.session().drain_rail_updates()) {
+    const auto told = reported_.find({news.rail, news.edition});
     const std::string what = to_.name() + ": rail " + std::to_string(news.rail) + ", edition " + std::to_string(news.edition);
     if (news.edition <= heard_[news.rail]) return fail_(what + " is told after edition " + std::to_string(heard_[news.rail]));
-    if (told == told_.end() || told->second != news.bytes) return fail_(what + " is not what was told");
+    if (told == reported_.end() || told->second != news.bytes) return fail_(what + " is not what was told");
     heard_[news.rail] = news.edition;
-    told_.erase(told_.lower_bound({news.rail, 0}), std::next(told));
+    reported_.erase(reported_.lower_bound({news.rail, 0}), std::next(told));
     if (news.rail >= kStates) hear_state(news.rail - kStates, news.bytes);
   }
 }

@@ -40,7 +40,7 @@ class RailTalk {
   const Fail fail_;
   std::uint64_t editions_ = 0;                                      // of all rails
   std::map<int, std::uint64_t> last_, heard_;                       // by rail: edition
-  std::map<std::pair<int, std::uint64_t>, std::string> told_;       // by rail and edition; those overtaken are erased
+  std::map<std::pair<int, std::uint64_t>, std::string> reported_;       // by rail and edition; those overtaken are erased
 };
 
 }  // namespace railweave::sim

@@ -25,7 +25,7 @@ SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string n
     : net_(net), host_(host), time_(net, host.clock),
       watch_(memory, std::move(name), time_, peer_timeout, seed, std::move(fail)), protocol_(options, time_), pace_(kPaceLeast),
       lanes_(protocol_, *this, "the peer of " + watch_.name, {.lane = {}, .health = {peer_timeout, Config().stall_timeout}, .by_rails = true}) {
-  watch_.session = [this]() -> protocol::Session& { return session(); };
+  watch_.session = [this]() -> protocol::SessionProtocol& { return session(); };
   look_later();
 }
 
@@ -43,9 +43,9 @@ void SessionEnd::begin_lane(LaneId id, engine::RailPair rails, std::unique_ptr<w
   begun_[id] = true;
   const Nanos takes(std::int64_t(watch_.random() % 3 == 0 ? 0 : watch_.random() % std::uint64_t(kBirthMost.count() + 1)));
   const TimePoint made_at = net_.now() + takes;
-  const auto made = [this](WatchedLane& watched, wire::SimLane& its) {
-    its.on_ready = [this, &watched](wire::Lane&) {
-      if (watched.has_news() || says_goodbye_ || is_busy() || watched.lets_go()) touch();
+  const auto made = [this](WatchedLane& read_while_landing, wire::SimLane& its) {
+    its.on_ready = [this, &read_while_landing](wire::Lane&) {
+      if (read_while_landing.has_news() || says_goodbye_ || is_busy() || read_while_landing.lets_go()) touch();
     };
   };
   auto pending = std::make_unique<PendingSimLane>(net_, watch_, id, std::move(lane), made_at, made);
@@ -180,7 +180,7 @@ void SessionEnd::close_lanes() {
 // ------------------------------------------------------------------------------------------------------------ running
 
 std::string SessionEnd::state() {
-  const protocol::Session& s = session();
+  const protocol::SessionProtocol& s = session();
   std::string text = name() + ":" + (s.has_data() ? " data of " + std::to_string(s.waiting_bytes()) + " bytes" : "") +
                      (s.has_control() ? " control" : "") + (s.has_lazy() ? " lazy" : "");
   for (const OpenLane& open : open_lanes()) {
@@ -242,7 +242,7 @@ bool SessionEnd::drive() {
 void SessionEnd::handle_events() {
   for (const protocol::Event& event : protocol_.take_events()) {
     on_event(event);
-    if (event.kind == protocol::Event::Kind::lane_condemned) lanes_.on_condemned(event.lane, event.too_slow);
+    if (event.kind == protocol::Event::Kind::lane_failed_by_peer) lanes_.on_failed_by_peer(event.lane, event.too_slow);
     if (event.kind == protocol::Event::Kind::lane_retired) lanes_.on_retired(event.lane);
   }
 }
@@ -250,7 +250,7 @@ void SessionEnd::handle_events() {
 // When nothing moves meanwhile.
 void SessionEnd::look_later() {
   const bool owed = lanes_.table().outstanding_bytes() > 0 || protocol_.is_without_lanes();
-  const Nanos delay = protocol_.watches_control() ? protocol::Session::kLateLook : owed ? kSilenceLook : kIdleLook;
+  const Nanos delay = protocol_.watches_control() ? protocol::SessionProtocol::kLateLook : owed ? kSilenceLook : kIdleLook;
   const TimePoint when = std::max(net_.now() + host_.clock.world(delay), asleep_until_);
   if (when >= next_look_) return;
   next_look_ = when;

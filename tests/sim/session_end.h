@@ -1,5 +1,5 @@
 // One end of a session on simulated lanes: the shipped SharedProtocol and SessionLanes in virtual time, by the clock of its host. Drives and looks
-// as the engine's LiveSession and SessionWatch do, and decides nothing about lanes.
+// as the engine's Session and SessionWatch do, and decides nothing about lanes.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 #include "engine/reconcile/lane_plan.h"
 #include "engine/session/session_lanes.h"
 #include "engine/session/shared_protocol.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/sim/host.h"
 #include "tests/sim/memory_watch.h"
 #include "tests/sim/watched_lane.h"
@@ -42,7 +42,7 @@ class SessionEnd final : private engine::LanesOwner {
 
   const std::string& name() const { return watch_.name; }
   Host& host() { return host_; }
-  protocol::Session& session() { return *protocol_.lock(); }
+  protocol::SessionProtocol& session() { return *protocol_.lock(); }
   engine::SessionLanes& lanes() { return lanes_; }
   // For the caller's numbering of what it sends.
   std::uint64_t next_order() { return orders_++; }
@@ -63,7 +63,7 @@ class SessionEnd final : private engine::LanesOwner {
   };
   // By number.
   std::vector<OpenLane> open_lanes() const;
-  // Of the host's own.
+  // A link of the end's own host went up or down.
   void tell_link(int rail, bool up);
 
   // --- ending

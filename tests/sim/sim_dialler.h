@@ -1,6 +1,6 @@
 // How a simulated host reaches the far end of a session: by a simulated lane, on which a word goes there and the answer comes back. The far host
 // answers as a host does: this file copies who is refused and why from engine/connect/acceptor (accept_join, on_confirmed). The far host has a lane once
-// the dialler's confirm is there (docs/protocol.md, "Handshake"). A join takes its order's time as a whole; on a host that time begins anew
+// the dialler's confirm is there (docs/internals/protocol.md, "Handshake"). A join takes its order's time as a whole; on a host that time begins anew
 // when the connection stands.
 #pragma once
 

@@ -8,7 +8,7 @@ namespace {
 constexpr int kOvertakenMax = 16;
 constexpr std::uint64_t kTurnBytesMax = 2 * (protocol::kSegmentBytesMax + protocol::kFrameHeaderBytes);  // of one that began with a byte left
 
-int rank_of(const protocol::SendStream& s) { return s.hurried() ? 0 : 1 + int(s.priority()); }
+int rank_of(const protocol::SendStream& s) { return s.expedited() ? 0 : 1 + int(s.priority()); }
 
 }  // namespace
 

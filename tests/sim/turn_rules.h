@@ -1,4 +1,4 @@
-// Whose segment may go: the promises of protocol/send_turns.h, checked from outside. Around every call in which an end may take
+// Whose segment may go: the promises of protocol/round_robin.h, checked from outside. Around every call in which an end may take
 // one segment it sees which streams wait before and after. Streams bound to certain rails are left out: they may have to wait.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::sim {
 
@@ -20,7 +20,7 @@ class TurnRules {
   void after(const protocol::FrameHeader& frame);
 
  private:
-  static constexpr int kRanks = 1 + kClasses;  // hurried ones first
+  static constexpr int kRanks = 1 + kPriorities;  // expedited ones first
   struct Seen {
     const protocol::SendStream* stream;
     int rank;

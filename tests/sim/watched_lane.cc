@@ -92,9 +92,9 @@ void WatchedLane::withdraw_target(std::span<const std::byte> range) {
   if (!place_.empty() && wire::overlap(place_, range)) place_ = {};
 }
 
-wire::Hearing WatchedLane::hearing() {
+wire::AckStatus WatchedLane::ack_status() {
   const HostClock& clock = watch_.time.clock();
-  wire::Hearing h = lane_->hearing();
+  wire::AckStatus h = lane_->ack_status();
   h.heard_at = clock.local(h.heard_at);
   if (h.late_since) h.late_since = clock.local(*h.late_since);
   if (h.silent_since) h.silent_since = clock.local(*h.silent_since);
@@ -120,8 +120,8 @@ void WatchedLane::check_lent() {
   for (const Lent& l : lent_) check(l);
 }
 
-// Of a stream that failed, what the receiver has is done at once (SendStream::fail): nobody needs these bytes again, and they may
-// be gone.
+// A failed stream is left out: the sends that its receiver has are done at once (SendStream::fail). Nobody needs their bytes
+// again, and these may be gone.
 void WatchedLane::check(const Lent& l) {
   if (l.header.type != FrameType::segment || watch_.ignores_memory) return;
   const auto streams = watch_.sending_streams();

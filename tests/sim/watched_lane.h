@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/reconcile/lane_plan.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/sim/host.h"
 #include "tests/sim/memory_watch.h"
 #include "tests/sim/turn_rules.h"
@@ -38,7 +38,7 @@ struct LaneWatch {
   std::function<void(const std::string&)> on_trace;             // frames, for people
   std::function<void(Passing, const protocol::FrameHeader&)> on_frame;
   std::function<std::vector<const protocol::SendStream*>()> sending_streams;
-  std::function<protocol::Session&()> session;
+  std::function<protocol::SessionProtocol&()> session;
   // Mostly generous; at times so small that a lane is left in the middle of a header or a segment.
   std::size_t budget();
 
@@ -83,7 +83,7 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
   void withdraw_target(std::span<const std::byte> range) override;
   wire::LaneHealth health() override { return lane_->health(); }
   // By the host's clock. An idle lane whose peer's kernel answers no keepalive breaks by that, as TCP's does.
-  wire::Hearing hearing() override;
+  wire::AckStatus ack_status() override;
   const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return lane_->metrics(); }
   Status finish_writing() override { return lane_->finish_writing(); }
   int descriptor() const override { return -1; }

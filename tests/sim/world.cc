@@ -142,7 +142,7 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.b->on_lane_begins = [&c, this](protocol::LaneId lane) {
     if (!c.a->had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
   };
-  c.keeping = std::make_unique<LaneKeeping>(net_, *c.a, *c.b, c.lanes_per_pair, absence_told_);
+  c.keeping = std::make_unique<LaneKeeping>(net_, *c.a, *c.b, c.lanes_per_pair, logged_absences_);
   c.told_by_a->on_state = [&c](int rail, const engine::PeerRail& is) { if (c.keeping) c.keeping->on_peer_rail(*c.b, rail, is); };
   c.told_by_b->on_state = [&c](int rail, const engine::PeerRail& is) { if (c.keeping) c.keeping->on_peer_rail(*c.a, rail, is); };
   c.keeping->begin(spared_rail_);
@@ -158,7 +158,7 @@ void World::make_flow() {
   flows_.push_back(std::make_unique<Flow>(int(flows_.size()), from, to, memory_, manners, random_(), [this](const std::string& what) { fail(what); }));
   Flow& flow = *flows_.back();
   c.flows.push_back(&flow);
-  flow.open(Class(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
+  flow.open(Priority(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
   if (weather_.rude && chance(0.1)) net_.after(up_to(2ms), [&flow] { flow.close_sender(); });  // perhaps not open yet
 }
 
@@ -184,8 +184,8 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
       for (Flow* flow : c.flows)
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
-    case Event::Kind::lane_condemned:
-      return say(end.name() + ": lane " + std::to_string(event.lane) + " condemned");
+    case Event::Kind::lane_failed_by_peer:
+      return say(end.name() + ": lane " + std::to_string(event.lane) + "  failed by the peer");
     case Event::Kind::overridden: return say(end.name() + ": the receiver lets nothing go by lane " + std::to_string(event.lane));
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");
@@ -227,7 +227,7 @@ void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
   c.keeping->stop_soon(end);
 }
 
-// The kernel of a process that crashed refuses whoever dials or knocks.
+// The kernel of a process that crashed refuses whoever dials or probes.
 void World::check_denial(const Couple& c, const SessionEnd& end) {
   if (weather_.lanes_die || c.crashed_at == TimePoint{} || net_.now() - c.crashed_at <= kDenialMost) return;
   fail(end.name() + ": that its peer's process is gone took too long, though the kernel there says so");

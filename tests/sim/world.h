@@ -1,5 +1,5 @@
 // A world made from one number: hosts with rails and clocks, sessions between them, streams with requests on both sides, and
-// trouble of all kinds (docs/simulator.md). The same number gives the same run.
+// trouble of all kinds (docs/internals/simulator.md). The same number gives the same run.
 #pragma once
 
 #include <array>
@@ -130,7 +130,7 @@ class World {
   std::mt19937_64 retirements_{seed_};  // apart: what else happens stays the same without them
   std::string failure_;
   MemoryWatch memory_;
-  engine::AbsenceTold absence_told_;
+  engine::LoggedAbsences logged_absences_;
   wire::SimNetwork net_;
   Weather weather_{};
   bool heavy_ = false;                   // large messages, slow to simulate

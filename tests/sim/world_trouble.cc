@@ -19,7 +19,7 @@ void World::act() {
     Flow& flow = *flows_[below(flows_.size())];
     if (flow.posted_bytes() < kFlowBytesMost)
       for (std::uint64_t n = below(10); n > 0; --n) flow.post_send();
-    if (chance(0.03)) flow.hurry();
+    if (chance(0.03)) flow.expedite();
     Flow& another = *flows_[below(flows_.size())];
     for (std::uint64_t n = below(12); n > 0 && another.posted_bytes() < kFlowBytesMost; --n) another.post_receive();
   }
@@ -140,7 +140,7 @@ bool World::give_up_a_lane() {
   return true;
 }
 
-// Of a session, at both ends: by a firewall that forgets, for example. While a rail is left it goes on.
+// Resets all lanes of a session at both ends, as a firewall that forgets does. While a rail is left the session goes on.
 bool World::reset_all_lanes() {
   Couple& c = any_couple();
   if (c.dead || !c.a->host().lives() || !c.b->host().lives()) return false;

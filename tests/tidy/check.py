@@ -10,6 +10,7 @@ from pathlib import Path
 
 import cxx
 import headers
+import prose
 import rules
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,7 +138,29 @@ def check_mutants(root):
         yield f"tests/mutants/{patch.name}:1: is a patch, and nothing runs it; write edits in a file .mutant (tests/mutants/run --help)"
 
 
-CHECKS = {"layers": check_layers, "patterns": check_patterns, "names": check_names, "sizes": check_sizes,
+def check_prose(root):
+    """Pages' running text, and how comments begin."""
+    page = re.compile(rules.PROSE_PAGES)
+    for name in source_files(root):
+        if page.match(name):
+            yield from prose.page_findings(name, text_of(root / name), rules.SENTENCE_WORDS_MAX, rules.SENTENCE_WORDS_MEAN_MAX)
+        elif is_cxx(name) or is_python(root, name) or name.endswith("CMakeLists.txt"):
+            mark = "//" if is_cxx(name) else "#"
+            yield from prose.comment_findings(name, text_of(root / name), mark, rules.COMMENT_BEGINNINGS_BANNED)
+
+
+def check_renamed(root):
+    """Identifiers that got the field's word do not come back."""
+    old = re.compile(r"\b(" + "|".join(rules.RENAMED) + r")\b")
+    for name in source_files(root):
+        if name.startswith(rules.RENAMED_UNLESS) or not (is_cxx(name) or is_python(root, name) or name.endswith((".md", ".mutant"))):
+            continue
+        for number, line in enumerate(text_of(root / name).splitlines(), 1):
+            if found := old.search(line):
+                yield f"{name}:{number}: '{found[1]}' is called {rules.RENAMED[found[1]]} (docs/glossary.md)"
+
+
+CHECKS = {"layers": check_layers, "prose": check_prose, "renamed": check_renamed, "patterns": check_patterns, "names": check_names, "sizes": check_sizes,
           "mutants": check_mutants}
 
 
@@ -154,7 +177,7 @@ def main():
     generated.add_argument("program")
     args = parser.parse_args()
     if args.check == "headers":
-        # Of torch_ext each is the first include of its own .cc, and torch is not there in every build.
+        # Headers of torch_ext are left out: each is the first include of its own .cc, and torch is not there in every build.
         names = [n for n in source_files(args.root) if n.endswith(".h") and not n.startswith("torch_ext/")]
         findings = headers.check(args.root, names, args.compile_commands)
     elif args.check == "generated":

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-# Who may include whom ("an arrow in docs/architecture.md"); a layer may always include itself. `railweave` is include/.
+# Who may include whom ("an arrow in docs/internals/architecture.md"); a layer may always include itself. `railweave` is include/.
 LAYERS = {
     "railweave": [],
     "base": ["railweave"],
@@ -72,3 +72,49 @@ PATTERNS = [
             r"plugin/(protocol|engine)/.*\.(h|cc)$", r"plugin/protocol/frame(_fields)?\.(h|cc)$"),
     Pattern(r"\b(TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b", "do it, or open an issue", r".*", in_comments=True),
 ]
+
+# Running text of pages (prose.py). Decisions are records of their day and stay as they are.
+PROSE_PAGES = r"(README|CONTRIBUTING|CHANGELOG|SECURITY)\.md$|docs/(?!decisions/).*\.md$"
+SENTENCE_WORDS_MAX = 40
+SENTENCE_WORDS_MEAN_MAX = 20
+COMMENT_BEGINNINGS_BANNED = {"Of", "That", "Likewise", "Whoever"}
+
+# Identifiers of the first edition, and what stands in their place (docs/glossary.md). English words are not banned.
+RENAMED = {
+    "AbsenceTold": "LoggedAbsences",
+    "BackOff": "Backoff",
+    "Birthplace": "ProcessOrigin",
+    "BoardLine": "ShmQueue",
+    "BoardMemory": "ShmMemory",
+    "Doors": "RailListeners",
+    "Errands": "BackgroundWorker",
+    "Footing": "LinkKind",
+    "Hearing": "AckStatus",
+    "HeldTime": "QueueingBound",
+    "Knock": "PeerProbe",
+    "LaneHearing": "LaneAcks",
+    "LaneHope": "ReconnectGrace",
+    "LanePace": "DrainRate",
+    "LanePacing": "LaneDrain",
+    "LaneSign": "LaneLiveness",
+    "LaneUpkeep": "LaneReconciler",
+    "Launches": "StagingQueue",
+    "LiveSession": "Session",
+    "LocalDoor": "UnixListener",
+    "MeetingPlace": "Rendezvous",
+    "PeerPulse": "PeerHeartbeat",
+    "RailNews": "RailUpdates",
+    "RailRest": "RailBackoff",
+    "Recall": "SlowLaneDetector",
+    "SendTurns": "RoundRobin",
+    "Standstill": "ProgressReport",
+    "StatsDoor": "StatsEndpoint",
+    "hurried_below_": "expedited_below_",
+    "judge_silence": "detect_dead_lanes",
+    "lands_watched": "is_read_while_landing",
+    "send_on_errand": "run_in_background",
+    "start_quietly": "start_service_thread",
+    "stillborn": "fenced_early",
+    "take_robbed": "take_reassigned",
+}
+RENAMED_UNLESS = ("docs/decisions/", "perf/results/", "tests/gpu/results/", "tests/tidy/")

@@ -155,6 +155,26 @@ TEST(Suite, Name) {
             found = list(headers.check(root, list(files), commands))
         self.assertEqual([f.split(":")[0] for f in found], ["include/bad.h", "include/twice.h"])
 
+    def test_sentences_of_running_text(self):
+        long = "One " + "word " * 40 + "more.\n"
+        fitting = "A short sentence stands here. " * 4 + "One " + "word " * 38 + "more.\n"
+        self.expect("prose", {"README.md": "Short words.\n" * 4 + long}, "README.md:1: a sentence of 42 words")
+        self.expect("prose", {"docs/a.md": fitting, "docs/decisions/0001-a.md": long, "tests/a.md": long})
+        self.expect("prose", {"docs/a.md": "# Head\n\n| " + long + "\n- " + long + "  " + long + "\n```\n" + long + "```\n\n    " + long})
+        self.expect("prose", {"docs/a.md": "Twenty one words " + "stand " * 17 + "here.\n"}, "docs/a.md:1: 21.0 words a sentence")
+        self.expect("prose", {"docs/a.md": "See [" + "a " * 32 + "](b.md) and `" + "c " * 30 + "`. It waits 0.3 s, e.g. Here.\n"},
+                    "docs/a.md:1: 20.5 words")
+
+    def test_comments_begin_with_their_subject(self):
+        self.expect("prose", {"a.h": "// Of each lane.\n// That is all.\nint x;  // Whoever asks\nint y;  // of each lane\n"},
+                    'a.h:1: a comment begins with "Of"', 'a.h:3: a comment begins with "Whoever"')
+        self.expect("prose", {"a.py": '# Likewise.\nx = "# That"\n'}, 'a.py:1: a comment begins with "Likewise"')
+        self.expect("prose", {"a.h": "// Offers.\n// of\nauto s = \"// Of\";\n", "a.md": "That.\n"})
+
+    def test_old_names_do_not_come_back(self):
+        self.expect("renamed", {"plugin/engine/a.cc": "KnockOut k;\nKnock x;\n"}, "plugin/engine/a.cc:2: 'Knock' is called PeerProbe")
+        self.expect("renamed", {"docs/decisions/0001-a.md": "Knock\n", "a.cc": "int knock;\n"})
+
     def test_generated_page(self):
         with Tree({"page.md": "old\n", "program": "#!/bin/sh\necho new\n"}) as root:
             (root / "program").chmod(0o755)

@@ -1,4 +1,4 @@
-"""What is waited for goes first (docs/scheduler.md, "Order on the wire"): two hosts in the lab, whose rails are slow enough that of two
+"""What is waited for goes first (docs/internals/scheduler.md, "Order on the wire"): two hosts in the lab, whose rails are slow enough that of two
 operations issued together only one can be over early."""
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
 #include "torch_ext/csrc/c10d_names.h"
 #include "torch_ext/csrc/errors.h"
 #include "torch_ext/csrc/gil.h"
-#include "torch_ext/csrc/living.h"
+#include "torch_ext/csrc/backend_registry.h"
 #include "torch_ext/csrc/process_engine.h"
 #include "torch_ext/csrc/torch_store.h"
 #include "torch_ext/csrc/work_of_all.h"
@@ -96,7 +96,7 @@ RailweaveBackend::~RailweaveBackend() {
   shutdown();
   const WithoutGil released;
   deadlines_.reset();
-  launches_.reset();
+  staging_.reset();
 }
 
 void RailweaveBackend::setTimeout(std::chrono::milliseconds timeout) {
@@ -119,14 +119,14 @@ void RailweaveBackend::launch(const c10::intrusive_ptr<RailweaveWork>& work,
     if (counted) --sequence_;  // no operation, at this rank or at any
     throw;
   }
-  const auto place = unfinished_->add(work);
-  work->begin([place, unfinished = unfinished_, error = error_](const Status& status) {
+  const auto place = in_flight_->add(work);
+  work->begin([place, unfinished = in_flight_, error = error_](const Status& status) {
     auto none = c10d::ErrorType::SUCCESS;
     if (!status.ok() && status.scope() != Scope::request) error->compare_exchange_strong(none, kind_of(status.code()));
     unfinished->remove(place);
   });
   for (std::size_t chunk = 0; chunk < ready.size(); ++chunk)
-    launches_->add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
+    staging_->add(std::move(ready[chunk]), [=](const Status& status) { work->launch(chunk, *group, status); });
 }
 
 RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::chrono::milliseconds timeout,
@@ -157,7 +157,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::submit(Submission submission, std::c
 
 TimePoint RailweaveBackend::end_what_is_late() {
   TimePoint next = TimePoint::max();
-  for (const auto& work : unfinished_->all()) {
+  for (const auto& work : in_flight_->all()) {
     if (work->deadline() <= now()) {
       auto none = c10d::ErrorType::SUCCESS;
       error_->compare_exchange_strong(none, c10d::ErrorType::TIMEOUT);
@@ -167,7 +167,7 @@ TimePoint RailweaveBackend::end_what_is_late() {
         group = group_;
       }
       const std::string why = c10::str("Timed out after ", work->timeout().count(), " ms: ", work->description());
-      launches_->end(Status(Code::timed_out, Scope::engine, why));
+      staging_->end(Status(Code::timed_out, Scope::engine, why));
       if (group) group->abort(why);  // whose callbacks may drop this backend
       return TimePoint::max();
     }
@@ -193,7 +193,7 @@ RailweaveBackend::WorkPtr RailweaveBackend::endCoalescing() {
 }
 
 void RailweaveBackend::waitForPendingWorks() {
-  for (const auto& work : unfinished_->all()) work->wait(kNoTimeout);
+  for (const auto& work : in_flight_->all()) work->wait(kNoTimeout);
 }
 
 c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_ptr<c10d::Store>& store,
@@ -209,7 +209,7 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
     own->global_ranks_in_group.push_back(std::size_t(rank) < of_all.size() ? of_all[std::size_t(rank)] : std::uint64_t(rank));
   }
   auto part = c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
-  enlist(part);
+  register_backend(part);
   return part;
 }
 
@@ -224,7 +224,7 @@ void RailweaveBackend::abort() {
   const auto group = end_group("it was aborted");
   const std::string why = c10::str("rank ", rank_, " aborted its process group");
   if (group) group->abort(why);
-  launches_->end(Status(Code::cancelled, Scope::engine, why));
+  staging_->end(Status(Code::cancelled, Scope::engine, why));
 }
 
 void RailweaveBackend::shutdown() {
@@ -237,8 +237,8 @@ void RailweaveBackend::shutdown() {
 
 // A call whose Work nobody kept is finished all the same. Each ends by its own deadline, or with its group.
 void RailweaveBackend::await_collectives() {
-  if (birthplace_.left()) return;
-  for (const auto& work : unfinished_->all()) {
+  if (origin_.in_child()) return;
+  for (const auto& work : in_flight_->all()) {
     if (c10d::isP2POp(work->retrieveOpType())) continue;
     try {
       work->wait(timeout());
@@ -258,8 +258,8 @@ void RailweaveBackend::schedule_by(const std::string& policy) {
 void RailweaveBackend::leave() {
   const WithoutGil released;
   const auto last = end_group("it was shut down");  // dropped without the lock
-  launches_->end(Status(Code::cancelled, Scope::engine, "it was shut down"));
-  launches_->drain();
+  staging_->end(Status(Code::cancelled, Scope::engine, "it was shut down"));
+  staging_->drain();
 }
 
 }  // namespace railweave::torch_ext

@@ -1,4 +1,4 @@
-// The process group backend "railweave": torch's operations over a group of ours (docs/torch_backend.md).
+// The process group backend "railweave": torch's operations over a group of ours (docs/guide/torch_backend.md).
 //
 // Source: torch/csrc/distributed/c10d/Backend.hpp (2.10 to 2.15; the old names are overridden, which works in all of
 // them). Threads: any; calls from several threads are taken in some order, which must be the same on every rank. The
@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/mutex.h"
 #include "torch_ext/csrc/deadlines.h"
-#include "torch_ext/csrc/launches.h"
+#include "torch_ext/csrc/staging_queue.h"
 #include "torch_ext/csrc/submission.h"
-#include "torch_ext/csrc/unfinished.h"
+#include "torch_ext/csrc/in_flight.h"
 
 namespace railweave::torch_ext {
 
@@ -90,7 +90,7 @@ class RailweaveBackend final : public c10d::Backend {
   // same one. Throws for a policy that there is not.
   void schedule_by(const std::string& policy);
   // --- the end: later calls throw
-  // Unfinished operations end, and the other ranks are told.
+  // InFlight operations end, and the other ranks are told.
   void abort() override;
   // In peace: collectives that were called are waited for, as long as each may take; unfinished messages end.
   void shutdown() override;
@@ -111,7 +111,7 @@ class RailweaveBackend final : public c10d::Backend {
   void await_collectives();
   std::shared_ptr<collectives::Group> end_group(const char* why);
 
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   const c10::intrusive_ptr<c10d::Store> store_;
   const c10::intrusive_ptr<Options> options_;
   std::atomic<std::int64_t> timeout_ms_;
@@ -124,14 +124,14 @@ class RailweaveBackend final : public c10d::Backend {
   RecursiveMutex order_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<std::uint64_t> monitored_{0};  // monitored barriers
-  const std::shared_ptr<Unfinished> unfinished_ = std::make_shared<Unfinished>();
+  const std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();
   const std::shared_ptr<std::atomic<c10d::ErrorType>> error_ =
       std::make_shared<std::atomic<c10d::ErrorType>>(c10d::ErrorType::SUCCESS);
   Mutex coalescing_mutex_;
   std::vector<WorkPtr> coalesced_ RW_GUARDED_BY(coalescing_mutex_);
   std::thread::id coalescing_ RW_GUARDED_BY(coalescing_mutex_);  // whose calls they are; none: nobody's
   // Gone before the rest, without the GIL: both join threads that may want it.
-  std::optional<Launches> launches_{std::in_place};
+  std::optional<StagingQueue> staging_{std::in_place};
   std::optional<Deadlines> deadlines_{std::in_place, [this] { return end_what_is_late(); }};
 };
 

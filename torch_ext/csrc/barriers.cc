@@ -49,7 +49,7 @@ std::string wait_for_all(collectives::Store& store, const std::string& prefix, i
 RailweaveBackend::WorkPtr RailweaveBackend::barrier(const c10d::BarrierOptions& options) {
   Submission submission(c10d::OpType::BARRIER, caller("railweave:barrier"));
   std::vector<WorkPtr> earlier;
-  for (const auto& work : unfinished_->all())
+  for (const auto& work : in_flight_->all())
     if (!c10d::isP2POp(work->retrieveOpType())) earlier.push_back(work);
   submission.after(std::move(earlier));
   submission.call([](collectives::Group& group, const collectives::Hints& hints) { return group.barrier(hints); });

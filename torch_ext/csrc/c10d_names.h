@@ -1,4 +1,4 @@
-// What c10d called otherwise before the torch our tests run with: its newer names for the older versions (docs/compat.md).
+// What c10d called otherwise before the torch our tests run with: its newer names for the older versions (docs/guide/compat.md).
 #pragma once
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>

@@ -7,9 +7,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/mutex.h"
-#include "collectives/exec/quiet_thread.h"
+#include "collectives/exec/service_thread.h"
 
 namespace railweave::torch_ext {
 namespace {
@@ -19,7 +19,7 @@ constexpr auto kAwaitMost = std::chrono::seconds(5);
 
 // Never destroyed: its threads are nobody's, and a forked child, where they are not, makes another.
 struct Pool {
-  const Birthplace birthplace;
+  const ProcessOrigin origin;
   Mutex mutex;
   ConditionVariable came, ended;
   std::deque<std::function<void()>> tasks RW_GUARDED_BY(mutex);
@@ -31,7 +31,7 @@ struct Pool {
 Pool& pool() {
   static std::atomic<Pool*> latest{nullptr};
   Pool* there = latest.load(std::memory_order_acquire);
-  while (there == nullptr || there->birthplace.left()) {
+  while (there == nullptr || there->origin.in_child()) {
     auto fresh = std::make_unique<Pool>();
     if (latest.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
   }
@@ -67,7 +67,7 @@ void run_apart(std::function<void()> task) {
     bool taken = all.idle > int(all.tasks.size());
     if (!taken) {
       std::thread another;
-      taken = collectives::start_quietly(another, "railweave-then", [&all] { all.run(); }).ok();
+      taken = collectives::start_service_thread(another, "railweave-then", [&all] { all.run(); }).ok();
       if (another.joinable()) another.detach();
     }
     if (taken) {

@@ -5,12 +5,12 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/exec/quiet_thread.h"
+#include "collectives/exec/service_thread.h"
 
 namespace railweave::torch_ext {
 
 Deadlines::~Deadlines() {
-  if (birthplace_.left()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
+  if (origin_.in_child()) {  // a forked child has no such thread, and to destroy what it waited on would wait for it
     new std::shared_ptr<Clock>(clock_);
     return;
   }
@@ -24,12 +24,12 @@ Deadlines::~Deadlines() {
 }
 
 Status Deadlines::expect(TimePoint deadline) {
-  if (birthplace_.left()) return {};  // no such thread, and its lock may be held for ever
+  if (origin_.in_child()) return {};  // no such thread, and its lock may be held for ever
   const MutexLock lock(clock_->mutex);
   if (deadline >= clock_->next) return {};
   clock_->next = deadline;
   if (!clock_->started) {
-    RW_TRY(collectives::start_quietly(clock_->thread, "railweave-late", [clock = clock_] { clock->run(); }));
+    RW_TRY(collectives::start_service_thread(clock_->thread, "railweave-late", [clock = clock_] { clock->run(); }));
     clock_->started = true;
   }
   clock_->changed.notify_all();

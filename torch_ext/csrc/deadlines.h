@@ -5,7 +5,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/mutex.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
@@ -35,7 +35,7 @@ class Deadlines {
     std::thread thread RW_GUARDED_BY(mutex);
     void run();
   };
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   const std::shared_ptr<Clock> clock_;
 };
 

@@ -11,6 +11,6 @@ thread_local collectives::Hints said;
 
 collectives::Hints hints_of_this_thread() { return said; }
 
-Class set_priority(Class priority) { return std::exchange(said.priority, priority); }
+Priority set_priority(Priority priority) { return std::exchange(said.priority, priority); }
 
 }  // namespace railweave::torch_ext

@@ -8,6 +8,6 @@ namespace railweave::torch_ext {
 
 collectives::Hints hints_of_this_thread();
 // What the calling thread says from now on; returns what it said before.
-Class set_priority(Class priority);
+Priority set_priority(Priority priority);
 
 }  // namespace railweave::torch_ext

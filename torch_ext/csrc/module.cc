@@ -11,7 +11,7 @@
 #include "torch_ext/csrc/backend.h"
 #include "torch_ext/csrc/c10d_names.h"
 #include "torch_ext/csrc/hints.h"
-#include "torch_ext/csrc/living.h"
+#include "torch_ext/csrc/backend_registry.h"
 
 namespace {
 
@@ -25,7 +25,7 @@ c10::intrusive_ptr<RailweaveBackend> created(const c10::intrusive_ptr<c10d::Stor
   TORCH_CHECK_TYPE(options, "ProcessGroupRailweave: expected Options, found None");
   TORCH_CHECK_VALUE(rank >= 0 && rank < size, "ProcessGroupRailweave: expected a rank from 0 to ", size - 1, ", found ", rank);
   auto backend = c10::make_intrusive<RailweaveBackend>(store, rank, size, options);
-  railweave::torch_ext::enlist(backend);
+  railweave::torch_ext::register_backend(backend);
   return backend;
 }
 
@@ -81,10 +81,10 @@ PYBIND11_MODULE(_C, module) {
   py::module_::import("torch._C._distributed_c10d");  // whose types these derive from
   module.attr("built_for_torch") = TORCH_VERSION;
 
-  py::enum_<railweave::Class>(module, "Priority", "How soon compute wants an operation; see railweave.hints.")
-      .value("urgent", railweave::Class::urgent)
-      .value("normal", railweave::Class::normal)
-      .value("bulk", railweave::Class::bulk);
+  py::enum_<railweave::Priority>(module, "Priority", "How soon compute wants an operation; see railweave.hints.")
+      .value("urgent", railweave::Priority::urgent)
+      .value("normal", railweave::Priority::normal)
+      .value("bulk", railweave::Priority::bulk);
   module.def("set_priority", &railweave::torch_ext::set_priority, py::arg("priority"),
              "Of the operations that this thread calls from now on. Returns what it was before.");
   module.def("_leave_all", &railweave::torch_ext::leave_all, NoGil());

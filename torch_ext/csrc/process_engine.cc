@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/error.h"
 #include "base/mutex.h"
 
@@ -21,7 +21,7 @@ void say(LogLevel level, LogTopic, const char*, int, std::string_view text) {
 
 struct Known {
   Mutex mutex;
-  std::optional<Birthplace> made_in RW_GUARDED_BY(mutex);
+  std::optional<ProcessOrigin> made_in RW_GUARDED_BY(mutex);
   std::weak_ptr<Engine> engine RW_GUARDED_BY(mutex);
 };
 
@@ -29,8 +29,8 @@ struct Known {
 // mutex may be held for ever.
 Known& known() {
   static Known* const of_parent = new Known;
-  static const Birthplace birthplace;
-  if (!birthplace.left()) return *of_parent;
+  static const ProcessOrigin origin;
+  if (!origin.in_child()) return *of_parent;
   static Known* const of_child = new Known;
   return *of_child;
 }

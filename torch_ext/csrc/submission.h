@@ -14,7 +14,7 @@ namespace railweave::torch_ext {
 
 class Submission {
  public:
-  // Of each of several equal parts of a tensor, in elements.
+  // A slice of each of several equal parts of a tensor, in elements.
   struct Slice {
     std::int64_t from, length;
   };

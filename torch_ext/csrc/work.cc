@@ -34,7 +34,7 @@ RailweaveWork::RailweaveWork(Outline outline)
                  outline.inputs),
       outline_(std::move(outline)),
       parts_(outline_.chunks.size()),
-      unfinished_(outline_.chunks.size() + outline_.after.size() + 1),
+      in_flight_(outline_.chunks.size() + outline_.after.size() + 1),
       future_(new_future(outline_.results)) {
   for (const at::Tensor& tensor : outline_.inputs) input_bytes_ += tensor.nbytes();
   if (!outline_.inputs.empty()) input_type_ = c10::str(" of ", outline_.inputs.front().dtype().name());
@@ -129,7 +129,7 @@ void RailweaveWork::deliver(const Copies& copies) {
 }
 
 void RailweaveWork::one_less() {
-  if (unfinished_.fetch_sub(1, std::memory_order_acq_rel) == 1) conclude();
+  if (in_flight_.fetch_sub(1, std::memory_order_acq_rel) == 1) conclude();
 }
 
 void RailweaveWork::conclude() {
@@ -176,7 +176,7 @@ bool RailweaveWork::isCompleted() {
 }
 
 bool RailweaveWork::wait(std::chrono::milliseconds timeout) {
-  if (birthplace_.left())
+  if (origin_.in_child())
     check_ok(Status(Code::internal, Scope::engine, "called before this process was forked: wait for it in the parent"),
              description());
   const Nanos most = as_nanos(timeout);

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "base/mutex.h"
 #include "collectives/group/group.h"
 #include "torch_ext/csrc/staging.h"
@@ -67,7 +67,7 @@ class RailweaveWork final : public c10d::Work {
   // Then, for each chunk in order, one at a time. Not ok: it does not go to the group, and the operation ends so.
   void launch(std::size_t chunk, collectives::Group& group, const Status& status);
 
-  // Of a staged device: its results are there.
+  // The operation is over, and for a staged device its results are there.
   bool isCompleted() override;
   // Throws what the operation ended with; a DistBackendError too when `timeout` passes: then the operation goes on. Of
   // a staged device it returns when the copies of the results are the stream's to do, and the current stream waits for
@@ -95,11 +95,11 @@ class RailweaveWork final : public c10d::Work {
   void conclude() RW_NO_THREAD_SAFETY_ANALYSIS;  // of the last to end: nobody else is there who would write
   void complete_future(const std::exception_ptr& failed);
   Status check_length(const collectives::Work& part) const;
-  // Of the chunks that were launched, those that reached the group.
+  // Calls `each` for each chunk that was launched and reached the group.
   template <class Each>
   void each_part(Each each) const;
 
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   Outline outline_;
   // The caller's modes (inference, say), for copies of results on whatever thread; only where there are some.
   std::optional<at::ThreadLocalState> callers_;
@@ -108,12 +108,12 @@ class RailweaveWork final : public c10d::Work {
   std::vector<collectives::WorkPtr> parts_;  // by chunk; null: it did not reach the group
   std::atomic<std::size_t> launched_{0};     // of parts_: those that may be looked at
   std::atomic<bool> aborted_{false};
-  std::atomic<std::size_t> unfinished_;      // chunks, `after`, begin()
+  std::atomic<std::size_t> in_flight_;      // chunks, `after`, begin()
   MarkPtr begin_;                            // of the caller's stream, at the call
   Mutex ends_mutex_;                         // chunks may end on several threads at once
   Status status_ RW_GUARDED_BY(ends_mutex_);                   // the first error
   std::exception_ptr undelivered_ RW_GUARDED_BY(ends_mutex_);  // why results could not be copied
-  // Of a staged device, once over: its results are there. Guarded by ends_mutex_ until it is over.
+  // The mark of a staged device's last copy of results, once over; null: none. Guarded by ends_mutex_ until it is over.
   MarkPtr delivered_;
   std::function<void(const Status&)> over_;
   const c10::intrusive_ptr<c10::ivalue::Future> future_;

@@ -18,7 +18,7 @@ class WorkOfAll final : public c10d::Work {
   std::exception_ptr exception() const override;
   bool wait(std::chrono::milliseconds timeout) override;
   void synchronize() override { wait(kNoTimeout); }
-  // Of the one receive among them; throws where there is none, or several.
+  // The source of the one receive among the works; throws where there is none, or several.
   int sourceRank() const override;
   void abort() override;
   std::vector<at::Tensor> result() override;

@@ -1,5 +1,5 @@
 """FSDP2's collectives beside its compute: comm objects of ours for each layer, the order of layers, and what lies between steps.
-docs/fsdp.md says when each is waited for, and why that changes no result. Threads: the one that calls the model, and autograd's."""
+docs/guide/fsdp.md says when each is waited for, and why that changes no result. Threads: the one that calls the model, and autograd's."""
 
 import torch
 import torch.distributed as dist

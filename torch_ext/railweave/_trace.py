@@ -1,4 +1,4 @@
-"""Recording what a process does: docs/trace.md."""
+"""Recording what a process does: docs/guide/trace.md."""
 
 import atexit
 import errno

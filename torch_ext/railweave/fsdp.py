@@ -1,4 +1,4 @@
-"""FSDP whose collectives go beside compute: docs/fsdp.md says when each is waited for, and why that changes no result."""
+"""FSDP whose collectives go beside compute: docs/guide/fsdp.md says when each is waited for, and why that changes no result."""
 
 from torch.distributed.fsdp import FSDPModule, FullyShardedDataParallel
 
@@ -44,7 +44,7 @@ def overlap(model, *, window=None, prefetch=2, reduce_scatters=2):
     that the process group serves; or FSDP1's outermost ``FullyShardedDataParallel``, of which only the reduce-scatters go beside
     compute (in FULL_SHARD and SHARD_GRAD_OP): it has no place for other all-gathers.
     `window`: how much may move at once: a number of operations (2), bytes ("64M"), "off" (all), or "auto", which tries in the first
-    steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/scheduler.md).
+    steps and keeps the shortest; of the whole process, from here on. None: as RAILWEAVE_SCHEDULE says (docs/internals/scheduler.md).
     `prefetch`: how many layers (modules with ``fully_shard``) ahead parameters are gathered, each for one layer's parameters of
     memory; of as many what forward gathered is kept for backward, which begins with them. The first forward goes without: it
     records the order of layers, which then takes the place of prefetch lists that were set. 0: only as torch does by itself, one

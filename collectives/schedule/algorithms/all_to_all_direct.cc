@@ -17,7 +17,7 @@ Schedule build(const Problem& problem) {
   for (int distance = 1; distance < problem.ranks; ++distance) {
     const int from = around(problem, problem.rank, -distance), to = around(problem, problem.rank, distance);
     const Chunks theirs(problem, {0, outputs[from].count}), mine(problem, {0, inputs[to].count});
-    // Of a pair with nothing to exchange an empty one, too: the other side may have counted otherwise.
+    // A pair with nothing to exchange sends an empty chunk, too: the other side may have counted otherwise.
     const std::size_t at_least = problem.uniform ? 0 : 1;
     for (std::size_t k = 0; k < std::max(theirs.size(), at_least); ++k)
       builder.receive(from, builder.output(moved(theirs[k], outputs[from])));

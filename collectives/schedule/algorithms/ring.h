@@ -18,7 +18,7 @@ class Ring {
   Ring(Builder& builder, const Layout& layout);
   int next() const { return around(builder_.problem(), builder_.problem().rank, 1); }
   int previous() const { return around(builder_.problem(), builder_.problem().rank, -1); }
-  // Of the shard `hops` before this rank's own.
+  // Chunks of the shard of the rank `hops` before this one; 0: this rank's own.
   const Chunks& chunks(int hops) const { return chunks_[std::size_t(hops % builder_.problem().ranks)]; }
   // Chunks of the longest shard, and elements of the longest chunk.
   std::size_t most() const { return most_; }

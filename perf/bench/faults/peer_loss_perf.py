@@ -1,5 +1,5 @@
 """One of two ranks is killed or stopped, or the cables of all rails between them are pulled, in mid-transfer, at an instant drawn
-from a seed, again and again: whether the callers of both ends are told of an error or of none, as docs/reliability.md promises, how
+from a seed, again and again: whether the callers of both ends are told of an error or of none, as docs/operate/reliability.md promises, how
 soon, and whether the error names the peer. net_perf sends from rank 0 to rank 1 and compares every byte.
 One rank, found by RANK and what tools/lab sets.
 

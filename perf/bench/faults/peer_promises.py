@@ -1,4 +1,4 @@
-"""Whether both ends were told what docs/reliability.md promises when a peer is lost, read off what net_perf said. Pure functions.
+"""Whether both ends were told what docs/operate/reliability.md promises when a peer is lost, read off what net_perf said. Pure functions.
 
 Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
 """

@@ -21,7 +21,7 @@ _FAMILY_OF = {fault: family for family, faults in kFamilies.items() for fault in
 _NO_PAUSE_EVERY = 12  # rows: those are watched for 15 s more
 _SHORT_S, _LONG_S = 5.5, 20.5  # full speed is promised within 5 s
 
-# Of net_perf in a row without a fault. Where IPv4 leads astray or nowhere, IPv6 takes its place within seconds.
+# Rounds and seconds of net_perf in a row without a fault. Where IPv4 leads astray or nowhere, IPv6 takes its place within seconds.
 _ROUNDS, _ROUND_S, _AT_ONCE_S = 3, 1.2, 0.5
 _ALONE_S, _SETTLE_S = 3.0, 7.0
 _WARNED_S = 11.0  # what keeps a rail from carrying is said within ten seconds

@@ -1,4 +1,4 @@
-"""How short a recorded step could be (docs/replay.md, "The bound")."""
+"""How short a recorded step could be (docs/guide/replay.md, "The bound")."""
 from __future__ import annotations
 
 import json

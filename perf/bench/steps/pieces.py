@@ -1,5 +1,5 @@
 """What a step is made of: the collectives FSDP calls, and how long it computes between them, as a trace for fsdp_replay
-(docs/replay.md)."""
+(docs/guide/replay.md)."""
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ class Net {
   virtual int version() const = 0;
   virtual const char* name() const = 0;
   virtual bool has_context() const = 0;  // v11 on
-  // Of regMrDmaBuf, getDeviceMr, irecvConsumed and makeVDevice, those that are not null.
+  // Names of regMrDmaBuf, getDeviceMr, irecvConsumed and makeVDevice, where they are not null.
   virtual std::vector<std::string> optional_entries() const = 0;
 
   virtual ReturnCode init(void** context, int traffic_class, abi::Logger logger) = 0;

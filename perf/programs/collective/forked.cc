@@ -46,8 +46,8 @@ int wait_for(Children children) {
   bool ended_by_us = false;
   for (std::size_t left = children.size(); left > 0;) {
     int status = 0;
-    const bool hurried = first_failure != 0 && !ended_by_us;
-    const pid_t ended = ::waitpid(-1, &status, hurried ? WNOHANG : 0);
+    const bool expedited = first_failure != 0 && !ended_by_us;
+    const pid_t ended = ::waitpid(-1, &status, expedited ? WNOHANG : 0);
     if (ended < 0 && errno != EINTR) break;
     if (ended == 0 && now() < patience_ends) {
       std::this_thread::sleep_for(kLook);

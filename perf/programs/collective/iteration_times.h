@@ -7,7 +7,7 @@
 
 namespace railweave::perf::collective {
 
-// Of microseconds, iteration by iteration; the first `skipped` are left out, but for the last that there is.
+// `times_us` has a time for each iteration. The first `skipped` are left out; the last is always kept.
 IterationTimes summarise_iterations(const std::vector<double>& times_us, std::size_t skipped);
 
 }  // namespace railweave::perf::collective

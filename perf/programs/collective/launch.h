@@ -13,7 +13,7 @@
 namespace railweave::perf::collective {
 
 // Where the ranks of a run meet: a folder, or rank 0's address.
-struct MeetingPlace {
+struct RendezvousPlace {
   std::string folder;
   std::string address;
   std::uint16_t port = 0;
@@ -25,7 +25,7 @@ struct Place {
   int process = 0, processes = 1;
   int process_on_host = 0;
   bool one_machine = false;  // all of them are here: loopback will do
-  MeetingPlace meeting;
+  RendezvousPlace meeting;
 
   // For one rank, a store of its own. Errors: what the store said.
   Result<std::shared_ptr<collectives::Store>> open_store(int rank) const;

@@ -28,7 +28,7 @@ std::string text_of(const Address& address) {
   return text;
 }
 
-// Of this host, for other hosts.
+// An address of this host, for other hosts.
 Result<std::string> own_address() {
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Engine> engine, start_engine(false));
   return text_of(engine->rails().front().addresses.front());
@@ -68,7 +68,7 @@ Result<MpiWorld> MpiWorld::open() {
   return world;
 }
 
-Status MpiWorld::meet(MeetingPlace& place) const {
+Status MpiWorld::meet(RendezvousPlace& place) const {
   Announcement said;
   Status status;
   if (rank == 0) {

@@ -14,7 +14,7 @@ class MpiWorld {
   static Result<MpiWorld> open();
 
   // Rank 0 begins to serve a store; everybody learns where. Errors: what the store said.
-  Status meet(MeetingPlace& place) const;
+  Status meet(RendezvousPlace& place) const;
   // Once all ranks are done.
   void close() const { close_(); }
 

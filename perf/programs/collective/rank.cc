@@ -12,7 +12,7 @@
 namespace railweave::perf::collective {
 namespace {
 
-// What stands where nccl-tests has a GPU: docs/perf_programs.md.
+// What stands where nccl-tests has a GPU: docs/internals/perf_programs.md.
 DeviceEntry own_entry(const Options& options, const Place& place, int rank, int thread, const Engine& engine) {
   char host[256] = "";
   ::gethostname(host, sizeof host - 1);

@@ -1,4 +1,4 @@
-// The table on stdout, letter for letter nccl-tests' (its parsers read ours): docs/perf_programs.md says what stands in
+// The table on stdout, letter for letter nccl-tests' (its parsers read ours): docs/internals/perf_programs.md says what stands in
 // the columns that there speak of GPUs. Texts, so that tests see what people see; nothing here prints.
 #pragma once
 
@@ -21,7 +21,7 @@ struct DeviceEntry {
   std::string name;
 };
 
-// Of single iterations, over all ranks, in microseconds.
+// Times of single iterations over all ranks, in microseconds.
 struct IterationTimes {
   double min_us = 0, max_us = 0, mean_us = 0, p50_us = 0, p95_us = 0, p99_us = 0, deviation_us = 0;
   std::vector<double> times_us;

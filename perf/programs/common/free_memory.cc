@@ -29,7 +29,7 @@ std::optional<std::size_t> number_in(const std::string& path) {
   return value;
 }
 
-// Of a file of lines "key value": the number behind the key.
+// The number behind a key, in a file of lines "key value".
 std::optional<std::size_t> number_after(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   std::string word;

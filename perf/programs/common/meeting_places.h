@@ -10,13 +10,13 @@
 
 namespace railweave::perf {
 
-struct MeetingPlace {
+struct RendezvousPlace {
   std::string address;     // or a host name
   std::uint16_t port = 0;  // of a place that was read: 1 to 65535
 };
 
 // At least one place. The last colon of a place begins its port, so IPv6 addresses need no brackets. Errors:
 // invalid_argument, quoting the place that is none.
-Result<std::vector<MeetingPlace>> parse_meeting_places(std::string_view text);
+Result<std::vector<RendezvousPlace>> parse_meeting_places(std::string_view text);
 
 }  // namespace railweave::perf

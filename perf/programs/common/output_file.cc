@@ -42,7 +42,7 @@ Result<OwnedFd> make_beside(const std::string& path) {
   return made;
 }
 
-// Of a file that may not be there yet: its name behind all links.
+// The file's name behind all links. The file may not be there yet.
 Result<std::string> file_behind(const std::string& path) {
   if (path.empty()) return Status(Code::invalid_argument, Scope::request, "found '', expected the name of a file");
   struct stat found;

@@ -51,7 +51,7 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
   return mine_failed != 0 || child_failed ? 1 : 0;
 }
 
-Status run_at(const RankOptions& options, const MeetingPlace& place, const std::function<Status(Rendezvous&)>& body) {
+Status run_at(const RankOptions& options, const RendezvousPlace& place, const std::function<Status(Rendezvous&)>& body) {
   const auto patience = Nanos(std::int64_t(options.patience_s * 1e9));
   RW_ASSIGN_OR_RETURN(Rendezvous rendezvous, Rendezvous::meet(options.rank, place.address, place.port, patience));
   return body(rendezvous);
@@ -60,14 +60,14 @@ Status run_at(const RankOptions& options, const MeetingPlace& place, const std::
 // An exception of a thread is thrown here, once all threads have ended.
 int run_in_threads(const RankOptions& options, const std::function<Status(Rendezvous&)>& body) {
   std::vector<std::future<Status>> runs;
-  for (const MeetingPlace& place : options.places) {
+  for (const RendezvousPlace& place : options.places) {
     runs.push_back(std::async(std::launch::async, [&] { return run_at(options, place, body); }));
   }
   int exit_status = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Status status = runs[i].get();
     if (status.ok()) continue;
-    const MeetingPlace& place = options.places[i];
+    const RendezvousPlace& place = options.places[i];
     say(stderr, "rank {} of {} port {}: {}\n", options.rank, place.address, place.port, status.message());
     exit_status = 1;
   }

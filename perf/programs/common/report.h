@@ -1,4 +1,4 @@
-// From two ranks' own figures to one result, one document, one table (docs/perf.md has the schema).
+// From two ranks' own figures to one result, one document, one table (docs/internals/perf.md has the schema).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

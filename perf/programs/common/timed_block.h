@@ -53,7 +53,7 @@ class TimedBlock {
   Nanos length() const { return ended_ - begun_; }
   Totals moved() const { return totals_after_ - totals_before_; }
 
-  // One entry of "ranks" (docs/perf.md). REQUIRES: ended().
+  // One entry of "ranks" (docs/internals/perf.md). REQUIRES: ended().
   nlohmann::json to_json(int rank) const;
 
  private:

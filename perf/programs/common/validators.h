@@ -28,7 +28,7 @@ inline CLI::Validator number_between(double least, double most) {
   return CLI::Validator(check, fmt::format("FLOAT in [{} - {}]", least, most));
 }
 
-// Of 64 bits: CLI11 makes a great one of -1.
+// Takes a whole number of 64 bits. CLI11 itself makes a great one of -1.
 inline CLI::Validator whole_number() {
   const auto check = [](std::string& text) {
     std::uint64_t value = 0;

@@ -23,12 +23,12 @@ Admission::Admission(EventQueue& events, const StepProgram& program, const Optio
   for (auto& channels : channels_) channels.resize(std::size_t(options.channels));
 }
 
-Class Admission::priority(std::size_t operation) const {
-  return options_.one_line ? Class::normal : program_.operations[operation].priority();
+Priority Admission::priority(std::size_t operation) const {
+  return options_.one_line ? Priority::normal : program_.operations[operation].priority();
 }
 
 void Admission::issue(std::size_t operation) {
-  const Class priority_class = priority(operation);
+  const Priority priority_class = priority(operation);
   const std::size_t bytes = program_.operations[operation].bytes;
   ids_[operation] = scheduler_.issue(Scheduler::Line(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
                                      options_.leads.empty() ? Scheduler::Lead() : options_.leads[operation]);

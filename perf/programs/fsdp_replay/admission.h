@@ -42,8 +42,8 @@ class Admission final : public EventHandler {
   bool moved(std::size_t operation);
   // REQUIRES: issued and not finished.
   bool may_go_on(std::size_t operation) const;
-  Class priority(std::size_t operation) const;
-  // Of those that count; of each the most at once.
+  Priority priority(std::size_t operation) const;
+  // The most operations and the most bytes that were live at once. Operations that the scheduler does not count are left out.
   const Live& most_live() const { return most_live_; }
 
   void happen(std::uint32_t, std::size_t) override;
@@ -60,16 +60,16 @@ class Admission final : public EventHandler {
   const std::size_t member_;
   collectives::Scheduler scheduler_;
   std::vector<collectives::Scheduler::Id> ids_;  // by operation
-  std::vector<Channel> channels_[kClasses];
+  std::vector<Channel> channels_[kPriorities];
   std::vector<Channel*> channel_of_;             // by operation
-  std::size_t issued_[kClasses] = {};
+  std::size_t issued_[kPriorities] = {};
   std::uint64_t issued_bytes_ = 0;               // V, see Scheduler::issue
   bool asks_again_ = false;                      // an event is planned
   bool turned_ = false;                          // a line waits for its turn, perhaps
   Live most_live_;
 };
 
-// Of each the greater.
+// The larger number of operations of the two, and the larger number of bytes.
 Admission::Live most_of(const Admission::Live& a, const Admission::Live& b);
 
 }  // namespace railweave::perf::fsdp_replay

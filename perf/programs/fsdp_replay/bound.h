@@ -1,4 +1,4 @@
-// How short a step could be on one wire: the longest path through its graph (docs/replay.md, "The bound").
+// How short a step could be on one wire: the longest path through its graph (docs/guide/replay.md, "The bound").
 #pragma once
 
 #include "fsdp_replay/network.h"
@@ -7,7 +7,7 @@
 
 namespace railweave::perf::fsdp_replay {
 
-// Of a step that check_length_to_bound() takes. `ring`: for how much of an operation goes over a member's link, and its rate. Its latency is not counted.
+// The bound of a step that check_length_to_bound() takes. The members and the rate of `ring` count, its latency does not.
 Nanos bound_of(const Trace& trace, const Ring& ring);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -28,7 +28,7 @@ void FluidNetwork::issue(std::size_t, std::size_t operation) {
   share();
 }
 
-// Of nothing, too, every step has its latency.
+// Bytes of a step, at least 1: an operation of nothing has the latency of its steps, too.
 double FluidNetwork::step_bytes(std::size_t operation) const {
   return std::max(1.0, ring_.step_bytes(program_.operations[operation].bytes));
 }
@@ -59,7 +59,7 @@ void FluidNetwork::progress() {
 // New rates, and when they will change by themselves.
 void FluidNetwork::share() {
   Ahead ahead;
-  for (const Class priority : {Class::urgent, Class::normal, Class::bulk}) share_of_class(priority, ahead);
+  for (const Priority priority : {Priority::urgent, Priority::normal, Priority::bulk}) share_of_priority(priority, ahead);
   double seconds = -1;
   for (const Flow& flow : flows_) {
     if (flow.bytes > kNothing && flow.bytes_per_s == 0) continue;
@@ -72,7 +72,7 @@ void FluidNetwork::share() {
 
 // The older operation first. One alone sends a step and waits for its latency; whoever is behind sends in these pauses. All members
 // keep the same time, so its step begins with a pause: it goes on once in so many of the cycles ahead, or as it would alone.
-void FluidNetwork::share_of_class(Class priority, Ahead& ahead) {
+void FluidNetwork::share_of_priority(Priority priority, Ahead& ahead) {
   std::vector<Flow*> live;
   for (Flow& flow : flows_) {
     if (admission_.priority(flow.operation) != priority) continue;

@@ -38,7 +38,7 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
   double step_bytes(std::size_t operation) const;
   void progress();
   void share();
-  void share_of_class(Class priority, Ahead& ahead);
+  void share_of_priority(Priority priority, Ahead& ahead);
 
   EventQueue& events_;
   const StepProgram& program_;

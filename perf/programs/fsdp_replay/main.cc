@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   fsdp_replay::Options options;
   const char* const about =
       "Plays steps of FSDP through the scheduler of the collectives, in virtual time: how long they take under its\n"
-      "policies, and how short they could be. docs/replay.md says what is played and where the values come from.\n"
+      "policies, and how short they could be. docs/guide/replay.md says what is played and where the values come from.\n"
       "Run it in the repository's root, or say where --parameters are.\n"
       "  fsdp_replay --model 7B --hosts 8,16,64,512 --policy off,window:2,window:256M\n"
       "  fsdp_replay --trace step.json --hosts 8 --limiter none,sliding\n"

@@ -24,7 +24,7 @@ struct Ring {
   }
   // Rounded down. Rate::time_for ends at an hour.
   Nanos on_wire(double bytes) const { return Nanos(std::int64_t(bytes * 1e9 / rate.bytes_per_s)); }
-  // Of one operation alone.
+  // Time of one operation that is alone on the ring.
   Nanos alone(std::size_t operation_bytes) const {
     return (members - 1) * (latency + on_wire(step_bytes(operation_bytes)));
   }

@@ -22,7 +22,7 @@ Status refused(const std::string& message) { return Status(Code::invalid_argumen
 
 void add_options(CLI::App& app, Options& o) {
   app.add_option("--model", o.models, "steps made from the parameter file's models, as 7B,70B")->delimiter(',');
-  app.add_option("--trace", o.traces, "recorded steps (JSON; docs/replay.md)")->delimiter(',');
+  app.add_option("--trace", o.traces, "recorded steps (JSON; docs/guide/replay.md)")->delimiter(',');
   app.add_option("--random", o.random, "so many steps made by chance, the same ones each time")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();

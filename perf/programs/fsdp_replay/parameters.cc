@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kLargest = 1e18;
 
-// Of "values": {"name": {"value": ..., "unit": ..., "source": ...}}.
+// The field "values": {"name": {"value": ..., "unit": ..., "source": ...}}.
 class Values {
  public:
   explicit Values(JsonReader fields) : fields_(std::move(fields)) {}

@@ -1,4 +1,4 @@
-// The parameter file: values of machines with unit and source, models and what was published with their sources (docs/replay.md).
+// The parameter file: values of machines with unit and source, models and what was published with their sources (docs/guide/replay.md).
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The figures published of FSDP's limiters, beside what the replay makes of them (docs/replay.md).
+// The figures published of FSDP's limiters, beside what the replay makes of them (docs/guide/replay.md).
 #pragma once
 
 #include <string>

@@ -40,8 +40,8 @@ class Rank final : public EventHandler {
   TimePoint ended_at() const { return ended_at_; }
   int failed_allocations() const { return failed_allocations_; }
   const Memory& memory() const { return memory_; }
-  // Of each gather: the bytes of operations that this rank handed to the scheduler between it and the moment its piece
-  // was due to compute. Reductions are never waited for. What is too small to count for the scheduler counts nowhere here.
+  // Leads, by operation. A gather's: the bytes of operations that this rank handed to the scheduler between the gather and the
+  // moment its piece was due to compute. Reductions have none: nobody waits for them. Nor do operations too small for the scheduler.
   const std::vector<collectives::Scheduler::Lead>& leads() const { return leads_; }
 
   void happen(std::uint32_t what, std::size_t which) override;

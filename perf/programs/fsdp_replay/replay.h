@@ -1,4 +1,4 @@
-// Plays a step through the scheduler, in virtual time (docs/replay.md says what is played).
+// Plays a step through the scheduler, in virtual time (docs/guide/replay.md says what is played).
 #pragma once
 
 #include <cstddef>

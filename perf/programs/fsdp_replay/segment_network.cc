@@ -60,7 +60,7 @@ void SegmentNetwork::begin_step(std::size_t member, std::size_t operation) {
 void SegmentNetwork::send(std::size_t member) {
   Member& m = members_[member];
   if (m.sending_class >= 0) return;
-  for (int c = 0; c < kClasses; ++c) {
+  for (int c = 0; c < kPriorities; ++c) {
     auto& messages = m.messages[c];
     if (messages.empty()) continue;
     std::iter_swap(messages.begin(), std::ranges::min_element(messages, {}, &Message::operation));

@@ -1,4 +1,4 @@
-// A step of FSDP1 in the order in which its CPU thread issues and launches (docs/replay.md).
+// A step of FSDP1 in the order in which its CPU thread issues and launches (docs/guide/replay.md).
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@ struct StepProgram {
     Kind kind = Kind::gather;
     std::size_t bytes = 0;
     std::size_t piece = 0;  // that needs what is gathered; that makes what is reduced
-    Class priority() const { return kind == Kind::gather ? Class::urgent : Class::normal; }
+    Priority priority() const { return kind == Kind::gather ? Priority::urgent : Priority::normal; }
   };
-  // Of the device's computing; they run in this order.
+  // One piece of the device's computing. Pieces run in the order of `pieces`.
   struct Piece {
     Nanos duration{};
     std::size_t gather = 0;           // operation; of a kept unit's backward that of its forward

@@ -1,4 +1,4 @@
-// What one rank does in a step of FSDP, the same on all (docs/replay.md has the format).
+// What one rank does in a step of FSDP, the same on all (docs/guide/replay.md has the format).
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ class MessageSizes {
   }
 
   std::size_t largest() const { return range_.largest; }
-  // Of message `sequence` (from 0) of flow `flow`.
+  // Bytes of message `sequence` (from 0) of flow `flow`.
   std::size_t of(std::uint64_t flow, std::uint64_t sequence) const;
   // How many messages from `first` on make at least `bytes`.
   std::uint64_t count_for(std::uint64_t flow, std::uint64_t first, std::uint64_t bytes) const;

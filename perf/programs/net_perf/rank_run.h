@@ -25,8 +25,8 @@ struct RankRun {
   // Comms out of this rank, and into it.
   int outgoing() const { return rank() == 0 || options.both ? options.comms : 0; }
   int incoming() const { return rank() == 1 || options.both ? options.comms : 0; }
-  // Of Railweave's engine so far. Nothing of other plugins, and nothing of a process that meets several ranks 0: the
-  // runs of such a process have one engine together.
+  // Counters of Railweave's engine so far. None for other plugins, and none for a process that meets several ranks 0:
+  // the runs of such a process have one engine together.
   std::optional<EngineCounters> engine_counters() const;
 };
 

@@ -34,7 +34,7 @@ Status StopAgreement::poll() {
   if (!last.is_array() || last.size() != flows_.receives.size()) {
     return Status(Code::remote, Scope::engine, "the other rank runs another load");
   }
-  told_ = true;
+  reported_ = true;
   for (std::size_t i = 0; i < last.size(); ++i) flows_.receives[i]->set_goal(last[i].get<std::uint64_t>());
   return rendezvous_.send(kAnswer);
 }

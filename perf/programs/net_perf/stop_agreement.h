@@ -16,7 +16,7 @@ class StopAgreement {
   Status begin();
   bool begun() const { return begun_; }
   // The other rank has yet to say something. Otherwise what it says next is not for us.
-  bool expecting() const { return (!flows_.sends.empty() && !answered_) || (!flows_.receives.empty() && !told_); }
+  bool expecting() const { return (!flows_.sends.empty() && !answered_) || (!flows_.receives.empty() && !reported_); }
   // Takes it in; never waits. REQUIRES: expecting().
   Status poll();
   bool agreed() const { return begun_ && !expecting(); }
@@ -24,7 +24,7 @@ class StopAgreement {
  private:
   Rendezvous& rendezvous_;
   FlowSet& flows_;
-  bool begun_ = false, answered_ = false, told_ = false;
+  bool begun_ = false, answered_ = false, reported_ = false;
 };
 
 }  // namespace railweave::perf::net_perf

@@ -7,7 +7,7 @@
 
 namespace railweave::perf::net_perf {
 
-// Both ranks call it at the same time; both get the RESULT (docs/perf.md).
+// Both ranks call it at the same time; both get the RESULT (docs/internals/perf.md).
 Result<nlohmann::json> measure_throughput(const RankRun& run);
 
 }  // namespace railweave::perf::net_perf

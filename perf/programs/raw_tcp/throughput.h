@@ -11,7 +11,7 @@
 
 namespace railweave::perf::raw_tcp {
 
-// Both ranks call it at the same time; both get the RESULT (docs/perf.md).
+// Both ranks call it at the same time; both get the RESULT (docs/internals/perf.md).
 Result<nlohmann::json> measure_throughput(Rendezvous& rendezvous, const std::vector<RailAddress>& rails,
                                           const Options& options, double baseline_share);
 

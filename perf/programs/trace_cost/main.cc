@@ -40,7 +40,7 @@ Status step(Group& group, int layers, std::vector<float>& shards, std::vector<fl
   const auto of = [&](std::vector<float>& all, int layer, std::size_t count) { return all.data() + std::size_t(layer) * count; };
   const auto gather = [&](int layer) {
     collectives::Hints urgent;
-    urgent.priority = Class::urgent;
+    urgent.priority = Priority::urgent;
     return group.all_gather(of(shards, layer, shard), of(whole, layer, shard * kRanks), shard, DataType::float32, urgent);
   };
   WorkPtr next = gather(0);

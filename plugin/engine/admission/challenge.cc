@@ -48,7 +48,7 @@ Challenge::Message message_of(Kind kind, const Challenge::Nonce& nonce = {}, Ref
 auto without_tag(Challenge::Heard message) { return message.first<kTagAt>(); }
 auto tag_in(Challenge::Heard message) { return message.last<kTagBytes>(); }
 
-// Of all that was said before on this connection, and of the message that carries it.
+// A tag is over all that was said before on this connection, and over the message that carries the tag.
 Result<Tag> acceptor_tag(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response) {
   return tag_of(key.secret(), "railweave acceptor 1", {challenge, without_tag(response)});
 }

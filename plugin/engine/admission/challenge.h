@@ -1,4 +1,4 @@
-// Before a Hello: each end shows the other that it has the key (docs/admission.md). One end of it, without I/O.
+// Before a Hello: each end shows the other that it has the key (docs/operate/admission.md). One end of it, without I/O.
 //
 //   dialler   awaiting response ──> over          acceptor   awaiting challenge ──> awaiting proof ──> over
 //

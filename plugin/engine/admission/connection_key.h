@@ -20,10 +20,10 @@ class ConnectionKey {
  public:
   explicit ConnectionKey(const Secret& secret) : secret_(secret) {}
 
-  // Of the session that this connection begins.
+  // The secret of the session that this connection begins.
   Result<Secret> session_secret() const;
 
-  // What its TLS begins with (docs/encryption.md).
+  // What its TLS begins with (docs/operate/encryption.md).
   Result<Secret> tls_secret() const;
 
   // `session`: shown; null for none. Errors: Code::exhausted.

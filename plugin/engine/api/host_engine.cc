@@ -16,7 +16,7 @@
 #include "discovery/devices.h"
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
-#include "engine/api/connecting.h"
+#include "engine/api/endpoints.h"
 #include "engine/session/shutdown.h"
 #include "wire/bootstrap/socket.h"
 
@@ -59,7 +59,7 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
                    on_welcome(key, welcome, serial, std::move(lane), std::move(waiters));
                  }),
       peer_sessions_(reactor_, own_rails_),
-      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_told(), *this), local_door_(reactor_), stats_door_(reactor_),
+      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_told(), *this), unix_listener_(reactor_), stats_endpoint_(reactor_),
       idle_sessions_(reactor_) {
   (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
@@ -88,19 +88,19 @@ Status HostEngine::start() {
   RW_TRY(read_key());
   RW_TRY(own_rails_.open());
   if (config_.shm.value_or(false))
-    if (Status s = local_door_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
+    if (Status s = unix_listener_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
   RW_TRY(reactor_.start());
   reactor_.run_soon([this] { serve(); });
   return {};
 }
 
 void HostEngine::serve() {
-  until_memory([this] { local_door_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); }); });
+  until_memory([this] { unix_listener_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); }); });
   own_rails_.serve([this](wire::Accepted accepted, int rail) { acceptor_.on_connection(std::move(accepted), rail); },
                    {.on_link = [this](int rail, bool up) { peer_sessions_.on_link(rail, up); },
                     .on_rail = [this](int rail) { peer_sessions_.on_own_rail(rail); },
-                    .on_news = [this](int rail) { peer_sessions_.tell_rail(rail); }});
-  stats_door_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
+                    .on_news = [this](int rail) { peer_sessions_.announce_rail(rail); }});
+  stats_endpoint_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
 // --------------------------------------------------------------------------------------------------------------- the end
@@ -123,14 +123,14 @@ HostEngine::~HostEngine() {
 }
 
 // What is left are the sessions and their watches.
-std::vector<std::shared_ptr<LiveSession>> HostEngine::stop_all() {
+std::vector<std::shared_ptr<Session>> HostEngine::stop_all() {
   own_rails_.close();
-  local_door_.close();
-  stats_door_.close();
+  unix_listener_.close();
+  stats_endpoint_.close();
   accounts_.clear();
   acceptor_.stop();
   idle_sessions_.stop();
-  peer_sessions_.stop_upkeep();
+  peer_sessions_.stop_reconciling();
   directory_.stop_dialling();
   return directory_.sessions();
 }
@@ -138,7 +138,7 @@ std::vector<std::shared_ptr<LiveSession>> HostEngine::stop_all() {
 // Walks by key: a copy of the table would need memory.
 void HostEngine::close_all_lanes() {
   std::optional<PeerKey> after;
-  while (const std::shared_ptr<LiveSession> session = directory_.next(after)) session->close_lanes();
+  while (const std::shared_ptr<Session> session = directory_.next(after)) session->close_lanes();
 }
 
 // ------------------------------------------------------------------------------------------------------------ endpoints
@@ -176,7 +176,7 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
 }
 
-Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Class priority) {
+Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Priority priority) {
   if (forked()) return dead_after_fork();
   RW_TRY(check_device(device));
   RW_ASSIGN_OR_RETURN(HandleContent peer, decode_handle(handle));
@@ -198,13 +198,13 @@ EngineStats HostEngine::stats() const {
 
 // ------------------------------------------------------------------------------------------------------- session owner
 
-void HostEngine::on_woken(LiveSession& session, const SessionWants& wants) {
+void HostEngine::on_woken(Session& session, const SessionWants& wants) {
   if (wants.retire) return retire(session.shared_from_this());
   PeerSession* const its = peer_sessions_.find(session);
   if (!its) return;
   (void)session.guarded([&] {
     if (wants.look) its->watch->look();
-    if (wants.hear_rails) its->hear_rails();
+    if (wants.apply_rails) its->apply_rails();
     if (wants.lanes) its->on_lane_wanted();
   });
 }
@@ -223,19 +223,19 @@ bool HostEngine::may_warn_of_silence(bool is_silent) {
 
 PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
   const bool by_rails = lane.by_rails;
-  std::shared_ptr<LiveSession> session;
+  std::shared_ptr<Session> session;
   ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
     for (const auto& waiter : waiters) waiter->fail(out_of_memory());
     if (session) session->fail(out_of_memory());
   });
-  session = std::make_shared<LiveSession>(config_, static_cast<SessionOwner&>(*this), peer.peer, serial, lane.session_secret, by_rails);
+  session = std::make_shared<Session>(config_, static_cast<SessionOwner&>(*this), peer.peer, serial, lane.session_secret, by_rails);
   if (const auto old = directory_.put(key, session)) retire(old);
   PeerSession& its = peer_sessions_.add(session, by_rails);
   for (const int down : own_rails_.down()) session->tell_link(down, false);
   const std::string rail = by_rails ? own_rails_.at(lane.rails.local).name : "shm";
   add_lane(*session, std::move(lane));
   for (int i = 0; by_rails && i < int(own_rails_.now().size()); ++i)  // the handshake's list may be older
-    if (own_rails_.has_news(i)) session->tell_rail(own_rails_.news_of(i));
+    if (own_rails_.has_news(i)) session->announce_rail(own_rails_.news_of(i));
   broken.dismiss();
   for (auto& waiter : waiters) session->open(waiter);
   RW_INFO(net, "session with {} over {}", peer.peer, rail);
@@ -250,13 +250,13 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   const int dialled_rail = lane.dialled_rail;
   PeerSession& its = add_session(key, welcome, serial, std::move(lane), std::move(waiters));
   if (!by_rails) return;
-  assert(!its.upkeep && !its.knock && its.absent_rails);
+  assert(!its.reconciler && !its.probe && its.absent_rails);
   (void)its.session->guarded([&] {  // else nobody would see to its lanes
-    const LaneUpkeep::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
-    its.upkeep = std::make_unique<LaneUpkeep>(give_dialler(its, key), options, welcome.rails, LaneUpkeep::FirstLane{rails, dialled_rail},
+    const LaneReconciler::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
+    its.reconciler = std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails, LaneReconciler::FirstLane{rails, dialled_rail},
                                               peer_sessions_.absence_told());
-    its.absent_rails->know(its.upkeep->failures(), its.upkeep->peer_rails());
-    its.upkeep->look();
+    its.absent_rails->know(its.reconciler->failures(), its.reconciler->peer_rails());
+    its.reconciler->look();
   });
 }
 
@@ -265,18 +265,18 @@ void HostEngine::accept_session(const Hello& first, NewLane lane) {
   const PeerKey key = key_of_dialler(self_, first);
   PeerSession& its = add_session(key, first, first.session, std::move(lane), {});
   (void)its.session->guarded([&] {  // likewise, and it would stay for ever
-    if (by_rails) its.knock = std::make_unique<Knock>(give_dialler(its, key), first.rails);
+    if (by_rails) its.probe = std::make_unique<PeerProbe>(give_dialler(its, key), first.rails);
     idle_sessions_.add(its.session);
   });
 }
 
 SessionAccess HostEngine::give_dialler(PeerSession& its, const PeerKey& key) {
   its.dialler = std::make_unique<RailDialler>(reactor_, self_, key.peer, key.traffic_class, *its.session,
-                                              [this](LiveSession& session, NewLane lane) { add_lane(session, std::move(lane)); });
+                                              [this](Session& session, NewLane lane) { add_lane(session, std::move(lane)); });
   return {reactor_, *its.dialler, its.session->lanes(), own_rails_.now()};
 }
 
-void HostEngine::add_lane(LiveSession& session, NewLane lane) {
+void HostEngine::add_lane(Session& session, NewLane lane) {
   if (session.over()) return;  // its lanes were closed: nobody would close this one
   (void)session.guarded([&] {  // the peer counts on the lane
     const bool doubtful = lane.doubtful || wire::has_sent_again(lane.bootstrap.fd.get());
@@ -294,11 +294,11 @@ std::unique_ptr<LaneCredit> HostEngine::credit_on(int rail) {
   return std::make_unique<LaneCredit>(account->second.account(), its.speed_known ? its.speed : Rate{});
 }
 
-void HostEngine::on_lane_came(std::shared_ptr<LiveSession> session) {
+void HostEngine::on_lane_came(std::shared_ptr<Session> session) {
   if (PeerSession* const its = peer_sessions_.find(*session)) its->on_lane();
 }
 
-void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) const {
+void HostEngine::tell_of_lane(const Session& session, const NewLane& lane) const {
   if (!lane.by_rails) {
     RW_INFO(net, "lane {} to {}: shared memory", lane.id, session.peer());
     return;
@@ -308,17 +308,17 @@ void HostEngine::tell_of_lane(const LiveSession& session, const NewLane& lane) c
           wire::to_string(wire::local_address(fd)), wire::to_string(wire::remote_address(fd)), lane.bootstrap.tls ? ", TLS 1.3" : "");
 }
 
-bool HostEngine::was_dialled(const LiveSession& session) {
+bool HostEngine::was_dialled(const Session& session) {
   const PeerSession* const its = peer_sessions_.find(session);
-  return its && its->upkeep;
+  return its && its->reconciler;
 }
 
-void HostEngine::on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
+void HostEngine::on_probe(const Session& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
   const PeerSession* const its = peer_sessions_.find(session);
-  if (its && its->upkeep) (void)its->session->guarded([&] { its->upkeep->on_knock(by, family, peer_rails); });
+  if (its && its->reconciler) (void)its->session->guarded([&] { its->reconciler->on_probe(by, family, peer_rails); });
 }
 
-void HostEngine::retire(const std::shared_ptr<LiveSession>& session) {
+void HostEngine::retire(const std::shared_ptr<Session>& session) {
   if (!session->over()) session->give_way();
   session->close_lanes();
   directory_.remove(session);

@@ -18,13 +18,13 @@
 #include "engine/connect/identity.h"
 #include "engine/api/idle_sessions.h"
 #include "engine/api/listeners.h"
-#include "engine/session/live_session.h"
-#include "engine/connect/local_door.h"
+#include "engine/session/session.h"
+#include "engine/connect/unix_listener.h"
 #include "engine/rails/own_rails.h"
 #include "engine/api/peer_sessions.h"
 #include "engine/runtime/reactor.h"
 #include "engine/connect/session_directory.h"
-#include "engine/stats/stats_door.h"
+#include "engine/stats/stats_endpoint.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {
@@ -40,30 +40,30 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   const std::vector<Device>& devices() const override { return devices_; }
   bool shares_memory() const override { return config_.shm.value_or(false); }
   Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override;
-  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Class priority) override;
+  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Priority priority) override;
   EngineStats stats() const override;
 
   // For connectors and listeners.
   const Config& config() const { return config_; }
-  bool forked() const { return birthplace_.left(); }
+  bool forked() const { return origin_.in_child(); }
   void close_listener(std::uint32_t id) { listeners_.close(id); }
 
  private:
   // SessionOwner
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t id) override { return listeners_.find(id); }
   std::unique_ptr<LaneCredit> credit_on(int rail) override;
-  void on_lane_came(std::shared_ptr<LiveSession> session) override;
+  void on_lane_came(std::shared_ptr<Session> session) override;
   bool warns_of_unused() override;
   bool may_warn_of_silence(bool is_silent) override;
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override { directory_.open_again(std::move(pending), why); }
-  void wake_for(std::shared_ptr<LiveSession> session) noexcept override { reactor_.wake_for(std::move(session)); }
-  void on_woken(LiveSession& session, const SessionWants& wants) override;
+  void wake_for(std::shared_ptr<Session> session) noexcept override { reactor_.wake_for(std::move(session)); }
+  void on_woken(Session& session, const SessionWants& wants) override;
 
   // AcceptorOwner
   void accept_session(const Hello& first, NewLane lane) override;
-  void add_lane(LiveSession& session, NewLane lane) override;
-  bool was_dialled(const LiveSession& session) override;
-  void on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) override;
+  void add_lane(Session& session, NewLane lane) override;
+  bool was_dialled(const Session& session) override;
+  void on_probe(const Session& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) override;
 
   Status read_key();
   Status check_device(int device) const;
@@ -74,15 +74,15 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   void serve();
   PeerSession& add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
   void on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
-  // Gives the record its dialler. Returns what LaneUpkeep or Knock is made of.
+  // Gives the record its dialler. Returns what LaneReconciler or PeerProbe is made of.
   SessionAccess give_dialler(PeerSession& its, const PeerKey& key);
-  void tell_of_lane(const LiveSession& session, const NewLane& lane) const;
-  void retire(const std::shared_ptr<LiveSession>& session);
-  std::vector<std::shared_ptr<LiveSession>> stop_all();
+  void tell_of_lane(const Session& session, const NewLane& lane) const;
+  void retire(const std::shared_ptr<Session>& session);
+  std::vector<std::shared_ptr<Session>> stop_all();
 
   void close_all_lanes();
 
-  const Birthplace birthplace_;
+  const ProcessOrigin origin_;
   const Config config_;
   const std::vector<Rail> rails_;                // those it started with
   const std::vector<Device> devices_;
@@ -95,8 +95,8 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   SessionDirectory directory_;
   PeerSessions peer_sessions_;
   Acceptor acceptor_;
-  LocalDoor local_door_;
-  StatsDoor stats_door_;
+  UnixListener unix_listener_;
+  StatsEndpoint stats_endpoint_;
   std::map<int, SharedAccount> accounts_;  // by interface index
   IdleSessions idle_sessions_;
   std::atomic<TimePoint> warned_unused_{TimePoint{}};

@@ -14,7 +14,7 @@ constexpr std::size_t kIdleAtOnceMax = 1024;           // when so many have not,
 
 }  // namespace
 
-void IdleSessions::add(const std::shared_ptr<LiveSession>& session) {
+void IdleSessions::add(const std::shared_ptr<Session>& session) {
   idle_.push_back({session, now()});
   evict();
 }

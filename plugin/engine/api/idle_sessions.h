@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
 
 namespace railweave::engine {
@@ -16,13 +16,13 @@ class IdleSessions {
   ~IdleSessions() { stop(); }
 
   // A peer began it. Ends the oldest of too many.
-  void add(const std::shared_ptr<LiveSession>& session);
+  void add(const std::shared_ptr<Session>& session);
   // None is ended from now on.
   void stop();
 
  private:
   struct Idle {
-    std::weak_ptr<LiveSession> session;
+    std::weak_ptr<Session> session;
     TimePoint since;
   };
   void evict();

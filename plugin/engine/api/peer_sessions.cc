@@ -13,55 +13,55 @@ void PeerSession::on_lane_wanted() {
   session->note_lost_pairs();
   if (absent_rails) absent_rails->look_later();
   if (rail_log) rail_log->look();
-  if (upkeep) upkeep->look();
-  if (knock) knock->look();
+  if (reconciler) reconciler->look();
+  if (probe) probe->look();
 }
 
 void PeerSession::on_lane() {
   if (rail_log) rail_log->look();
-  if (knock) knock->on_lane();
+  if (probe) probe->on_lane();
 }
 
-void PeerSession::hear_rails() {
-  std::vector<LaneUpkeep::PeerRailNews> heard;
-  for (const protocol::RailNews::Statement& news : session->take_told_rails()) {
+void PeerSession::apply_rails() {
+  std::vector<LaneReconciler::PeerRailUpdate> heard;
+  for (const protocol::RailUpdates::Statement& news : session->drain_rail_updates()) {
     Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
     if (!rail.ok()) return session->lose("it told of its rail " + std::to_string(news.rail) + ": " + std::string(rail.status().message()));
     RW_INFO(net, "{} says of its rail {}: {}", session->peer(), rail->name, state_of(*rail));
-    if (knock) knock->on_peer_rail(news.rail, *rail);
+    if (probe) probe->on_peer_rail(news.rail, *rail);
     heard.push_back({news.rail, std::move(*rail)});
   }
-  if (upkeep) upkeep->on_peer_rails(heard);
+  if (reconciler) reconciler->on_peer_rails(heard);
 }
 
-PeerSession& PeerSessions::add(std::shared_ptr<LiveSession> session, bool by_rails) {
+PeerSession& PeerSessions::add(std::shared_ptr<Session> session, bool by_rails) {
   assert(session && !find(*session));
   PeerSession record;
   record.session = session;
   record.watch = std::make_unique<SessionWatch>(reactor_, session);
   if (by_rails) record.rail_log = std::make_unique<RailLog>(reactor_, rails_.now(), session, rail_lines_);
-  if (by_rails) record.absent_rails = std::make_unique<AbsentRails>(reactor_, rails_.now(), session, absence_told_);
+  if (by_rails) record.absent_rails = std::make_unique<AbsentRails>(reactor_, rails_.now(), session, logged_absences_);
   return records_.emplace(session.get(), std::move(record)).first->second;
 }
 
-PeerSession* PeerSessions::find(const LiveSession& session) {
+PeerSession* PeerSessions::find(const Session& session) {
   const auto it = records_.find(&session);
   return it == records_.end() ? nullptr : &it->second;
 }
 
-void PeerSessions::remove(const LiveSession& session) {
+void PeerSessions::remove(const Session& session) {
   const auto it = records_.find(&session);
   if (it == records_.end()) return;
-  const std::shared_ptr<LiveSession> held = it->second.session;  // outlives what looks after it
+  const std::shared_ptr<Session> held = it->second.session;  // outlives what looks after it
   records_.erase(it);
 }
 
-void PeerSessions::stop_upkeep() {
+void PeerSessions::stop_reconciling() {
   for (auto& [session, record] : records_) {
     record.rail_log.reset();
     record.absent_rails.reset();
-    record.upkeep.reset();
-    record.knock.reset();
+    record.reconciler.reset();
+    record.probe.reset();
   }
 }
 
@@ -75,11 +75,11 @@ void PeerSessions::each(const Act& act) {
 
 void PeerSessions::on_link(int rail, bool up) {
   each([&](PeerSession& record) { record.session->tell_link(rail, up); });
-  tell_rail(rail);
+  announce_rail(rail);
   if (!up) return;
   look_for_absent_rails();
   each([&](PeerSession& record) {
-    if (record.upkeep) record.upkeep->on_link_up(rail);
+    if (record.reconciler) record.reconciler->on_link_up(rail);
   });
 }
 
@@ -92,13 +92,13 @@ void PeerSessions::look_for_absent_rails() {
 void PeerSessions::on_own_rail(int rail) {
   look_for_absent_rails();
   each([&](PeerSession& record) {
-    if (record.upkeep) record.upkeep->on_own_rail(rail);
+    if (record.reconciler) record.reconciler->on_own_rail(rail);
   });
 }
 
-void PeerSessions::tell_rail(int rail) {
+void PeerSessions::announce_rail(int rail) {
   each([&](PeerSession& record) {
-    if (record.by_rails()) record.session->tell_rail(rails_.news_of(rail));
+    if (record.by_rails()) record.session->announce_rail(rails_.news_of(rail));
   });
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/rails/absent_rails.h"
-#include "engine/reconcile/knock.h"
-#include "engine/reconcile/lane_upkeep.h"
-#include "engine/session/live_session.h"
+#include "engine/reconcile/peer_probe.h"
+#include "engine/reconcile/lane_reconciler.h"
+#include "engine/session/session.h"
 #include "engine/rails/own_rails.h"
 #include "engine/connect/rail_dialler.h"
 #include "engine/rails/rail_log.h"
@@ -20,15 +20,15 @@
 namespace railweave::engine {
 
 struct PeerSession {
-  std::shared_ptr<LiveSession> session;
+  std::shared_ptr<Session> session;
   std::unique_ptr<SessionWatch> watch;
-  // Of a session by rails. One of upkeep and knock is there: upkeep where we dialled the session, knock where the peer did. Both refer to
-  // the session's lanes and to the dialler.
+  // Only a session by rails has the members below. One of reconciler and probe is there: reconciler where we dialled the session,
+  // probe where the peer did. Both refer to the session's lanes and to the dialler.
   std::unique_ptr<RailLog> rail_log;
   std::unique_ptr<RailDialler> dialler;
-  std::unique_ptr<LaneUpkeep> upkeep;
-  std::unique_ptr<Knock> knock;
-  std::unique_ptr<AbsentRails> absent_rails;  // refers to upkeep
+  std::unique_ptr<LaneReconciler> reconciler;
+  std::unique_ptr<PeerProbe> probe;
+  std::unique_ptr<AbsentRails> absent_rails;  // refers to reconciler
 
   bool by_rails() const { return rail_log != nullptr; }
   // Lanes were lost, or are wanted.
@@ -36,7 +36,7 @@ struct PeerSession {
   // A lane came. Perhaps from within the watch's look().
   void on_lane();
   // What the peer said of its rails.
-  void hear_rails();
+  void apply_rails();
 };
 
 class PeerSessions {
@@ -44,21 +44,21 @@ class PeerSessions {
   // Both outlive it.
   PeerSessions(Reactor& reactor, const OwnRails& rails) : reactor_(reactor), rails_(rails) {}
 
-  PeerSession& add(std::shared_ptr<LiveSession> session, bool by_rails);
+  PeerSession& add(std::shared_ptr<Session> session, bool by_rails);
   // Null: it has no record, any more.
-  PeerSession* find(const LiveSession& session);
+  PeerSession* find(const Session& session);
   // The record goes. REQUIRES: nothing of the record is on the stack below the caller.
-  void remove(const LiveSession& session);
+  void remove(const Session& session);
   // Nobody sees to the lanes of any session from now on; they are still watched.
-  void stop_upkeep();
+  void stop_reconciling();
   void clear() { records_.clear(); }
 
   // --- of our rails (OwnRails::Observer)
   void on_link(int rail, bool up);
   void on_own_rail(int rail);
-  void tell_rail(int rail);
+  void announce_rail(int rail);
 
-  AbsenceTold& absence_told() { return absence_told_; }
+  LoggedAbsences& absence_told() { return logged_absences_; }
   RailLines& rail_lines() { return rail_lines_; }
 
  private:
@@ -69,9 +69,9 @@ class PeerSessions {
 
   Reactor& reactor_;
   const OwnRails& rails_;
-  AbsenceTold absence_told_;
+  LoggedAbsences logged_absences_;
   RailLines rail_lines_;
-  std::map<const LiveSession*, PeerSession> records_;
+  std::map<const Session*, PeerSession> records_;
 };
 
 }  // namespace railweave::engine

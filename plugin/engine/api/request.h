@@ -20,7 +20,7 @@ class Request {
   std::uint64_t bytes = 0;   // valid once done
   std::uint64_t tag = 0;     // of a send the caller's, until done; of a receive the sender's, once done
   Status status;             // likewise
-  // Of the caller's memory; the caller's thread only.
+  // The caller's memory. Only the caller's thread writes the fields below, before it posts the request.
   std::byte* data = nullptr;
   std::size_t size = 0;
   std::uint64_t order = 0;   // of a send

@@ -14,7 +14,7 @@ void StreamEnd<F, P, B>::leave_session() {
   if (session_->forked()) return;
   // Nothing here allocates, and the session waits for memory where it must: this runs in destructors.
   closing_ = true;  // ordered before drain() by the session's mutex in close()
-  std::vector<Range> ranges = std::move(doubtful_);
+  std::vector<Range> ranges = std::move(maybe_in_use_);
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
     const Request& r = requests_.at(i);
     if (r.state.load(std::memory_order_acquire) != Request::State::free && r.size > 0) ranges.push_back({r.data, r.size});
@@ -62,7 +62,7 @@ template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   assert(requests_.owns(&request) && request.state.load(std::memory_order_relaxed) == Request::State::done);
   if (!request.status.ok() && request.size > 0) {  // first: it may throw, and is done again then
-    if (doubtful_.size() < kRequestsPerStream) doubtful_.push_back({request.data, request.size});
+    if (maybe_in_use_.size() < kRequestsPerStream) maybe_in_use_.push_back({request.data, request.size});
     else withdraw(request.data, request.size);
   }
   const Status status = std::exchange(request.status, Status());
@@ -98,11 +98,11 @@ bool StreamEnd<F, P, B>::holds(Range range) const {
 }
 
 template <class F, class P, class B>
-bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
+bool StreamEnd<F, P, B>::post_held(protocol::SessionProtocol& session) {
   if (!stream_.can_post()) return false;
   Request* const request = std::exchange(held_, nullptr);  // posted once, even if the session finds no memory for the rest
   if constexpr (std::is_same_v<P, protocol::RecvStream>) {
-    session.post(stream_, request, request->data, request->size, request->reading == Reading::meanwhile);
+    session.post(stream_, request, request->data, request->size, request->reading == Reading::while_landing);
   } else {
     session.post(stream_, request, request->data, request->size, request->tag, request->order);
   }
@@ -110,23 +110,23 @@ bool StreamEnd<F, P, B>::post_held(protocol::Session& session) {
 }
 
 template <class F, class P, class B>
-bool StreamEnd<F, P, B>::drain(protocol::Session& session) {
+bool StreamEnd<F, P, B>::drain(protocol::SessionProtocol& session) {
   if (closing_) return true;
   while (held_ != nullptr || posts_.try_pop(held_))
     if (!post_held(session)) return false;
   return true;
 }
 
-void SendEnd::hurry(std::uint64_t order) {
-  if (session_->forked() || order < hurried_below_.load(std::memory_order_relaxed)) return;
-  hurried_below_.store(order + 1, std::memory_order_relaxed);
+void SendEnd::expedite(std::uint64_t order) {
+  if (session_->forked() || order < expedited_below_.load(std::memory_order_relaxed)) return;
+  expedited_below_.store(order + 1, std::memory_order_relaxed);
   call_drain();
 }
 
-bool SendEnd::drain(protocol::Session& session) {
-  if (const std::uint64_t below = hurried_below_.load(std::memory_order_relaxed); below > told_below_ && !closing_) {
+bool SendEnd::drain(protocol::SessionProtocol& session) {
+  if (const std::uint64_t below = expedited_below_.load(std::memory_order_relaxed); below > told_below_ && !closing_) {
     told_below_ = below;
-    session.hurry(stream_, below - 1);
+    session.expedite(stream_, below - 1);
   }
   return StreamEnd::drain(session);
 }

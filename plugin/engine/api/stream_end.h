@@ -9,7 +9,7 @@
 
 #include "base/slot_pool.h"
 #include "base/spsc_ring.h"
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/api/request.h"
 #include "railweave/endpoint.h"
 
@@ -19,9 +19,9 @@ namespace railweave::engine {
 template <class Face, class ProtocolStream, class Bytes>
 class StreamEnd : public Face, private Inbox {
  public:
-  StreamEnd(std::shared_ptr<LiveSession> session, ProtocolStream& stream)
+  StreamEnd(std::shared_ptr<Session> session, ProtocolStream& stream)
       : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
-    doubtful_.reserve(2 * kRequestsPerStream);  // leave_session() adds those of requests under way
+    maybe_in_use_.reserve(2 * kRequestsPerStream);  // leave_session() adds those of requests under way
   }
   // Once the whole object is made: statistics, on any thread, call what is virtual in it from now on. leave_session() ends that.
   void enlist() { session_->enlist(*this); }
@@ -43,13 +43,13 @@ class StreamEnd : public Face, private Inbox {
     Reading reading = Reading::when_done;
   };
   Result<Request*> enqueue(Bytes* data, std::size_t size, const PostOptions& options);
-  bool drain(protocol::Session& session) override;
+  bool drain(protocol::SessionProtocol& session) override;
   // Has drain() called, soon.
   void call_drain() { session_->posted(*this); }
   // First thing in the destructor of the whole object: until it is back the session may call what is virtual here.
   void leave_session();
 
-  const std::shared_ptr<LiveSession> session_;
+  const std::shared_ptr<Session> session_;
   ProtocolStream& stream_;
   std::atomic<bool> closing_{false};  // drain(): drop what is left
 
@@ -58,12 +58,12 @@ class StreamEnd : public Face, private Inbox {
 
   Unfinished unfinished() const override;
   bool holds(Range range) const override;
-  bool post_held(protocol::Session& session);
+  bool post_held(protocol::SessionProtocol& session);
   Result<Progress> finish(Request& request);
 
   SpscRing<Request*> posts_;
   SlotPool<Request> requests_;
-  std::vector<Range> doubtful_;      // memory of requests that ended in an error: a lane may still touch it
+  std::vector<Range> maybe_in_use_;      // memory of requests that ended in an error: a lane may still touch it
   Request* held_ = nullptr;          // drain(): popped, and the session had no room
 };
 
@@ -74,12 +74,12 @@ class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const s
   Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) override {
     return enqueue(static_cast<const std::byte*>(data), size, {.tag = tag, .order = order});
   }
-  void hurry(std::uint64_t order) override;
+  void expedite(std::uint64_t order) override;
 
  private:
-  bool drain(protocol::Session& session) override;
+  bool drain(protocol::SessionProtocol& session) override;
 
-  std::atomic<std::uint64_t> hurried_below_{0};  // as the caller said
+  std::atomic<std::uint64_t> expedited_below_{0};  // as the caller said
   std::uint64_t told_below_ = 0;                 // to the session; drain()'s
 };
 

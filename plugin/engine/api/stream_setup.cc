@@ -12,7 +12,7 @@ void PendingStream::fail(const Status& why) {
   if (status_.ok() && !opened_) status_ = why;
 }
 
-void PendingStream::on_opening(std::shared_ptr<LiveSession> in, std::unique_ptr<SendEnd> end) {
+void PendingStream::on_opening(std::shared_ptr<Session> in, std::unique_ptr<SendEnd> end) {
   const MutexLock lock(mutex_);
   session_ = std::move(in);
   end_ = std::move(end);
@@ -53,7 +53,7 @@ Result<std::unique_ptr<SendEnd>> PendingStream::take() {
   return std::move(end_);
 }
 
-std::shared_ptr<LiveSession> PendingStream::session() {
+std::shared_ptr<Session> PendingStream::session() {
   const MutexLock lock(mutex_);
   return session_;
 }

@@ -20,14 +20,14 @@ struct PendingStream {
   const HandleContent peer;
   const int traffic_class;
   const std::uint64_t rail_mask;
-  const Class priority;
+  const Priority priority;
   const TimePoint deadline;            // of all that is tried for it
 
-  PendingStream(HandleContent whom, int octet, std::uint64_t rails, Class stream_class, TimePoint until)
-      : peer(std::move(whom)), traffic_class(octet), rail_mask(rails), priority(stream_class), deadline(until) {}
+  PendingStream(HandleContent whom, int octet, std::uint64_t rails, Priority stream_priority, TimePoint until)
+      : peer(std::move(whom)), traffic_class(octet), rail_mask(rails), priority(stream_priority), deadline(until) {}
 
   void fail(const Status& why);
-  void on_opening(std::shared_ptr<LiveSession> in, std::unique_ptr<SendEnd> end);
+  void on_opening(std::shared_ptr<Session> in, std::unique_ptr<SendEnd> end);
   void on_opened();
   // The session ended before the peer said anything in it: another one may be opened in.
   void leave_session();
@@ -37,14 +37,14 @@ struct PendingStream {
   // Null while nothing is decided.
   Result<std::unique_ptr<SendEnd>> take();
   // The session to drive meanwhile, or null.
-  std::shared_ptr<LiveSession> session();
+  std::shared_ptr<Session> session();
 
  private:
   Mutex mutex_;
   bool given_up_ RW_GUARDED_BY(mutex_) = false;
   bool opened_ RW_GUARDED_BY(mutex_) = false;
   Status status_ RW_GUARDED_BY(mutex_);
-  std::shared_ptr<LiveSession> session_ RW_GUARDED_BY(mutex_);
+  std::shared_ptr<Session> session_ RW_GUARDED_BY(mutex_);
   std::unique_ptr<SendEnd> end_ RW_GUARDED_BY(mutex_);
 };
 

@@ -27,9 +27,9 @@ bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
 
 }  // namespace
 
-Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, AbsenceTold& absence_told,
+Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, LoggedAbsences& absence_told,
                    AcceptorOwner& owner)
-    : reactor_(reactor), self_(self), rails_(rails), directory_(directory), absence_told_(absence_told), owner_(owner),
+    : reactor_(reactor), self_(self), rails_(rails), directory_(directory), logged_absences_(absence_told), owner_(owner),
       unconfirmed_(reactor, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {}
 
 void Acceptor::stop() {
@@ -216,7 +216,7 @@ void Acceptor::tell_astray(const UnconfirmedLanes::Entry& entry) {
   const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
   if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
   const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
-  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !absence_told_.may_tell_of_ours(entry.dialled_rail)) return;
+  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !logged_absences_.may_tell_of_ours(entry.dialled_rail)) return;
   RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
           "both; set `{}`, or use IPv6", dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name,
           discovery::kMendArp);
@@ -248,7 +248,7 @@ void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
 
 void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
   const Hello& hello = caller.hello;
-  std::shared_ptr<LiveSession> session = directory_.find(key_of_dialler(self_, hello));
+  std::shared_ptr<Session> session = directory_.find(key_of_dialler(self_, hello));
   if (session && session->serial() != hello.session) session.reset();
   // The confirm of the connection that begins the session may come later than a join by another rail.
   const UnconfirmedLanes::Entry* const first = session ? nullptr : unconfirmed_.first_of(hello);
@@ -259,7 +259,7 @@ void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
   if (wire::is_closed_by_peer(caller.fd.get())) return;  // we were stopped, and the dialler gave up: what it said of its rails is old
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
-    owner_.on_knock(*session, {arrival.rail, hello.local_rail}, arrival.family, hello.rails);
+    owner_.on_probe(*session, {arrival.rail, hello.local_rail}, arrival.family, hello.rails);
     return;
   }
   welcome(std::move(caller), arrival, {.id = hello.lane, .rails = {arrival.rail, std::min<int>(hello.local_rail, 63)}}, secret);

@@ -1,4 +1,4 @@
-// The acceptor's side of handshakes: who may come in, by which rail, and what becomes of dials that cross (decision D2; docs/protocol.md,
+// The acceptor's side of handshakes: who may come in, by which rail, and what becomes of dials that cross (decision D2; docs/internals/protocol.md,
 // "Handshake"). Reactor's thread only.
 #pragma once
 
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "engine/rails/absence_told.h"
+#include "engine/rails/logged_absences.h"
 #include "engine/connect/handshake.h"
 #include "engine/connect/identity.h"
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/connect/new_lane.h"
 #include "engine/rails/own_rails.h"
 #include "engine/runtime/reactor.h"
@@ -28,11 +28,11 @@ class AcceptorOwner {
   // `first` was welcomed and confirmed: its session begins with `lane`.
   virtual void accept_session(const Hello& first, NewLane lane) = 0;
   // A lane joins the session.
-  virtual void add_lane(LiveSession& session, NewLane lane) = 0;
+  virtual void add_lane(Session& session, NewLane lane) = 0;
   // We dialled the session, by rails.
-  virtual bool was_dialled(const LiveSession& session) = 0;
+  virtual bool was_dialled(const Session& session) = 0;
   // The peer of a session that we dialled asked by these rails whether we are there.
-  virtual void on_knock(const LiveSession& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) = 0;
+  virtual void on_probe(const Session& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) = 0;
 
  protected:
   ~AcceptorOwner() = default;
@@ -41,10 +41,10 @@ class AcceptorOwner {
 class Acceptor {
  public:
   // All outlive it.
-  Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, AbsenceTold& absence_told,
+  Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, LoggedAbsences& absence_told,
            AcceptorOwner& owner);
 
-  // From Doors and LocalDoor.
+  // From RailListeners and UnixListener.
   void on_connection(wire::Accepted accepted, int dialled_rail);
   void on_local_connection(OwnedFd fd);
   // Nothing is accepted from now on, and handshakes that are under way are closed.
@@ -78,7 +78,7 @@ class Acceptor {
   const Identity& self_;
   const OwnRails& rails_;
   const SessionDirectory& directory_;
-  AbsenceTold& absence_told_;
+  LoggedAbsences& logged_absences_;
   AcceptorOwner& owner_;
   std::map<std::uint64_t, std::unique_ptr<Handshake>> incoming_;  // in order of arrival
   std::uint64_t next_incoming_ = 0;

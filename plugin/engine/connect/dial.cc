@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "base/without_memory.h"
 #include "discovery/route_lookup.h"
-#include "engine/connect/local_door.h"
+#include "engine/connect/unix_listener.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
@@ -33,7 +33,7 @@ std::uint64_t random_serial() {
   return serial;
 }
 
-// Of the peer's rails the one with this address; -1: none.
+// The index of the peer's rail that has this address and port; -1: none.
 int rail_that_tells(const std::vector<PeerRail>& rails, const PeerAddress& target) {
   for (std::size_t i = 0; i < rails.size(); ++i)
     for (const PeerAddress& told : rails[i].addresses)

@@ -1,4 +1,4 @@
-// Reaching one peer: the first lane, which makes the session. The others are LaneUpkeep's.
+// Reaching one peer: the first lane, which makes the session. The others are LaneReconciler's.
 //
 // Where shared memory is on, the instance's local socket is tried first; the one lane that comes of it is all.
 //

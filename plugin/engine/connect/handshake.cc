@@ -268,7 +268,7 @@ Status Handshake::read_some(bool& all) {
   return {};
 }
 
-// Of what message these are the first bytes.
+// Finds how long the message is whose first bytes are in in_.
 Status Handshake::measure() {
   const std::span<const std::byte, kHelloFixedBytes> head(in_.data(), kHelloFixedBytes);
   if (challenge_->concerns(head)) return {};

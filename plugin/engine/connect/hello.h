@@ -1,11 +1,11 @@
-// The handshake's messages: what two instances say on a new connection before it becomes a lane (docs/protocol.md).
+// The handshake's messages: what two instances say on a new connection before it becomes a lane (docs/internals/protocol.md).
 //
 //   dialler → acceptor   first: begin a session, this is its lane 0 │ join: add a lane to a session
 //   acceptor → dialler   welcome: the lane may stand │ refused: why, then the connection is closed
 //   dialler → acceptor   confirm: the welcome came, the lane stands; frames follow
 //
 // 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome, and a join that asks whether the session is still served:
-// knock.h) or a reason (refused). A welcome and a confirm have
+// peer_probe.h) or a reason (refused). A welcome and a confirm have
 // padding behind the body, so that each fills two TCP segments: a path that loses large packets fails the handshake.
 // Plain values; any thread.
 #pragma once
@@ -83,7 +83,7 @@ std::vector<std::byte> encode_hello(const Hello& hello);
 // Bytes that the whole message has, once its fixed part is there. Errors: Code::remote; not ours (random bytes, HTTP),
 // another version, unknown features, a body too long.
 Result<std::size_t> hello_bytes(std::span<const std::byte, kHelloFixedBytes> fixed);
-// Of the whole message. Errors: Code::remote, saying what is wrong with it.
+// Decodes the whole message. Errors: Code::remote, saying what is wrong with it.
 Result<Hello> decode_hello(std::span<const std::byte> message);
 
 }  // namespace railweave::engine

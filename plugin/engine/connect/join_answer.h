@@ -1,4 +1,4 @@
-// The outcome of a handshake for a lane or a knock, as far as LaneUpkeep, Knock and SessionHealth act on it. A plain value.
+// The outcome of a handshake for a lane or a probe, as far as LaneReconciler, PeerProbe and SessionHealth act on it. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct JoinAnswer {
     failed,              // another refusal, an error, or no answer in time
   };
   Kind kind = Kind::failed;
-  int remote_rail = 0;   // welcome: the peer's rail, where the connection arrived; LaneUpkeep checks it, as it knows the peer's rails now
+  int remote_rail = 0;   // welcome: the peer's rail, where the connection arrived; LaneReconciler checks it, as it knows the peer's rails now
   std::string why;       // for the log; empty for a welcome
 };
 

@@ -1,4 +1,4 @@
-// How LaneUpkeep and Knock reach the peer of their session. They know neither sockets nor handshakes: an engine dials by RailDialler, the
+// How LaneReconciler and PeerProbe reach the peer of their session. They know neither sockets nor handshakes: an engine dials by RailDialler, the
 // simulated hosts of tests/sim by simulated lanes.
 //
 // One thread, the one of the session's look().
@@ -13,7 +13,7 @@
 #include "engine/reconcile/lane_plan.h"
 #include "engine/session/session_lanes.h"
 #include "engine/runtime/timers.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "railweave/device.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
@@ -26,7 +26,7 @@ struct JoinOrder {
   RailPair rails;
   Route route;
   Nanos time{0};             // to connect, and as much again from then on
-  bool is_question = false;  // a knock: our rails are told, and no lane is meant to come of it
+  bool is_question = false;  // a probe: our rails are told, and no lane is meant to come of it
 };
 
 // A lane on its way. Destroying it gives it up, without an answer.
@@ -52,7 +52,7 @@ class LaneDialler {
   ~LaneDialler() = default;
 };
 
-// The session, and the means, that LaneUpkeep and Knock work with. All outlive them.
+// The session, and the means, that LaneReconciler and PeerProbe work with. All outlive them.
 struct SessionAccess {
   Timers& timers;
   LaneDialler& dialler;

@@ -7,7 +7,7 @@
 #include "engine/connect/handshake.h"
 #include "engine/connect/identity.h"
 #include "engine/reconcile/lane_plan.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "wire/bootstrap/tls_stream.h"
 #include "wire/port.h"
 

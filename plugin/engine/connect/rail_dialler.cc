@@ -51,7 +51,7 @@ class RailDialler::RailJoin final : public Join {
   std::unique_ptr<Handshake> handshake_;
 };
 
-RailDialler::RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, LiveSession& session, Joined joined)
+RailDialler::RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, Session& session, Joined joined)
     : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(session), joined_(std::move(joined)) {}
 
 std::string RailDialler::why_no_route(int rail, const Route& route) {
@@ -102,7 +102,7 @@ JoinAnswer RailDialler::answer_of(const Handshake::Outcome& outcome, const JoinO
   return answer;
 }
 
-// Whoever has the peer's address now is not the peer. Empty: the welcome is the peer's, to this lane.
+// Another instance may have the peer's address by now. Empty: the welcome is the peer's, to this lane.
 std::string RailDialler::what_is_wrong(const Hello& welcome, const JoinOrder& order, const std::string& what) const {
   if (welcome.from != peer_) return "a welcome from " + what + " by another instance, expected " + session_.peer();
   if (welcome.session == session_.serial() && welcome.lane == order.lane) return {};

@@ -11,7 +11,7 @@
 #include "engine/connect/hello.h"
 #include "engine/connect/identity.h"
 #include "engine/connect/lane_dialler.h"
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/connect/new_lane.h"
 #include "engine/runtime/reactor.h"
 
@@ -20,9 +20,9 @@ namespace railweave::engine {
 class RailDialler final : public LaneDialler {
  public:
   // Where a lane goes whose handshake is over.
-  using Joined = std::function<void(LiveSession& session, NewLane lane)>;
+  using Joined = std::function<void(Session& session, NewLane lane)>;
   // `reactor`, `self` and `session` outlive it.
-  RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, LiveSession& session, Joined joined);
+  RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, Session& session, Joined joined);
 
   Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) override;
   std::string why_no_route(int rail, const Route& route) override;
@@ -39,7 +39,7 @@ class RailDialler final : public LaneDialler {
   const Identity& self_;
   const InstanceId peer_;
   const int traffic_class_;
-  LiveSession& session_;
+  Session& session_;
   const Joined joined_;
 };
 

@@ -31,7 +31,7 @@ SessionDirectory::SessionDirectory(Reactor& reactor, const Identity& self, Statu
 
 void SessionDirectory::open(const std::shared_ptr<PendingStream>& pending) {
   const PeerKey key = key_for_dial(self_, pending->peer.instance, pending->traffic_class);
-  std::shared_ptr<LiveSession> session;
+  std::shared_ptr<Session> session;
   {
     const MutexLock lock(mutex_);
     if (const auto it = sessions_.find(key); it != sessions_.end() && it->second->serves()) session = it->second;
@@ -108,7 +108,7 @@ void SessionDirectory::on_dial_over(const PeerKey& key, const Status& status) {
   // The dial is running a callback of its own: it dies when that has returned.
   ScopeExit later([&] { until_memory([&] { reactor_.run_soon([dial] {}); }); });
   Waiters waiters;
-  std::shared_ptr<LiveSession> session;
+  std::shared_ptr<Session> session;
   Status why = status.ok() ? ended_ : status;
   {
     const MutexLock lock(mutex_);
@@ -166,20 +166,20 @@ void SessionDirectory::stop_dialling() {
 
 // -------------------------------------------------------------------------------------------------------------- sessions
 
-std::shared_ptr<LiveSession> SessionDirectory::find(const PeerKey& key) const {
+std::shared_ptr<Session> SessionDirectory::find(const PeerKey& key) const {
   const MutexLock lock(mutex_);
   const auto it = sessions_.find(key);
   return it == sessions_.end() || it->second->over() ? nullptr : it->second;
 }
 
-std::vector<std::shared_ptr<LiveSession>> SessionDirectory::sessions() const {
-  std::vector<std::shared_ptr<LiveSession>> sessions;
+std::vector<std::shared_ptr<Session>> SessionDirectory::sessions() const {
+  std::vector<std::shared_ptr<Session>> sessions;
   const MutexLock lock(mutex_);
   for (const auto& [key, session] : sessions_) sessions.push_back(session);
   return sessions;
 }
 
-std::shared_ptr<LiveSession> SessionDirectory::next(std::optional<PeerKey>& after) const {
+std::shared_ptr<Session> SessionDirectory::next(std::optional<PeerKey>& after) const {
   const MutexLock lock(mutex_);
   const auto it = after ? sessions_.upper_bound(*after) : sessions_.begin();
   if (it == sessions_.end()) return nullptr;
@@ -187,18 +187,18 @@ std::shared_ptr<LiveSession> SessionDirectory::next(std::optional<PeerKey>& afte
   return it->second;
 }
 
-std::shared_ptr<LiveSession> SessionDirectory::put(const PeerKey& key, std::shared_ptr<LiveSession> session) {
+std::shared_ptr<Session> SessionDirectory::put(const PeerKey& key, std::shared_ptr<Session> session) {
   const MutexLock lock(mutex_);
   return std::exchange(sessions_[key], std::move(session));
 }
 
-void SessionDirectory::remove(const std::shared_ptr<LiveSession>& session) {
+void SessionDirectory::remove(const std::shared_ptr<Session>& session) {
   const MutexLock lock(mutex_);
   std::erase_if(sessions_, [&](const auto& entry) { return entry.second == session; });
 }
 
 void SessionDirectory::fail_all() {
-  std::map<PeerKey, std::shared_ptr<LiveSession>> sessions;
+  std::map<PeerKey, std::shared_ptr<Session>> sessions;
   {
     const MutexLock lock(mutex_);
     sessions.swap(sessions_);

@@ -13,7 +13,7 @@
 
 #include "base/mutex.h"
 #include "engine/connect/dial.h"
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/connect/peer_key.h"
 #include "engine/runtime/reactor.h"
 #include "engine/api/stream_setup.h"
@@ -35,15 +35,15 @@ class SessionDirectory {
   void open_again(std::shared_ptr<PendingStream> pending, const Status& why);
 
   // Not over. Null: there is none.
-  std::shared_ptr<LiveSession> find(const PeerKey& key) const;
-  std::vector<std::shared_ptr<LiveSession>> sessions() const;
+  std::shared_ptr<Session> find(const PeerKey& key) const;
+  std::vector<std::shared_ptr<Session>> sessions() const;
   // The next one in the order of keys, for whoever has no memory for a copy of the table. `after`: none at first. Null: that was the last.
-  std::shared_ptr<LiveSession> next(std::optional<PeerKey>& after) const;
+  std::shared_ptr<Session> next(std::optional<PeerKey>& after) const;
 
   // --- reactor's thread
   // Returns the session whose place it takes, if there is one.
-  std::shared_ptr<LiveSession> put(const PeerKey& key, std::shared_ptr<LiveSession> session);
-  void remove(const std::shared_ptr<LiveSession>& session);
+  std::shared_ptr<Session> put(const PeerKey& key, std::shared_ptr<Session> session);
+  void remove(const std::shared_ptr<Session>& session);
   // Both dial, and ours stays: the greater instance's, unless it is old and leads nowhere.
   bool our_dial_stays(const PeerKey& key) const;
   // A dial that crossed, or that a connect() began while a session of another serial was being accepted: its waiters are served there.
@@ -67,14 +67,14 @@ class SessionDirectory {
   const Status ended_;
   const Welcomed welcomed_;
   mutable Mutex mutex_;
-  std::map<PeerKey, std::shared_ptr<LiveSession>> sessions_ RW_GUARDED_BY(mutex_);
+  std::map<PeerKey, std::shared_ptr<Session>> sessions_ RW_GUARDED_BY(mutex_);
   std::map<PeerKey, std::unique_ptr<Dial>> dials_ RW_GUARDED_BY(mutex_);
   bool stopped_ = false;  // reactor's
 };
 
 // The key of a session that we dial.
 PeerKey key_for_dial(const Identity& self, const InstanceId& peer, int traffic_class);
-// Of one whose dialler said `hello`.
+// The key of a session whose dialler said `hello`.
 PeerKey key_of_dialler(const Identity& self, const Hello& hello);
 
 }  // namespace railweave::engine

@@ -1,4 +1,4 @@
-// Lanes that we welcomed and that do not stand yet: their diallers' confirms are awaited (docs/protocol.md, "Handshake"). A lane carries
+// Lanes that we welcomed and that do not stand yet: their diallers' confirms are awaited (docs/internals/protocol.md, "Handshake"). A lane carries
 // nothing of ours before: its packets to the dialler may lead nowhere, though the dialler's reach us.
 //
 // Bounded: beyond kMost the oldest is closed. On the reactor's thread only. Destroying it closes the connections.

@@ -12,7 +12,7 @@ std::uint64_t shown(std::uint64_t window_bytes) { return window_bytes == protoco
 
 }  // namespace
 
-void LaneCredit::show_sending(const protocol::Session& session, protocol::LaneId id, wire::LaneMetrics& metrics) {
+void LaneCredit::show_sending(const protocol::SessionProtocol& session, protocol::LaneId id, wire::LaneMetrics& metrics) {
   metrics.send_window_bytes.set(shown(session.send_credit(id).window_bytes));
   metrics.without_credit_ns.set(std::uint64_t(session.without_credit(id).count()));
 }
@@ -29,12 +29,12 @@ void LaneCredit::look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane&
     min_rtt_ = lane.health().min_rtt;
     rtt_asked_at_ = now;
   }
-  const protocol::Session::Arrivals arrivals = protocol.lock()->arrivals(id);
+  const protocol::SessionProtocol::Arrivals arrivals = protocol.lock()->arrivals(id);
   if (arrivals.position == 0) return;
   const protocol::Credit credit = share_.look(now, arrivals, min_rtt_);
   show_receiving(credit, *lane.metrics());
   const bool wire_holds = lane.bound_arrivals(credit.window_bytes);
-  const auto news = told_.news(credit, wire_holds);
+  const auto news = reported_.news(credit, wire_holds);
   if (!news) return;
   const SharedProtocol::Locked locked = protocol.lock();
   locked->tell_window(id, *news);

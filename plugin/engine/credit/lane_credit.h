@@ -14,13 +14,13 @@ namespace railweave::engine {
 
 class LaneCredit {
  public:
-  // Of each lane by rails, until its receiver says more. Both ends know it: it is part of the protocol's version.
+  // The credit window of each lane by rails, until its receiver says more. Both ends know it: it is part of the protocol's version.
   static constexpr protocol::Credit kFirst{.window_bytes = 16 * KiB};
 
   LaneCredit(std::shared_ptr<RailAccount> account, Rate speed) : share_(std::move(account), speed) {}
 
   // Writes to `metrics` what bounds this end's sending. look() writes what bounds the peer's.
-  static void show_sending(const protocol::Session& session, protocol::LaneId id, wire::LaneMetrics& metrics);
+  static void show_sending(const protocol::SessionProtocol& session, protocol::LaneId id, wire::LaneMetrics& metrics);
 
   // After what `lane` read was handled, or when due(). Not with the session's mutex held.
   void look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane);
@@ -31,7 +31,7 @@ class LaneCredit {
   void show_receiving(const protocol::Credit& credit, wire::LaneMetrics& metrics) const;
 
   LaneShare share_;
-  ToldCredit told_{kFirst};
+  ToldCredit reported_{kFirst};
   Nanos min_rtt_{0};
   TimePoint rtt_asked_at_{};
 };

@@ -1,5 +1,5 @@
 // One lane's share of what arrives by its rail: says in the rail's account what came and whether more waits, and finds how much the peer may send
-// (docs/credit_windows.md): an even window, or turns (LaneTurns). Under the lane's claim.
+// (docs/internals/credit_windows.md): an even window, or turns (LaneTurns). Under the lane's claim.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 #include "engine/credit/lane_weight.h"
 #include "engine/credit/rail_account.h"
 #include "engine/credit/share_policy.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "railweave/units.h"
 
 namespace railweave::engine {
 
 class LaneShare {
  public:
-  using Arrivals = protocol::Session::Arrivals;
+  using Arrivals = protocol::SessionProtocol::Arrivals;
   using Credit = protocol::Credit;
 
   static constexpr Nanos kDemandForgotten = std::chrono::milliseconds(300);  // of a peer that might send and does not: longer than TCP's first timeout

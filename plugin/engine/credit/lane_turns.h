@@ -1,4 +1,4 @@
-// One lane's turns on its rail (docs/credit_windows.md, "Whose turn it is"): when a turn begins, when the turn is over, and how far the peer may send
+// One lane's turns on its rail (docs/internals/credit_windows.md, "Whose turn it is"): when a turn begins, when the turn is over, and how far the peer may send
 // meanwhile. Pure but for the lane's place in the rail's account. Under the lane's claim.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What all lanes that receive by one rail of this host have in common (docs/credit_windows.md, "The account"): a place for each lane, written by
+// What all lanes that receive by one rail of this host have in common (docs/internals/credit_windows.md, "The account"): a place for each lane, written by
 // the lane's process only and read by all. Other processes of the user may share the memory (credit/shared_account.h). So every value that is read
 // is clamped, no lane waits for another longer than a lease, and the memory holds no lock.
 //
@@ -64,7 +64,7 @@ class RailAccount {
   static constexpr Nanos kRemembered = std::chrono::seconds(60);      // an owner that does not look for so long is gone
   static constexpr Nanos kAbsent = std::chrono::milliseconds(3);      // a lane that waits for a turn and does not look for so long keeps no other waiting
 
-  // Of this process alone, until share().
+  // The account is of this process alone, until share().
   RailAccount() : RailAccount(std::make_shared<AccountMemory>()) {}
   explicit RailAccount(std::shared_ptr<AccountMemory> memory) { share(std::move(memory)); }
 

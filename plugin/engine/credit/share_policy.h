@@ -1,4 +1,4 @@
-// How much each sender may have under way to a rail (docs/credit_windows.md, "What the receiver does"). Pure; threads: any.
+// How much each sender may have under way to a rail (docs/internals/credit_windows.md, "What the receiver does"). Pure; threads: any.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct Share {
   friend bool operator==(const Share&, const Share&) = default;
 };
 
-// Of a sender that has more to send. `rate`: of all that arrives by the rail.
+// The share of a sender that has more to send. `rate`: of all that arrives by the rail.
 Share share_of_demand(const RailLoad& load, Rate rate, Nanos min_rtt);
-// Of a rail where senders take turns: twice, and four times, as long as the longest queue of these turns.
+// Turn times of a rail where senders take turns: twice, and four times, as long as the longest queue of these turns.
 TurnTimes turn_times(const RailLoad& load, Rate rate);
-// Of one that has had nothing to send for a while: what all of them begin with at once has to fit into a switch's buffer.
+// The window of a sender that has had nothing to send for a while. What all such senders begin with at once fits into a switch's buffer.
 std::uint64_t idle_window(const RailLoad& load, Rate rate, Nanos min_rtt);
 
 }  // namespace railweave::engine

@@ -1,4 +1,4 @@
-// One rail's account, shared by all processes of a user in a network namespace (docs/credit_windows.md, "The account").
+// One rail's account, shared by all processes of a user in a network namespace (docs/internals/credit_windows.md, "The account").
 //
 // The processes meet at an abstract socket named by user and interface index. The first process serves its memory there. With the memory it hands out
 // the read end of a pipe into which nothing is ever written. The pipe ends when the serving process ends; the quickest of the others then serves the same

@@ -12,17 +12,17 @@ constexpr std::uint64_t kReadyLeast = 32 * KiB;
 }  // namespace
 
 bool ToldCredit::is_news(const Credit& credit) const {
-  if (credit.limit != told_.limit) return true;
-  if (credit.window_bytes == told_.window_bytes) return false;
-  if (credit.window_bytes == Credit::kNone || told_.window_bytes == Credit::kNone) return true;
-  const auto [less, more] = std::minmax(credit.window_bytes, told_.window_bytes);
+  if (credit.limit != reported_.limit) return true;
+  if (credit.window_bytes == reported_.window_bytes) return false;
+  if (credit.window_bytes == Credit::kNone || reported_.window_bytes == Credit::kNone) return true;
+  const auto [less, more] = std::minmax(credit.window_bytes, reported_.window_bytes);
   return more - less > less / 4;
 }
 
 std::optional<Credit> ToldCredit::news(Credit credit, bool wire_holds) {
   if (wire_holds && credit.window_bytes != Credit::kNone) credit.window_bytes += std::max(credit.window_bytes, kReadyLeast);
   if (!is_news(credit)) return {};
-  return told_ = credit;
+  return reported_ = credit;
 }
 
 }  // namespace railweave::engine

@@ -12,7 +12,7 @@ namespace railweave::engine {
 class ToldCredit {
  public:
   // `first`: what a peer takes for granted before it is told anything.
-  explicit ToldCredit(const protocol::Credit& first) : told_(first) {}
+  explicit ToldCredit(const protocol::Credit& first) : reported_(first) {}
 
   // What is to be said, if that differs from what was said last by more than a quarter of the window. `wire_holds`: the wire bounds what is under way,
   // so the peer may hold as much again ready behind it: its process need not run each time that a window is used up.
@@ -21,7 +21,7 @@ class ToldCredit {
  private:
   bool is_news(const protocol::Credit& credit) const;
 
-  protocol::Credit told_;
+  protocol::Credit reported_;
 };
 
 }  // namespace railweave::engine

@@ -1,5 +1,5 @@
 // The pairs of rails by which a session has lanes or had some, which of them speak for the peer, and what the peer's host said by them since
-// no lane is heard (docs/reliability.md, "No lane is left, and the last one was reset").
+// no lane is heard (docs/operate/reliability.md, "No lane is left, and the last one was reset").
 //
 // Pure: no clock. Threads: one at a time, under the session's mutex.
 #pragma once
@@ -21,7 +21,7 @@ class CarryingPairs {
   void heard(TimePoint at);
   // `open`: the pairs of open lanes. Notes when each of the others lost its last one.
   void note_lost(TimePoint now, const std::vector<RailPair>& open);
-  // Of every lane that stands, or ever stood; each once.
+  // The pair of every lane that stands, or ever stood; each pair once.
   std::vector<RailPair> all() const;
 
   // The pair has a lane, or had one until kLostTogether before the peer was heard last. A pair whose lanes were lost before that may lead to a

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
 
-bool lane_works(const LaneObservation& seen) { return !seen.link_down && !seen.hearing.silent_since; }
+bool lane_works(const LaneObservation& seen) { return !seen.link_down && !seen.ack_status.silent_since; }
 
 HealthVerdict about(const LaneObservation& seen, HealthVerdict::Kind kind, HealthVerdict::Why why = HealthVerdict::Why::none) {
   return {.kind = kind, .why = why, .lane = seen.lane, .id = seen.id};
@@ -19,28 +19,28 @@ HealthVerdict about(const LaneObservation& seen, HealthVerdict::Kind kind, Healt
 
 HealthVerdict about_peer(HealthVerdict::Kind kind) { return {.kind = kind, .why = HealthVerdict::Why::none, .lane = {}, .id = 0}; }
 
-std::vector<std::optional<LaneSign>> signs_of(const SessionHealth::Observations& lanes) {
-  std::vector<std::optional<LaneSign>> signs;
-  for (const LaneObservation& seen : lanes) signs.push_back(LaneSign{seen.hearing, seen.link_down});
+std::vector<std::optional<LaneLiveness>> signs_of(const SessionHealth::Observations& lanes) {
+  std::vector<std::optional<LaneLiveness>> signs;
+  for (const LaneObservation& seen : lanes) signs.push_back(LaneLiveness{seen.ack_status, seen.link_down});
   return signs;
 }
 
 }  // namespace
 
 SessionHealth::SessionHealth(std::string peer, const HealthOptions& options)
-    : peer_(std::move(peer)), options_(options), hope_(options.peer_timeout), pulse_(options.stall_timeout) {}
+    : peer_(std::move(peer)), options_(options), grace_(options.peer_timeout), heartbeat_(options.stall_timeout) {}
 
 // --------------------------------------------------------------------------------------------------------- lanes come
 
 bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
-  if (live_lanes == 0) hope_.lane_back(now);
+  if (live_lanes == 0) grace_.lane_restored(now);
   pairs_.heard(now);
   pairs_.forget_denials();
   last_try_.clear();
   return std::exchange(peer_is_silent_, false);
 }
 
-// -------------------------------------------------------------------------------------------- what comes of dials and knocks
+// -------------------------------------------------------------------------------------------- what comes of dials and probes
 
 Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
   using Kind = JoinAnswer::Kind;
@@ -48,12 +48,12 @@ Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
   const bool serves = answer.kind == Kind::duplicate;
   last_try_ = serves ? "the peer answers, and no lane that it dialled came" : answer.why;
   if (serves) pairs_.forget_denials();
-  if (answer.is_leaving || (answer.to_knock && !nobody_is_heard)) return {};
+  if (answer.is_leaving || (answer.to_probe && !nobody_is_heard)) return {};
   const bool refused = answer.kind == Kind::refused_connection;
   const Status loss = refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);
   if (answer.kind == Kind::unknown_session) return loss;  // the question names both instances and the session
   if (!refused && answer.kind != Kind::stranger) return {};
-  if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};  // an engine's listeners outlive their addresses (doors.h)
+  if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};  // an engine's listeners outlive their addresses (rail_listeners.h)
   const bool beside_own = std::ranges::find(answer.open, answer.by) != answer.open.end();
   pairs_.denied(now, answer.by, refused && beside_own ? Status() : loss);
   return pairs_.verdict(now);
@@ -64,11 +64,11 @@ Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
 // A reset may be that of a peer who died, or of one who saw wrong bytes, or the network's: the peer is asked.
 void SessionHealth::lane_broke(TimePoint now, const LaneBreak& how) {
   if (how.damage != LaneBreak::Damage::none) {
-    if (came_through(how)) hope_.raise(now);
+    if (came_through(how)) grace_.extend(now);
     return;
   }
   if (how.retires) return;  // the peer ended it in good order
-  if (how.end != wire::LaneEnd::unanswered) hope_.lane_reset(now, how.exchanged_segments);
+  if (how.end != wire::LaneEnd::unanswered) grace_.lane_reset(now, how.exchanged_segments);
 }
 
 // Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt payload a whole
@@ -90,7 +90,7 @@ AfterLane SessionHealth::lane_gone(TimePoint now, const LaneGone& gone) {
   const bool alive = gone.live_lanes > 0 && !ends_all;
   AfterLane after;
   after.loss = loss_of(gone);
-  const bool awaited = !alive && !ends_all && hope_.last_lane_lost(now, unanswered, gone.is_leaving, after.loss);
+  const bool awaited = !alive && !ends_all && grace_.last_lane_lost(now, unanswered, gone.is_leaving, after.loss);
   after.then = alive ? AfterLane::Then::go_on : awaited ? AfterLane::Then::wait : AfterLane::Then::end;
   after.retired = alive && gone.retires && !gone.malformed && !unanswered;
   after.reconnect = !gone.is_leaving && (alive || awaited);
@@ -100,10 +100,10 @@ AfterLane SessionHealth::lane_gone(TimePoint now, const LaneGone& gone) {
   return after;
 }
 
-Status SessionHealth::hopeless(TimePoint now, int live_lanes) const {
+Status SessionHealth::grace_over(TimePoint now, int live_lanes) const {
   if (live_lanes == 0 || peer_is_silent_) RW_TRY(pairs_.verdict(now));
-  const Status loss = live_lanes > 0 ? Status() : hope_.over(now);
-  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(hope_.waited(now));
+  const Status loss = live_lanes > 0 ? Status() : grace_.over(now);
+  const auto waited = std::chrono::duration_cast<std::chrono::seconds>(grace_.waited(now));
   if (loss.ok() || loss.code() == Code::left || waited.count() == 0) return loss;
   std::string told = loss.message() + "; no lane came for " + std::to_string(waited.count()) + " s";
   if (waited >= options_.peer_timeout) told += " (RAILWEAVE_PEER_TIMEOUT)";
@@ -131,8 +131,8 @@ SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Obs
   using Kind = HealthVerdict::Kind;
   using Why = HealthVerdict::Why;
   Verdicts verdicts;
-  for (const LaneObservation& seen : lanes) pairs_.heard(seen.hearing.heard_at);
-  const SilenceVerdict silence = judge_silence(now, signs_of(lanes), options_.peer_timeout, knocked_at_);
+  for (const LaneObservation& seen : lanes) pairs_.heard(seen.ack_status.heard_at);
+  const SilenceVerdict silence = detect_dead_lanes(now, signs_of(lanes), options_.peer_timeout, probed_at_);
   for (const int i : silence.given_up) {
     const LaneObservation& seen = lanes[std::size_t(i)];
     verdicts.push_back(about(seen, Kind::give_up, seen.link_down ? Why::link_down : Why::unanswered));
@@ -140,7 +140,7 @@ SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Obs
   for (const int i : silence.asked) verdicts.push_back(about(lanes[std::size_t(i)], Kind::ask_lane));
   const bool silent_before = std::exchange(peer_is_silent_, silence.peer_is_silent);
   const bool has_lanes = live_lanes > 0 && silence.given_up.size() < lanes.size();
-  if (peer_is_silent_ != silent_before && has_lanes) peer_is_silent_ ? hope_.peer_silent(now - kPeerSilenceMost) : hope_.peer_heard();
+  if (peer_is_silent_ != silent_before && has_lanes) peer_is_silent_ ? grace_.peer_silent(now - kPeerSilenceMost) : grace_.peer_heard();
   if (!peer_is_silent_ && has_lanes) pairs_.forget_denials();
   if (peer_is_silent_ && !silent_before) verdicts.push_back(about_peer(Kind::peer_silent));
   if (!peer_is_silent_ && silent_before && has_lanes) verdicts.push_back(about_peer(Kind::peer_answers));
@@ -150,31 +150,31 @@ SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Obs
   return verdicts;
 }
 
-LanePace& SessionHealth::pace_of(const LaneRef& lane) {
+DrainRate& SessionHealth::pace_of(const LaneRef& lane) {
   if (paces_.size() <= std::size_t(lane.place)) paces_.resize(std::size_t(lane.place) + 1);
   Pace& pace = paces_[std::size_t(lane.place)];
   if (pace.generation != lane.generation) pace = {lane.generation, {}};
   return pace.pace;
 }
 
-LanePacing SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
-  LanePace& pace = pace_of(seen.lane);
+LaneDrain SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
+  DrainRate& pace = pace_of(seen.lane);
   pace.look(now, seen.health);
-  LanePacing pacing;
+  LaneDrain pacing;
   pacing.outstanding_bytes = seen.health.outstanding_bytes;
   pacing.acknowledged_bytes = seen.health.acknowledged_bytes;
   if (seen.holds_data) pacing.left = pace.left();
   pacing.believed = seen.believed;
   pacing.works = lane_works(seen);
-  if (seen.hearing.late_since) pacing.late_for = now - *seen.hearing.late_since;
+  if (seen.ack_status.late_since) pacing.late_for = now - *seen.ack_status.late_since;
   return pacing;
 }
 
 SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames) {
   if (peer_is_silent_) return {};
-  std::vector<std::optional<LanePacing>> pacings;
+  std::vector<std::optional<LaneDrain>> pacings;
   for (const LaneObservation& seen : lanes) pacings.push_back(pacing_of(now, seen));
-  const Recall::Verdict recall = recall_.look(now, pacings, consumed_frames);
+  const SlowLaneDetector::Verdict recall = recall_.look(now, pacings, consumed_frames);
   Verdicts verdicts;
   if (recall.asked) verdicts.push_back(about(lanes[std::size_t(*recall.asked)], HealthVerdict::Kind::ask_peer));
   for (const int i : recall.recalled)
@@ -186,24 +186,24 @@ SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const 
 SessionHealth::Verdicts SessionHealth::look_for_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
                                                              bool is_waited_for) {
   using Kind = HealthVerdict::Kind;
-  question_.look(now, [&](const Question::Way& way) -> std::optional<std::uint64_t> {
+  question_.look(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
     const auto seen = std::ranges::find_if(lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
     if (seen == lanes.end()) return {};
     return seen->health.acknowledged_bytes;
   });
   const bool could_answer = !peer_is_silent_ && std::ranges::any_of(lanes, lane_works) && !question_.travels(now);
-  if (pulse_.hears(consumed_frames)) question_.answered();
+  if (heartbeat_.hears(consumed_frames)) question_.answered();
   Verdicts verdicts;
-  switch (pulse_.look(now, consumed_frames, is_waited_for, could_answer)) {
-    case PeerPulse::Verdict::fine: break;
-    case PeerPulse::Verdict::ask:
+  switch (heartbeat_.look(now, consumed_frames, is_waited_for, could_answer)) {
+    case PeerHeartbeat::Verdict::fine: break;
+    case PeerHeartbeat::Verdict::ask:
       for (const LaneObservation& seen : lanes)
         if (lane_works(seen)) verdicts.push_back(about(seen, Kind::ask_peer));
       if (!question_.is_asked()) verdicts.push_back(about_peer(Kind::question_asked));
       break;
-    case PeerPulse::Verdict::stopped: verdicts.push_back(about_peer(Kind::peer_stopped)); break;
-    case PeerPulse::Verdict::back: verdicts.push_back(about_peer(Kind::peer_answers)); break;
-    case PeerPulse::Verdict::gone: verdicts.push_back(about_peer(Kind::peer_stalled)); break;
+    case PeerHeartbeat::Verdict::stopped: verdicts.push_back(about_peer(Kind::peer_stopped)); break;
+    case PeerHeartbeat::Verdict::back: verdicts.push_back(about_peer(Kind::peer_answers)); break;
+    case PeerHeartbeat::Verdict::gone: verdicts.push_back(about_peer(Kind::peer_stalled)); break;
   }
   return verdicts;
 }

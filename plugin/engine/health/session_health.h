@@ -1,8 +1,8 @@
-// Judges the lanes of a session and the peer behind them (decision D12; docs/reliability.md, "How a lane ends"): which lane is given up and
+// Judges the lanes of a session and the peer behind them (decision D12; docs/operate/reliability.md, "How a lane ends"): which lane is given up and
 // why, when the peer counts as silent, stopped or lost, and whether a session that lost its last lane waits for another.
 //
 // Pure: no clock, no lock, no lane. Events, observations and the time come in, verdicts come out; SessionLanes carries them out. The rules
-// are in lane_hope, lane_signs, recall, peer_pulse and carrying_pairs.
+// are in reconnect_grace, lane_liveness, slow_lane_detector, peer_heartbeat and carrying_pairs.
 // Threads: one at a time, under the session's mutex.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 #include "engine/health/carrying_pairs.h"
 #include "engine/connect/join_answer.h"
-#include "engine/health/lane_hope.h"
+#include "engine/health/reconnect_grace.h"
 #include "engine/reconcile/lane_plan.h"
 #include "engine/session/lane_ref.h"
-#include "engine/health/lane_signs.h"
-#include "engine/health/peer_pulse.h"
-#include "engine/health/recall.h"
+#include "engine/health/lane_liveness.h"
+#include "engine/health/peer_heartbeat.h"
+#include "engine/health/slow_lane_detector.h"
 #include "railweave/status.h"
 #include "wire/wire.h"
 
@@ -36,7 +36,7 @@ struct LaneObservation {
   LaneRef lane;
   std::uint16_t id = 0;            // the lane's number in the session
   bool link_down = false;          // of our rail
-  wire::Hearing hearing;
+  wire::AckStatus ack_status;
   wire::LaneHealth health;
   // What the protocol knows of it; asked for under the session's mutex, for look_for_slow_lanes() only.
   Rate believed;                   // that the striper counts on
@@ -54,7 +54,7 @@ struct HealthVerdict {
     peer_stopped,        // to be told: its kernel answers, and it does not
     peer_lost,           // the session ends: no lane was heard for the peer timeout
     peer_stalled,        // the session ends: the peer was stopped for the stall timeout
-    reconnect,           // lanes are wanted: whoever dials or knocks looks what is to be done
+    reconnect,           // lanes are wanted: whoever dials or probes looks what is to be done
   } kind;
   enum class Why { none, unanswered, link_down, too_slow } why = Why::none;
   LaneRef lane;
@@ -97,13 +97,13 @@ struct AfterLane {
   Status loss;
 };
 
-// An answer to a lane that was dialled, or to a knock.
+// An answer to a lane that was dialled, or to a probe.
 struct AnswerHeard {
   JoinAnswer::Kind kind = JoinAnswer::Kind::failed;
   std::string why;                 // for people
   RailPair by;                     // the rails that were dialled
   std::span<const RailPair> open;  // the pair of each open lane; not of one that is on its way, or ending
-  bool to_knock = false;           // which may have been asked before lanes were heard again
+  bool to_probe = false;           // which may have been asked before lanes were heard again
   bool is_leaving = false;         // a goodbye was said, by either side
 };
 
@@ -121,30 +121,30 @@ class SessionHealth {
   // It stands; `live_lanes`: the others. True: the peer was silent, and answers again: its handshake did.
   bool lane_came(TimePoint now, int live_lanes);
   // One is being dialled; and is not any more, whatever came of it. While one is, losing the others ends nothing; a peer that is gone does.
-  void join_began() { hope_.join_began(); }
-  void join_ended() { hope_.join_ended(); }
+  void join_began() { grace_.join_began(); }
+  void join_ended() { grace_.join_ended(); }
   // The peer asked by a new connection whether we are there.
-  void knocked(TimePoint now) {
-    knocked_at_ = now;
+  void probed(TimePoint now) {
+    probed_at_ = now;
     pairs_.forget_denials();
   }
   // Both ends agreed on a lane, which may take a while to stand: a join began.
   void lane_agreed() {
-    hope_.join_began();
+    grace_.join_began();
     pairs_.forget_denials();
   }
 
   // --- lanes go. First why, where there is more to say than that it is gone; then lane_gone().
   void lane_broke(TimePoint now, const LaneBreak& how);
   // We gave it up, or the peer did.
-  void lane_given_up(TimePoint now) { hope_.raise(now); }
-  void lane_condemned(TimePoint now, bool retires) {
-    if (!retires) hope_.raise(now);
+  void lane_given_up(TimePoint now) { grace_.extend(now); }
+  void lane_failed_by_peer(TimePoint now, bool retires) {
+    if (!retires) grace_.extend(now);
   }
   AfterLane lane_gone(TimePoint now, const LaneGone& gone);
   // Not ok: the session ends with that. No lane is left, and none is waited for any longer; or no lane is heard, and the peer is gone
   // (hear_answer()).
-  Status hopeless(TimePoint now, int live_lanes) const;
+  Status grace_over(TimePoint now, int live_lanes) const;
 
   // --- looks: all open lanes, by place. In this order, each with what is left of the lanes once the verdicts of the one before are carried out.
   Verdicts look_for_silence(TimePoint now, const Observations& lanes, int live_lanes);
@@ -156,13 +156,13 @@ class SessionHealth {
   void question_went(std::span<const LaneObservation> by);
   bool peer_is_silent() const { return peer_is_silent_; }
 
-  // --- what comes of dials and knocks
+  // --- what comes of dials and probes
   // Not ok: the peer has no such session any more, and ours ends with that. An instance that says so of its own session is believed in any case,
-  // but for a knock that was asked before lanes were heard again. Other answers are believed where nobody is heard, and only once the other
+  // but for a probe that was asked before lanes were heard again. Other answers are believed where nobody is heard, and only once the other
   // pairs that speak for the peer said the same, or had their time (carrying_pairs.h). A refused connection beside an open lane of its pair may
   // be a firewall's word. `why` is told if the session ends for want of a lane.
   Status hear_answer(TimePoint now, const AnswerHeard& answer);
-  // A dial or a knock could not begin. `why` is told if the session ends for want of a lane.
+  // A dial or a probe could not begin. `why` is told if the session ends for want of a lane.
   void try_failed(std::string why) { last_try_ = std::move(why); }
   // The pairs that have a lane now or had one earlier.
   std::vector<RailPair> pairs_that_carried() const { return pairs_.all(); }
@@ -172,11 +172,11 @@ class SessionHealth {
  private:
   struct Pace {
     std::uint32_t generation = 0;
-    LanePace pace;
+    DrainRate pace;
   };
 
-  LanePace& pace_of(const LaneRef& lane);
-  LanePacing pacing_of(TimePoint now, const LaneObservation& seen);
+  DrainRate& pace_of(const LaneRef& lane);
+  LaneDrain pacing_of(TimePoint now, const LaneObservation& seen);
   bool came_through(const LaneBreak& how);
   bool second_malformed(TimePoint now);
   Status loss_of(const LaneGone& gone) const;
@@ -184,17 +184,17 @@ class SessionHealth {
 
   const std::string peer_;
   const HealthOptions options_;
-  LaneHope hope_;
-  Recall recall_;
-  PeerPulse pulse_;
-  Question question_;
+  ReconnectGrace grace_;
+  SlowLaneDetector recall_;
+  PeerHeartbeat heartbeat_;
+  HeartbeatProbe question_;
   std::vector<Pace> paces_;                 // by place
   CarryingPairs pairs_;
   std::optional<std::uint64_t> segments_at_damage_;  // exchanged when wrong bytes that are no payload came last
   TimePoint malformed_at_ = TimePoint::min();        // when the last malformed frame came
-  TimePoint knocked_at_ = TimePoint::min();
+  TimePoint probed_at_ = TimePoint::min();
   bool peer_is_silent_ = false;
-  std::string last_try_;                             // why the last dial or knock brought no lane; empty: none failed
+  std::string last_try_;                             // why the last dial or probe brought no lane; empty: none failed
 };
 
 }  // namespace railweave::engine

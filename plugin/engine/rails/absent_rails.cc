@@ -25,8 +25,8 @@ std::vector<std::string> hazards_of(const std::vector<Rail>& rails) {
 
 }  // namespace
 
-AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, AbsenceTold& told)
-    : reactor_(reactor), rails_(rails), session_(std::move(session)), told_(told) {
+AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, LoggedAbsences& told)
+    : reactor_(reactor), rails_(rails), session_(std::move(session)), reported_(told) {
   look_later();
 }
 
@@ -78,7 +78,7 @@ void AbsentRails::look() {
     const std::string cause = cause_of(rail, ours_before[std::size_t(rail)]);
     if (cause.empty()) continue;
     times_.told(rail);
-    if (!told_.may_tell_of_ours(rail)) continue;
+    if (!reported_.may_tell_of_ours(rail)) continue;
     if (hazards.empty()) hazards = hazards_of(rails_);
     tell_ours(rail, ours_before[std::size_t(rail)], cause, hazards[std::size_t(rail)]);
   }
@@ -114,7 +114,7 @@ void AbsentRails::tell_ours(int rail, bool carried, const std::string& cause, co
 // One that never had a lane. Where one of ours has none either, both have one cause, and it has been told.
 void AbsentRails::tell_peers(int rail, const Rails& ours) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
-  if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down || !ours[std::size_t(failure->rails.local)] || !told_.may_tell_of_peers()) return;
+  if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down || !ours[std::size_t(failure->rails.local)] || !reported_.may_tell_of_peers()) return;
   RW_WARN(net, "rail {} of {}: no lane yet: from {}, {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
           rails_[std::size_t(failure->rails.local)].name, tries(*failure), failure->why);
 }

@@ -1,5 +1,5 @@
 // Says in the log which rails have no lane of a session, with the cause as far as this host knows it and the setting that mends it
-// (docs/deployment.md, "Several NICs"): some seconds after the session began, and as long after a rail was lost, is new or has a link again. That
+// (docs/operate/deployment.md, "Several NICs"): some seconds after the session began, and as long after a rail was lost, is new or has a link again. That
 // a rail is lost RailLog says at once.
 //
 // On the reactor's thread only. Destroying it before its time says nothing.
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "engine/rails/absence_times.h"
-#include "engine/rails/absence_told.h"
+#include "engine/rails/logged_absences.h"
 #include "engine/reconcile/join_failures.h"
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
 #include "railweave/device.h"
 
@@ -23,7 +23,7 @@ class AbsentRails {
   static constexpr Nanos kAfter = std::chrono::seconds(8);  // a pair has failed twice by then, by either address family
 
   // `rails` (ours) and `told` outlive it.
-  AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, AbsenceTold& told);
+  AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, LoggedAbsences& told);
   ~AbsentRails();
 
   // What the session's dialler knows. Both outlive it.
@@ -44,8 +44,8 @@ class AbsentRails {
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
-  const std::shared_ptr<LiveSession> session_;
-  AbsenceTold& told_;
+  const std::shared_ptr<Session> session_;
+  LoggedAbsences& reported_;
   const JoinFailures* failures_ = nullptr;        // null: the peer dialled
   const std::vector<PeerRail>* peer_rails_ = nullptr;
   AbsenceTimes times_{kAfter};                    // of ours

@@ -16,7 +16,7 @@ namespace railweave::engine {
 LinkWatch::LinkWatch(Reactor& reactor, const std::vector<Rail>& rails) : reactor_(reactor), rails_(rails) {}
 
 void LinkWatch::open(Told told, Gone gone, Changed changed) {
-  told_ = std::move(told);
+  reported_ = std::move(told);
   gone_ = std::move(gone);
   changed_ = std::move(changed);
   if (const Status s = listen(); !s.ok()) {
@@ -115,7 +115,7 @@ void LinkWatch::tell(std::size_t rail) {
   const std::uint64_t bit = std::uint64_t{1} << rail;
   up ? down_.fetch_and(~bit, std::memory_order_relaxed) : down_.fetch_or(bit, std::memory_order_relaxed);
   RW_INFO(net, "rail {}: link {}", rails_[rail].name, up ? "up again" : "down");
-  told_(int(rail), up);
+  reported_(int(rail), up);
 }
 
 }  // namespace railweave::engine

@@ -56,7 +56,7 @@ class LinkWatch final : public Pollable {
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
-  Told told_;
+  Told reported_;
   Gone gone_;
   Changed changed_;
   Reactor::TimerId change_timer_ = 0;

@@ -9,38 +9,38 @@
 #include "base/without_memory.h"
 #include "discovery/host_view.h"
 #include "discovery/rails.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "wire/bootstrap/address.h"
 
 namespace railweave::engine {
 
 OwnRails::OwnRails(const Config& config, Reactor& reactor, std::vector<Rail> rails)
-    : config_(config), now_(std::move(rails)), editions_(now_.size()), wires_(config), doors_(reactor), link_watch_(reactor, now_) {
+    : config_(config), now_(std::move(rails)), editions_(now_.size()), wires_(config), rail_listeners_(reactor), link_watch_(reactor, now_) {
   for (std::size_t i = 0; i < now_.size(); ++i) wires_.know_rail(int(i), now_[i]);
 }
 
 Status OwnRails::open() {
-  RW_TRY(doors_.open(config_, now_));
+  RW_TRY(rail_listeners_.open(config_, now_));
   announce();
   return {};
 }
 
-void OwnRails::serve(Doors::OnConnection on_connection, Observer observer) {
+void OwnRails::serve(RailListeners::OnConnection on_connection, Observer observer) {
   observer_ = std::move(observer);
-  until_memory([&] { doors_.serve(on_connection); });  // or nobody would ever be let in
+  until_memory([&] { rail_listeners_.serve(on_connection); });  // or nobody would ever be let in
   link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this](int rail) { now_[std::size_t(rail)].ifindex = 0; },
                    [this] { return look_for_rails(); });
 }
 
 void OwnRails::close() {
-  doors_.close();
+  rail_listeners_.close();
   link_watch_.close();
 }
 
 void OwnRails::on_link(int rail, bool up) {
   std::erase(down_, rail);
   if (!up) down_.push_back(rail);
-  doors_.tell_link(rail, up);
+  rail_listeners_.tell_link(rail, up);
   ++editions_[std::size_t(rail)];
   observer_.on_link(rail, up);
 }
@@ -53,11 +53,11 @@ bool OwnRails::look_for_rails() {
   }
   for (int i = 0; i < int(now_.size()); ++i) {
     const auto its = std::ranges::find(*found, i, &discovery::UsableRail::known);
-    doors_.release(i, its == found->end() ? std::vector<Address>() : its->rail.addresses);
+    rail_listeners_.release(i, its == found->end() ? std::vector<Address>() : its->rail.addresses);
   }
   bool all_taken = true;
   for (auto& [rail, known] : *found) all_taken &= take_rail(known, std::move(rail));
-  for (const int robbed : doors_.take_robbed()) tell(robbed);
+  for (const int robbed : rail_listeners_.take_reassigned()) tell(robbed);
   announce();  // of all together: in between one may be without what another has not got yet
   return all_taken;
 }
@@ -67,7 +67,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
   const int index = is_new ? int(now_.size()) : known;
   if (!is_new) {
     const Rail& before = now_[std::size_t(index)];
-    if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses && doors_.tells(index, rail)) return true;
+    if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses && rail_listeners_.tells(index, rail)) return true;
   }
   // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
   if (is_new && config_.devices != DeviceModel::aggregate) return true;
@@ -75,7 +75,7 @@ bool OwnRails::take_rail(int known, Rail rail) {
     if (!std::exchange(said_too_many_, true)) RW_WARN(net, "interface {} is no rail: there have been {} already", rail.name, index);
     return true;
   }
-  if (const Status s = doors_.put(index, rail); !s.ok()) {
+  if (const Status s = rail_listeners_.put(index, rail); !s.ok()) {
     if (told_of_no_use_.insert(rail.name).second) RW_WARN(net, "rail {} is of no use: {}", rail.name, s.message());
     return false;
   }
@@ -100,14 +100,14 @@ void OwnRails::tell(int rail) {
   observer_.on_news(rail);
 }
 
-protocol::RailNews::Statement OwnRails::news_of(int rail) const {
-  const std::vector<std::byte> bytes = encode_rail(doors_.rails()[std::size_t(rail)]);
+protocol::RailUpdates::Statement OwnRails::news_of(int rail) const {
+  const std::vector<std::byte> bytes = encode_rail(rail_listeners_.rails()[std::size_t(rail)]);
   return {rail, editions_[std::size_t(rail)], std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())};
 }
 
 void OwnRails::announce() {
   const MutexLock lock(mutex_);
-  announced_ = doors_.rails();
+  announced_ = rail_listeners_.rails();
 }
 
 std::vector<PeerRail> OwnRails::announced() const {

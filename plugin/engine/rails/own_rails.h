@@ -1,4 +1,4 @@
-// The rails of this host as an engine has them now: interfaces, links, listeners and wires; and what peers are told of them (docs/reliability.md,
+// The rails of this host as an engine has them now: interfaces, links, listeners and wires; and what peers are told of them (docs/operate/reliability.md,
 // "Links and new rails").
 //
 // Threads: the reactor's, but for open() and what says otherwise.
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "engine/rails/doors.h"
+#include "engine/rails/rail_listeners.h"
 #include "engine/connect/hello.h"
 #include "engine/rails/link_watch.h"
 #include "engine/runtime/reactor.h"
 #include "engine/rails/wires.h"
-#include "protocol/rail_news.h"
+#include "protocol/rail_updates.h"
 #include "railweave/config.h"
 #include "railweave/device.h"
 #include "railweave/stats.h"
@@ -31,30 +31,30 @@ class OwnRails {
     std::function<void(int rail, bool up)> on_link;
     // The rail is new, or has another interface, name or addresses.
     std::function<void(int rail)> on_rail;
-    // Likewise peers should be told.
+    // Peers should be told of the rail for another reason than its link: news_of().
     std::function<void(int rail)> on_news;
   };
 
   // `config` and `reactor` outlive it. `rails`: those the engine starts with.
   OwnRails(const Config& config, Reactor& reactor, std::vector<Rail> rails);
 
-  // Opens a listener at each address. Any thread, before serve(). Errors: as Doors::open().
+  // Opens a listener at each address. Any thread, before serve(). Errors: as RailListeners::open().
   Status open();
   // Accepts connections, and watches links and interfaces.
-  void serve(Doors::OnConnection on_connection, Observer observer);
+  void serve(RailListeners::OnConnection on_connection, Observer observer);
   void close();
 
   // Those of the start, and those that came since; none ever goes. The vector stays where it is.
   const std::vector<Rail>& now() const { return now_; }
   const Rail& at(int rail) const { return now_[std::size_t(rail)]; }
   // The same with the ports they listen on.
-  const std::vector<PeerRail>& with_ports() const { return doors_.rails(); }
+  const std::vector<PeerRail>& with_ports() const { return rail_listeners_.rails(); }
   Wires& wires() { return wires_; }
   // Whose links are down.
   const std::vector<int>& down() const { return down_; }
   // What is new of a rail since the engine started; of one that has not changed a peer knows by the handshake.
   bool has_news(int rail) const { return editions_[std::size_t(rail)] > 0; }
-  protocol::RailNews::Statement news_of(int rail) const;
+  protocol::RailUpdates::Statement news_of(int rail) const;
 
   // What handles and statistics say. Any thread.
   std::vector<PeerRail> announced() const;
@@ -71,14 +71,14 @@ class OwnRails {
   std::vector<Rail> now_;
   std::vector<std::uint64_t> editions_;  // of them, as peers are told
   Wires wires_;
-  Doors doors_;
+  RailListeners rail_listeners_;
   LinkWatch link_watch_;
   Observer observer_;
   std::vector<int> down_;
   std::set<std::string> told_of_no_use_;  // interfaces that no listener could be opened for
   bool said_too_many_ = false;
   mutable Mutex mutex_;
-  std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // what doors_ says
+  std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // what rail_listeners_ says
 };
 
 }  // namespace railweave::engine

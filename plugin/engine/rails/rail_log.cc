@@ -23,7 +23,7 @@ bool RailLines::may_warn(int rail, About about, TimePoint t) {
   return ++lately.lines <= kPeersMost;
 }
 
-RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, RailLines& lines)
+RailLog::RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, RailLines& lines)
     : reactor_(reactor), rails_(rails), session_(std::move(session)), lines_(lines) {}
 
 RailLog::~RailLog() {
@@ -55,8 +55,8 @@ void RailLog::tell_losses_later() {
 
 void RailLog::tell_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
-    if ((told_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
-    told_ &= ~bit_of(rail);
+    if ((reported_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
+    reported_ &= ~bit_of(rail);
     tell(rail, RailLines::About::comeback, fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
   }
 }
@@ -73,8 +73,8 @@ void RailLog::tell_losses() {
   if (open.empty() && now() - lost_at_ < kPatience) return tell_losses_later();
   const std::vector<LaneLoss> losses = std::exchange(losses_, {});
   for (const LaneLoss& loss : losses) {
-    if ((told_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
-    told_ |= bit_of(loss.rail);
+    if ((reported_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
+    reported_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
     tell(loss.rail, RailLines::About::loss, fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
   }

@@ -1,4 +1,4 @@
-// Says in the log when a rail stops carrying a session's data and when it does again (docs/reliability.md, "The log"): one line
+// Says in the log when a rail stops carrying a session's data and when it does again (docs/operate/reliability.md, "The log"): one line
 // for one event, however many lanes it cost, and none of an orderly end.
 //
 // On the reactor's thread only. It waits kSettle before it says what was lost, and kPatience where no lane is left: a peer that
@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
 #include "railweave/device.h"
 
@@ -43,7 +43,7 @@ class RailLog {
   static constexpr Nanos kPatience = std::chrono::seconds(1);
 
   // `rails` (ours) and `lines` outlive it.
-  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<LiveSession> session, RailLines& lines);
+  RailLog(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, RailLines& lines);
   ~RailLog();
 
   // Lanes were lost, or came.
@@ -57,12 +57,12 @@ class RailLog {
 
   Reactor& reactor_;
   const std::vector<Rail>& rails_;
-  const std::shared_ptr<LiveSession> session_;
+  const std::shared_ptr<Session> session_;
   RailLines& lines_;
   std::vector<LaneLoss> losses_;        // not told yet; the first of each rail
   std::size_t lanes_before_ = 0;        // the first of them; of lanes that went together some may be told of later
   std::size_t lanes_left_ = 0;          // the fewest since: others come up in their stead meanwhile
-  std::uint64_t told_ = 0;              // bits of rails that were told of and have not come back
+  std::uint64_t reported_ = 0;              // bits of rails that were told of and have not come back
   TimePoint lost_at_{};                 // the first of them was
   Reactor::TimerId timer_ = 0;          // set while there are losses
 };

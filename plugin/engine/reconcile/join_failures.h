@@ -26,7 +26,7 @@ class JoinFailures {
   void came_up(const RailPair& rails);
   // The pair failed since it came up last.
   bool knows(const RailPair& rails) const;
-  // Of the pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. Of `likelier` pairs before others.
+  // The failed pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. `likelier` pairs go before others.
   const Failure* of_ours(int rail, const std::vector<RailPair>& likelier = {}) const;
   const Failure* of_peers(int rail) const;
 

@@ -50,8 +50,8 @@ std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std:
 // that leads somewhere comes soon.
 std::vector<RailPair> spread_pairs(std::vector<RailPair> candidates, int local_rails, int remote_rails);
 
-// Of ways to reach a peer, pairs of one of our rails and one of its addresses: at most `most` to be tried in this round (from 1 on). Those that are
-// near come first, likewise spread; a later round begins where the one before ended.
+// Ways to reach a peer in round `round` (from 1 on): pairs of one of our rails and one of the peer's addresses, at most `most`.
+// Near ways come first, and both kinds are in the order of spread_pairs(). A later round begins where the one before ended.
 std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std::vector<RailPair>& far, int rails, int addresses, int round,
                                     std::size_t most);
 

@@ -81,7 +81,7 @@ bool RailPairs::any_up() const {
 }
 
 void RailPairs::count_lanes(TimePoint t) {
-  const auto see = [&](std::map<int, RailRest>& side, int RailPair::*which) {
+  const auto see = [&](std::map<int, RailBackoff>& side, int RailPair::*which) {
     for (auto& [rail, rest] : side) {
       int lanes = 0;
       for (const auto& pair : pairs_) lanes += pair->rails.*which == rail ? pair->up : 0;
@@ -108,44 +108,44 @@ void RailPairs::see_lanes(const std::vector<RailPair>& open, const std::vector<R
 }
 
 void RailPairs::lost(Pair& pair, bool too_slow, TimePoint t) {
-  if (t - pair.up_since >= BackOff::kSteady) pair.named = false;
-  pair.back_off.lost(t, pair.up_since, too_slow, hooks_.chance);
-  name_long_rest(pair);
+  if (t - pair.up_since >= Backoff::kSteady) pair.named = false;
+  pair.backoff.lost(t, pair.up_since, too_slow, hooks_.jitter);
+  name_long_backoff(pair);
 }
 
 // Once for each rail: lanes that go together go for one reason. While none is left nobody knows which rail is to blame.
 void RailPairs::blame_rails(const std::vector<Loss>& losses, TimePoint t) {
   if (!any_up()) return;
-  const auto blame = [&](std::map<int, RailRest>& side, int RailPair::*which) {
+  const auto blame = [&](std::map<int, RailBackoff>& side, int RailPair::*which) {
     for (auto& [rail, rest] : side) {
       bool lost = false, too_slow = false;
       for (const Loss& loss : losses)
         if (loss.pair->rails.*which == rail) lost = true, too_slow |= loss.too_slow;
-      if (lost && !rest.has_lanes()) rest.lost(t, too_slow, hooks_.chance);
+      if (lost && !rest.has_lanes()) rest.lost(t, too_slow, hooks_.jitter);
     }
   };
   blame(local_, &RailPair::local);
   blame(remote_, &RailPair::remote);
 }
 
-void RailPairs::name_long_rest(Pair& pair) {
-  if (pair.back_off.last() > kRestUnnamed && pair.carried() && !std::exchange(pair.named, true)) hooks_.long_rest(pair);
+void RailPairs::name_long_backoff(Pair& pair) {
+  if (pair.backoff.last() > kBackoffUnnamed && pair.carried() && !std::exchange(pair.named, true)) hooks_.long_backoff(pair);
 }
 
-void RailPairs::hurry() {
+void RailPairs::expedite() {
   for (const auto& pair : pairs_)
-    if (pair->carried()) pair->back_off.end_by(std::max(pair->tried_at, pair->up_since) + kRestInSilence);
+    if (pair->carried()) pair->backoff.end_by(std::max(pair->tried_at, pair->up_since) + kRestInSilence);
 }
 
 void RailPairs::wake_local(int rail) {
   for (const auto& pair : pairs_)
-    if (pair->rails.local == rail) pair->back_off.end();
+    if (pair->rails.local == rail) pair->backoff.end();
   if (const auto known = local_.find(rail); known != local_.end()) known->second.forgive();
 }
 
 void RailPairs::wake_remote(int rail) {
   for (const auto& pair : pairs_)
-    if (pair->rails.remote == rail) pair->back_off.end();
+    if (pair->rails.remote == rail) pair->backoff.end();
   if (const auto known = remote_.find(rail); known != remote_.end()) known->second.forgive();
 }
 
@@ -154,7 +154,7 @@ std::vector<RailPairs::Due> RailPairs::due_in_silence(TimePoint t, int places) c
   std::vector<Pair*> likely, others;
   int likely_under_way = 0, others_under_way = 0;
   for (const auto& pair : pairs_) {
-    const bool is_likely = pair->carried() || pair->knocked;
+    const bool is_likely = pair->carried() || pair->probed;
     (is_likely ? likely_under_way : others_under_way) += pair->joining;
     if (pair->has_way && hooks_.has_link(pair->rails.local) && pair->joining == 0 && t - pair->tried_at >= kRestInSilence)
       (is_likely ? likely : others).push_back(pair.get());
@@ -174,14 +174,14 @@ std::vector<RailPairs::Due> RailPairs::due_in_silence(TimePoint t, int places) c
   return due;
 }
 
-void RailPairs::on_knock(const RailPair& by) {
-  if (Pair* pair = find(by)) pair->knocked = true;
+void RailPairs::on_probe(const RailPair& by) {
+  if (Pair* pair = find(by)) pair->probed = true;
 }
 
 void RailPairs::try_began(Pair& pair, TimePoint t) {
   ++pair.joining;
   pair.tried_at = t;
-  pair.knocked = false;
+  pair.probed = false;
 }
 
 void RailPairs::try_ended(Pair& pair, TimePoint t) {
@@ -197,25 +197,25 @@ void RailPairs::try_unanswered(Pair& pair, TimePoint t) {
 void RailPairs::came_up(Pair& pair, TimePoint t) {
   pair.failed = false;
   pair.up_since = t;
-  pair.back_off.came_up();
+  pair.backoff.came_up();
   ++pair.up;  // so that the next look sees if it is gone by then
   count_lanes(t);
 }
 
 void RailPairs::failed(Pair& pair, TimePoint t) {
   pair.failed = true;
-  if (pair.back_off.rests(t)) return;
-  pair.back_off.failed(t, pair.carried(), hooks_.chance);
-  name_long_rest(pair);
+  if (pair.backoff.is_on(t)) return;
+  pair.backoff.failed(t, pair.carried(), hooks_.jitter);
+  name_long_backoff(pair);
   if (!any_up()) return;
-  for (RailRest* rail : {&local_[pair.rails.local], &remote_[pair.rails.remote]})
-    if (!rail->has_lanes()) rail->failed(t, hooks_.chance);
+  for (RailBackoff* rail : {&local_[pair.rails.local], &remote_[pair.rails.remote]})
+    if (!rail->has_lanes()) rail->failed(t, hooks_.jitter);
 }
 
 TimePoint RailPairs::next_change(TimePoint t) const {
   TimePoint first = next_change_of_surplus(t);
   for (const auto& pair : pairs_)
-    if (pair->back_off.rests(t)) first = std::min(first, pair->back_off.until());
+    if (pair->backoff.is_on(t)) first = std::min(first, pair->backoff.until());
   for (const auto* side : {&local_, &remote_})
     for (const auto& [rail, rest] : *side) first = std::min(first, rest.next_change(t));
   return first;

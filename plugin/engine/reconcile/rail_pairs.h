@@ -1,11 +1,11 @@
 // What becomes of each pair of rails of a session that we dialled: which are to have lanes now, and how many; which rest, and how long;
-// which lanes are too many (docs/reliability.md, "Who sees to it that there are lanes").
+// which lanes are too many (docs/operate/reliability.md, "Who sees to it that there are lanes").
 //
 //   pair:  wanted → joining → up ──lane lost──→ resting → joining → ...
 //                      └──refused, silent, 3 s──→ resting
 //         a stand-in:          up ──home pairs are up again──→ retiring ──→ wanted, should a home pair go again
 //
-// Dials nothing and asks no clock: LaneUpkeep does. One thread at a time.
+// Dials nothing and asks no clock: LaneReconciler does. One thread at a time.
 #pragma once
 
 #include <functional>
@@ -13,9 +13,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/reconcile/back_off.h"
+#include "engine/reconcile/backoff.h"
 #include "engine/reconcile/lane_plan.h"
-#include "engine/reconcile/rail_rest.h"
+#include "engine/reconcile/rail_backoff.h"
 #include "railweave/units.h"
 
 namespace railweave::engine {
@@ -34,16 +34,16 @@ class RailPairs {
     bool home = false;             // in the plan when every rail works; another stands in
     bool failed = false;           // the last try did
     bool named = false;            // the log has said that it rests
-    bool knocked = false;          // the peer did, by it, and it was not tried since
+    bool probed = false;          // the peer did, by it, and it was not tried since
     int turn = 0;                  // among those that were never tried (spread_pairs())
     TimePoint tried_at{};          // when the last one began or ended
     TimePoint up_since{};          // the last of its lanes; 0: it never carried
     TimePoint retires_since{};     // it has more lanes than it should; 0: it does not
-    BackOff back_off;
+    Backoff backoff;
 
     bool carried() const { return up_since != TimePoint{}; }
     // One that never came up in spite of a try is not what a session whose peer is gone should wait for.
-    bool promises() const { return carried() || back_off.last() == Nanos{0}; }
+    bool promises() const { return carried() || backoff.last() == Nanos{0}; }
   };
   struct Candidate {
     RailPair rails;
@@ -59,8 +59,8 @@ class RailPairs {
   struct Hooks {
     std::function<bool(int rail)> has_link;       // ours
     std::function<bool(int rail)> peer_has_link;  // as the peer says
-    BackOff::Chance chance;                       // 0 to 255
-    std::function<void(const Pair&)> long_rest;   // of one that carried, once
+    Backoff::Jitter jitter;                       // 0 to 255
+    std::function<void(const Pair&)> long_backoff;   // of one that carried, once
   };
 
   explicit RailPairs(Hooks hooks) : hooks_(std::move(hooks)) {}
@@ -74,11 +74,11 @@ class RailPairs {
   // Never moves; null: unknown.
   Pair* find(const RailPair& rails) const;
 
-  // Of the lanes that are open: a pair that has fewer than at the last look rests, the longer, the sooner after it came up they went.
-  // `slow`: pairs that lost one for that, or are about to, since then.
+  // `open`: the pair of each open lane. A pair with fewer lanes than at the last look goes into backoff: the longer, the sooner it lost
+  // them after it came up. `slow`: pairs that since the last look lost a lane for being too slow, or are about to.
   void see_lanes(const std::vector<RailPair>& open, const std::vector<RailPair>& slow, TimePoint t);
   // With nothing left, those that carried are tried about once a second: the longest rest is longer than a peer is waited for.
-  void hurry();
+  void expedite();
   // A rail of ours, or of the peer's, has a link again or other addresses: neither it nor its pairs rest any longer.
   void wake_local(int rail);
   void wake_remote(int rail);
@@ -86,9 +86,9 @@ class RailPairs {
   // What the plan lacks, in the order in which to dial it: first lanes of all pairs come before second ones.
   std::vector<Due> due(TimePoint t);
   // While no lane is heard: one of every pair, for any may be the one that works; so many `places` are free. Where not all can be under
-  // way at once they take turns: half for those that carried before, or by which the peer knocked, while there are others.
+  // way at once they take turns: half for those that carried before, or by which the peer probed, while there are others.
   std::vector<Due> due_in_silence(TimePoint t, int places) const;
-  void on_knock(const RailPair& by);
+  void on_probe(const RailPair& by);
   void try_began(Pair& pair, TimePoint t);
   void try_ended(Pair& pair, TimePoint t);
   // The same, of a try that had no answer for long and makes room for another one by the same pair: until a try succeeds others stand in.
@@ -105,7 +105,7 @@ class RailPairs {
   TimePoint next_change(TimePoint t) const;
 
  private:
-  static constexpr Nanos kRestUnnamed = std::chrono::seconds(2);        // a pair that rests longer after it carried is named in the log
+  static constexpr Nanos kBackoffUnnamed = std::chrono::seconds(2);        // a pair that rests longer after it carried is named in the log
   static constexpr Nanos kHomeSteady = std::chrono::seconds(2);         // start: longer than a lane that loses all takes to be given up
   static constexpr Nanos kRetireMost = std::chrono::seconds(2);         // start: what lanes hold takes half a second at most, or is recalled
   static constexpr Nanos kRetireAgain = std::chrono::seconds(10);       // start, after it began in vain
@@ -142,13 +142,13 @@ class RailPairs {
   void count_lanes(TimePoint t);
   void lost(Pair& pair, bool too_slow, TimePoint t);
   void blame_rails(const std::vector<Loss>& losses, TimePoint t);
-  void name_long_rest(Pair& pair);
-  const RailRest& local(const Pair& pair) const { return local_.at(pair.rails.local); }
-  const RailRest& remote(const Pair& pair) const { return remote_.at(pair.rails.remote); }
+  void name_long_backoff(Pair& pair);
+  const RailBackoff& local(const Pair& pair) const { return local_.at(pair.rails.local); }
+  const RailBackoff& remote(const Pair& pair) const { return remote_.at(pair.rails.remote); }
 
   Hooks hooks_;
   int local_rails_ = 0, remote_rails_ = 0;
-  std::map<int, RailRest> local_, remote_;    // of each rail of a known pair
+  std::map<int, RailBackoff> local_, remote_;    // of each rail of a known pair
   std::vector<std::unique_ptr<Pair>> pairs_;  // best first; behind them those that have no way
   std::vector<RailPair> slow_;                // whose loss was not seen yet
 };

@@ -7,10 +7,10 @@
 
 namespace railweave::engine {
 
-// Of a pair that failed one lane is tried, the others when that is up.
+// A pair that failed is dialled by one lane. Its other lanes are due when that lane is up.
 std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
   std::vector<Due> due;
-  for (const auto& pair : pairs_) pair->knocked = false;  // that silence is over
+  for (const auto& pair : pairs_) pair->probed = false;  // that silence is over
   const std::vector<Pair*> planned = plan(t);
   const auto is_without = [](const Pair& pair) { return pair.up + pair.joining == 0; };
   for (Pair* pair : planned)
@@ -34,7 +34,7 @@ bool RailPairs::stands_beside(const Pair& pair) const {
   });
 }
 
-// Of pairs that are up, and those that do not rest. One that stands in for a better one that rests covers nothing: it makes way again.
+// The pairs that should have lanes, none in backoff. Only primary (home) pairs cover rails by being up: a backup pair makes way again.
 std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates, others;
   for (const auto& pair : pairs_)
@@ -50,7 +50,7 @@ std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
 // Not one that failed and is being dialled: where it leads nowhere, it takes seconds to say so.
 bool RailPairs::may_have_lanes(const Pair& pair, TimePoint t) const {
   const bool has_links = hooks_.has_link(pair.rails.local) && hooks_.peer_has_link(pair.rails.remote);
-  return pair.has_way && !pair.back_off.rests(t) && has_links && !(pair.failed && pair.joining > 0);
+  return pair.has_way && !pair.backoff.is_on(t) && has_links && !(pair.failed && pair.joining > 0);
 }
 
 bool RailPairs::takes_turns(const Pair& pair, TimePoint t) const {
@@ -60,10 +60,10 @@ bool RailPairs::takes_turns(const Pair& pair, TimePoint t) const {
 // Best first. Of the pairs of a rail that takes them in turn one of its home and one of its stand-ins: which was not tried for the
 // longest time. Where no lane is up nobody knows which rail is to blame.
 std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
-  using Turn = std::pair<const RailRest*, bool>;  // of a rail's home pairs, or of its stand-ins
+  using Turn = std::pair<const RailBackoff*, bool>;  // of a rail's home pairs, or of its stand-ins
   const auto turns_for = [&](const Pair& pair) {
     std::vector<Turn> turns;
-    for (const RailRest* rail : {&local(pair), &remote(pair)})
+    for (const RailBackoff* rail : {&local(pair), &remote(pair)})
       if (rail->takes_turns(pair.home, t)) turns.emplace_back(rail, pair.home);
     return turns;
   };

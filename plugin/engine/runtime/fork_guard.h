@@ -5,7 +5,7 @@
 // Threads: any.
 #pragma once
 
-#include "base/birthplace.h"
+#include "base/process_origin.h"
 #include "railweave/status.h"
 
 namespace railweave::engine {

@@ -209,7 +209,7 @@ void Reactor::run_tasks() {
   for (auto& task : tasks) guarded(task);
 }
 
-// Of those that were queued too late. What they hold may refer to us, and queue more.
+// Tasks that were queued too late are dropped. What they hold may refer to us, and queue more.
 void Reactor::drop_tasks() {
   for (;;) {
     std::vector<std::function<void()>> late;

@@ -69,7 +69,7 @@ class Reactor final : public Timers {
   // The same for a descriptor that somebody may have closed: the kernel forgets those by itself. False: it was not his.
   bool forget(int fd, const Pollable& pollable);
 
-  // Of the reactor's clock: base's now().
+  // `when` is by the reactor's clock: base's now().
   TimerId at(TimePoint when, std::function<void()> task) override;
   void cancel(TimerId timer) override;
 

@@ -73,7 +73,7 @@ void LaneDriver::look_at_draining() {
   const TimePoint t = protocol_.now();
   if (t - looked_at_ < kDrainLook || !lane_) return;
   looked_at_ = t;
-  const protocol::Session::LaneReport r = report();
+  const protocol::SessionProtocol::LaneReport r = report();
   drains_ = r.outstanding_bytes > 0;
   protocol_.lock()->report(id(), t, r);
 }
@@ -85,7 +85,7 @@ void LaneDriver::look_at_credit(bool arrived) {
   credit_due_.store(credit_->due(), std::memory_order_relaxed);
 }
 
-protocol::Session::LaneReport LaneDriver::report() {
+protocol::SessionProtocol::LaneReport LaneDriver::report() {
   const wire::LaneHealth h = lane_->health();
   return {h.outstanding_bytes, h.acknowledged_bytes, h.min_rtt, h.smoothed_rtt};
 }
@@ -193,8 +193,8 @@ void LaneDriver::released(std::size_t n) {
   locked.publish();
 }
 
-// `watched`: somebody reads there while it lands.
-inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) {
+// `read_while_landing`: somebody reads there while it lands.
+inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& read_while_landing) {
   const SharedProtocol::Locked locked = protocol_.lock();
   locked.take_posts();
   Result<std::span<std::byte>> where = locked->on_header(id(), header);
@@ -202,7 +202,7 @@ inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::b
     consumed_ = true;
     consumed_status_ = locked->on_consumed(id());
   }
-  watched = locked->lands_watched(id());
+  read_while_landing = locked->is_read_while_landing(id());
   locked.publish();
   return where;
 }
@@ -211,15 +211,15 @@ Result<wire::Target> LaneDriver::header(std::span<const std::byte, wire::kHeader
   assert_claimed();
   trace_.begins(header);
   arrivals_.heard();
-  bool watched = false;
-  Result<std::span<std::byte>> where = place_for(header, watched);
+  bool read_while_landing = false;
+  Result<std::span<std::byte>> where = place_for(header, read_while_landing);
   if (!where.ok()) {
     if (is_checked() && !protocol::arrived_whole(header)) fault_ = Fault::damaged;
     return judged(where.status());
   }
   const std::optional<std::uint32_t> crc = protocol::payload_crc_in(header);
   if (crc) arrivals_.peer_checks();
-  return check_.expect(crc, {*where, watched});
+  return check_.expect(crc, {*where, read_while_landing});
 }
 
 Status LaneDriver::consumed(std::span<const std::byte, wire::kHeaderBytes> header) {

@@ -1,5 +1,5 @@
 // A session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
-// and write it, and the translation between the wire (bytes) and the protocol (frames). docs/threading.md: a lane's claim is
+// and write it, and the translation between the wire (bytes) and the protocol (frames). docs/internals/threading.md: a lane's claim is
 // taken before the session's mutex.
 #pragma once
 
@@ -18,12 +18,12 @@
 #include "engine/session/lane_trace.h"
 #include "engine/session/payload_check.h"
 #include "engine/session/shared_protocol.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "wire/wire.h"
 
 namespace railweave::engine {
 
-// Of all lanes of a session.
+// What all lanes of a session have in common.
 struct LaneOptions {
   std::uint64_t serial = 0;       // of the session; names it in traces
   bool sends_checked = false;     // RAILWEAVE_CHECKSUM is on here
@@ -45,11 +45,11 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   LaneDriver(SharedProtocol& protocol, ArrivalFlags& arrivals, const LaneOptions& options)
       : protocol_(protocol), arrivals_(arrivals), options_(options) {}
 
-  // Of the lane that is or was here last; any thread, but the claim's holder alone knows that it stays.
+  // The id of the lane that is here, or was here last. Any thread, but only the claim's holder knows that it stays.
   protocol::LaneId id() const { return id_.load(std::memory_order_relaxed); }
   // Grows with every lane here: its descriptor's number may be that of the one before. Any thread.
   std::uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
-  // Of the same lane; on the thread that adds lanes.
+  // The pair of rails of the same lane. On the thread that adds lanes.
   const RailPair& rails() const { return rails_; }
 
   // --- the claim. Any thread.
@@ -116,16 +116,16 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   }
   // Before the descriptor is waited on: the events to wait for. 0: there is something to do already.
   short prepare_to_wait() RW_REQUIRES(this) { return is_open() ? lane_->prepare_to_wait(blocked()) : short(0); }
-  // Of the wire. REQUIRES: is_open()
-  wire::Hearing hearing() RW_REQUIRES(this) {
+  // What the wire says of the lane. REQUIRES: is_open()
+  wire::AckStatus ack_status() RW_REQUIRES(this) {
     assert(is_open());
-    return lane_->hearing();
+    return lane_->ack_status();
   }
   wire::LaneHealth health() RW_REQUIRES(this) {
     assert(is_open());
     return lane_->health();
   }
-  protocol::Session::LaneReport report() RW_REQUIRES(this);                 // the same for the session. REQUIRES: is_open()
+  protocol::SessionProtocol::LaneReport report() RW_REQUIRES(this);                 // the same for the session. REQUIRES: is_open()
   std::uint64_t outstanding_bytes() RW_REQUIRES(this) { return is_open() ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
@@ -154,7 +154,7 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   void look_at_credit(bool arrived) RW_REQUIRES(this);
   bool write(Pass& result) RW_REQUIRES(this);
   std::size_t take_frames(std::size_t most) RW_REQUIRES(this);
-  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& watched) RW_REQUIRES(this);
+  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& read_while_landing) RW_REQUIRES(this);
   Status note_consumed() RW_REQUIRES(this);
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const RW_REQUIRES(this);
   Status judged(Status status) RW_REQUIRES(this);

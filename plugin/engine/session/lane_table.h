@@ -42,9 +42,9 @@ class LaneTable {
   void publish(int place);
 
   // --- without a claim
-  // Of each lane that is open.
+  // The pair of rails of each open lane.
   std::vector<RailPair> rails_of_lanes() const;
-  // Of open lanes, also those in other hands: an ack may still go by one that is not.
+  // Every open lane is blocked, also the lanes in other hands: an ack may still go by a lane that is not blocked.
   bool every_lane_is_blocked() const;
   // Some lane is ending: it should be looked at again soon.
   bool any_is_ending() const;
@@ -58,7 +58,7 @@ class LaneTable {
   // act(lane) with the open lane of that number; nothing where there is none: it is over, or another has its place.
   template <class Act>
   void with_lane(protocol::LaneId id, Act&& act) const;
-  // Likewise with the lane that was seen, unless it is of an older generation by now.
+  // act(lane) with the lane that was seen, unless its place has a newer generation by now.
   template <class Act>
   void with_lane(const LaneRef& lane, Act&& act) const;
   std::uint64_t outstanding_bytes() const;  // unacknowledged by the peer's kernel

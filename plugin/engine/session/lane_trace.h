@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "protocol/frame.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::engine {
 

@@ -12,10 +12,10 @@ namespace railweave::engine {
 
 wire::Target PayloadCheck::place_for(std::uint32_t crc, const wire::Target& target) {
   assert(target.where.size() <= protocol::kSegmentBytesMax);
-  if (target.watched && !apart_bytes_) apart_bytes_ = std::make_unique_for_overwrite<std::byte[]>(protocol::kSegmentBytesMax);
+  if (target.read_while_landing && !apart_bytes_) apart_bytes_ = std::make_unique_for_overwrite<std::byte[]>(protocol::kSegmentBytesMax);
   expected_ = crc;
   place_ = target.where;
-  apart_ = target.watched;
+  apart_ = target.read_while_landing;
   return apart_ ? wire::Target{{apart_bytes_.get(), place_.size()}} : target;
 }
 

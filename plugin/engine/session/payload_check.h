@@ -1,5 +1,5 @@
-// Of the frame that is arriving: whether its payload is what its header says (RAILWEAVE_CHECKSUM at the sender), and where it
-// lies until that is known. Who reads memory while it fills must not see a wrong byte: his comes into memory of ours first.
+// The check of the frame that arrives: whether its payload is what its header says (RAILWEAVE_CHECKSUM at the sender), and where it lies
+// until that is known. A reader of memory that is being filled must not see a wrong byte: its payload comes into memory of ours first.
 //
 // Threads: holder of the lane's claim. Reads and writes the session's memory between expect() and arrived() only, and none of
 // what was withdrawn. Allocates once, kSegmentBytesMax bytes for the first payload that somebody watches; may throw then.
@@ -20,7 +20,7 @@ class PayloadCheck {
   enum class Verdict {
     none,     // nothing was said of it, or it was thrown away
     intact,   // and in its place
-    damaged,  // found() says what it has instead; a watched place has none of it
+    damaged,  // found() says what it has instead; a read_while_landing place has none of it
   };
 
   // A payload begins that is to have `crc`, if anything was said. Returns where the lane is to put it.

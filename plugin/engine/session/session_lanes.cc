@@ -57,20 +57,20 @@ void SessionLanes::join_ended() {
     const SharedProtocol::Locked locked = protocol_.lock();
     health_(locked).join_ended();
   }
-  end_if_hopeless(protocol_.now());
+  end_if_grace_is_over(protocol_.now());
 }
 
-void SessionLanes::on_knock() {
+void SessionLanes::on_probe() {
   const SharedProtocol::Locked locked = protocol_.lock();
-  health_(locked).knocked(protocol_.now());
+  health_(locked).probed(protocol_.now());
 }
 
-bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock) {
+bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe) {
   const std::vector<RailPair> open = table_.rails_of_lanes();
   Status loss;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    loss = health_(locked).hear_answer(protocol_.now(), {answer.kind, answer.why, by, open, to_knock, locked.is_leaving()});
+    loss = health_(locked).hear_answer(protocol_.now(), {answer.kind, answer.why, by, open, to_probe, locked.is_leaving()});
   }
   if (!loss.ok()) owner_.fail(loss);
   return !loss.ok();
@@ -146,7 +146,7 @@ void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<con
   if (!withdrawn) owner_.fail(out_of_memory());
 }
 
-// ------------------------------------------------------------------------- lanes end in good order (docs/reliability.md, "Stand-ins")
+// ------------------------------------------------------------------------- lanes end in good order (docs/operate/reliability.md, "Stand-ins")
 
 void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (surplus.empty() && !std::exchange(any_retires_, false)) return;
@@ -175,7 +175,7 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (news) owner_.wake();
 }
 
-// Of the peer, who dialled it: its frames and ours are consumed.
+// The peer, who dialled the lane, has retired it: its frames and ours are consumed.
 void SessionLanes::on_retired(protocol::LaneId id) {
   table_.with_lane(id, [&](LaneDriver& lane) {
     lane.assert_claimed();
@@ -183,13 +183,13 @@ void SessionLanes::on_retired(protocol::LaneId id) {
   });
 }
 
-void SessionLanes::on_condemned(protocol::LaneId id, bool too_slow) {
+void SessionLanes::on_failed_by_peer(protocol::LaneId id, bool too_slow) {
   table_.with_lane(id, [&](LaneDriver& lane) {
     lane.assert_claimed();
     {
       const SharedProtocol::Locked locked = protocol_.lock();
       if (too_slow) slow_pairs_(locked).push_back(lane.rails());
-      health_(locked).lane_condemned(protocol_.now(), locked->is_retiring(id));
+      health_(locked).lane_failed_by_peer(protocol_.now(), locked->is_retiring(id));
     }
     end(lane, {Status(Code::remote, Scope::lane, too_slow ? "too slow, says the peer" : "the peer gave it up")});
   });

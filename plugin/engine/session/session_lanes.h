@@ -1,4 +1,4 @@
-// The lanes of a session: they come, are driven and looked at, are given up, and go (docs/reliability.md). What the state of a lane or of the
+// The lanes of a session: they come, are driven and looked at, are given up, and go (docs/operate/reliability.md). What the state of a lane or of the
 // peer means is SessionHealth's to say; here lanes are observed for it, and its verdicts carried out.
 //
 // Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the reactor's). A lane's
@@ -24,7 +24,7 @@
 #include "engine/session/lane_table.h"
 #include "engine/health/session_health.h"
 #include "engine/session/shared_protocol.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "railweave/stats.h"
 #include "wire/port.h"
 
@@ -45,7 +45,7 @@ class LanesOwner {
   virtual void wake() noexcept = 0;
   // A lane was lost and others are left, or a lane may yet come; or the peer is silent.
   virtual void on_lane_wanted() = 0;
-  // Of a new lane of our rail; null: its sender is not bounded. Thread of look().
+  // The credit of a new lane by our rail; null: its sender is not bounded. Thread of look().
   virtual std::unique_ptr<LaneCredit> credit_on(int /*rail*/) { return {}; }
   // A lane that begin_lane() was told of stands. Thread of look().
   virtual void on_lane_came() = 0;
@@ -106,7 +106,7 @@ class SessionLanes {
   bool any_is_pending() const { return !births_.empty(); }
   // A lane of that number is on its way, or never came about: the number is used up, though the protocol has not heard of it.
   bool was_begun(protocol::LaneId id) const;
-  // Of each lane that is open, or on its way.
+  // The pair of rails of each lane that is open, or on its way.
   std::vector<RailPair> rails_in_use() const;
   // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful);
@@ -114,9 +114,9 @@ class SessionLanes {
   void join_began();
   void join_ended();
   // The peer asked by a new connection whether we are there.
-  void on_knock();
-  // `answer` came to a lane that was dialled by the rails `by`, or `to_knock` to a knock by them. True: the session ended for that.
-  bool hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_knock);
+  void on_probe();
+  // `answer` came to a lane that was dialled by the rails `by`, or `to_probe` to a probe by them. True: the session ended for that.
+  bool hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe);
   // A lane could not even be dialled: told should the session end for want of one.
   void try_failed(const std::string& why);
   // For whoever sees to the lanes: LanesOwner::guarded().
@@ -142,7 +142,7 @@ class SessionLanes {
   // One of our rails has no link, or has one again.
   void tell_link(int rail, bool up);
   bool has_link(int rail) const { return (links_down_ >> rail & 1) == 0; }
-  // These lanes retire from now on, and no others (docs/reliability.md, "Stand-ins"). For the side that dials.
+  // These lanes retire from now on, and no others (docs/operate/reliability.md, "Stand-ins"). For the side that dials.
   void retire(const std::vector<Surplus>& surplus);
 
   // Every lane is closed, and none comes any more of those on their way. REQUIRES: the session is over, or nobody drives it any more.
@@ -150,7 +150,7 @@ class SessionLanes {
 
   // --- what the peer says of lanes (protocol::Event). Any thread.
   // It gave one up.
-  void on_condemned(protocol::LaneId id, bool too_slow);
+  void on_failed_by_peer(protocol::LaneId id, bool too_slow);
   // All that one carried is consumed, and the peer, who dialled it, wants it ended.
   void on_retired(protocol::LaneId id);
   // The peer let nothing go by one, and we sent a segment all the same. A line at WARN. Not with a lane's claim held.
@@ -165,7 +165,7 @@ class SessionLanes {
   void note_lost_pairs();
   // Pairs of rails that lost a lane for being too slow, or are about to, since the last call.
   std::vector<RailPair> take_slow_pairs();
-  // Of lanes, since the last call.
+  // Losses of lanes since the last call.
   std::vector<LaneLoss> take_losses();
 
  private:
@@ -189,7 +189,7 @@ class SessionLanes {
   void drop_gone(SessionHealth::Observations& seen) const;
   void ask(const SessionHealth::Verdicts& verdicts);
   void note_question(const SessionHealth::Verdicts& verdicts);
-  void end_if_hopeless(TimePoint t);
+  void end_if_grace_is_over(TimePoint t);
   void tell_silence(bool is_silent);
   void tell_stopped() const;
   void look_at_ending();

@@ -44,7 +44,7 @@ void SessionLanes::look(bool at_once) {
     verdicts = health_(locked).look_for_silence(t, seen, locked->live_lanes());
   }
   if (!carry_out(verdicts)) return;
-  end_if_hopeless(t);  // now that it is known whether lanes are heard
+  end_if_grace_is_over(t);  // now that it is known whether lanes are heard
   if (protocol_.is_over()) return;
   drop_gone(seen);
   {
@@ -75,10 +75,10 @@ void SessionLanes::look_at_ending() {
 
 // What a lane's kernel does not get through to the peer's in time goes by another lane as well (decision D8).
 void SessionLanes::look_for_late_control(TimePoint t) {
-  if (t - control_looked_at_ < protocol::Session::kLateLook || !protocol_.watches_control()) return;
+  if (t - control_looked_at_ < protocol::SessionProtocol::kLateLook || !protocol_.watches_control()) return;
   control_looked_at_ = t;
   const TimePoint before = protocol_.now();
-  std::vector<protocol::Session::LaneLook> looks;
+  std::vector<protocol::SessionProtocol::LaneLook> looks;
   table_.each_claimed([&](LaneDriver& lane) {
     lane.assert_claimed();
     if (lane.is_open()) looks.push_back({lane.id(), lane.report()});
@@ -97,7 +97,7 @@ SessionHealth::Observations SessionLanes::observe() const {
     observation.lane = {i, lane.generation()};
     observation.id = lane.id();
     observation.link_down = !has_link(lane.rails().local);
-    observation.hearing = lane.hearing();
+    observation.ack_status = lane.ack_status();
     observation.health = lane.health();
   }
   return seen;
@@ -176,11 +176,11 @@ void SessionLanes::tell_link(int rail, bool up) {
 }
 
 // No lane is left, and none is hoped for any longer; or no lane is heard, and the peer's host said that the peer is gone.
-void SessionLanes::end_if_hopeless(TimePoint t) {
+void SessionLanes::end_if_grace_is_over(TimePoint t) {
   Status why;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    why = health_(locked).hopeless(t, locked->live_lanes());
+    why = health_(locked).grace_over(t, locked->live_lanes());
   }
   if (!why.ok()) owner_.fail(why);
 }

@@ -20,12 +20,12 @@ constexpr int kTurnsMax = 16;              // then other sessions have their tur
 
 }  // namespace
 
-SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> session)
+SessionWatch::SessionWatch(Reactor& reactor, std::shared_ptr<Session> session)
     : reactor_(reactor), session_(std::move(session)), interval_(kLookMin) {}
 
 SessionWatch::~SessionWatch() {
   if (timer_) reactor_.cancel(timer_);
-  // Whoever saw the end of a lane closed its descriptor: the number may be another's by now.
+  // A lane's descriptor is closed when the lane ends: its number may be another's by now.
   for (const Registered& r : registered_)
     if (r.fd >= 0) reactor_.forget(r.fd, *this);
 }
@@ -80,18 +80,18 @@ void SessionWatch::look_again(bool quiet, Armed armed) {
   } else if (!quiet || armed == Armed::missed || session_->has_work()) {
     look_again_in(kPace);
   } else if (session_->watches_control()) {
-    if (!looks_within(protocol::Session::kLateLook)) look_again_in(protocol::Session::kLateLook);
+    if (!looks_within(protocol::SessionProtocol::kLateLook)) look_again_in(protocol::SessionProtocol::kLateLook);
   } else if (!looks_within(kSilenceLook) && (session_->outstanding_bytes() > 0 || session_->is_without_lanes())) {
     look_again_in(kSilenceLook);
   } else if (!timer_ && session_->is_waited_for()) {
-    look_again_in(PeerPulse::kAskEvery);
+    look_again_in(PeerHeartbeat::kAskEvery);
   }
 }
 
 // False: a lane was in other hands, whose holder may leave it half way, or there is more to do than one look allows.
 bool SessionWatch::drive_until_quiet() {
   for (int turn = 0; turn < kTurnsMax; ++turn) {
-    const LiveSession::Driven driven = session_->drive(kBudgetBytes, true);
+    const Session::Driven driven = session_->drive(kBudgetBytes, true);
     if (driven.missed) return false;
     if (!driven.moved) return true;
   }

@@ -9,17 +9,17 @@
 #include <memory>
 #include <vector>
 
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
 
 namespace railweave::engine {
 
 class SessionWatch final : public Pollable {
  public:
-  SessionWatch(Reactor& reactor, std::shared_ptr<LiveSession> session);
+  SessionWatch(Reactor& reactor, std::shared_ptr<Session> session);
   ~SessionWatch();
 
-  const std::shared_ptr<LiveSession>& session() const { return session_; }
+  const std::shared_ptr<Session>& session() const { return session_; }
   // Also sees lanes that were added since.
   void look();
 
@@ -34,7 +34,7 @@ class SessionWatch final : public Pollable {
   Armed arm();
 
   Reactor& reactor_;
-  const std::shared_ptr<LiveSession> session_;
+  const std::shared_ptr<Session> session_;
   struct Registered {
     int fd = -1;                 // -1: not yet
     std::uint32_t generation = 0;

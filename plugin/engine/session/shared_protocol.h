@@ -1,7 +1,7 @@
 // The protocol session as several threads share it: its mutex, the posts on their way in, the completions and events on their way out.
 //
 // Threads: any. The mutex is locked here and nowhere else; the protocol is reached through Locked. The mutex is held for bookkeeping only,
-// never across a system call; a lane's claim is taken before it (docs/threading.md).
+// never across a system call; a lane's claim is taken before it (docs/internals/threading.md).
 // Errors: whatever finds no memory throws std::bad_alloc, and what was not taken in or out stays for the next time.
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "base/metrics.h"
 #include "base/mutex.h"
 #include "base/ready_set.h"
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "railweave/units.h"
 
 namespace railweave::engine {
@@ -33,8 +33,8 @@ struct alignas(kCacheLineBytes) SessionMetrics {
 class Inbox : public ReadyNode {
  public:
   // Runs under the session's mutex. False: some had to stay, the session has no room for them yet.
-  virtual bool drain(protocol::Session& session) = 0;
-  // Likewise. One that had to stay is on this memory.
+  virtual bool drain(protocol::SessionProtocol& session) = 0;
+  // Some post that is not in the session yet is on memory of `range`. Runs under the session's mutex.
   virtual bool holds(std::span<const std::byte> range) const = 0;
   // Requests that are not finished, and when the oldest was posted; the far future when there is none. Any thread.
   struct Unfinished {
@@ -59,8 +59,8 @@ class SharedProtocol {
   class Locked {
    public:
     explicit Locked(SharedProtocol& shared) : shared_(shared), lock_(shared.mutex_) {}
-    protocol::Session* operator->() const { return &**this; }
-    protocol::Session& operator*() const {
+    protocol::SessionProtocol* operator->() const { return &**this; }
+    protocol::SessionProtocol& operator*() const {
       shared_.mutex_.assert_held();  // clang does not follow what a member holds
       return shared_.protocol_;
     }
@@ -129,7 +129,7 @@ class SharedProtocol {
 
   const Clock& clock_;
   Mutex mutex_;
-  protocol::Session protocol_ RW_GUARDED_BY(mutex_);
+  protocol::SessionProtocol protocol_ RW_GUARDED_BY(mutex_);
   std::vector<protocol::Event> events_ RW_GUARDED_BY(mutex_);  // handed on by publish(), not taken yet
   bool leaving_ RW_GUARDED_BY(mutex_) = false;                 // we said goodbye
   bool late_failure_ RW_GUARDED_BY(mutex_) = false;            // a request failed after fail()

@@ -18,7 +18,7 @@ constexpr int kDrainTurnsMax = 16;                   // a peer that never stops 
 // One session's way out.
 class SessionShutdown {
  public:
-  explicit SessionShutdown(std::shared_ptr<LiveSession> session) : session_(std::move(session)) { session_->say_goodbye(); }
+  explicit SessionShutdown(std::shared_ptr<Session> session) : session_(std::move(session)) { session_->say_goodbye(); }
 
   // True when nothing is left to wait for.
   bool step() {
@@ -36,7 +36,7 @@ class SessionShutdown {
   }
 
  private:
-  std::shared_ptr<LiveSession> session_;
+  std::shared_ptr<Session> session_;
   bool half_closed_ = false;
 };
 
@@ -79,7 +79,7 @@ void step(Reactor& reactor, std::shared_ptr<Leaving> leaving) {
 }  // namespace
 
 // The tasks may find no memory and be given up: the gate opens then, too.
-void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<LiveSession>>()> stop, std::function<void()> close) {
+void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<Session>>()> stop, std::function<void()> close) {
   auto gone = std::make_shared<Gate>();
   auto leaving = std::make_shared<Leaving>(gone);
   reactor.run_soon([&reactor, stop = std::move(stop), leaving = std::move(leaving)] {

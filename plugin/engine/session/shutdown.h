@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
 
 namespace railweave::engine {
@@ -13,6 +13,6 @@ namespace railweave::engine {
 // Both run on the reactor's thread: `stop` ends all that might begin anything, and answers whom to say goodbye to; `close` follows when the
 // sessions are done or their time is up. Returns when `close` has run, or the reactor found no memory or no time for that: what is left
 // is then closed without ceremony. Errors: std::bad_alloc. REQUIRES: another thread than the reactor's, which runs.
-void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<LiveSession>>()> stop, std::function<void()> close);
+void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<Session>>()> stop, std::function<void()> close);
 
 }  // namespace railweave::engine

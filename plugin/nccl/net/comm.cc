@@ -6,7 +6,7 @@
 namespace railweave::nccl {
 
 Comm::Comm(const Context* context) : Owned(context) {
-  for (Ticket& ticket : tickets_) {
+  for (NcclRequest& ticket : tickets_) {
     ticket.comm = this;
     free(ticket);
   }
@@ -22,32 +22,32 @@ Comm::Comm(const Context* context, std::unique_ptr<RecvStream> stream) : Comm(co
   stream_ = std::move(stream);
 }
 
-Result<Ticket*> Comm::send(const void* data, std::size_t size) {
+Result<NcclRequest*> Comm::send(const void* data, std::size_t size) {
   if (!send_) return Status(Code::internal, Scope::request, "isend on a comm that receives");
   if (!free_) return nullptr;
   return ticket_for(send_->post(data, size));
 }
 
-Result<Ticket*> Comm::receive(void* data, std::size_t capacity, Reading reading) {
+Result<NcclRequest*> Comm::receive(void* data, std::size_t capacity, Reading reading) {
   if (!recv_) return Status(Code::internal, Scope::request, "irecv on a comm that sends");
   if (!free_) return nullptr;
   return ticket_for(recv_->post(data, capacity, reading));
 }
 
-Result<Ticket*> Comm::ticket_for(Result<Request*> posted) {
+Result<NcclRequest*> Comm::ticket_for(Result<Request*> posted) {
   if (!posted.ok()) return posted.status();
   if (!posted.value()) return nullptr;
-  Ticket* ticket = std::exchange(free_, free_->next_free);
+  NcclRequest* ticket = std::exchange(free_, free_->next_free);
   ticket->request = posted.value();
   return ticket;
 }
 
-void Comm::free(Ticket& ticket) {
+void Comm::free(NcclRequest& ticket) {
   ticket.request = nullptr;
   ticket.next_free = std::exchange(free_, &ticket);
 }
 
-Result<Progress> Comm::test(Ticket& ticket) {
+Result<Progress> Comm::test(NcclRequest& ticket) {
   if (!ticket.request) return Status(Code::internal, Scope::request, "test of a request that has already ended");
   Result<Progress> progress = stream_->test(ticket.request);
   if (!progress.ok() || progress->done) free(ticket);

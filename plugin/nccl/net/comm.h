@@ -39,10 +39,10 @@ struct Attempt final : Owned {
 class Comm;
 
 // What NCCL calls a request: test() is given nothing else, so it knows its comm.
-struct Ticket {
+struct NcclRequest {
   Comm* comm = nullptr;
   Request* request = nullptr;
-  Ticket* next_free = nullptr;
+  NcclRequest* next_free = nullptr;
 };
 
 // What NCCL calls an mhandle.
@@ -60,30 +60,30 @@ class Comm final : public Owned {
   bool sends() const { return send_ != nullptr; }
 
   // Null: no room now. Errors: wrong direction (internal), the stream has failed.
-  Result<Ticket*> send(const void* data, std::size_t size);
-  Result<Ticket*> receive(void* data, std::size_t capacity, Reading reading);
+  Result<NcclRequest*> send(const void* data, std::size_t size);
+  Result<NcclRequest*> receive(void* data, std::size_t capacity, Reading reading);
 
   // After done=true or an error the ticket is free.
-  Result<Progress> test(Ticket& ticket);
+  Result<Progress> test(NcclRequest& ticket);
 
   Memory* add_memory(void* data, std::size_t size);
   // After return nobody touches the range for this comm. Errors: `memory` was not registered here (internal).
   Status withdraw_memory(const Memory* memory);
 
   // True the first time only: a stream's error comes back from every later call and is told once.
-  bool first_error() { return !std::exchange(told_, true); }
+  bool first_error() { return !std::exchange(reported_, true); }
 
  private:
   explicit Comm(const Context* context);
-  Result<Ticket*> ticket_for(Result<Request*> posted);
-  void free(Ticket& ticket);
+  Result<NcclRequest*> ticket_for(Result<Request*> posted);
+  void free(NcclRequest& ticket);
 
-  std::array<Ticket, kRequestsPerStream> tickets_;
-  Ticket* free_ = nullptr;
+  std::array<NcclRequest, kRequestsPerStream> tickets_;
+  NcclRequest* free_ = nullptr;
   std::list<Memory> memory_;
   SendStream* send_ = nullptr;
   RecvStream* recv_ = nullptr;
-  bool told_ = false;
+  bool reported_ = false;
   std::unique_ptr<Stream> stream_;
 };
 

@@ -129,12 +129,12 @@ ReturnCode isend(void* send_comm, void* data, std::size_t size, void** request) 
 
 namespace {
 
-// Whoever gives no hint may mean LL or LL128 with every receive that is no longer than theirs.
+// A caller without a hint may mean LL or LL128 with every receive that is no longer than theirs.
 Reading reading_of(bool hints, const void* hint, std::size_t size) {
   constexpr std::size_t kLl128StepBytes = 614'400;
   const bool hinted = reinterpret_cast<std::uintptr_t>(hint) == abi::kOptionalRecvCompletion;
   const bool meanwhile = hints && Library::get().nccl_hints() ? hinted : size <= kLl128StepBytes;
-  return meanwhile ? Reading::meanwhile : Reading::when_done;
+  return meanwhile ? Reading::while_landing : Reading::when_done;
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ ReturnCode iflush() { return misuse("iflush: there is no device memory to flush,
 ReturnCode test(void* request, int* done, int* sizes) {
   if (!request || !done) return misuse("test: a null argument");
   *done = 0;
-  Ticket& ticket = *static_cast<Ticket*>(request);
+  NcclRequest& ticket = *static_cast<NcclRequest*>(request);
   const auto progress = ticket.comm->test(ticket);
   if (!progress.ok()) return report_for(*ticket.comm, progress.status());
   if (!progress.value().done) return abi::kSuccess;

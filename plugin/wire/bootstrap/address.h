@@ -35,7 +35,7 @@ std::string to_string(const SocketAddress& address);
 // Without port and brackets.
 std::string to_string(const Address& address);
 
-// Of a socket's two ends; size 0 where the kernel has none (any more).
+// The addresses of a socket's two ends; size 0 where the kernel has none (any more).
 SocketAddress local_address(int fd);
 SocketAddress remote_address(int fd);
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kIdentity = "railweave";
 constexpr unsigned char kCipher[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
 
-// Of OpenSSL's making, with the connection's key. Null without memory.
+// A new OpenSSL session that has the connection's key. Null without memory.
 SSL_SESSION* session_of(SSL* ssl) {
   const auto* const key = static_cast<const TlsKey*>(SSL_get_app_data(ssl));
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kCipher);

@@ -1,4 +1,4 @@
-// What holds for all TLS of the process (docs/encryption.md): TLS 1.3 alone, one cipher, a key of 32 bytes instead of certificates.
+// What holds for all TLS of the process (docs/operate/encryption.md): TLS 1.3 alone, one cipher, a key of 32 bytes instead of certificates.
 // Made at first need and never freed: no handler at exit takes it from threads that still run. Threads: any.
 #pragma once
 

@@ -1,4 +1,4 @@
-// TLS between a lane's frames and its socket (docs/encryption.md). The socket is the lane's: each call is told which.
+// TLS between a lane's frames and its socket (docs/operate/encryption.md). The socket is the lane's: each call is told which.
 //
 //   handshaking ──> open ──> failed          a failed stream moves nothing more; recv() says so after all that came before
 //
@@ -92,7 +92,7 @@ class TlsStream {
   const char* failure_ = nullptr;
   int input_error_ = 0;        // an errno that recv() met behind bytes it could give out
 
-  // Of frames, in the ciphertext at hand: only send() writes those, so that each record is counted before anything is read again.
+  // Frames in the ciphertext at hand. Only send() writes frames, so that each record is counted before anything is read again.
   std::size_t batch_ = 0;      // plaintext bytes that were not counted yet
   std::array<Record, kBatchBytes / kRecordBytes> records_{};
   std::size_t records_begin_ = 0, records_end_ = 0;

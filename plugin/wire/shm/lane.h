@@ -1,5 +1,5 @@
 // A lane between two processes of one host: rings in shared memory, and one-copy reads of the peer's memory where the
-// kernel permits them (docs/shm.md).
+// kernel permits them (docs/internals/shm.md).
 //
 // Life: takes a connected AF_UNIX stream that is past the handshake, and the shared object that its two ends agreed on.
 // The destructor closes at once: what lies in the rings the peer still reads, what was offered and not fetched is lost.
@@ -47,7 +47,7 @@ class ShmLane final : public Lane {
 
  private:
   void tell_secret(shm::Direction& mine);
-  // Of what the peer says. One that finished may still copy what it offered.
+  // The peer has ended. A peer that finished writing may still copy what it offered.
   bool ended() const { return peer_.gone() || (reader_.finished() && !reader_.inside_frame()); }
 
   std::array<std::uint8_t, shm::kSecretBytes> secret_;  // the peer reads it here, to prove that it can

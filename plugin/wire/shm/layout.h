@@ -1,4 +1,4 @@
-// The shared object of two ShmLanes: one Direction and one ring each way. docs/shm.md says who writes what.
+// The shared object of two ShmLanes: one Direction and one ring each way. docs/internals/shm.md says who writes what.
 // The other process may write anything anywhere at any time: read a thing once, check it, use the copy.
 #pragma once
 

@@ -88,7 +88,7 @@ Status RingReader::take_record(LaneHandler& handler, std::uint64_t head, std::si
     return malformed("kind of payload", start.offered, 0);
   place_ = target.where.data();
   size_ = rest_ = target.where.size();
-  watched_ = target.watched;
+  read_while_landing_ = target.read_while_landing;
   offered_ = start.offered == 1;
   asked_ = false;
   return rest_ == 0 ? payload_arrived(handler, 0) : Status();
@@ -118,8 +118,8 @@ Status RingReader::take_offered(LaneHandler& handler, std::size_t budget, std::s
   std::size_t n = place_ ? std::min({rest_, budget, kFetchBytes}) : rest_;
   if (place_) {
     const TimePoint begin = now();
-    RW_ASSIGN_OR_RETURN(n, watched_ ? fetch_watched(slot, n) : fetch(slot, place_, n));
-    if (!watched_) choice_.sample(true, n, now() - begin);
+    RW_ASSIGN_OR_RETURN(n, read_while_landing_ ? fetch_watched(slot, n) : fetch(slot, place_, n));
+    if (!read_while_landing_) choice_.sample(true, n, now() - begin);
     tell_fetching();
     waiting = n == 0;
     if (waiting) return Status();

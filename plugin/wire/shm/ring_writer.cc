@@ -193,7 +193,7 @@ const std::byte* RingWriter::keep(std::uint64_t frame) {
   return payload.data();
 }
 
-// What the reader copied before it sees the new address is not counted: it copies that again (docs/shm.md).
+// What the reader copied before it sees the new address is not counted: it copies that again (docs/internals/shm.md).
 void RingWriter::withdraw(std::span<const std::byte> range) {
   for_each_offer([&](std::uint64_t i, std::atomic<std::uint64_t>& slot) {
     if (!overlap(frames_[at(i)].payload, range)) return;

@@ -99,7 +99,7 @@ void SimConnection::lose_end(int i, const char* why) {
   wake(i);
 }
 
-bool SimConnection::arrived(int i, const Piece& piece) {
+bool SimConnection::arrived(int i, const SimPiece& piece) {
   heard(i);
   if (!end(i).lane) {
     if (piece.kind != CargoKind::end) reset_soon(1 - i);

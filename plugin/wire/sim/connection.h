@@ -37,7 +37,7 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   SimEnd& end(int i) { return ends_[std::size_t(i)]; }
   SimLink& link(int end) const { return *links_[std::size_t(end)]; }
   Nanos delay() const;  // one way
-  // Of the sending end's link: which of its two queues.
+  // Which of the two queues of its own link end `from` sends by.
   int queue_of(int from) const { return links_[0] == links_[1] ? from : 0; }
   std::string name(int end) const;
 
@@ -60,7 +60,7 @@ class SimConnection : public std::enable_shared_from_this<SimConnection> {
   void probe(int end);
 
   // From the pipes. arrived: false when nobody is there; the sender will hear of it.
-  bool arrived(int end, const Piece& piece);
+  bool arrived(int end, const SimPiece& piece);
   void acknowledged(int end);
 
  private:

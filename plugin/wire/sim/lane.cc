@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kResendLeast = 200ms;  // as Linux' timer for sending again
 constexpr Nanos kIdleProbe = 1s;
-constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as LaneHearing's. Nothing is lost by chance here
+constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as LaneAcks's. Nothing is lost by chance here
 
 }  // namespace
 
@@ -82,7 +82,7 @@ LaneHealth SimLane::health() {
   return h;
 }
 
-Hearing SimLane::hearing() {
+AckStatus SimLane::ack_status() {
   const SimEnd& end = connection_->end(end_);
   const TimePoint now = connection_->now();
   // While anything is unanswered TCP sends that again, and asks nothing else.
@@ -91,7 +91,7 @@ Hearing SimLane::hearing() {
     probed_at_ = now;
     connection_->probe(end_);
   }
-  Hearing h;
+  AckStatus h;
   h.heard_at = end.heard_at;
   h.owes = end.out.is_owed() || shut_out;
   if (h.owes && !std::exchange(owed_, h.owes)) owes_since_ = now;

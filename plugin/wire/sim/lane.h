@@ -37,7 +37,7 @@ class SimLane final : public Lane {
   void withdraw_target(std::span<const std::byte> range) override;
   LaneHealth health() override;
   // Every call may send a probe to the peer's kernel: of a shut window, and of an idle lane once a second.
-  Hearing hearing() override;
+  AckStatus ack_status() override;
   // read() would give something or tell an error, or a frame is partly written. Else on_ready was of acknowledgements only.
   bool has_news() const;
   // `what` happens at the other end, one delay later, or when the way there is open: a word before the first frame.

@@ -64,11 +64,11 @@ void SimPipe::kick() {
 void SimPipe::send_piece() {
   if (!can_send()) return;
   Cargo& cargo = cargo_.front();
-  // Of a link that crawls a piece takes no longer than packets do, or all behind it would seem silent.
+  // A piece on a link that crawls takes no longer than packets do, or all behind it would seem silent.
   const auto piece_most = std::min(link_.spec().piece_bytes, std::size_t(link_.spec().rate.bytes_in(kPieceTimeMost)) + kPieceBytesLeast);
   std::size_t n = std::min<std::size_t>(cargo.bytes.size(), 1 + net_.random_below(piece_most));
   if (is_buffered(cargo.kind)) n = std::min(n, window());
-  auto piece = std::make_shared<Piece>();
+  auto piece = std::make_shared<SimPiece>();
   piece->kind = cargo.kind;
   piece->bytes.assign(cargo.bytes.begin(), cargo.bytes.begin() + std::ptrdiff_t(n));
   piece->sent_at = net_.now();
@@ -80,7 +80,7 @@ void SimPipe::send_piece() {
   link_.put(connection_.queue_of(direction_), n, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
 }
 
-void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
+void SimPipe::transmitted(std::shared_ptr<SimPiece> piece) {
   lost_ = lost_ || connection_.loses_data();
   if (lost_) return;
   const LinkSpec& spec = link_.spec();
@@ -92,14 +92,14 @@ void SimPipe::transmitted(std::shared_ptr<Piece> piece) {
           [self = hold(), piece = std::move(piece)] { self->connection_.deliver(self->direction_, [self, piece] { self->arrived(piece); }); });
 }
 
-void SimPipe::arrived(std::shared_ptr<Piece> piece) {
+void SimPipe::arrived(std::shared_ptr<SimPiece> piece) {
   if (stopped_ || !connection_.arrived(1 - direction_, *piece)) return;
   net_.after(connection_.delay(), [self = hold(), piece = std::move(piece)] {
     self->connection_.deliver(1 - self->direction_, [self, piece] { self->acknowledged(*piece); });
   });
 }
 
-void SimPipe::acknowledged(const Piece& piece) {
+void SimPipe::acknowledged(const SimPiece& piece) {
   if (stopped_) return;
   acknowledged_ += piece.bytes.size();
   owed_since_ = net_.now();

@@ -29,7 +29,7 @@ struct Cargo {
   std::unique_ptr<std::byte[]> own;
 };
 
-struct Piece {
+struct SimPiece {
   CargoKind kind = CargoKind::stream;
   std::vector<std::byte> bytes;
   TimePoint sent_at{};
@@ -68,9 +68,9 @@ class SimPipe {
   std::size_t window() const;  // bytes the receiver's buffer has room for
   void kick();
   std::shared_ptr<SimPipe> hold();  // keeps the connection
-  void transmitted(std::shared_ptr<Piece> piece);
-  void arrived(std::shared_ptr<Piece> piece);
-  void acknowledged(const Piece& piece);
+  void transmitted(std::shared_ptr<SimPiece> piece);
+  void arrived(std::shared_ptr<SimPiece> piece);
+  void acknowledged(const SimPiece& piece);
 
   SimNetwork& net_;
   SimLink& link_;  // of the sending end

@@ -17,7 +17,7 @@ void ByteQueue::drop(std::size_t n) {
   begin_ = 0;
 }
 
-void SimReceiving::arrived(const Piece& piece) {
+void SimReceiving::arrived(const SimPiece& piece) {
   if (piece.kind == CargoKind::end) ended_ = true;
   else stream_.append(piece.bytes);
 }

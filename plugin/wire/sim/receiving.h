@@ -31,7 +31,7 @@ class SimReceiving {
   // So much of the receive buffer is free again. Set before the first byte arrives.
   std::function<void(std::size_t bytes)> was_read;
 
-  void arrived(const Piece& piece);
+  void arrived(const SimPiece& piece);
   // As Lane::read, but blocked where an error may have to be told: the lane knows.
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes);
   void withdraw(std::span<const std::byte> range);

@@ -54,7 +54,7 @@ Status FrameReader::take_header(LaneHandler& handler, std::size_t& bytes) {
   RW_ASSIGN_OR_RETURN(const Target target, handler.header(header_));
   place_ = target.where.data();
   rest_ = target.where.size();
-  watched_ = target.watched;
+  read_while_landing_ = target.read_while_landing;
   if (rest_ > 0) ahead_next_ = rest_ <= kSmallPayload ? kAheadSmall : kAheadLarge;
   if (rest_ == 0 && ahead_next_ == kAheadLarge) ahead_next_ = kAheadControl;
   return payload_arrived(handler, 0);
@@ -77,7 +77,7 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
   iovec iov[kScratchPieces + 1];
   int pieces = 0;
   std::size_t payload = 0;  // how much of it this call may bring
-  if (in_payload() && place_ && !watched_) {
+  if (in_payload() && place_ && !read_while_landing_) {
     payload = std::min(rest_, budget);
     iov[pieces++] = {place_, payload};
   } else if (in_payload() && !place_) {
@@ -86,7 +86,7 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
       iov[pieces] = {scratch_.data(), std::min(kScratch, most - payload)};
   }
   std::size_t asked = payload;
-  const std::size_t ahead = in_payload() && place_ && watched_ ? kAheadSmall : payload == rest_ ? ahead_next_ : 0;
+  const std::size_t ahead = in_payload() && place_ && read_while_landing_ ? kAheadSmall : payload == rest_ ? ahead_next_ : 0;
   if (ahead > 0) {
     iov[pieces++] = {ahead_.data(), ahead};
     asked += ahead;

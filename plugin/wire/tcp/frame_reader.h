@@ -53,7 +53,7 @@ class FrameReader {
   std::size_t header_have_ = 0;  // all of kHeaderBytes: in the payload
   std::byte* place_ = nullptr;   // of the payload's next byte; null: thrown away
   std::size_t rest_ = 0;         // of the payload
-  bool watched_ = false;         // see Target
+  bool read_while_landing_ = false;         // see Target
 
   std::size_t ahead_begin_ = 0, ahead_end_ = 0;  // what in ahead_ is not parsed yet
   alignas(64) std::array<std::byte, kAheadSmall> ahead_;

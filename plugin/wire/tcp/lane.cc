@@ -96,9 +96,9 @@ bool TcpLane::bound_arrivals(std::uint64_t bytes) {
   return receive_window_.bound(descriptor(), bytes, received);
 }
 
-Hearing TcpLane::hearing() {
+AckStatus TcpLane::ack_status() {
   tcp_info info;
-  return ask_tcp_info(descriptor(), info) ? hearing_.look(now(), info) : Hearing{};
+  return ask_tcp_info(descriptor(), info) ? acks_.look(now(), info) : AckStatus{};
 }
 
 LaneHealth TcpLane::health() {

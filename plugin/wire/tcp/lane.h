@@ -17,7 +17,7 @@
 #include "railweave/units.h"
 #include "wire/tcp/frame_reader.h"
 #include "wire/tcp/frame_writer.h"
-#include "wire/tcp/lane_hearing.h"
+#include "wire/tcp/lane_acks.h"
 #include "wire/tcp/lane_socket.h"
 #include "wire/tcp/receive_window.h"
 #include "wire/wire.h"
@@ -47,7 +47,7 @@ class TcpLane final : public Lane {
   // One short system call, none while nothing is outstanding; and TCP_INFO, at most every few milliseconds.
   LaneHealth health() override;
   // One short system call.
-  Hearing hearing() override;
+  AckStatus ack_status() override;
   // By the window that TCP advertises; a bound that is lowered holds when all has come that was allowed before.
   bool bound_arrivals(std::uint64_t bytes) override;
   bool vouches_for_bytes() const override { return socket_.tls != nullptr; }
@@ -68,7 +68,7 @@ class TcpLane final : public Lane {
   std::uint64_t acknowledged_ = 0;  // never goes back
   Nanos min_rtt_{0}, smoothed_rtt_{0};
   TimePoint round_trip_at_{};  // when they were asked for last
-  LaneHearing hearing_;
+  LaneAcks acks_;
   ReceiveWindow receive_window_;
 };
 

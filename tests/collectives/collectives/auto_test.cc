@@ -44,7 +44,7 @@ class Steps {
   void issue() {
     for (int i = 0; i < kOperations / 2; ++i) {
       gathered_.emplace_back(whole_.size());
-      works_.push_back(group_.all_gather(part_.data(), gathered_.back().data(), kCount, DataType::float32, {Class::urgent}));
+      works_.push_back(group_.all_gather(part_.data(), gathered_.back().data(), kCount, DataType::float32, {Priority::urgent}));
       reduced_.emplace_back(kCount);
       works_.push_back(group_.reduce_scatter(whole_.data(), reduced_.back().data(), kCount, DataType::float32, Reduction::max));
     }

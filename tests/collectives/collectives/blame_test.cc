@@ -79,7 +79,7 @@ struct Doing {
   bool shared_memory;
   int rounds;               // at most
   Nanos limit;              // after which no further round begins
-  const char* algorithms;   // RAILWEAVE_ALGO in every other four rounds: what it names is not done on the board
+  const char* algorithms;   // RAILWEAVE_ALGO in every other four rounds: what it names is not done on the exchange
   std::string (*once)(Toil& toil);
 };
 void PrintTo(const Doing& doing, std::ostream* out) { *out << doing.name; }
@@ -88,13 +88,13 @@ constexpr const char* kOffered = "shm_offered";
 
 const Doing kDoings[] = {
     {"tcp", false, 40, 15s, "ring", [](Toil& toil) { return toil.all_reduce(200'000); }},
-    // On the board: what lies in one line, what does not, and operations that not all wait for.
+    // On the exchange: what lies in one line, what does not, and operations that not all wait for.
     {"shm_small", true, 24, 6s, "",
      [](Toil& toil) { return toil.k % 3 == 2 ? toil.broadcast(1000) : toil.all_reduce(toil.k % 3 == 0 ? 5 : 1000); }},
     {"shm_pieces", true, 24, 6s, "", [](Toil& toil) { return toil.all_reduce(200'000); }},
     // 1 MiB of output: the second one is offered, and more of them where that is found better than copying.
     {kOffered, true, 24, 6s, "", [](Toil& toil) { return toil.all_gather(65'536); }},
-    // 4 MiB, of what the board does not do in pieces.
+    // 4 MiB, of what the exchange does not do in pieces.
     {"shm_streams", true, 24, 6s, "ring",
      [](Toil& toil) { return toil.k % 2 == 0 ? toil.reduce_scatter(262'144) : toil.broadcast(1'048'576); }},
 };

@@ -15,7 +15,7 @@ TEST(Call, wants_short_chunks__urgent_ones_up_to_2_MiB_by_what_all_ranks_know) {
   call.problem.element_bytes = 4;
   call.problem.counts = {256 * KiB, 256 * KiB};
   EXPECT_FALSE(call.wants_short_chunks());
-  call.hints.priority = Class::urgent;
+  call.hints.priority = Priority::urgent;
   EXPECT_TRUE(call.wants_short_chunks());
   call.problem.counts = {256 * KiB, 256 * KiB + 1};
   EXPECT_FALSE(call.wants_short_chunks());

@@ -31,7 +31,7 @@ struct Case {
   std::string text() const;
 };
 
-// Of one rank, for one run of a case. Input and output lie in one block; whatever is not output must stay as it was.
+// Memory of one rank, for one run of a case. Input and output lie in one block; whatever is not output must stay as it was.
 class CaseMemory {
  public:
   CaseMemory(const Case& one, int rank);

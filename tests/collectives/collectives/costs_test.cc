@@ -8,7 +8,7 @@ namespace railweave::collectives_test {
 namespace {
 
 using collectives::Group;
-using collectives::MeetingPlace;
+using collectives::Rendezvous;
 
 TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
   Ranks ranks(3);
@@ -16,7 +16,7 @@ TEST(Costs, are_known_for_ranks_that_lie_on_hosts_in_the_same_way) {
   // What rank 0 says to `layout`: costs that are known, or that they are to be measured.
   const auto told = [&](const std::string& name, const std::vector<int>& layout) {
     ranks.run([&](int rank, Group& group) {
-      MeetingPlace place(store, {name, rank, group.size(), std::chrono::seconds(20)});
+      Rendezvous place(store, {name, rank, group.size(), std::chrono::seconds(20)});
       const auto costs = collectives::agree_on_costs(group, place, layout);
       EXPECT_TRUE(costs.ok()) << costs.status().message();
     });
@@ -32,7 +32,7 @@ TEST(Costs, a_measurement_that_takes_too_long__leaves_no_operation_behind) {
   using namespace std::chrono_literals;
   Ranks ranks(2);
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(ranks.store_folder()));
-  MeetingPlace place(store, {"alone", 0, 2, 20s});
+  Rendezvous place(store, {"alone", 0, 2, 20s});
   const auto costs = collectives::agree_on_costs(ranks.group(0), place, {7, 7}, 200ms);
   ASSERT_FALSE(costs.ok());
   EXPECT_NE(costs.status().message().find("waits for rank 1"), std::string::npos) << costs.status().message();

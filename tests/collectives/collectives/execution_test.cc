@@ -77,7 +77,7 @@ TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
 }
 
 // Whether its streams are there when somebody begins to wait, or come later.
-TEST(Execution, hurry__tells_each_stream_it_sends_on_and_posts_in_its_order) {
+TEST(Execution, expedite__tells_each_stream_it_sends_on_and_posts_in_its_order) {
   for (const Algorithm& a : algorithms()) {
     if (a.operation != Operation::all_gather) continue;
     FakeJob job(8, 1);  // on two hosts
@@ -85,10 +85,10 @@ TEST(Execution, hurry__tells_each_stream_it_sends_on_and_posts_in_its_order) {
     ASSERT_TRUE(job.add(a, one, 0, 7)) << a.name;
     ASSERT_EQ(job.finish(), "");
     const auto before = job.network().orders();
-    for (const auto& stream : before) EXPECT_EQ(stream.hurried, std::vector<std::uint64_t>{});
+    for (const auto& stream : before) EXPECT_EQ(stream.expedited, std::vector<std::uint64_t>{});
     ASSERT_TRUE(job.add(a, one, 0, 8));
     ASSERT_TRUE(job.add(a, one, 1, 9));
-    job.hurry();
+    job.expedite();
     ASSERT_EQ(job.finish(), "");
     std::size_t streams = 0;
     for (const auto& stream : job.network().orders()) {
@@ -98,8 +98,8 @@ TEST(Execution, hurry__tells_each_stream_it_sends_on_and_posts_in_its_order) {
       EXPECT_EQ(stream.posted.front(), 0u) << "its hello";
       EXPECT_EQ(stream.posted[1], last == 8 ? 7u : 9u);
       EXPECT_EQ(stream.posted.back(), last);
-      EXPECT_FALSE(stream.hurried.empty()) << a.name;
-      for (const std::uint64_t upto : stream.hurried) EXPECT_EQ(upto, last) << a.name;
+      EXPECT_FALSE(stream.expedited.empty()) << a.name;
+      for (const std::uint64_t upto : stream.expedited) EXPECT_EQ(upto, last) << a.name;
     }
     EXPECT_EQ(streams, 2 * before.size());
   }

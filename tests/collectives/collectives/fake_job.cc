@@ -45,7 +45,7 @@ FakeJob::FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest) : network_
     listeners.push_back(std::move(*engines.back()->listen(0, handle)));
   }
   for (std::size_t r = 0; r < handles.size(); ++r) {
-    links_.push_back(std::make_unique<Links>(engines[r], int(r), handles, std::move(listeners[r])));
+    peers_.push_back(std::make_unique<PeerStreams>(engines[r], int(r), handles, std::move(listeners[r])));
     laziness_.push_back(1 + int(random_() % (unrest / 5)));
   }
 }
@@ -64,14 +64,14 @@ bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int cha
   auto plan = std::make_shared<const Plan>(algorithm.build(call.problem));
   part->scratch.resize(plan->schedule().scratch_bytes);
   const Execution::Memory memory{part->memory.input(), part->memory.output(), part->scratch.data()};
-  part->execution = std::make_unique<Execution>(plan, memory, call.how, fingerprint(call, 0), *links_[std::size_t(rank)],
-                                                Execution::Sending{.channel = channel, .priority = Class::normal, .number = number});
+  part->execution = std::make_unique<Execution>(plan, memory, call.how, fingerprint(call, 0), *peers_[std::size_t(rank)],
+                                                Execution::Sending{.channel = channel, .priority = Priority::normal, .number = number});
   parts_.push_back(std::move(part));
   return true;
 }
 
-void FakeJob::hurry() {
-  for (auto& part : parts_) part->execution->hurry();
+void FakeJob::expedite() {
+  for (auto& part : parts_) part->execution->expedite();
 }
 
 void FakeJob::advance() {
@@ -89,7 +89,7 @@ std::vector<std::size_t> FakeJob::bytes_on_their_way() const {
 
 Result<bool> FakeJob::turn(std::vector<Part*>& running) {
   bool moved = false;
-  for (auto& links : links_) RW_TRY(links->advance());
+  for (auto& peers : peers_) RW_TRY(peers->advance());
   for (Part* part : running) {
     if (random_() % std::uint64_t(laziness_[std::size_t(part->rank)]) != 0) continue;
     RW_ASSIGN_OR_RETURN(const bool did, part->execution->advance());

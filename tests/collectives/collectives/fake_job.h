@@ -9,7 +9,7 @@
 
 #include "cases.h"
 #include "collectives/exec/execution.h"
-#include "collectives/exec/links.h"
+#include "collectives/exec/peer_streams.h"
 #include "collectives/schedule/algorithm.h"
 #include "fake_network.h"
 
@@ -19,12 +19,12 @@ class FakeJob {
  public:
   // Delays and the differences of speed are up to `unrest` steps: many ranks need more of them the higher it is.
   FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest = 40);
-  int ranks() const { return int(links_.size()); }
+  int ranks() const { return int(peers_.size()); }
 
   // Every rank starts its part. False: nothing of the kind, the algorithm does not fit (or a call was refused: see finish()).
   bool add(const collectives::Algorithm& algorithm, const Case& one, int channel, std::uint64_t number = 0);
   // Somebody waits for each that was added.
-  void hurry();
+  void expedite();
   FakeNetwork& network() { return network_; }
   // Every part advances often enough to do all that it can without the network's doing anything.
   void advance();
@@ -46,7 +46,7 @@ class FakeJob {
 
   FakeNetwork network_;
   std::mt19937_64 random_;
-  std::vector<std::unique_ptr<collectives::Links>> links_;
+  std::vector<std::unique_ptr<collectives::PeerStreams>> peers_;
   std::vector<int> laziness_;              // by rank: it moves once in so many turns
   std::vector<std::unique_ptr<Part>> parts_;
   std::string refused_;

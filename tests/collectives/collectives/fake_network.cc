@@ -120,7 +120,7 @@ class FakeSend final : public FakeEnd<SendStream> {
     if (request != nullptr) pipe_->orders.posted.push_back(order);
     return request;
   }
-  void hurry(std::uint64_t order) override { pipe_->orders.hurried.push_back(order); }
+  void expedite(std::uint64_t order) override { pipe_->orders.expedited.push_back(order); }
 };
 
 class FakeRecv final : public FakeEnd<RecvStream> {
@@ -174,7 +174,7 @@ class FakeEngine final : public Engine {
     std::memcpy(handle.data(), &id, sizeof id);
     return std::unique_ptr<Listener>(std::make_unique<FakeListener>(state_, id));
   }
-  Result<std::unique_ptr<Connector>> connect(int, const Handle& handle, int, Class) override {
+  Result<std::unique_ptr<Connector>> connect(int, const Handle& handle, int, Priority) override {
     std::uint32_t id = 0;
     std::memcpy(&id, handle.data(), sizeof id);
     return std::unique_ptr<Connector>(std::make_unique<FakeConnector>(state_, id));

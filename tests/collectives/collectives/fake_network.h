@@ -19,9 +19,9 @@ class FakeNetwork {
   ~FakeNetwork();
   // One per rank; they reach each other by the handles of their listeners.
   std::shared_ptr<Engine> engine();
-  // Of each stream that sends, in the order of its calls: the orders of its posts, and those up to which it was hurried.
+  // Calls of one sending stream, in their order: the orders of its posts, and the orders up to which it was expedited.
   struct Orders {
-    std::vector<std::uint64_t> posted, hurried;
+    std::vector<std::uint64_t> posted, expedited;
   };
   std::vector<Orders> orders() const;
   // Time goes on by one.

@@ -19,11 +19,11 @@ using collectives::Hints;
 using collectives::Reduction;
 using collectives::WorkPtr;
 
-// Over TCP, and with shared memory: there small operations are done on the board.
+// Over TCP, and with shared memory: there small operations are done on the exchange.
 class GroupOver : public testing::TestWithParam<bool> {
  protected:
-  static bool has_board() { return GetParam(); }
-  static Ranks start(int size) { return Ranks(size, "test", has_board()); }
+  static bool has_exchange() { return GetParam(); }
+  static Ranks start(int size) { return Ranks(size, "test", has_exchange()); }
 };
 INSTANTIATE_TEST_SUITE_P(Wires, GroupOver, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
 
@@ -52,7 +52,7 @@ TEST_P(GroupOver, operations__many_at_once_match_in_issue_order) {
     for (int k = 0; k < kOperations; ++k) {
       data[std::size_t(k)].assign(std::size_t(1 + k * 997 % 5000), rank + k);
       Hints hints;
-      hints.priority = Class(k % 3);
+      hints.priority = Priority(k % 3);
       auto* at = data[std::size_t(k)].data();
       works.push_back(group.all_reduce(at, at, data[std::size_t(k)].size(), DataType::int64, Reduction::sum, hints));
     }
@@ -290,11 +290,11 @@ TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
       {{[](Group& g, int* d) { return g.broadcast(d, d, 2, DataType::int32, 0); },
         [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); }},
        {"broadcast of int32, root 0", "all_reduce of int32 (sum)"}},
-      // Nobody receives the first: it shows with the next on its channel, or on the board after the next that needs all.
+      // Nobody receives the first: it shows with the next on its channel, or on the exchange after the next that needs all.
       {{[](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 0), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); },
         [](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 1), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); }},
-       {has_board() ? "broadcast of int32, root 0" : "operation ",
-        has_board() ? "broadcast of int32, root 1" : ": their calls before it differed"}},
+       {has_exchange() ? "broadcast of int32, root 0" : "operation ",
+        has_exchange() ? "broadcast of int32, root 1" : ": their calls before it differed"}},
   };
   for (const Differing& differing : cases) {
     Ranks ranks = start(2);
@@ -332,7 +332,7 @@ TEST_P(GroupOver, a_window_of_one_operation__holds_up_nothing_for_ever) {
   Ranks ranks = start(kSize);
   const auto others = ranks.another("other");  // of the same engines, so of the same window
   ::unsetenv("RAILWEAVE_SCHEDULE");
-  constexpr Class kTurns[] = {Class::bulk, Class::urgent, Class::normal};
+  constexpr Priority kTurns[] = {Priority::bulk, Priority::urgent, Priority::normal};
   ranks.run([&](int rank, Group& one) {
     Group& other = *others[std::size_t(rank)];
     std::vector<std::vector<float>> data(2 * kEach, std::vector<float>(kCount, float(rank)));

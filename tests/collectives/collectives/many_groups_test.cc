@@ -37,7 +37,7 @@ int open_descriptors() {
   return n;
 }
 
-// Of memfds, but for rails' accounts: a mapping outlives its descriptor.
+// Mappings of memfds, without those of rails' accounts. A mapping outlives its descriptor.
 int shared_mappings() {
   int n = 0;
   std::ifstream maps("/proc/self/maps");
@@ -65,19 +65,19 @@ std::string gather_ranks(Group& group) {
   return said;
 }
 
-// Over TCP, and with shared memory: that has a board of each group, and descriptors of each other's processes.
+// Over TCP, and with shared memory: that has a exchange of each group, and descriptors of each other's processes.
 class ManyGroups : public testing::TestWithParam<bool> {
  protected:
-  static bool has_board() { return GetParam(); }
+  static bool has_exchange() { return GetParam(); }
 };
 INSTANTIATE_TEST_SUITE_P(Wires, ManyGroups, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
 
 TEST_P(ManyGroups, a_thousand_come_and_go__nothing_is_left_behind) {
-  const int many = has_board() ? 400 : 1000;
-  Ranks ranks(2, "test", has_board());
+  const int many = has_exchange() ? 400 : 1000;
+  Ranks ranks(2, "test", has_exchange());
   const auto work = [](Group& group) {
     EXPECT_EQ(sum_ones(group, 5), "ok");
-    if (has_board()) {
+    if (has_exchange()) {
       EXPECT_EQ(gather_ranks(group), "ok");
     }
   };
@@ -141,13 +141,13 @@ TEST(GroupsOfOneStore, whose_ranks_are_the_other_way_round__meet_at_once) {
 }
 
 TEST_P(ManyGroups, two_interleaved_from_two_threads) {
-  Ranks ranks(3, "test", has_board());
+  Ranks ranks(3, "test", has_exchange());
   auto second = ranks.another("second");
   ranks.run([&](int rank, Group& group) {
     const auto work = [](Group& g, int seed) {
       for (int k = 0; k < 200; ++k) {
         ASSERT_EQ(sum_ones(g, std::size_t(1 + (k * seed) % 9000)), "ok");
-        if (!has_board() || k % 8 != 0) continue;
+        if (!has_exchange() || k % 8 != 0) continue;
         ASSERT_EQ(sum_ones(g, std::size_t(100'000 + k * seed)), "ok");  // in pieces
         ASSERT_EQ(gather_ranks(g), "ok");
       }
@@ -164,7 +164,7 @@ TEST_P(ManyGroups, a_killed_process__is_named_by_all_the_others) {
   ASSERT_EQ(::pipe(ready), 0);
   Config config;
   config.interfaces = "=lo";
-  config.shm = has_board();
+  config.shm = has_exchange();
   config.stats_dir.clear();
   const auto join = [&](int rank) -> std::shared_ptr<Group> {
     auto engine = Engine::start(config);

@@ -50,10 +50,10 @@ TEST(Messages, send__short_and_long_in_any_order_of_tags) {
 }
 
 // Two ranks in one thread over a network that remembers what it was told.
-TEST(Messages, bodies_go_in_the_order_of_their_sends_and_hurried_where_somebody_waits_envelopes_first) {
+TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebody_waits_envelopes_first) {
   FakeNetwork network(1);
   std::vector<Handle> handles(2);
-  std::vector<std::unique_ptr<collectives::Links>> links;
+  std::vector<std::unique_ptr<collectives::PeerStreams>> peers;
   std::vector<std::shared_ptr<Engine>> engines{network.engine(), network.engine()};
   std::vector<std::unique_ptr<Listener>> listeners;
   for (int r = 0; r < 2; ++r) listeners.push_back(std::move(*engines[std::size_t(r)]->listen(0, handles[std::size_t(r)])));
@@ -62,8 +62,8 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_hurried_where_somebody_
     (void)ticket.finish(std::move(status), source, bytes);
   };
   for (int r = 0; r < 2; ++r) {
-    links.push_back(std::make_unique<collectives::Links>(engines[std::size_t(r)], r, handles, std::move(listeners[std::size_t(r)])));
-    ends.push_back(std::make_unique<collectives::Messages>(*links.back(), 2, 0, done));
+    peers.push_back(std::make_unique<collectives::PeerStreams>(engines[std::size_t(r)], r, handles, std::move(listeners[std::size_t(r)])));
+    ends.push_back(std::make_unique<collectives::Messages>(*peers.back(), 2, 0, done));
   }
   auto runner = collectives::Runner::shared();
   ASSERT_TRUE(runner.ok());
@@ -81,20 +81,20 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_hurried_where_somebody_
   }
   EXPECT_EQ(tickets[0]->wait(Nanos(0)).code(), Code::timed_out);
   for (int steps = 0; steps < 10'000 && (ends[0]->busy() || ends[1]->busy()); ++steps, network.step())
-    for (int r = 0; r < 2; ++r) ASSERT_TRUE(links[std::size_t(r)]->advance().ok() && ends[std::size_t(r)]->advance().ok());
+    for (int r = 0; r < 2; ++r) ASSERT_TRUE(peers[std::size_t(r)]->advance().ok() && ends[std::size_t(r)]->advance().ok());
   EXPECT_EQ(got, (std::vector{data, data}));
   using Numbers = std::vector<std::uint64_t>;
   int bodies = 0, envelopes = 0;
   for (const FakeNetwork::Orders& stream : network.orders()) {
     if (stream.posted == Numbers{0, 5, 6}) {  // the first is its hello
       ++bodies;
-      ASSERT_FALSE(stream.hurried.empty());
-      for (const std::uint64_t upto : stream.hurried) EXPECT_EQ(upto, 5u);
+      ASSERT_FALSE(stream.expedited.empty());
+      for (const std::uint64_t upto : stream.expedited) EXPECT_EQ(upto, 5u);
     } else {
       ++envelopes;
       EXPECT_EQ(stream.posted, Numbers(stream.posted.size(), 0));
-      ASSERT_FALSE(stream.hurried.empty());
-      for (const std::uint64_t upto : stream.hurried) EXPECT_EQ(upto, 0u);
+      ASSERT_FALSE(stream.expedited.empty());
+      for (const std::uint64_t upto : stream.expedited) EXPECT_EQ(upto, 0u);
     }
   }
   EXPECT_EQ(bodies, 1);
@@ -195,7 +195,7 @@ TEST(Messages, send__classes_differ_and_match_in_the_order_they_were_sent) {
       const std::size_t count = k % 4 == 0 ? 3 : 50'000;
       data.push_back(rank == 0 ? numbers(count, k) : std::vector<int>(count));
       Hints hints;
-      hints.priority = Class(rank == 0 ? k % kClasses : 0);
+      hints.priority = Priority(rank == 0 ? k % kPriorities : 0);
       works.push_back(rank == 0 ? group.send(data.back().data(), count * sizeof(int), 1, 0, hints)
                                 : group.recv(data.back().data(), count * sizeof(int), 0, 0, hints));
     }

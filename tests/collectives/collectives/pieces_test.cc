@@ -20,8 +20,8 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sealed_memory.h"
-#include "collectives/shared_memory/line.h"
-#include "collectives/shared_memory/memory.h"
+#include "collectives/shared_memory/shm_queue.h"
+#include "collectives/shared_memory/shm_memory.h"
 #include "collectives/shared_memory/neighbours.h"
 #include "collectives/shared_memory/pieces.h"
 #include "collectives/group/ticket.h"
@@ -160,20 +160,20 @@ TEST(Pieces, a_rank_that_leaves__is_named_to_who_waits_for_its_posting) {
   });
 }
 
-constexpr std::size_t kAllSlots = BoardColumn::kSlots * kPostedMax / sizeof(float);  // elements: of so many pieces
+constexpr std::size_t kAllSlots = ShmColumn::kSlots * kPostedMax / sizeof(float);  // elements: of so many pieces
 
-// Two ranks' sides of one board in this process, without a group.
+// Two ranks' sides of one exchange in this process, without a group.
 struct TwoLines {
-  std::vector<std::unique_ptr<BoardLine>> lines;
-  BoardLine::Callbacks callbacks;
+  std::vector<std::unique_ptr<ShmQueue>> lines;
+  ShmQueue::Callbacks callbacks;
   std::shared_ptr<const TicketOrigin> origin = std::make_shared<TicketOrigin>();
 
   explicit TwoLines(bool in_pieces = true) {
-    const OwnedFd fd = std::move(*make_sealed_memory(Board::memory_bytes(2)));
+    const OwnedFd fd = std::move(*make_sealed_memory(ShmExchange::memory_bytes(2)));
     const auto secret = random_id();
     const std::vector<NeighbourProof> proofs(2, {::getpid(), reinterpret_cast<std::uint64_t>(secret.data()), secret});
     for (int rank : {0, 1})
-      lines.push_back(std::make_unique<BoardLine>(Board(std::move(*BoardMemory::map(fd.get(), Board::memory_bytes(2))), rank, 2), "",
+      lines.push_back(std::make_unique<ShmQueue>(ShmExchange(std::move(*ShmMemory::map(fd.get(), ShmExchange::memory_bytes(2))), rank, 2), "",
                                                   in_pieces, std::move(*Neighbours::prove(proofs, rank))));
   }
 
@@ -267,11 +267,11 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
     (void)two.lines[0]->close();
     for (std::size_t i = 0; i < in.size(); i += kPage) in[i] = 1000;  // not all of it: sooner than the page is read
     reader.join();
-    const std::size_t pieces_taken = std::min<std::size_t>(two.lines[1]->ended() - before, BoardColumn::kSlots);
+    const std::size_t pieces_taken = std::min<std::size_t>(two.lines[1]->ended() - before, ShmColumn::kSlots);
     const auto taken_end = other_out.begin() + std::ptrdiff_t(pieces_taken * kPiece);
     ASSERT_EQ(std::count(other_out.begin(), taken_end, 1.0f), taken_end - other_out.begin()) << "round " << round;
     ASSERT_TRUE(two.lines[1]->failure().ok()) << two.lines[1]->failure().message();
-    ASSERT_EQ(late->over(), pieces_taken == BoardColumn::kSlots);
+    ASSERT_EQ(late->over(), pieces_taken == ShmColumn::kSlots);
     if (late->over()) {
       ASSERT_TRUE(late->status().ok());
       ASSERT_EQ(std::ranges::count(other_out, 2.0f), std::ptrdiff_t(kAllSlots));
@@ -287,7 +287,7 @@ TEST(Pieces, takes__large_ones_only_where_all_do) {
   call.problem.counts = {kPostedMax + 1};
   EXPECT_FALSE(TwoLines(false).lines[0]->takes(call));
   EXPECT_TRUE(TwoLines(true).lines[0]->takes(call));
-  call.hints.priority = Class::urgent;
+  call.hints.priority = Priority::urgent;
   EXPECT_FALSE(TwoLines(true).lines[0]->takes(call));
 }
 
@@ -373,7 +373,7 @@ TEST(Pieces, as_many_pieces_of_another_operation__are_told) {
     std::vector<float> in(100'000), out(100'000);
     said[rank] = outcome(group.all_reduce(in.data(), out.data(), counts[rank], DataType::float32, Reduction::sum), 20s);
   });
-  // Whoever notices first tells the other.
+  // The rank that notices first tells the other.
   for (const std::string& one : said)
     EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: one of 360000 bytes where 400000 were due") != std::string::npos ||
                 one.find("rank 0 does not do the same operation as rank 1: one of 400000 bytes where 360000 were due") != std::string::npos)

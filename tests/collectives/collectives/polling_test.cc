@@ -16,7 +16,7 @@ using collectives::DataType;
 using collectives::Group;
 using collectives::Reduction;
 
-// Over streams, and on the board.
+// Over streams, and on the exchange.
 class PollingOver : public testing::TestWithParam<bool> {
  protected:
   static std::string late_sum(int rank, std::uint16_t port, const Process::Say& say);

@@ -18,7 +18,7 @@ bool has_counts_per_rank(Operation operation);
 // The problem of each rank. all_to_all with receive_counts that differ: made to fit one another.
 std::vector<Problem> everybody(const Problem& problem);
 std::vector<Schedule> build_all(const Algorithm& algorithm, const std::vector<Problem>& problems);
-// Of every rank.
+// Checks the schedules of all ranks together.
 Status check_all(const Algorithm& algorithm, const Problem& problem, std::size_t window);
 
 const Algorithm& algorithm(Operation operation, std::string_view name);

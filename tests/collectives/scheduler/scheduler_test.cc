@@ -17,7 +17,7 @@ constexpr TimePoint kLate = kStart + Scheduler::kStallMost;
 class Issuing : public Scheduler {
  public:
   using Scheduler::Scheduler;
-  Id issue(Line line, Class priority, std::size_t bytes, TimePoint now, Lead lead = {}) {
+  Id issue(Line line, Priority priority, std::size_t bytes, TimePoint now, Lead lead = {}) {
     return Scheduler::issue(line, priority, bytes, std::exchange(issued_bytes_, issued_bytes_ + bytes), now, lead);
   }
 
@@ -27,14 +27,14 @@ class Issuing : public Scheduler {
 
 TEST(Scheduler, off__everything_is_live) {
   Issuing scheduler;
-  for (int i = 0; i < 100; ++i) EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::bulk, 1024 * MiB, kStart)));
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(scheduler.live(scheduler.issue(1, Priority::bulk, 1024 * MiB, kStart)));
   EXPECT_EQ(scheduler.held(), 0u);
 }
 
 TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
   Issuing scheduler({.operations = 2});
-  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(1, Class::normal, MiB, kStart),
-             c = scheduler.issue(1, Class::normal, MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(1, Priority::normal, MiB, kStart),
+             c = scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(a) && scheduler.live(b));
   EXPECT_FALSE(scheduler.live(c));
   scheduler.finish(b, kStart);
@@ -43,13 +43,13 @@ TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
 
 TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
   Issuing scheduler({.bytes = 10 * MiB});
-  const auto large = scheduler.issue(1, Class::normal, 64 * MiB, kStart), small = scheduler.issue(1, Class::normal, MiB, kStart);
+  const auto large = scheduler.issue(1, Priority::normal, 64 * MiB, kStart), small = scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(large));
   EXPECT_FALSE(scheduler.live(small));
   EXPECT_EQ(scheduler.live_bytes(), 64 * MiB);
   scheduler.finish(large, kStart);
   EXPECT_TRUE(scheduler.live(small));
-  const auto nine = scheduler.issue(1, Class::normal, 9 * MiB, kStart), one = scheduler.issue(1, Class::normal, MiB, kStart);
+  const auto nine = scheduler.issue(1, Priority::normal, 9 * MiB, kStart), one = scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(nine));
   EXPECT_FALSE(scheduler.live(one));
   EXPECT_EQ(scheduler.live_bytes(), 10 * MiB);
@@ -58,16 +58,16 @@ TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
 // A smaller one waits behind a larger one that does not fit, though there is room for it: all are in order.
 TEST(Scheduler, window_of_bytes__nothing_slips_past_what_does_not_fit) {
   Issuing scheduler({.bytes = 10 * MiB});
-  scheduler.issue(1, Class::normal, 6 * MiB, kStart);
-  const auto large = scheduler.issue(1, Class::normal, 6 * MiB, kStart), small = scheduler.issue(2, Class::normal, MiB, kStart);
+  scheduler.issue(1, Priority::normal, 6 * MiB, kStart);
+  const auto large = scheduler.issue(1, Priority::normal, 6 * MiB, kStart), small = scheduler.issue(2, Priority::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.live(large) || scheduler.live(small));
 }
 
 TEST(Scheduler, an_urgent_operation__takes_the_place_of_a_bulk_one) {
   Issuing scheduler({.operations = 1});
-  const auto bulk = scheduler.issue(1, Class::bulk, MiB, kStart);
+  const auto bulk = scheduler.issue(1, Priority::bulk, MiB, kStart);
   EXPECT_TRUE(scheduler.live(bulk));
-  const auto urgent = scheduler.issue(2, Class::urgent, MiB, kStart);
+  const auto urgent = scheduler.issue(2, Priority::urgent, MiB, kStart);
   EXPECT_TRUE(scheduler.live(urgent));
   EXPECT_FALSE(scheduler.live(bulk));
   scheduler.finish(urgent, kStart);
@@ -78,9 +78,9 @@ TEST(Scheduler, an_urgent_operation__goes_ahead_of_held_ones_however_large) {
   for (const Window window : {Window{.operations = 1}, Window{.operations = 2}, Window{.bytes = 64 * MiB}}) {
     Issuing scheduler(window);
     Scheduler::Id normal = 0;
-    for (int k = 0; k < 4; ++k) normal = scheduler.issue(1, Class::normal, 512 * MiB, kStart);
+    for (int k = 0; k < 4; ++k) normal = scheduler.issue(1, Priority::normal, 512 * MiB, kStart);
     EXPECT_FALSE(scheduler.live(normal));
-    const auto urgent = scheduler.issue(2, Class::urgent, 512 * MiB, kStart);
+    const auto urgent = scheduler.issue(2, Priority::urgent, 512 * MiB, kStart);
     const auto order = scheduler.standings();
     const auto place = [&](Scheduler::Id id) { return std::ranges::find(order, id, &Scheduler::Standing::id) - order.begin(); };
     EXPECT_LT(place(urgent), place(normal)) << window.operations << " operations, " << window.bytes << " bytes";
@@ -89,10 +89,10 @@ TEST(Scheduler, an_urgent_operation__goes_ahead_of_held_ones_however_large) {
 
 TEST(Scheduler, a_bulk_operation__does_not_wait_for_ever) {
   Issuing scheduler({.bytes = MiB});
-  const auto bulk = scheduler.issue(1, Class::bulk, MiB, kStart);
+  const auto bulk = scheduler.issue(1, Priority::bulk, MiB, kStart);
   int overtaken = 0;
   for (; overtaken < 100; ++overtaken) {
-    const auto urgent = scheduler.issue(2, Class::urgent, MiB, kStart);
+    const auto urgent = scheduler.issue(2, Priority::urgent, MiB, kStart);
     if (!scheduler.live(urgent)) break;
     scheduler.finish(urgent, kStart);
   }
@@ -103,15 +103,15 @@ TEST(Scheduler, a_bulk_operation__does_not_wait_for_ever) {
 
 TEST(Scheduler, small_operations__are_live_at_once_and_count_for_nothing) {
   Issuing scheduler({.operations = 1});
-  EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::normal, MiB, kStart)));
-  EXPECT_TRUE(scheduler.live(scheduler.issue(1, Class::bulk, Scheduler::kSmallBytes - 1, kStart)));
+  EXPECT_TRUE(scheduler.live(scheduler.issue(1, Priority::normal, MiB, kStart)));
+  EXPECT_TRUE(scheduler.live(scheduler.issue(1, Priority::bulk, Scheduler::kSmallBytes - 1, kStart)));
   EXPECT_EQ(scheduler.live_bytes(), MiB);
 }
 
 TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back) {
   Issuing scheduler({.operations = 1});
-  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(2, Class::normal, MiB, kStart),
-             c = scheduler.issue(3, Class::normal, MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(2, Priority::normal, MiB, kStart),
+             c = scheduler.issue(3, Priority::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.pass_turn(kLate - Nanos(1)));
   for (int round = 1; round <= 2; ++round) {
     EXPECT_TRUE(scheduler.pass_turn(kStart + (3 * round - 2) * Scheduler::kStallMost));
@@ -125,7 +125,7 @@ TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back)
 
 TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
   Issuing scheduler({.operations = 1});
-  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(2, Class::normal, MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(2, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.pass_turn(kLate));
   EXPECT_TRUE(scheduler.live(b));
   scheduler.moved(a, kLate);
@@ -135,8 +135,8 @@ TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
 
 TEST(Scheduler, what_moves__keeps_its_turn) {
   Issuing scheduler({.operations = 1});
-  const auto a = scheduler.issue(1, Class::normal, MiB, kStart);
-  scheduler.issue(2, Class::normal, MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart);
+  scheduler.issue(2, Priority::normal, MiB, kStart);
   for (int i = 1; i < 10; ++i) {
     scheduler.moved(a, kStart + i * Scheduler::kStallMost);
     EXPECT_FALSE(scheduler.pass_turn(kStart + i * Scheduler::kStallMost));
@@ -176,8 +176,8 @@ TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
 
 TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
   Issuing scheduler({.operations = 2});
-  const auto first = scheduler.issue(1, Class::normal, MiB, kStart), second = scheduler.issue(1, Class::normal, MiB, kStart),
-             other = scheduler.issue(2, Class::normal, MiB, kStart);
+  const auto first = scheduler.issue(1, Priority::normal, MiB, kStart), second = scheduler.issue(1, Priority::normal, MiB, kStart),
+             other = scheduler.issue(2, Priority::normal, MiB, kStart);
   ASSERT_TRUE(scheduler.live(first) && scheduler.live(second) && !scheduler.live(other));
   const TimePoint late = kStart + 2 * Scheduler::kStallMost;
   scheduler.moved(first, late);
@@ -189,18 +189,18 @@ TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
 
 TEST(Scheduler, keys__follow_the_program_not_the_order_in_which_it_is_told) {
   Scheduler scheduler({.operations = 1});
-  const auto later = scheduler.issue(1, Class::normal, MiB, 5 * MiB, kStart), sooner = scheduler.issue(2, Class::normal, MiB, 0, kStart);
+  const auto later = scheduler.issue(1, Priority::normal, MiB, 5 * MiB, kStart), sooner = scheduler.issue(2, Priority::normal, MiB, 0, kStart);
   EXPECT_TRUE(scheduler.live(sooner));
   EXPECT_FALSE(scheduler.live(later));
 }
 
 TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
   Issuing scheduler;
-  scheduler.issue(1, Class::normal, MiB, kStart);
+  scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.take_most_live());
   scheduler.set_window({.operations = 2}, kStart);
-  const auto a = scheduler.issue(1, Class::normal, MiB, kStart), b = scheduler.issue(1, Class::normal, 2 * MiB, kStart);
-  scheduler.issue(1, Class::normal, 4 * MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(1, Priority::normal, 2 * MiB, kStart);
+  scheduler.issue(1, Priority::normal, 4 * MiB, kStart);
   scheduler.finish(a, kStart);
   auto most = scheduler.take_most_live();
   ASSERT_TRUE(most);
@@ -216,7 +216,7 @@ TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
 // Issued first, and of the more urgent class, but missed later.
 TEST(Scheduler, a_lead__decides_instead_of_the_class) {
   Issuing scheduler({.operations = 1});
-  const auto first = scheduler.issue(1, Class::urgent, MiB, kStart, 100 * MiB), second = scheduler.issue(2, Class::bulk, MiB, kStart, 0);
+  const auto first = scheduler.issue(1, Priority::urgent, MiB, kStart, 100 * MiB), second = scheduler.issue(2, Priority::bulk, MiB, kStart, 0);
   EXPECT_FALSE(scheduler.live(first));
   EXPECT_TRUE(scheduler.live(second));
 }

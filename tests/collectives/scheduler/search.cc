@@ -74,7 +74,7 @@ class Search {
     return !moves;
   }
 
-  // Of a state from which something comes by itself, whose followers have been judged.
+  // True: a move that comes by itself leads from here to the end. REQUIRES: the states behind such moves have been judged.
   bool leads_on(const Locals& locals) {
     bool good = false;
     each_edge(locals, [&](std::size_t r, const Edge& edge) {
@@ -83,7 +83,7 @@ class Search {
     return good;
   }
 
-  // Of a state at rest: stalls one rank after the other until something moves.
+  // Begins at rest, and stalls one rank after the other until something moves. True: that leads to the end.
   bool stalls_lead_on(Locals locals, bool at_once) {
     std::vector<Locals> before;
     while (std::ranges::count(before, locals) == 0) {

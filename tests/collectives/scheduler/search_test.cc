@@ -52,7 +52,7 @@ TEST(Search, programs_that_cannot_end__are_seen) {
 // As FSDP issues: gathers ahead of time, reductions behind, all ranks alike.
 TEST(Search, ranks_that_issue_alike__need_no_turns) {
   World world;
-  world.operations = {{{0, 1, 2}, 1, Class::urgent}, {{0, 1, 2}, 2, Class::bulk}, {{0, 1, 2}, 1, Class::urgent}, {{0, 1, 2}, 2, Class::bulk}};
+  world.operations = {{{0, 1, 2}, 1, Priority::urgent}, {{0, 1, 2}, 2, Priority::bulk}, {{0, 1, 2}, 1, Priority::urgent}, {{0, 1, 2}, 2, Priority::bulk}};
   const std::vector<Act> program{issue(0), wait(0), issue(1), issue(2), wait(2), issue(3), wait(1), wait(3)};
   world.programs = {program, program, program};
   for (const std::size_t window : {1u, 2u}) {
@@ -63,7 +63,7 @@ TEST(Search, ranks_that_issue_alike__need_no_turns) {
 
 TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
   World world;
-  world.operations = {{{0, 1}, 1, Class::urgent}, {{0, 1}, 2, Class::bulk}, {{0, 1}, 1, Class::urgent}};
+  world.operations = {{{0, 1}, 1, Priority::urgent}, {{0, 1}, 2, Priority::bulk}, {{0, 1}, 1, Priority::urgent}};
   world.programs = {{issue(1), limit(2), issue(0), issue(2), wait(0), wait(2), wait(1)},
                     {issue(1), issue(0), issue(2), wait(0), limit(1), wait(2), wait(1)}};
   const Found found = with_window(world, 1);
@@ -76,7 +76,7 @@ TEST(Search, leads_that_begin_in_mid_step__lead_on) {
   for (const std::size_t window : {1u, 2u})
     for (const bool crosses : {false, true}) {
       World world;
-      world.operations = {{{0, 1}, 1}, {{0, 1}, 2, Class::bulk}, {{0, 1}, 1}, {{0, 1}, 2, Class::bulk}};
+      world.operations = {{{0, 1}, 1}, {{0, 1}, 2, Priority::bulk}, {{0, 1}, 1}, {{0, 1}, 2, Priority::bulk}};
       world.programs = {{issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(3), wait(2), wait(0), wait(1)},
                         {issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(0), wait(1), wait(2), wait(3)}};
       if (crosses) std::swap(world.programs[1][0], world.programs[1][1]);
@@ -134,10 +134,10 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
 World hsdp_2_by_2_twice() {
   World world;
   for (const std::size_t bytes : {2 * MiB, 3 * MiB}) {
-    world.operations.push_back({{0, 1}, 1, Class::urgent, bytes});
-    world.operations.push_back({{2, 3}, 2, Class::urgent, bytes});
-    world.operations.push_back({{0, 2}, 3, Class::bulk, MiB});
-    world.operations.push_back({{1, 3}, 4, Class::bulk, MiB});
+    world.operations.push_back({{0, 1}, 1, Priority::urgent, bytes});
+    world.operations.push_back({{2, 3}, 2, Priority::urgent, bytes});
+    world.operations.push_back({{0, 2}, 3, Priority::bulk, MiB});
+    world.operations.push_back({{1, 3}, 4, Priority::bulk, MiB});
   }
   const auto in_turn = [](std::size_t first, std::size_t second) {
     return std::vector{issue(first),     wait(first),     issue(second),     wait(second),
@@ -165,10 +165,10 @@ TEST(Search, hsdp_2_by_2_with_two_operations_of_each_line__leads_on) {
 // Lines of other sizes: what fits depends on who is first, and one is larger than the window.
 TEST(Search, a_window_of_bytes__leads_on) {
   World world;
-  world.operations = {{{0, 1}, 1, Class::normal, MiB},
-                      {{0, 1}, 2, Class::normal, 2 * MiB},
-                      {{0, 1}, 3, Class::bulk, 4 * MiB},
-                      {{0, 1}, 1, Class::normal, MiB}};
+  world.operations = {{{0, 1}, 1, Priority::normal, MiB},
+                      {{0, 1}, 2, Priority::normal, 2 * MiB},
+                      {{0, 1}, 3, Priority::bulk, 4 * MiB},
+                      {{0, 1}, 1, Priority::normal, MiB}};
   world.programs = {{issue(0), issue(1), issue(2), issue(3), wait(0), wait(1), wait(2), wait(3)},
                     {issue(2), wait(2), issue(1), issue(0), issue(3), wait(3), wait(0), wait(1)}};
   for (const std::size_t bytes : {2 * MiB, 3 * MiB}) {
@@ -184,7 +184,7 @@ TEST(Search, a_window_of_bytes__leads_on) {
 // They count for nothing, but begin behind what is held ahead of them in their line.
 TEST(Search, small_operations__lead_on) {
   World world;
-  world.operations = {{{0, 1}, 1}, {{0, 1}, 2}, {{0, 1}, 1, Class::normal, KiB}, {{0, 1}, 2, Class::normal, KiB}};
+  world.operations = {{{0, 1}, 1}, {{0, 1}, 2}, {{0, 1}, 1, Priority::normal, KiB}, {{0, 1}, 2, Priority::normal, KiB}};
   world.programs = {{issue(0), issue(2), issue(1), issue(3), wait(2), wait(3), wait(0), wait(1)},
                     {issue(1), issue(3), wait(3), wait(1), issue(0), issue(2), wait(2), wait(0)}};
   const Found found = with_window(world, 1);

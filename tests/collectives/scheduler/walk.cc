@@ -37,7 +37,7 @@ Walked walk(const World& world, std::uint64_t seed, std::size_t moves_most) {
   Walked walked;
   std::size_t in_vain = 0;                 // ranks asked since the last move
   while (walked.moves < moves_most && !(walked.over = over(world, state))) {
-    // Whoever can move comes up soon; if nobody did for long, everybody is asked.
+    // A rank that can move comes up soon. If none did for long, every rank is asked.
     std::size_t rank = anyone(random);
     std::vector<Move> moves = moves_of(world, state, rank, random() % 16 == 0);
     if (moves.empty() && ++in_vain > 10 * ranks)

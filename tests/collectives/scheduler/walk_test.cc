@@ -22,7 +22,7 @@ struct Built {
 Built operations_of(const Hsdp& job, std::mt19937_64& random) {
   Built built;
   built.own.resize(std::size_t(job.shards * job.replicas));
-  const auto add = [&](std::vector<int> members, std::size_t line, Class priority) {
+  const auto add = [&](std::vector<int> members, std::size_t line, Priority priority) {
     for (const int member : members) built.own[std::size_t(member)].push_back(built.world.operations.size());
     built.world.operations.push_back({std::move(members), line, priority, 64 * KiB + random() % (16 * MiB)});
   };
@@ -37,10 +37,10 @@ Built operations_of(const Hsdp& job, std::mt19937_64& random) {
     return members;
   };
   for (int layer = 0; layer < job.layers; ++layer)
-    for (int r = 0; r < job.replicas; ++r) add(shard(r), std::size_t(3 * r), Class::urgent);
+    for (int r = 0; r < job.replicas; ++r) add(shard(r), std::size_t(3 * r), Priority::urgent);
   for (int layer = 0; layer < job.layers; ++layer) {
-    for (int r = 0; r < job.replicas; ++r) add(shard(r), std::size_t(3 * r + 1), Class::normal);
-    for (int s = 0; s < job.shards; ++s) add(replica(s), std::size_t(3 * (job.replicas + s) + 2), Class::bulk);
+    for (int r = 0; r < job.replicas; ++r) add(shard(r), std::size_t(3 * r + 1), Priority::normal);
+    for (int s = 0; s < job.shards; ++s) add(replica(s), std::size_t(3 * (job.replicas + s) + 2), Priority::bulk);
   }
   return built;
 }

@@ -25,7 +25,7 @@ struct World {
   struct Operation {
     std::vector<int> members;
     collectives::Scheduler::Line line = 0; // the same for operations of one group and class
-    Class priority = Class::normal;
+    Priority priority = Priority::normal;
     std::size_t bytes = MiB;
   };
   std::vector<Operation> operations;
@@ -65,7 +65,7 @@ struct Move {
 
 // As far as it depends on the rank alone. The stalls are last, the fewest first.
 std::vector<Move> moves(const World& world, const Rank& rank, std::size_t number);
-// Of a step: every member has done those before it. `done(rank)`: steps of the operation there.
+// A step may come once every member has done those before it. `done(rank)`: steps of the operation that are done there.
 template <class Done>
 bool peers_let(const World& world, const Move& move, std::size_t number, const Done& done) {
   if (move.kind != Move::Kind::step && move.kind != Move::Kind::step_held) return true;

@@ -55,9 +55,9 @@ TEST_P(Requests, WhatTheGpuMayReadWhileItLandsIsPostedSo) {
   const bool hints = GetParam() >= 9;
   void* const hint = reinterpret_cast<void*>(abi::kOptionalRecvCompletion);
   if (hints) {
-    EXPECT_EQ(reading_of(memory.size(), hint), Reading::meanwhile);
+    EXPECT_EQ(reading_of(memory.size(), hint), Reading::while_landing);
   }
-  EXPECT_EQ(reading_of(614'400, nullptr), hints ? Reading::when_done : Reading::meanwhile);
+  EXPECT_EQ(reading_of(614'400, nullptr), hints ? Reading::when_done : Reading::while_landing);
   EXPECT_EQ(reading_of(memory.size(), nullptr), Reading::when_done);
 }
 

@@ -20,7 +20,7 @@ constexpr Nanos kLateMost = 30ms;
 
 CreditLane::CreditLane(CreditWorld& world, int from, int to)
     : world_(world), from_(from), to_(to), window_(engine::LaneCredit::kFirst), edge_(kFirstEdge),
-      share_(std::in_place, world.host(to).account, world.options_.rate), told_(engine::LaneCredit::kFirst), advertised_(kFirstEdge), alive_at_(world.now()) {}
+      share_(std::in_place, world.host(to).account, world.options_.rate), reported_(engine::LaneCredit::kFirst), advertised_(kFirstEdge), alive_at_(world.now()) {}
 
 void CreditLane::handle(const Event& event) {
   if (!open_) return;
@@ -121,7 +121,7 @@ void CreditLane::read() {
 void CreditLane::look() {
   if (receiver_stands_still()) return world_.after({.kind = Event::Kind::look, .at = look_at_ = receiver_runs_at(), .lane = this});
   const Credit credit = share_->look(world_.local(to_, world_.now_), arrivals_, 2 * world_.options_.one_way);
-  if (const auto news = told_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
+  if (const auto news = reported_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
   look_at_ = share_->due() == TimePoint::max() ? share_->due() : world_.global(to_, share_->due());
   if (look_at_ != TimePoint::max()) world_.after({.kind = Event::Kind::look, .at = look_at_, .lane = this});
 }

@@ -49,7 +49,7 @@ void CreditWorld::run(Nanos time) {
   now_ = end;
 }
 
-// Of each host that pauses: one in each run().
+// Each host that pauses at times begins at most one pause in each run().
 void CreditWorld::begin_pauses() {
   for (int i = 0; i < options_.pausing; ++i)
     if (chance(0.5)) pause(i, Nanos(std::int64_t(double(kPauseMost.count()) * std::uniform_real_distribution<>(0, 1)(random_))));

@@ -1,4 +1,4 @@
-// Hosts that send to each other through a switch, in virtual time, as far as credit windows reach (docs/credit_windows.md): the sender's CreditWindow and
+// Hosts that send to each other through a switch, in virtual time, as far as credit windows reach (docs/internals/credit_windows.md): the sender's CreditWindow and
 // the receiver's LaneShare and ToldCredit are the shipped ones; links, kernels, processes and clocks are made up here. Each pair of hosts has
 // one lane, each host one rail with an account. Statements may be late, lost or twice there; processes may stand still; clocks run apart.
 #pragma once

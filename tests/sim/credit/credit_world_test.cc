@@ -1,4 +1,4 @@
-// Many hosts share their NICs by credit windows (docs/credit_windows.md): nobody starves, queues are bounded, and all that was posted arrives.
+// Many hosts share their NICs by credit windows (docs/internals/credit_windows.md): nobody starves, queues are bounded, and all that was posted arrives.
 #include "tests/sim/credit/credit_world.h"
 
 #include <gtest/gtest.h>

@@ -69,7 +69,7 @@ class SmallWorld {
     now_ += time;
     move_crowd();
   }
-  // Of the crowd 30 have turns, one after the other. Two turns are left for three lanes.
+  // 30 places of the crowd have turns, and the turns go round. Two turns are left for three lanes.
   void move_crowd() {
     ++moves_;
     for (int i = 0; i < kSmallCrowd; ++i) {

@@ -16,7 +16,7 @@ int run(CopyChoice& choice, int pieces, double inline_ns_per_byte, double fetch_
   return fetched;
 }
 
-// Of 62 MiB the other way is tried at the begin and after 4, 8, 16 and 32 MiB more.
+// The other way is tried at the begin of the 62 MiB, and after 4, 8, 16 and 32 MiB more.
 TEST(CopyChoice, wants_fetch__is_the_cheaper_way_after_each_was_tried_once) {
   CopyChoice slow_copies, slow_fetch;
   EXPECT_EQ(run(slow_copies, 1000, 0.5, 0.15), 995);

@@ -98,7 +98,7 @@ TEST(RailHazards, one_subnet_and_strict_reverse_path__one_rail_drops_and_the_oth
 TEST(RailHazards, the_default_route_on_another_rail_is_told) {
   const auto texts = verdicts(kSubnetEach, settings_of(1, 0), {"eth0", "eth1"}, {"", "eth0"});
   EXPECT_EQ("good", texts[0]);
-  EXPECT_EQ("good for its own subnet only, for the route beyond leads by eth0; mend: policy routing (docs/deployment.md)", texts[1]);
+  EXPECT_EQ("good for its own subnet only, for the route beyond leads by eth0; mend: policy routing (docs/operate/deployment.md)", texts[1]);
 }
 
 TEST(RailHazards, two_default_routes_and_strict_reverse_path__one_rail_drops_what_comes_from_beyond) {

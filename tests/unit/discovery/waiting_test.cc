@@ -81,7 +81,7 @@ Result<std::vector<Rail>> rails_beside(const Config& config, const HostView& hos
   return rails;
 }
 
-// Of a card without a link the kernel tells no speed.
+// The kernel tells no speed of a card without a link.
 TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_link) {
   FakeHost host;
   host.card("eth0", "pci0000:5d/0000:5d:00.0", "10.0.0.1/24", 100'000);
@@ -222,9 +222,9 @@ TEST_F(Waiting, one_that_is_gone_counts_as_what_it_was) {
   host.card("mgmt0", "pci0000:00/0000:00:1f.0", "192.168.0.1/24", 1'000);
   Rail gone = rail_at("bond0", "10.0.0.1/24");
   gone.speed = Rate::from_megabits(100'000), gone.speed_known = true;
-  gone.footing = Footing::hardware;
+  gone.link_kind = LinkKind::hardware;
   EXPECT_TRUE(rails_beside(Config(), host, {gone})->empty()) << "of its class, and slow";
-  gone.footing = Footing::makeshift;
+  gone.link_kind = LinkKind::fallback;
   EXPECT_EQ(rails_beside(Config(), host, {gone})->size(), 1u);
 }
 
@@ -236,7 +236,7 @@ TEST_F(Waiting, one_that_lost_what_it_runs_on_counts_as_what_it_was) {
   host.link("eth1", "veth");
   host.address("eth1", "10.0.1.1/24");
   Rail known = rail_at("br0", "10.0.0.1/24");
-  known.footing = Footing::hardware;
+  known.link_kind = LinkKind::hardware;
   const auto rails = rails_beside(Config(), host, {known}).value();
   ASSERT_EQ(rails.size(), 1u);
   EXPECT_EQ(rails.front().name, "br0");
@@ -261,7 +261,7 @@ TEST_F(Waiting, sixteen_rails_are_there_at_once) {
   std::vector<Rail> known;
   for (int i = 0; i < 16; ++i) {
     Rail rail = rail_at("eth" + std::to_string(i), "10.0." + std::to_string(i) + ".1/24");
-    rail.footing = Footing::hardware;
+    rail.link_kind = LinkKind::hardware;
     known.push_back(rail);
     if (i > 0) host.card(rail.name, "pci0000:5d/0000:5d:" + std::to_string(10 + i) + ".0", "10.0." + std::to_string(i) + ".1/24", 100'000);
   }

@@ -7,8 +7,8 @@
 namespace railweave::engine {
 namespace {
 
-TEST(AbsenceTold, each_rail_of_ours_once_and_few_of_all_peers) {
-  AbsenceTold told;
+TEST(LoggedAbsences, each_rail_of_ours_once_and_few_of_all_peers) {
+  LoggedAbsences told;
   EXPECT_TRUE(told.may_tell_of_ours(63));
   EXPECT_FALSE(told.may_tell_of_ours(63));
   EXPECT_TRUE(told.may_tell_of_ours(0));

@@ -106,16 +106,16 @@ class Accepting : public Paperwork, public AcceptorOwner {
     accepted_.push_back({hello, lane.id, lane.rails, lane.by_rails, bool(lane.bootstrap.fd)});
     kept_.push_back(std::move(lane));
   }
-  void add_lane(LiveSession& session, NewLane lane) override {
+  void add_lane(Session& session, NewLane lane) override {
     EXPECT_EQ(&session, session_.get());
     joined_.push_back(lane.rails);
     kept_.push_back(std::move(lane));
   }
-  bool was_dialled(const LiveSession&) override { return was_dialled_; }
-  void on_knock(const LiveSession& session, const RailPair& by, Address::Family, const std::vector<PeerRail>& peer_rails) override {
+  bool was_dialled(const Session&) override { return was_dialled_; }
+  void on_probe(const Session& session, const RailPair& by, Address::Family, const std::vector<PeerRail>& peer_rails) override {
     EXPECT_EQ(&session, session_.get());
-    knocks_.push_back(by);
-    knocked_with_ = peer_rails;
+    probes_.push_back(by);
+    probed_with_ = peer_rails;
   }
 
   Porch porch_;
@@ -124,14 +124,14 @@ class Accepting : public Paperwork, public AcceptorOwner {
   Identity self_;
   SessionDirectory directory_{reactor_, self_, Status(Code::cancelled, Scope::engine, "the engine ended"),
                               [](const PeerKey&, const Hello&, std::uint64_t, NewLane, SessionDirectory::Waiters) { ADD_FAILURE() << "nobody welcomes our dials"; }};
-  AbsenceTold told_;
+  LoggedAbsences reported_;
   // The reactor's thread's.
   std::vector<First> accepted_;
-  std::vector<RailPair> joined_, knocks_;
-  std::vector<PeerRail> knocked_with_;
+  std::vector<RailPair> joined_, probes_;
+  std::vector<PeerRail> probed_with_;
   std::vector<NewLane> kept_;
   bool was_dialled_ = false;
-  Acceptor acceptor_{reactor_, self_, rails_, directory_, told_, *this};
+  Acceptor acceptor_{reactor_, self_, rails_, directory_, reported_, *this};
 };
 
 using Kind = Hello::Kind;
@@ -289,7 +289,7 @@ TEST_F(Accepting, crossing__a_dial_is_refused_while_a_session_of_that_peer_is_th
 TEST_F(Accepting, crossing__our_dial_stays_against_a_lesser_instance_and_gives_way_to_a_greater) {
   const Porch peers;
   for (const InstanceId& peer : {kYounger, kElder}) {
-    const auto pending = std::make_shared<PendingStream>(HandleContent{peer, 7, {peers.address()}}, 0, 1, Class::normal, now() + std::chrono::seconds(20));
+    const auto pending = std::make_shared<PendingStream>(HandleContent{peer, 7, {peers.address()}}, 0, 1, Priority::normal, now() + std::chrono::seconds(20));
     const TimePoint dialled = now();
     directory_.open(pending);
     Talker caller = call();
@@ -360,7 +360,7 @@ TEST_F(Accepting, join__a_confirmed_lane_goes_to_its_session) {
   EXPECT_TRUE(accepted_.empty());
 }
 
-TEST_F(Accepting, join__a_lane_that_the_session_has_or_had_is_refused_and_its_rails_are_taken_for_a_knock) {
+TEST_F(Accepting, join__a_lane_that_the_session_has_or_had_is_refused_and_its_rails_are_taken_for_a_probe) {
   put_session(kElder);
   on_reactor(reactor_, [this] { add_lanes(1); });
   Talker caller = call(11, 1);
@@ -368,9 +368,9 @@ TEST_F(Accepting, join__a_lane_that_the_session_has_or_had_is_refused_and_its_ra
   hello.rails = {{"eth9", 0, {}, false}};
   const Hello answer = answer_to(caller, hello);
   EXPECT_EQ(answer.refusal, Refusal::duplicate);
-  ASSERT_TRUE(eventually_on(reactor_, [this] { return !knocks_.empty(); }));
-  EXPECT_EQ(knocks_, (std::vector<RailPair>{{1, 1}}));
-  EXPECT_EQ(knocked_with_, hello.rails);
+  ASSERT_TRUE(eventually_on(reactor_, [this] { return !probes_.empty(); }));
+  EXPECT_EQ(probes_, (std::vector<RailPair>{{1, 1}}));
+  EXPECT_EQ(probed_with_, hello.rails);
 }
 
 TEST_F(Accepting, join__of_two_connections_for_one_lane_the_one_that_is_confirmed_first_counts) {
@@ -453,7 +453,7 @@ TEST_F(Accepting, stop__closes_handshakes_at_every_step_and_takes_no_more) {
   EXPECT_EQ(accepted(), 0u);
 }
 
-// Whoever came first and is silent still is the likeliest stranger.
+// The caller that came first and is silent still is the likeliest stranger.
 TEST_F(Accepting, of_too_many_that_are_silent_the_oldest_is_closed) {
   constexpr int kMost = 1024;
   rlimit before{};

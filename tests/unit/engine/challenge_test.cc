@@ -203,7 +203,7 @@ TEST(Challenge, AnotherReleaseIsNamed) {
   EXPECT_FALSE(ends.no_common_key);
 }
 
-// docs/admission.md has these words: whoever writes another implementation can hold it against them.
+// docs/operate/admission.md has these words: whoever writes another implementation can hold it against them.
 TEST(Challenge, TheBytesAreTheDocumentedOnes) {
   const SharedKey k = key("correct horse battery staple");
   std::vector<Message> recorded;

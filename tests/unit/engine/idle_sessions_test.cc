@@ -14,8 +14,8 @@ class Idling : public Paperwork {
   ~Idling() override {
     for (const auto& session : sessions_) session->fail(Status(Code::cancelled, Scope::session, "the test ended"));
   }
-  std::shared_ptr<LiveSession> add() {
-    sessions_.push_back(std::make_shared<LiveSession>(config_, *this, "paper " + std::to_string(sessions_.size()), 1));
+  std::shared_ptr<Session> add() {
+    sessions_.push_back(std::make_shared<Session>(config_, *this, "paper " + std::to_string(sessions_.size()), 1));
     idle_.add(sessions_.back());
     return sessions_.back();
   }
@@ -29,11 +29,11 @@ class Idling : public Paperwork {
       if (sessions_[std::size_t(i)]->over()) numbers.push_back(i);
     return numbers;
   }
-  static void use(const std::shared_ptr<LiveSession>& session) { session->open(pending_stream()); }
+  static void use(const std::shared_ptr<Session>& session) { session->open(pending_stream()); }
 
   Reactor reactor_;
   IdleSessions idle_{reactor_};
-  std::vector<std::shared_ptr<LiveSession>> sessions_;
+  std::vector<std::shared_ptr<Session>> sessions_;
 };
 
 using EndedSessions = std::vector<int>;
@@ -61,7 +61,7 @@ TEST_F(Idling, add__a_session_with_a_stream_counts_no_more_and_is_never_ended) {
 TEST_F(Idling, add__sessions_that_are_over_or_gone_count_no_more_and_none_is_kept_alive) {
   const auto ended = add();
   (void)add();
-  const std::weak_ptr<LiveSession> gone = sessions_.back();
+  const std::weak_ptr<Session> gone = sessions_.back();
   gone.lock()->fail(Status(Code::cancelled, Scope::session, "gone"));
   sessions_.pop_back();
   EXPECT_TRUE(gone.expired());

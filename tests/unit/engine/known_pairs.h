@@ -65,8 +65,8 @@ class Pairs : public testing::Test {
   std::function<int()> chance_ = [] { return 0; };
   const RailPairs::Hooks hooks_{.has_link = [this](int rail) { return !links_down_.contains(rail); },
                                 .peer_has_link = [this](int rail) { return !peers_links_down_.contains(rail); },
-                                .chance = [this] { return chance_(); },
-                                .long_rest = [this](const RailPairs::Pair&) { ++named_; }};
+                                .jitter = [this] { return chance_(); },
+                                .long_backoff = [this](const RailPairs::Pair&) { ++named_; }};
   RailPairs pairs_{hooks_};
   std::vector<RailPair> open_;
   int places_ = kPlacesMax;

@@ -97,7 +97,7 @@ TEST_F(LaneBirths, a_lane_that_is_not_made_is_wanted_again) {
   EXPECT_EQ(lanes_.rails_in_use(), (std::vector<RailPair>{{0, 0}}));
   EXPECT_EQ(lanes_wanted_, 1);
   EXPECT_FALSE(protocol_.is_over());
-  EXPECT_TRUE(lanes_.was_begun(1)) << "a knock that joins by that number is no lane";
+  EXPECT_TRUE(lanes_.was_begun(1)) << "a probe that joins by that number is no lane";
   EXPECT_FALSE(lanes_.was_begun(2));
 }
 
@@ -181,7 +181,7 @@ TEST_F(LaneBirths, a_lane_that_the_peer_gave_up_meanwhile_does_not_stand) {
   births_[1].made = true;
   lanes_.look(false);
   for (const protocol::Event& event : protocol_.take_events())
-    if (event.kind == protocol::Event::Kind::lane_condemned) lanes_.on_condemned(event.lane, event.too_slow);
+    if (event.kind == protocol::Event::Kind::lane_failed_by_peer) lanes_.on_failed_by_peer(event.lane, event.too_slow);
   EXPECT_TRUE(paper_[1].closed);
   EXPECT_EQ(open(), 1u);
 }

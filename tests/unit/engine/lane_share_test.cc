@@ -154,7 +154,7 @@ TEST_F(SharingLanes, look__after_a_time_in_which_nobody_looked_a_lane_does_not_t
   EXPECT_EQ(a_.arrive(now_ + 500ms, 1000, 100), Credit()) << "the other one did not come back";
 }
 
-// Of a peer whose window is large all is under way, so nothing waits.
+// A peer with a large window has all its data under way, so nothing waits.
 TEST_F(SharingLanes, look__a_lane_that_brings_much_has_demand_whatever_its_peer_says) {
   fill_rail();
   for (int sample = 0; sample < 60; ++sample, now_ += 5ms)

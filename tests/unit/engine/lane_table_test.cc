@@ -45,7 +45,7 @@ class LanePlaces : public testing::Test {
   void block(int place, int number) {
     {
       const SharedProtocol::Locked locked = protocol_.lock();
-      locked->tell_rail({.rail = number, .edition = 1, .bytes = "a rail"});
+      locked->announce_rail({.rail = number, .edition = 1, .bytes = "a rail"});
       locked.publish();
     }
     paper_[number].stuck = true;

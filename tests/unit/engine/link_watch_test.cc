@@ -26,7 +26,7 @@ class Links : public testing::Test {
     ASSERT_TRUE(reactor_.start().ok());
     on_reactor(reactor_, [this] {
       watch_ = std::make_unique<LinkWatch>(reactor_, rails_);
-      watch_->open([this](int rail, bool up) { told_ += std::to_string(rail) + (up ? "+" : "-"); },
+      watch_->open([this](int rail, bool up) { reported_ += std::to_string(rail) + (up ? "+" : "-"); },
                    [this](int rail) { rails_[std::size_t(rail)].ifindex = 0; }, [] { return true; });
     });
   }
@@ -40,14 +40,14 @@ class Links : public testing::Test {
   std::string told() {
     std::this_thread::sleep_for(3 * LinkWatch::kSteady);
     std::string told;
-    on_reactor(reactor_, [&] { told = told_; });
+    on_reactor(reactor_, [&] { told = reported_; });
     return told;
   }
 
   std::vector<Rail> rails_;
   Reactor reactor_;
   std::unique_ptr<LinkWatch> watch_;
-  std::string told_;             // the reactor's thread's
+  std::string reported_;             // the reactor's thread's
 };
 
 TEST_F(Links, is_up__is_what_was_told_last) {

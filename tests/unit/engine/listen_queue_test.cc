@@ -31,7 +31,7 @@ TEST_F(Paperwork, a_stream_that_lives_is_accepted_before_one_whose_session_is_ov
   drive();
   session_->fail(Status(Code::remote, Scope::session, "unanswered"));
   session_->close_lanes();
-  session_ = std::make_shared<LiveSession>(config_, *this, "paper", 2);
+  session_ = std::make_shared<Session>(config_, *this, "paper", 2);
   ASSERT_TRUE(session_->add_lane(1, {1, 1}, std::make_unique<PaperLane>(paper_[1], "eth1")));
   paper_[1].says(protocol::OpenFrame{.stream = 0, .priority = 1, .listener = 7, .rail_mask = ~std::uint64_t{0}});
   drive();

@@ -62,7 +62,7 @@ TEST(OwnRailsOfLoopback, open__there_is_no_news_of_rails_that_have_not_changed) 
   EXPECT_TRUE(rails.down().empty());
   for (const int rail : {0, 1}) {
     EXPECT_FALSE(rails.has_news(rail));
-    const protocol::RailNews::Statement news = rails.news_of(rail);
+    const protocol::RailUpdates::Statement news = rails.news_of(rail);
     EXPECT_EQ(news.rail, rail);
     EXPECT_EQ(news.edition, 0u);
     const auto said = decode_rail(std::as_bytes(std::span(news.bytes)));

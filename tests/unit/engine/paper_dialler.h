@@ -77,7 +77,7 @@ class PaperDialler final : public LaneDialler {
   void welcome(std::size_t number, int remote_rail = -1) {
     answer(number, {.kind = JoinAnswer::Kind::welcome, .remote_rail = remote_rail >= 0 ? remote_rail : joins.at(number)->order.rails.remote, .why = {}});
   }
-  // Of those under way: the pairs of rails, in the order in which they were dialled.
+  // The pairs of rails of the joins under way, in the order in which they were dialled.
   std::vector<RailPair> under_way() const {
     std::vector<RailPair> pairs;
     for (const auto& dialled : joins)

@@ -98,9 +98,9 @@ class PaperLane final : public wire::Lane {
   bool end() override { return !paper_.lingers; }
   void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
   wire::LaneHealth health() override { return {0, paper_.acknowledged ? paper_.sent.size() * wire::kHeaderBytes : 0, Nanos{0}, Nanos{0}}; }
-  wire::Hearing hearing() override {
+  wire::AckStatus ack_status() override {
     if (!paper_.silent_since) return {};
-    wire::Hearing h;
+    wire::AckStatus h;
     h.heard_at = *(h.silent_since = h.late_since = paper_.silent_since);
     h.owes = true;
     return h;

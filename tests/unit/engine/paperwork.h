@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/session/live_session.h"
+#include "engine/session/session.h"
 #include "engine/api/request.h"
 #include "engine/api/stream_setup.h"
 #include "tests/unit/engine/paper_lane.h"
@@ -23,7 +23,7 @@ inline void remember(LogLevel level, LogTopic, const char*, int, std::string_vie
 }
 
 inline std::shared_ptr<PendingStream> pending_stream() {
-  return std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Class::normal, TimePoint::max());
+  return std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Priority::normal, TimePoint::max());
 }
 
 class Paperwork : public testing::Test, public SessionOwner {
@@ -31,7 +31,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   // `clock` outlives it.
   explicit Paperwork(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock()) : clock_(clock) {
     config_.stall_timeout = stall_timeout;
-    session_ = std::make_shared<LiveSession>(config_, *this, "paper", 1);
+    session_ = std::make_shared<Session>(config_, *this, "paper", 1);
     warnings.clear();
     before_ = set_log_sink(remember);
   }
@@ -69,8 +69,8 @@ class Paperwork : public testing::Test, public SessionOwner {
 
   const Clock& clock() const override { return clock_; }
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
-  void wake_for(std::shared_ptr<LiveSession>) noexcept override { ++wakes_; }
-  void on_woken(LiveSession&, const SessionWants& wants) override { wants_ = wants; }
+  void wake_for(std::shared_ptr<Session>) noexcept override { ++wakes_; }
+  void on_woken(Session&, const SessionWants& wants) override { wants_ = wants; }
   void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override { unanswered_.push_back(std::move(pending)); }
 
   const Clock& clock_;
@@ -79,7 +79,7 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::vector<std::byte> place_ = std::vector<std::byte>(65536);
   SlotBudget budget_{2};
   std::shared_ptr<ListenQueue> queue_ = std::make_shared<ListenQueue>(7, ~std::uint64_t{0}, budget_);
-  std::shared_ptr<LiveSession> session_;
+  std::shared_ptr<Session> session_;
   std::unique_ptr<RecvEnd> recv_;
   LogSink before_ = nullptr;
   int wakes_ = 0;

@@ -18,7 +18,7 @@ class Payload : public testing::Test {
   std::vector<std::byte> sent_ = std::vector<std::byte>(1000, std::byte{7}), place_ = std::vector<std::byte>(1000);
   PayloadCheck check_;
 
-  wire::Target expect(bool watched) { return check_.expect(crc32c(sent_), {place_, watched}); }
+  wire::Target expect(bool read_while_landing) { return check_.expect(crc32c(sent_), {place_, read_while_landing}); }
   void arrives(const wire::Target& target, bool altered = false) {
     ASSERT_EQ(target.where.size(), sent_.size());
     std::ranges::copy(sent_, target.where.begin());
@@ -32,7 +32,7 @@ class Payload : public testing::Test {
 TEST_F(Payload, WhatNobodySaidAnythingOfIsLeftAsItIs) {
   const wire::Target target = check_.expect({}, {place_, true});
   EXPECT_EQ(target.where.data(), place_.data());
-  EXPECT_TRUE(target.watched);
+  EXPECT_TRUE(target.read_while_landing);
   arrives(target);
   EXPECT_EQ(check_.arrived(), Verdict::none);
 }
@@ -52,7 +52,7 @@ TEST_F(Payload, WhoReadsMeanwhileSeesNoneOfItBeforeItIsKnownToBeRight) {
   EXPECT_EQ(check_.arrived(), Verdict::damaged);
   EXPECT_TRUE(untouched());
   const wire::Target target = expect(true);
-  EXPECT_FALSE(target.watched) << "nobody reads there";
+  EXPECT_FALSE(target.read_while_landing) << "nobody reads there";
   arrives(target);
   EXPECT_TRUE(untouched());
   EXPECT_EQ(check_.arrived(), Verdict::intact);
@@ -60,10 +60,10 @@ TEST_F(Payload, WhoReadsMeanwhileSeesNoneOfItBeforeItIsKnownToBeRight) {
 }
 
 TEST_F(Payload, WhoseMemoryIsWithdrawnIsThrownAway) {
-  for (const bool watched : {false, true}) {
-    const wire::Target target = expect(watched);
+  for (const bool read_while_landing : {false, true}) {
+    const wire::Target target = expect(read_while_landing);
     check_.withdraw(std::span(place_).last(1));
-    if (watched) arrives(target, true);  // else the lane throws it away
+    if (read_while_landing) arrives(target, true);  // else the lane throws it away
     EXPECT_EQ(check_.arrived(), Verdict::none);
     EXPECT_TRUE(untouched());
   }

@@ -40,7 +40,7 @@ class Records : public Paperwork {
   Reactor reactor_;
   OwnRails rails_{config_, reactor_, two_loopback_rails()};
   PeerSessions peers_{reactor_, rails_};
-  std::shared_ptr<LiveSession> within_host_ = std::make_shared<LiveSession>(config_, *this, "paper", 2, std::nullopt, false);
+  std::shared_ptr<Session> within_host_ = std::make_shared<Session>(config_, *this, "paper", 2, std::nullopt, false);
 };
 
 using RailNumbers = std::vector<int>;
@@ -69,9 +69,9 @@ TEST_F(Records, remove__takes_that_session_alone_and_is_nothing_for_one_that_has
 }
 
 TEST_F(Records, remove__the_session_outlives_what_looks_after_it) {
-  auto session = std::make_shared<LiveSession>(config_, *this, "paper", 3);
-  const std::weak_ptr<LiveSession> last = session;
-  const LiveSession& known = *session;
+  auto session = std::make_shared<Session>(config_, *this, "paper", 3);
+  const std::weak_ptr<Session> last = session;
+  const Session& known = *session;
   peers_.add(std::move(session), true);
   ASSERT_FALSE(last.expired()) << "the record holds it";
   last.lock()->fail(Status(Code::cancelled, Scope::session, "over"));
@@ -92,25 +92,25 @@ TEST_F(Records, on_link__every_session_knows_of_the_link_and_peers_by_rails_are_
   for (const auto& session : {session_, within_host_}) EXPECT_TRUE(session->has_link(1));
 }
 
-TEST_F(Records, tell_rail__every_peer_by_rails_hears_of_the_rail) {
+TEST_F(Records, announce_rail__every_peer_by_rails_hears_of_the_rail) {
   add_both();
-  peers_.tell_rail(0);
+  peers_.announce_rail(0);
   EXPECT_EQ(told(0), RailNumbers{0});
-  peers_.tell_rail(1);
+  peers_.announce_rail(1);
   EXPECT_EQ(told(0), (RailNumbers{0, 1}));
   EXPECT_EQ(told(1), RailNumbers{});
   peers_.remove(*session_);
-  peers_.tell_rail(0);
+  peers_.announce_rail(0);
   EXPECT_EQ(told(0), (RailNumbers{0, 1})) << "a session without a record is told nothing";
 }
 
-TEST_F(Records, stop_upkeep__nobody_sees_to_rails_and_sessions_are_still_watched) {
+TEST_F(Records, stop_reconciling__nobody_sees_to_rails_and_sessions_are_still_watched) {
   add_both();
-  peers_.stop_upkeep();
+  peers_.stop_reconciling();
   const PeerSession* const record = peers_.find(*session_);
   ASSERT_NE(record, nullptr);
   EXPECT_TRUE(record->watch);
-  EXPECT_FALSE(record->rail_log || record->absent_rails || record->upkeep || record->knock);
+  EXPECT_FALSE(record->rail_log || record->absent_rails || record->reconciler || record->probe);
   peers_.on_link(0, false);
   EXPECT_FALSE(session_->has_link(0)) << "health still judges by it";
   EXPECT_EQ(told(0), RailNumbers{});
@@ -129,11 +129,11 @@ TEST_F(Records, clear__no_session_has_a_record) {
 TEST_F(Records, hear_rails__what_is_no_rail_loses_the_session) {
   add_both();
   PeerSession& record = *peers_.find(*session_);
-  record.hear_rails();
+  record.apply_rails();
   EXPECT_FALSE(session_->over()) << "nothing was said";
   paper_[0].says(protocol::RailsFrame{.rail = 3, .edition = 1, .length = 1});
   drive();
-  record.hear_rails();
+  record.apply_rails();
   ASSERT_TRUE(session_->over());
   const auto pending = pending_stream();
   session_->open(pending);

@@ -75,7 +75,7 @@ class Joining : public Paperwork {
   std::optional<Talker> peer_;
   std::vector<NewLane> joined_;        // the reactor's thread's, as are the next ones
   std::optional<JoinAnswer> answer_;
-  RailDialler dialler_{reactor_, here_.self, kPeer, 0, *session_, [this](LiveSession& session, NewLane lane) {
+  RailDialler dialler_{reactor_, here_.self, kPeer, 0, *session_, [this](Session& session, NewLane lane) {
                          EXPECT_EQ(&session, session_.get());
                          joined_.push_back(std::move(lane));
                        }};

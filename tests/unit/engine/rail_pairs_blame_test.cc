@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Whether a rail is to blame for what its pairs suffer, and how it rests then (engine/reconcile/rail_rest).
+// Whether a rail is to blame for what its pairs suffer, and how it rests then (engine/reconcile/rail_backoff).
 class BlamedRails : public Pairs {};
 
 TEST_F(BlamedRails, the_first_stand_in_is_tried_at_once_and_then_the_rail_rests) {

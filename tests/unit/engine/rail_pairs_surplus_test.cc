@@ -28,7 +28,7 @@ TEST_F(StandIns, retire_when_the_home_pairs_of_both_rails_have_been_up_for_a_whi
   EXPECT_EQ(pairs_.surplus(t_), both_);
   std::erase(open_, RailPair{1, 0});
   look();
-  EXPECT_FALSE(pairs_.find({1, 0})->back_off.rests(t_)) << "that was in good order";
+  EXPECT_FALSE(pairs_.find({1, 0})->backoff.is_on(t_)) << "that was in good order";
   EXPECT_EQ(told(pairs_.due(t_)), "");
   EXPECT_EQ(pairs_.surplus(t_), std::vector<Surplus>({{{0, 1}, 0}}));
 }

@@ -172,7 +172,7 @@ TEST_F(Pairs, with_nothing_left_those_that_carried_are_tried_within_a_second) {
   settle();
   std::erase(open_, RailPair{1, 1});
   pairs_.see_lanes(open_, {{1, 1}}, t_);
-  pairs_.hurry();
+  pairs_.expedite();
   EXPECT_EQ(pairs_.next_change(t_), t_ + 1s);
 }
 
@@ -241,13 +241,13 @@ TEST_F(Pairs, in_silence_those_that_carried_are_tried_again_though_many_wait) {
 }
 
 // But for the pair of the first lane, no one of these was ever tried.
-TEST_F(Pairs, where_the_peer_knocked_is_tried_soon) {
+TEST_F(Pairs, where_the_peer_probed_is_tried_soon) {
   know(16, 16, 1);
   begin();
   settle();
   t_ += 2s;
-  pairs_.on_knock({7, 12});
-  pairs_.on_knock({70, 12});  // nobody knows it
+  pairs_.on_probe({7, 12});
+  pairs_.on_probe({70, 12});  // nobody knows it
   EXPECT_TRUE(told(pairs_.due_in_silence(t_, places_)).starts_with("0-0 7-12 "));
   try_all(pairs_.due_in_silence(t_, places_), [](const RailPair&) { return false; });
   t_ += 1s;

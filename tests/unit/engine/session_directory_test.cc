@@ -28,21 +28,21 @@ class Directory : public Paperwork {
     for (const auto& session : made_) session->fail(ended_);
   }
 
-  std::shared_ptr<LiveSession> make_session(std::uint64_t serial) {
-    made_.push_back(std::make_shared<LiveSession>(config_, *this, "paper", serial));
+  std::shared_ptr<Session> make_session(std::uint64_t serial) {
+    made_.push_back(std::make_shared<Session>(config_, *this, "paper", serial));
     return made_.back();
   }
   static PeerKey key(const InstanceId& peer, int traffic_class = 0) { return {peer, traffic_class}; }
   // A stream to the listener of the peer whose door the porch is.
   std::shared_ptr<PendingStream> stream(const InstanceId& peer, int traffic_class = 0, Nanos patience = 20s) {
-    return std::make_shared<PendingStream>(HandleContent{peer, 7, {porch_.address()}}, traffic_class, 1, Class::normal, now() + patience);
+    return std::make_shared<PendingStream>(HandleContent{peer, 7, {porch_.address()}}, traffic_class, 1, Priority::normal, now() + patience);
   }
   std::shared_ptr<PendingStream> opened(const InstanceId& peer, int traffic_class = 0) {
     auto pending = stream(peer, traffic_class);
     directory_.open(pending);
     return pending;
   }
-  void put(const PeerKey& at, const std::shared_ptr<LiveSession>& session) {
+  void put(const PeerKey& at, const std::shared_ptr<Session>& session) {
     on_reactor(reactor_, [&] { directory_.put(at, session); });
   }
   // What was asked of the reactor so far is done, and nobody was dialled for it.
@@ -75,7 +75,7 @@ class Directory : public Paperwork {
   bool fails(const std::shared_ptr<PendingStream>& pending) {
     return eventually_on(reactor_, [&] { return !pending->take().ok(); });
   }
-  bool is_served_in(const std::shared_ptr<PendingStream>& pending, const std::shared_ptr<LiveSession>& session) {
+  bool is_served_in(const std::shared_ptr<PendingStream>& pending, const std::shared_ptr<Session>& session) {
     return eventually_on(reactor_, [&] { return pending->session() == session; });
   }
 
@@ -96,7 +96,7 @@ class Directory : public Paperwork {
     welcomed_.push_back({at, serial, lane.rails, std::move(waiters)});
     when_welcomed_();
   }};
-  std::vector<std::shared_ptr<LiveSession>> made_;
+  std::vector<std::shared_ptr<Session>> made_;
 };
 
 TEST(PeerKeys, an_instance_that_talks_to_itself_has_two_halves_of_one_session) {

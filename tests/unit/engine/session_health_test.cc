@@ -45,10 +45,10 @@ class Health : public testing::Test {
       lane.lane = {int(i), line.generation};
       lane.id = std::uint16_t(100 * line.generation + i);
       lane.link_down = line.link_down;
-      lane.hearing.heard_at = line.answers ? now_ : *line.unanswered_since;
-      lane.hearing.owes = true;
-      if (line.unanswered_since && now_ - *line.unanswered_since >= 100ms) lane.hearing.late_since = line.unanswered_since;
-      if (line.unanswered_since && now_ - *line.unanswered_since >= 300ms) lane.hearing.silent_since = line.unanswered_since;
+      lane.ack_status.heard_at = line.answers ? now_ : *line.unanswered_since;
+      lane.ack_status.owes = true;
+      if (line.unanswered_since && now_ - *line.unanswered_since >= 100ms) lane.ack_status.late_since = line.unanswered_since;
+      if (line.unanswered_since && now_ - *line.unanswered_since >= 300ms) lane.ack_status.silent_since = line.unanswered_since;
       lane.health.outstanding_bytes = line.outstanding_bytes;
       lane.health.acknowledged_bytes = line.acknowledged_bytes;
       lane.believed = Rate::from_megabits(1000);
@@ -259,9 +259,9 @@ TEST_F(Health, a_last_lane_that_is_gone_without_a_reason_ends_the_session) {
 TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) {
   health_.lane_broke(now_, {.end = wire::LaneEnd::reset});
   EXPECT_EQ(lost().then, Then::wait);
-  EXPECT_TRUE(health_.hopeless(now_ + kPeerTimeout - 1ms, 0).ok());
-  EXPECT_EQ(health_.hopeless(now_ + kPeerTimeout, 0).message(), "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)");
-  EXPECT_TRUE(health_.hopeless(now_ + kPeerTimeout, 1).ok()) << "another one came";
+  EXPECT_TRUE(health_.grace_over(now_ + kPeerTimeout - 1ms, 0).ok());
+  EXPECT_EQ(health_.grace_over(now_ + kPeerTimeout, 0).message(), "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)");
+  EXPECT_TRUE(health_.grace_over(now_ + kPeerTimeout, 1).ok()) << "another one came";
 }
 
 TEST_F(Health, an_end_in_good_order_is_no_reset_and_no_loss) {
@@ -283,11 +283,11 @@ TEST_F(Health, what_was_given_up_by_either_side_may_come_again) {
   health_.lane_given_up(now_);
   EXPECT_EQ(lost().then, Then::wait);
   SessionHealth other("them", {kPeerTimeout, kStallTimeout});
-  other.lane_condemned(now_, true);
+  other.lane_failed_by_peer(now_, true);
   LaneGone gone;
   gone.why = reset_by_peer();
   EXPECT_EQ(other.lane_gone(now_, gone).then, Then::end) << "it retired";
-  other.lane_condemned(now_, false);
+  other.lane_failed_by_peer(now_, false);
   EXPECT_EQ(other.lane_gone(now_, gone).then, Then::wait);
 }
 
@@ -327,7 +327,7 @@ TEST_F(Health, while_a_lane_is_dialled_losing_the_others_ends_nothing) {
   health_.join_began();
   EXPECT_EQ(lost().then, Then::wait);
   health_.join_ended();
-  EXPECT_FALSE(health_.hopeless(now_, 0).ok());
+  EXPECT_FALSE(health_.grace_over(now_, 0).ok());
 }
 
 // A path that spoils all gives no hope for ever.
@@ -382,14 +382,14 @@ TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_hea
   EXPECT_TRUE(is_denied(Answer::unknown_session, kNoLane, {5, 6}));
 }
 
-TEST_F(Denied, an_answer_to_a_knock_ends_nothing_once_a_lane_is_heard_again) {
-  const auto of_knock = [&](const std::vector<RailPair>& open) {
-    return !health_.hear_answer(now_, {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_knock = true}).ok();
+TEST_F(Denied, an_answer_to_a_probe_ends_nothing_once_a_lane_is_heard_again) {
+  const auto of_probe = [&](const std::vector<RailPair>& open) {
+    return !health_.hear_answer(now_, {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_probe = true}).ok();
   };
-  EXPECT_FALSE(of_knock(kBothLanes));
-  EXPECT_TRUE(of_knock(kNoLane));
+  EXPECT_FALSE(of_probe(kBothLanes));
+  EXPECT_TRUE(of_probe(kNoLane));
   fall_silent();
-  EXPECT_TRUE(of_knock(kBothLanes));
+  EXPECT_TRUE(of_probe(kBothLanes));
 }
 
 TEST_F(Denied, a_stranger_and_a_refused_connection_end_the_session_only_where_nobody_is_heard) {
@@ -421,28 +421,28 @@ TEST_F(Denied, every_pair_whose_lanes_went_together_has_to_say_so) {
 TEST_F(Denied, a_pair_that_says_nothing_has_two_and_a_half_seconds) {
   EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
   now_ += 2499ms;
-  EXPECT_TRUE(health_.hopeless(now_, 0).ok());
+  EXPECT_TRUE(health_.grace_over(now_, 0).ok());
   now_ += 1ms;
-  EXPECT_EQ(health_.hopeless(now_, 0).message(), "connection to them lost: no");
+  EXPECT_EQ(health_.grace_over(now_, 0).message(), "connection to them lost: no");
 }
 
 TEST_F(Denied, a_lane_that_comes_shows_that_a_firewall_said_no) {
   EXPECT_TRUE(hear(Answer::refused_connection, kNoLane).ok());
   health_.lane_came(now_, 0);
   now_ += 5s;
-  EXPECT_TRUE(health_.hopeless(now_, 0).ok());
+  EXPECT_TRUE(health_.grace_over(now_, 0).ok());
   EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane, {1, 1})) << "the first is to be asked anew";
 }
 
 TEST_F(Denied, any_sign_of_life_shows_the_same) {
-  const auto knock = [this] { health_.knocked(now_); };
+  const auto probe = [this] { health_.probed(now_); };
   const auto agree = [this] { health_.lane_agreed(), health_.join_ended(); };
-  const auto serve = [this] { EXPECT_FALSE(is_denied(Answer::duplicate, kNoLane)) << "to our knock or dial"; };
-  for (const std::function<void()>& sign : {std::function<void()>(knock), std::function<void()>(agree), std::function<void()>(serve)}) {
+  const auto serve = [this] { EXPECT_FALSE(is_denied(Answer::duplicate, kNoLane)) << "to our probe or dial"; };
+  for (const std::function<void()>& sign : {std::function<void()>(probe), std::function<void()>(agree), std::function<void()>(serve)}) {
     EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane));
     sign();
     now_ += 5s;
-    EXPECT_TRUE(health_.hopeless(now_, 0).ok());
+    EXPECT_TRUE(health_.grace_over(now_, 0).ok());
     EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane, {1, 1})) << "the first is to be asked anew";
     health_.lane_came(now_, 0);
   }
@@ -455,7 +455,7 @@ TEST_F(Denied, a_lane_that_is_heard_again_shows_the_same) {
   look_for(1s);
   lines_[0].answers = lines_[1].answers = false;
   look_for(2s);
-  EXPECT_TRUE(health_.hopeless(now_, 2).ok());
+  EXPECT_TRUE(health_.grace_over(now_, 2).ok());
 }
 
 TEST_F(Denied, a_connection_that_is_refused_beside_a_silent_lane_of_its_pair_may_be_a_firewalls_word) {
@@ -468,7 +468,7 @@ TEST_F(Denied, while_lanes_are_silent_a_pair_without_one_is_believed_when_the_ot
   fall_silent();
   EXPECT_FALSE(is_denied(Answer::refused_connection, kOtherLane)) << "the other is not asked yet";
   EXPECT_TRUE(is_denied(Answer::refused_connection, kOtherLane, {1, 1}));
-  EXPECT_FALSE(health_.hopeless(now_ + 2500ms, 1).ok());
+  EXPECT_FALSE(health_.grace_over(now_ + 2500ms, 1).ok());
 }
 
 TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_name) {
@@ -497,7 +497,7 @@ class InVain : public Denied {
     health_.lane_given_up(now_);
     EXPECT_EQ(lost().then, Then::wait);
   }
-  std::string told() const { return health_.hopeless(now_ + kPeerTimeout, 0).message(); }
+  std::string told() const { return health_.grace_over(now_ + kPeerTimeout, 0).message(); }
   static constexpr std::string_view kLost = "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)";
 };
 
@@ -514,7 +514,7 @@ TEST_F(InVain, a_session_says_why_its_last_dial_could_not_begin) {
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: eth0: no more descriptors");
 }
 
-TEST_F(InVain, a_session_whose_knocks_are_answered_says_so) {
+TEST_F(InVain, a_session_whose_probes_are_answered_says_so) {
   EXPECT_TRUE(hear(Answer::duplicate, kNoLane).ok());
   EXPECT_EQ(told(), std::string(kLost) + ", the last try: the peer answers, and no lane that it dialled came");
 }

@@ -40,7 +40,7 @@ class QuietLane final : public wire::Lane {
   bool withdraw_payload(std::span<const std::byte>) override { return true; }
   void withdraw_target(std::span<const std::byte>) override {}
   wire::LaneHealth health() override { return {.outstanding_bytes = line_.outstanding_bytes}; }
-  wire::Hearing hearing() override { return ++line_.looks, wire::Hearing{}; }
+  wire::AckStatus ack_status() override { return ++line_.looks, wire::AckStatus{}; }
   const std::shared_ptr<wire::LaneMetrics>& metrics() const override { return metrics_; }
   wire::LaneEnd why_ended() const override { return wire::LaneEnd::closed; }
   Status finish_writing() override { return {}; }
@@ -62,14 +62,14 @@ class Watching : public testing::Test, public SessionOwner {
   }
 
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return nullptr; }
-  void wake_for(std::shared_ptr<LiveSession>) noexcept override {}
-  void on_woken(LiveSession&, const SessionWants&) override {}
+  void wake_for(std::shared_ptr<Session>) noexcept override {}
+  void on_woken(Session&, const SessionWants&) override {}
   void on_unanswered(std::shared_ptr<PendingStream>, const Status&) override {}
 
   Config config_;
   Line line_;
   Reactor reactor_;
-  std::shared_ptr<LiveSession> session_ = std::make_shared<LiveSession>(config_, *this, "quiet", 1);
+  std::shared_ptr<Session> session_ = std::make_shared<Session>(config_, *this, "quiet", 1);
   std::unique_ptr<SessionWatch> watch_ = std::make_unique<SessionWatch>(reactor_, session_);
 };
 
@@ -78,9 +78,9 @@ TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was
   std::promise<int> looks;
   reactor_.run_soon([&] {
     ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
-    session_->open(std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Class::normal, TimePoint::max()));
+    session_->open(std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Priority::normal, TimePoint::max()));
     // In the order of their times, however late the machine is: looks for what is owed, this, the look that a waiting caller is due.
-    reactor_.at(now() + PeerPulse::kAskEvery - 100ms, [&] { looks.set_value(line_.looks); });
+    reactor_.at(now() + PeerHeartbeat::kAskEvery - 100ms, [&] { looks.set_value(line_.looks); });
     watch_->look();
     line_.outstanding_bytes = 1000;
     watch_->look();

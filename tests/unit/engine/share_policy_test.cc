@@ -30,7 +30,7 @@ TEST(SharePolicy, share_of_demand__a_longer_round_trip_makes_windows_larger) {
   EXPECT_EQ(share_of_demand({.demanding = 2}, kPolicyGigabit, 1600us).window_bytes, 125'000u);
 }
 
-// Of a lane that came while 8 others had 256 KiB under way: 2.1 ms at 1 Gb/s.
+// The lane came while 8 others had 256 KiB under way together: 2.1 ms at 1 Gb/s.
 TEST(SharePolicy, share_of_demand__a_queue_that_a_lane_was_born_into_is_no_distance) {
   const RailLoad load{.demanding = 2, .least_rtt = 100us};
   EXPECT_EQ(share_of_demand(load, kPolicyGigabit, 100us).window_bytes, 31'250u);

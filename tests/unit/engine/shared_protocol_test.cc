@@ -13,7 +13,7 @@ namespace {
 class PaperInbox final : public Inbox {
  public:
   explicit PaperInbox(std::string name, std::string& log) : name_(std::move(name)), log_(log) {}
-  bool drain(protocol::Session& session) override {
+  bool drain(protocol::SessionProtocol& session) override {
     if (throws > 0) {
       --throws;
       throw std::bad_alloc();
@@ -28,7 +28,7 @@ class PaperInbox final : public Inbox {
 
   int throws = 0;  // so many times there is no memory
   int stays = 0;   // so many times the session has no room
-  std::function<void(protocol::Session&)> act;
+  std::function<void(protocol::SessionProtocol&)> act;
 
  private:
   const std::string name_;
@@ -75,7 +75,7 @@ TEST_F(Shared, take_posts__what_the_session_has_no_room_for_stays_for_the_next_t
 
 TEST_F(Shared, take_posts__a_post_while_an_inbox_is_drained_is_not_missed) {
   bool posted = false;
-  a_.act = [&](protocol::Session&) {
+  a_.act = [&](protocol::SessionProtocol&) {
     if (!std::exchange(posted, true)) protocol_.add_post(a_);
   };
   protocol_.add_post(a_);
@@ -103,7 +103,7 @@ TEST_F(Shared, publish__events_are_taken_once_and_counters_are_there_without_the
   {
     const SharedProtocol::Locked locked = protocol_.lock();
     locked->add_lane(0, 0, 0);
-    (void)locked->open_stream(Class::normal, 7, 1);
+    (void)locked->open_stream(Priority::normal, 7, 1);
     locked.publish();
   }
   EXPECT_TRUE(protocol_.may_write());

@@ -11,7 +11,7 @@ namespace railweave::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using Leavers = std::vector<std::shared_ptr<LiveSession>>;
+using Leavers = std::vector<std::shared_ptr<Session>>;
 
 class ShuttingDown : public Paperwork {
  protected:

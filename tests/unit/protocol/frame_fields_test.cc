@@ -1,4 +1,4 @@
-// The named fields of each type of frame lie in the header where docs/protocol.md says.
+// The named fields of each type of frame lie in the header where docs/internals/protocol.md says.
 #include "protocol/frame_fields.h"
 
 #include <gtest/gtest.h>

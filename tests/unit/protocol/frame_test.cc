@@ -98,9 +98,9 @@ TEST(Frame, encode__lays_the_bytes_out_as_documented) {
   EXPECT_EQ(crc, crc32c(bytes));
 }
 
-// docs/protocol.md shows an exchange, byte by byte.
+// docs/internals/protocol.md shows an exchange, byte by byte.
 std::vector<std::string> documented_frames() {
-  std::ifstream page(std::string(RAILWEAVE_SOURCE_DIR) + "/docs/protocol.md");
+  std::ifstream page(std::string(RAILWEAVE_SOURCE_DIR) + "/docs/internals/protocol.md");
   std::vector<std::string> frames;
   for (std::string line; std::getline(page, line);) {
     const bool name = !line.empty() && line.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ") == std::string::npos;

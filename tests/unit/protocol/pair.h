@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 namespace railweave::protocol {
 
@@ -21,9 +21,9 @@ class Pair {
   static constexpr SessionOptions kOptions{.eager_limit_bytes = 16 * KiB};  // so that a granted message may be one segment
   explicit Pair(const SessionOptions& a = kOptions, const SessionOptions& b = kOptions) : sides_{Side(a), Side(b)} {}
 
-  Session& session(End end) { return side(end).session; }
-  Session& a() { return session(End::a); }
-  Session& b() { return session(End::b); }
+  SessionProtocol& session(End end) { return side(end).session; }
+  SessionProtocol& a() { return session(End::a); }
+  SessionProtocol& b() { return session(End::b); }
   // All that ended so far, in order; and the events, likewise.
   const std::vector<Completion>& done(End end) { return drain(end), side(end).done; }
   const std::vector<Event>& events(End end) { return drain(end), side(end).events; }
@@ -137,7 +137,7 @@ class Pair {
     SendStream& out;
     RecvStream& in;
   };
-  Ends open(Class priority = Class::normal, std::uint64_t rails_a = ~0ull, std::uint64_t rails_b = ~0ull) {
+  Ends open(Priority priority = Priority::normal, std::uint64_t rails_a = ~0ull, std::uint64_t rails_b = ~0ull) {
     SendStream& out = a().open_stream(priority, 7, rails_a);
     run();
     RecvStream& in = b().accept_stream(out.id(), rails_b);
@@ -152,7 +152,7 @@ class Pair {
     Teaching& t = side(end).teaching[lane];
     t.min_rtt = min_rtt;
     const auto outstanding = std::uint64_t(rate.bytes_in(4 * kStep)) + 64 * KiB;  // never all of it is through within a sample
-    Session::LaneReport report{.outstanding_bytes = outstanding, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
+    SessionProtocol::LaneReport report{.outstanding_bytes = outstanding, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
     for (int i = 0; i < 50; ++i) {
       session(end).report(lane, t.now, report);
       t.now += kStep;
@@ -185,7 +185,7 @@ class Pair {
   };
   struct Side {
     explicit Side(const SessionOptions& options) : session(options) {}
-    Session session;
+    SessionProtocol session;
     std::map<LaneId, Pipe> out;
     std::map<LaneId, Teaching> teaching;
     std::vector<FrameHeader> written;

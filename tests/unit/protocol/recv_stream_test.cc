@@ -495,10 +495,10 @@ TEST_F(Receiving, post__a_message_is_watched_until_its_request_ends) {
   std::vector<std::byte> memory(2000);
   stream_.post(tickets_[0], memory.data(), memory.size(), done_, true);
   stream_.post(tickets_[1], memory.data(), memory.size(), done_);
-  EXPECT_TRUE(stream_.watched(0));
-  EXPECT_FALSE(stream_.watched(1));
+  EXPECT_TRUE(stream_.read_while_landing(0));
+  EXPECT_FALSE(stream_.read_while_landing(1));
   ASSERT_TRUE(arrive(eager(0, 100, 0)).ok());
-  EXPECT_FALSE(stream_.watched(0));
+  EXPECT_FALSE(stream_.read_while_landing(0));
 }
 
 }  // namespace

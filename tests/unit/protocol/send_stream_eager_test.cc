@@ -13,7 +13,7 @@ namespace {
 class SendingEagerly : public ::testing::Test {
  protected:
   // A stream whose peer has slots of 64 KiB.
-  void open(Class priority) {
+  void open(Priority priority) {
     stream = std::make_unique<SendStream>(0, priority, 1, ~0ull, 64 * KiB);
     FrameHeader h;
     std::span<const std::byte> payload;
@@ -40,7 +40,7 @@ class SendingEagerly : public ::testing::Test {
 
 // A process may exit when its eager messages are done: what the kernel could not send at once would be lost.
 TEST_F(SendingEagerly, post__beyond_what_is_on_its_way_waits_for_its_grant_or_an_ack) {
-  open(Class::normal);
+  open(Priority::normal);
   for (const std::size_t bytes : {std::size_t{20'000}, std::size_t{20'000}, data.size()}) post(bytes);
   EXPECT_TRUE(send().flags & kFlagEager);
   EXPECT_FALSE(stream->has_segment()) << "40000 bytes in all";
@@ -54,7 +54,7 @@ TEST_F(SendingEagerly, post__beyond_what_is_on_its_way_waits_for_its_grant_or_an
 
 // Behind a full queue a grant would take as long as the message.
 TEST_F(SendingEagerly, post__of_an_urgent_stream_fills_all_slots_without_a_grant) {
-  open(Class::urgent);
+  open(Priority::urgent);
   for (std::size_t i = 0; i <= kEagerSlots; ++i) post(data.size());
   for (std::size_t i = 0; i < kEagerSlots; ++i) EXPECT_TRUE(send().flags & kFlagEager) << i;
   EXPECT_EQ(done.size(), kEagerSlots);
@@ -65,7 +65,7 @@ TEST_F(SendingEagerly, post__of_an_urgent_stream_fills_all_slots_without_a_grant
 
 // The request is done and the peer had CLOSE: only the receiver can still say that its receive is too small.
 TEST_F(SendingEagerly, on_grant__smaller_than_the_message_after_close__the_message_still_goes_again) {
-  open(Class::normal);
+  open(Priority::normal);
   post(100);
   const FrameHeader lost = send();
   stream->close(done);

@@ -61,7 +61,7 @@ class Sending : public ::testing::Test {
   Completions done_;
   Tickets tickets_;
   std::deque<std::vector<std::byte>> data_;
-  SendStream stream_{3, Class::normal, 7, ~0ull, kEager};
+  SendStream stream_{3, Priority::normal, 7, ~0ull, kEager};
 };
 
 // ------------------------------------------------------------------------------------------------------------- eager
@@ -141,7 +141,7 @@ TEST_F(Sending, post__eight_slots_refilled_only_by_acks) {
 }
 
 TEST_F(Sending, post__the_receivers_slots_may_be_smaller) {
-  SendStream small(4, Class::normal, 7, ~0ull, kEager);
+  SendStream small(4, Priority::normal, 7, ~0ull, kEager);
   ASSERT_TRUE(small.on_opened(opened(64), "", done_).ok());
   const auto data = pattern(65);
   small.post(tickets_[0], data.data(), 65, done_);
@@ -460,7 +460,7 @@ TEST_F(Sending, touches__only_memory_of_unfinished_requests) {
 // ----------------------------------------------------------------------------------------------------------- opening
 
 TEST(Opening, on_opened__nothing_is_sent_before) {
-  SendStream stream(0, Class::urgent, 7, 5, kEager);
+  SendStream stream(0, Priority::urgent, 7, 5, kEager);
   Completions done;
   Tickets tickets;
   const auto data = pattern(8);
@@ -470,7 +470,7 @@ TEST(Opening, on_opened__nothing_is_sent_before) {
   std::span<const std::byte> payload;
   ASSERT_TRUE(stream.next_control(h, payload));
   ASSERT_EQ(h.type, FrameType::open);
-  EXPECT_EQ(OpenFrame::of(h).priority, std::uint16_t(Class::urgent));
+  EXPECT_EQ(OpenFrame::of(h).priority, std::uint16_t(Priority::urgent));
   EXPECT_EQ(OpenFrame::of(h).listener, 7u);
   EXPECT_EQ(OpenFrame::of(h).rail_mask, 5u);
   ASSERT_TRUE(stream.on_opened(OpenedFrame{.rail_mask = 2}, "", done).ok());
@@ -480,7 +480,7 @@ TEST(Opening, on_opened__nothing_is_sent_before) {
 }
 
 TEST(Opening, on_opened__refused) {
-  SendStream stream(0, Class::normal, 7, 5, kEager);
+  SendStream stream(0, Priority::normal, 7, 5, kEager);
   Completions done;
   FrameHeader h;
   std::span<const std::byte> payload;
@@ -499,7 +499,7 @@ TEST(Opening, on_opened__refused) {
 }
 
 TEST(Opening, close__its_abort_waits_for_the_answer_so_that_it_cannot_overtake_the_open) {
-  SendStream stream(0, Class::normal, 7, 5, kEager);
+  SendStream stream(0, Priority::normal, 7, 5, kEager);
   Completions done;
   stream.close(done);
   FrameHeader h;

@@ -1,7 +1,7 @@
 // Lanes lost, fences, and what goes again.
 #include <gtest/gtest.h>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/unit/protocol/pair.h"
 
 namespace railweave::protocol {
@@ -112,7 +112,7 @@ TEST_F(Fences, lose_lane__taken_and_never_written) {
 
 TEST_F(Fences, lose_lane__control_of_every_kind_goes_again) {
   // OPEN
-  SendStream& out = pair_.a().open_stream(Class::normal, 7, ~0ull);
+  SendStream& out = pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(send_by_0(End::a), 1u);
   pair_.lose_both(0);
   pair_.run();
@@ -163,7 +163,7 @@ TEST_F(Fences, on_fence__says_whether_the_lane_was_too_slow) {
     pair_.add_proven_lane(lane);
     pair_.b().lose_lane(lane, too_slow);
     pair_.run();
-    ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_condemned);
+    ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_failed_by_peer);
     EXPECT_EQ(pair_.events(End::a).back().too_slow, too_slow);
     pair_.lose(End::a, lane);
   }
@@ -178,7 +178,7 @@ TEST_F(Fences, on_fence__before_the_loss_is_seen_here) {
   pair_.lose(End::b, 0);
   pair_.send(End::b, 1);
   pair_.receive(End::a, 1);
-  ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_condemned);
+  ASSERT_EQ(pair_.events(End::a).back().kind, Event::Kind::lane_failed_by_peer);
   EXPECT_EQ(pair_.events(End::a).back().lane, 0);
   EXPECT_FALSE(pair_.a().has_data());  // we may still be writing there
   pair_.lose(End::a, 0);
@@ -267,7 +267,7 @@ TEST_F(Fences, on_fence__once_more_for_a_lane_that_is_forgotten) {
   pair_.b().set_blocked(2, false);
   ASSERT_EQ(count(End::b, FrameType::fence), 1u);
   pair_.b().set_blocked(1, true);
-  (void)pair_.b().open_stream(Class::normal, 7, ~0ull);
+  (void)pair_.b().open_stream(Priority::normal, 7, ~0ull);
   pair_.send(End::b, 2);
   pair_.receive(End::a, 2);        // tells a that b has its FENCE; b hears nothing on 1
   pair_.add_lane(3, 1, 1);
@@ -368,7 +368,7 @@ class Injected : public ::testing::Test {
     return out;
   }
 
-  Session session_{SessionOptions{}};
+  SessionProtocol session_{SessionOptions{}};
   std::uint32_t sequence_ = 0;
 };
 
@@ -382,7 +382,7 @@ TEST_F(Injected, on_fence__for_a_lane_that_never_came_here_is_answered) {
   EXPECT_EQ(FenceFrame::of(frames[0]).frames, 0u);
   session_.add_lane(5, 0, 0);  // its welcome came too late
   ASSERT_EQ(session_.events().size(), 1u);
-  EXPECT_EQ(session_.events()[0].kind, Event::Kind::lane_condemned);
+  EXPECT_EQ(session_.events()[0].kind, Event::Kind::lane_failed_by_peer);
   EXPECT_EQ(session_.events()[0].lane, 5);
   EXPECT_EQ(session_.live_lanes(), 1);
   std::array<OutgoingFrame, 4> none;
@@ -445,12 +445,12 @@ TEST_F(Injected, on_control__words_of_the_wrong_end) {
   ASSERT_TRUE(inject(header(FrameType::open, 0)).ok());
   EXPECT_EQ(inject(header(FrameType::grant, 0)).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::opened, 0)).scope(), Scope::lane);
-  session_.open_stream(Class::normal, 0, ~0ull);
+  session_.open_stream(Priority::normal, 0, ~0ull);
   EXPECT_EQ(inject(header(FrameType::segment, 9)).scope(), Scope::lane);
 }
 
 TEST_F(Injected, on_open__impossible_classes_and_ids) {
-  EXPECT_EQ(inject(OpenFrame{.stream = 0, .priority = kClasses}).scope(), Scope::lane);
+  EXPECT_EQ(inject(OpenFrame{.stream = 0, .priority = kPriorities}).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::open, 0xffffffff)).scope(), Scope::lane);
   EXPECT_EQ(inject(header(FrameType::open, kStreamsMax + 1)).scope(), Scope::lane);
   EXPECT_EQ(session_.recv_streams(), 0u);

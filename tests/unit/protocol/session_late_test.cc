@@ -1,7 +1,7 @@
 // Control that a lane holds up goes by another one (decision D8), and a lane that comes after a loss proves itself first.
 #include <gtest/gtest.h>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/unit/protocol/pair.h"
 
 namespace railweave::protocol {
@@ -20,12 +20,12 @@ class LateControl : public ::testing::Test {
     pair_.session(from).set_blocked(1, false);
     return n;
   }
-  // Of `from`, with all acknowledged on the lanes named, and nothing on the others. Returns what is said again.
+  // The end `from` looks. All is acknowledged on lanes `work`, nothing new on lanes `stand`. Returns what is said again.
   std::size_t look_for(End from, Nanos time, const std::vector<LaneId>& work = {1}, const std::vector<LaneId>& stand = {0}) {
     std::size_t said = 0;
     for (const TimePoint end = now_ + time; now_ < end;) {
-      now_ += Session::kLateLook;
-      std::vector<Session::LaneLook> looks;
+      now_ += SessionProtocol::kLateLook;
+      std::vector<SessionProtocol::LaneLook> looks;
       for (const LaneId lane : work) looks.push_back({lane, {.acknowledged_bytes = UINT64_MAX}});
       for (const LaneId lane : stand) looks.push_back({lane, {.acknowledged_bytes = acknowledged_by_0_}});
       said += pair_.session(from).say_late_control_again(now_, now_, looks);
@@ -49,7 +49,7 @@ class LateControl : public ::testing::Test {
 };
 
 TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_look) {
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   EXPECT_FALSE(pair_.a().watches_control());
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   EXPECT_TRUE(pair_.a().watches_control());
@@ -69,7 +69,7 @@ TEST_F(LateControl, an_open_goes_by_another_lane_after_60_ms_and_a_look) {
 }
 
 TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
-  SendStream& out = pair_.a().open_stream(Class::normal, 7, ~0ull);
+  SendStream& out = pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   EXPECT_EQ(look_for(End::a, 100ms), 1u);
   pair_.send(End::a, 1);
@@ -94,18 +94,18 @@ TEST_F(LateControl, late_or_twice_control_of_every_kind_does_no_harm) {
   pair_.receive(End::a, 1);
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
   // RAILS and CLOSE
-  pair_.a().tell_rail({3, 1, "eth3"});
+  pair_.a().announce_rail({3, 1, "eth3"});
   pair_.a().close(out);
   ASSERT_EQ(swallow_by_0(End::a), 2u);
   EXPECT_EQ(look_for(End::a, 100ms), 2u);
   pair_.send(End::a, 1);
   pair_.receive(End::b, 1);
-  EXPECT_EQ(pair_.b().take_told_rails().size(), 1u);
+  EXPECT_EQ(pair_.b().drain_rail_updates().size(), 1u);
   // And now what lane 0 held up.
   for (const End end : {End::a, End::b}) pair_.write(end, 0);
   pair_.run();
   EXPECT_TRUE(buffer == data);
-  EXPECT_TRUE(pair_.b().take_told_rails().empty());
+  EXPECT_TRUE(pair_.b().drain_rail_updates().empty());
   EXPECT_EQ(pair_.done(End::a).size(), 1u);
   EXPECT_EQ(pair_.done(End::b).size(), 1u);
   pair_.b().close(in);
@@ -131,7 +131,7 @@ TEST_F(LateControl, a_fence_that_a_silent_lane_took_goes_by_another) {
 }
 
 TEST_F(LateControl, what_is_acknowledged_in_time_is_not_said_again) {
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   look_for(End::a, 40ms);
   acknowledged_by_0_ = kFrameHeaderBytes;
@@ -140,7 +140,7 @@ TEST_F(LateControl, what_is_acknowledged_in_time_is_not_said_again) {
 }
 
 TEST_F(LateControl, a_part_of_a_frame_that_is_acknowledged_is_none) {
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   acknowledged_by_0_ = kFrameHeaderBytes - 1;
   EXPECT_EQ(look_for(End::a, 100ms), 1u);
@@ -157,7 +157,7 @@ TEST_F(LateControl, data_is_never_said_again) {
 }
 
 TEST_F(LateControl, where_all_lanes_are_late_nothing_is_said_again_until_one_is_not) {
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   pair_.a().ask_for_sign(1);
   ASSERT_EQ(pair_.take(End::a, 1), 1u);
@@ -169,22 +169,22 @@ TEST_F(LateControl, where_all_lanes_are_late_nothing_is_said_again_until_one_is_
 TEST_F(LateControl, a_lane_alone_is_not_watched) {
   pair_.lose_both(1);
   pair_.run();
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_GT(pair_.take(End::a, 0), 0u);
   EXPECT_FALSE(pair_.a().watches_control());
   EXPECT_EQ(look_for(End::a, 1s, {}), 0u);
 }
 
 TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late__though_its_delay_is_longer) {
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   ASSERT_EQ(swallow_by_0(End::a), 1u);
   look_for(End::a, 100ms);
   pair_.a().report(1, now_, {.outstanding_bytes = 10 * MiB});
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   EXPECT_EQ(pair_.take(End::a, 0), 0u);
   EXPECT_GT(pair_.take(End::a, 1), 0u);
   look_for(End::a, 20ms, {0, 1}, {});
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   EXPECT_GT(pair_.take(End::a, 0), 0u) << "late no more";
 }
 
@@ -198,7 +198,7 @@ class NewLane : public LateControl {
     pair_.run();
     pair_.add_lane(2, 2, 2);
   }
-  // Likewise, and much waits when it comes.
+  // Lane 0 is lost, and much waits when lane 2 comes.
   void renew(const Pair::Ends& ends) {
     pair_.lose_both(0);
     pair_.run();
@@ -274,7 +274,7 @@ TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
 
 // Its two devices are joined by lane 1 alone, which is lost; the lane that comes in its place may lead nowhere.
 TEST_F(NewLane, a_stream_of_its_rails_uses_other_lanes_until_theirs_is_proven) {
-  const Pair::Ends ends = pair_.open(Class::normal, 0b110, ~0ull);
+  const Pair::Ends ends = pair_.open(Priority::normal, 0b110, ~0ull);
   pair_.lose_both(1);
   pair_.run();
   post_much(ends);
@@ -339,7 +339,7 @@ TEST_F(NewLane, one_that_is_passed_over_is_asked_by_padding) {
 TEST_F(NewLane, after_a_loss_it_gets_no_control_while_a_proven_one_is_there) {
   renew();
   pair_.a().report(1, now_, {.outstanding_bytes = 10 * MiB});
-  pair_.a().open_stream(Class::normal, 7, ~0ull);
+  pair_.a().open_stream(Priority::normal, 7, ~0ull);
   const std::size_t before = pair_.written(End::a).size();
   pair_.send(End::a, 2);
   for (std::size_t i = before; i < pair_.written(End::a).size(); ++i) EXPECT_EQ(pair_.written(End::a)[i].type, FrameType::keep);

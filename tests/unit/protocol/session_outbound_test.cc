@@ -1,7 +1,7 @@
 // Which lane carries what, and in which order.
 #include <gtest/gtest.h>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/unit/protocol/pair.h"
 
 namespace railweave::protocol {
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 class Scheduling : public ::testing::Test {
  protected:
   struct Load {
-    Class priority;
+    Priority priority;
     std::size_t bytes;
     std::uint64_t rails = ~0ull;
   };
@@ -33,7 +33,7 @@ class Scheduling : public ::testing::Test {
   void start(StreamId id, std::uint64_t order = 0) {
     pair_.a().post(streams_[id].out, tickets_[used_++], data_[id].data(), data_[id].size(), 0, order);
   }
-  StreamId load(Class priority, std::size_t bytes, std::uint64_t rails = ~0ull) {
+  StreamId load(Priority priority, std::size_t bytes, std::uint64_t rails = ~0ull) {
     const StreamId id = prepare({{priority, bytes, rails}})[0];
     start(id);
     return id;
@@ -67,7 +67,7 @@ class Scheduling : public ::testing::Test {
 
 TEST_F(Scheduling, take_data__an_urgent_stream_overtakes_between_two_segments) {
   add_lanes(1);
-  const auto ids = prepare({{Class::bulk, 4 * MiB}, {Class::urgent, 300'000}});
+  const auto ids = prepare({{Priority::bulk, 4 * MiB}, {Priority::urgent, 300'000}});
   start(ids[0]);
   for (const FrameHeader& h : drain(0, 3)) EXPECT_EQ(h.stream, ids[0]);
   start(ids[1]);
@@ -78,7 +78,7 @@ TEST_F(Scheduling, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) 
   add_lanes(1);
   pair_.teach(End::a, 0, Rate::from_megabits(2000));
   const auto held = [&] {
-    load(Class::bulk, 16 * MiB);
+    load(Priority::bulk, 16 * MiB);
     std::uint64_t bytes = 0;
     while (pair_.take(End::a, 0, 1) == 1) {
       pair_.write(End::a, 0);
@@ -88,7 +88,7 @@ TEST_F(Scheduling, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) 
     return bytes;
   };
   EXPECT_NEAR(double(held()), 375'000, 130'000);
-  const StreamId urgent = prepare({{Class::urgent, 1}})[0];
+  const StreamId urgent = prepare({{Priority::urgent, 1}})[0];
   EXPECT_NEAR(double(held()), 100'000, 50'000);
   pair_.a().close(streams_[urgent].out);
   pair_.run();
@@ -97,7 +97,7 @@ TEST_F(Scheduling, take_data__a_lane_holds_less_while_an_urgent_stream_is_open) 
 
 TEST_F(Scheduling, take_data__nothing_starves) {
   add_lanes(1);
-  const auto ids = prepare({{Class::bulk, 16 * MiB}, {Class::normal, 16 * MiB}, {Class::urgent, 16 * MiB}});
+  const auto ids = prepare({{Priority::bulk, 16 * MiB}, {Priority::normal, 16 * MiB}, {Priority::urgent, 16 * MiB}});
   for (const StreamId id : ids) start(id);
   std::map<StreamId, int> count;
   for (const FrameHeader& h : drain(0, 180)) ++count[h.stream];
@@ -109,7 +109,7 @@ TEST_F(Scheduling, take_data__nothing_starves) {
 
 TEST_F(Scheduling, take_data__asking_in_vain_overtakes_nobody) {
   add_lanes(2);
-  const auto ids = prepare({{Class::bulk, 200'000}, {Class::urgent, 200'000}});
+  const auto ids = prepare({{Priority::bulk, 200'000}, {Priority::urgent, 200'000}});
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(1));
   for (const StreamId id : ids) start(id);
@@ -121,7 +121,7 @@ TEST_F(Scheduling, take_data__asking_in_vain_overtakes_nobody) {
 
 TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
   add_lanes(1);
-  const auto ids = prepare({{Class::normal, 8 * MiB}, {Class::normal, 20'000}});
+  const auto ids = prepare({{Priority::normal, 8 * MiB}, {Priority::normal, 20'000}});
   const Pair::Ends small = streams_[ids[1]];  // many small messages: a segment each
   start(ids[0]);
   std::map<StreamId, std::uint64_t> bytes;
@@ -140,7 +140,7 @@ TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
 
 TEST_F(Scheduling, take_data__of_a_class_the_smallest_order_goes_first_whenever_it_came) {
   add_lanes(1);
-  const auto ids = prepare({{Class::normal, 1 * MiB}, {Class::normal, 1 * MiB}, {Class::normal, 1 * MiB}, {Class::urgent, 1 * MiB}});
+  const auto ids = prepare({{Priority::normal, 1 * MiB}, {Priority::normal, 1 * MiB}, {Priority::normal, 1 * MiB}, {Priority::urgent, 1 * MiB}});
   start(ids[0], 7);
   for (const FrameHeader& h : drain(0, 1)) EXPECT_EQ(h.stream, ids[0]);
   start(ids[1], 9);
@@ -154,7 +154,7 @@ TEST_F(Scheduling, take_data__of_a_class_the_smallest_order_goes_first_whenever_
 
 TEST_F(Scheduling, take_data__equal_orders_share_by_turns_and_a_streams_order_is_its_oldest_messages) {
   add_lanes(1);
-  const auto ids = prepare({{Class::normal, 600'000}, {Class::normal, 600'000}, {Class::normal, 8 * MiB}});
+  const auto ids = prepare({{Priority::normal, 600'000}, {Priority::normal, 600'000}, {Priority::normal, 8 * MiB}});
   pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[2].data(), 8 * MiB);
   start(ids[0], 3);
   start(ids[1], 3);
@@ -175,27 +175,27 @@ TEST_F(Scheduling, take_data__equal_orders_share_by_turns_and_a_streams_order_is
   EXPECT_EQ(later, std::vector(later.size(), ids[2]));
 }
 
-TEST_F(Scheduling, hurry__goes_before_every_class_up_to_that_order) {
+TEST_F(Scheduling, expedite__goes_before_every_class_up_to_that_order) {
   add_lanes(1);
-  const auto ids = prepare({{Class::urgent, 4 * MiB}, {Class::bulk, 300'000}, {Class::normal, 300'000}});
+  const auto ids = prepare({{Priority::urgent, 4 * MiB}, {Priority::bulk, 300'000}, {Priority::normal, 300'000}});
   pair_.b().post(streams_[ids[1]].in, tickets_[used_++], buffers_[0].data(), 4 * MiB);
   start(ids[0], 1);
   start(ids[1], 2);
   start(ids[2], 4);
   for (const FrameHeader& h : drain(0, 1)) EXPECT_EQ(h.stream, ids[0]);
-  pair_.a().hurry(streams_[ids[1]].out, 3);
-  pair_.a().hurry(streams_[ids[1]].out, 2);  // takes nothing back
+  pair_.a().expedite(streams_[ids[1]].out, 3);
+  pair_.a().expedite(streams_[ids[1]].out, 2);  // takes nothing back
   pair_.a().post(streams_[ids[1]].out, tickets_[used_++], data_[0].data(), 4 * MiB, 0, 4);
-  pair_.a().hurry(streams_[ids[2]].out, 4);
+  pair_.a().expedite(streams_[ids[2]].out, 4);
   std::vector<StreamId> order;
   for (const FrameHeader& h : drain(0, 12))
     if (order.empty() || order.back() != h.stream) order.push_back(h.stream);
   EXPECT_EQ(order, (std::vector{ids[1], ids[2], ids[0]}));
 }
 
-TEST_F(Scheduling, hurry__what_was_lost_with_its_lane_goes_again_in_its_own_messages_place) {
+TEST_F(Scheduling, expedite__what_was_lost_with_its_lane_goes_again_in_its_own_messages_place) {
   add_lanes(2);
-  const auto ids = prepare({{Class::normal, 60'000}, {Class::normal, 4 * MiB}});
+  const auto ids = prepare({{Priority::normal, 60'000}, {Priority::normal, 4 * MiB}});
   pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[1].data(), 4 * MiB);
   pair_.run();
   start(ids[0], 1);
@@ -215,12 +215,12 @@ TEST_F(Scheduling, hurry__what_was_lost_with_its_lane_goes_again_in_its_own_mess
   EXPECT_EQ((std::vector{order[0], order[1], order[2], order[3], order[4]}), (std::vector{ids[0], ids[1], ids[1], ids[0], ids[1]}));
 }
 
-TEST_F(Scheduling, hurry__what_it_overtakes_does_not_starve) {
+TEST_F(Scheduling, expedite__what_it_overtakes_does_not_starve) {
   add_lanes(1);
-  const auto ids = prepare({{Class::urgent, 16 * MiB}, {Class::normal, 16 * MiB}});
+  const auto ids = prepare({{Priority::urgent, 16 * MiB}, {Priority::normal, 16 * MiB}});
   start(ids[0], 1);
   start(ids[1], 2);
-  pair_.a().hurry(streams_[ids[1]].out, 2);
+  pair_.a().expedite(streams_[ids[1]].out, 2);
   std::map<StreamId, int> count;
   for (const FrameHeader& h : drain(0, 100)) ++count[h.stream];
   EXPECT_GE(count[ids[0]], 5);
@@ -231,7 +231,7 @@ TEST_F(Scheduling, take_data__a_slow_lane_gets_no_segment_that_would_finish_late
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(10));
-  load(Class::normal, 256 * KiB);
+  load(Priority::normal, 256 * KiB);
   EXPECT_EQ(pair_.take(End::a, 1, 1), 0u);
   EXPECT_EQ(pair_.take(End::a, 0, 1), 1u);
 }
@@ -240,7 +240,7 @@ TEST_F(Scheduling, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(10));
-  load(Class::normal, 32 * MiB);
+  load(Priority::normal, 32 * MiB);
   EXPECT_EQ(pair_.take(End::a, 1, 1), 1u);
 }
 
@@ -248,7 +248,7 @@ TEST_F(Scheduling, take_data__a_slow_lane_joins_in_while_much_is_waiting) {
 TEST_F(Scheduling, take_data__segments_begin_on_a_line_whatever_the_rates) {
   add_lanes(4);
   for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(777 + 123.4 * lane));
-  load(Class::normal, 16 * MiB + 77);
+  load(Priority::normal, 16 * MiB + 77);
   int segments = 0;
   for (int round = 0; round < 8; ++round) {
     for (const LaneId lane : lanes_) {
@@ -269,7 +269,7 @@ TEST_F(Scheduling, take_data__segments_begin_on_a_line_whatever_the_rates) {
 TEST_F(Scheduling, take_data__small_messages_between_lanes_of_known_rate_and_distance) {
   add_lanes(3);
   for (const LaneId lane : lanes_) pair_.teach(End::a, lane, Rate::from_megabits(1000), 200us);
-  load(Class::normal, 8);
+  load(Priority::normal, 8);
   for (const LaneId lane : lanes_) pair_.settle(End::a, lane);
   std::size_t taken = 0;
   for (const LaneId lane : lanes_) taken += pair_.take(End::a, lane, 1);
@@ -280,20 +280,20 @@ TEST_F(Scheduling, take_data__a_stream_waits_for_no_lane_it_may_not_use) {
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(10'000));
   pair_.teach(End::a, 1, Rate::from_megabits(10));
-  load(Class::normal, 256 * KiB, 0b10);  // rail 1: the slow lane
+  load(Priority::normal, 256 * KiB, 0b10);  // rail 1: the slow lane
   EXPECT_EQ(pair_.take(End::a, 0, 1), 0u);
   EXPECT_EQ(pair_.take(End::a, 1, 1), 1u);
 }
 
 TEST_F(Scheduling, take_data__any_lane_serves_where_none_joins_the_streams_rails) {
   add_lanes(2);
-  load(Class::normal, 256 * KiB, 0b1000);
+  load(Priority::normal, 256 * KiB, 0b1000);
   EXPECT_EQ(pair_.take(End::a, 0, 1), 1u);
 }
 
 TEST_F(Scheduling, take_data__a_new_lane_starts_with_one_segment) {
   add_lanes(1);
-  load(Class::normal, 16 * MiB);
+  load(Priority::normal, 16 * MiB);
   EXPECT_EQ(pair_.take(End::a, 0), 1u);
   EXPECT_EQ(pair_.take(End::a, 0), 0u);
 }
@@ -302,12 +302,12 @@ TEST_F(Scheduling, take_control__goes_by_the_lane_that_delivers_first_unless_it_
   add_lanes(2);
   pair_.teach(End::a, 0, Rate::from_megabits(1000), 10ms);
   pair_.teach(End::a, 1, Rate::from_megabits(1000), 1ms);
-  pair_.a().open_stream(Class::normal, 1, ~0ull);
+  pair_.a().open_stream(Priority::normal, 1, ~0ull);
   EXPECT_EQ(pair_.take(End::a, 0), 0u);
   pair_.a().set_blocked(1, true);
   EXPECT_EQ(pair_.take(End::a, 0), 1u);
   pair_.a().set_blocked(1, false);
-  pair_.a().open_stream(Class::normal, 1, ~0ull);
+  pair_.a().open_stream(Priority::normal, 1, ~0ull);
   EXPECT_EQ(pair_.take(End::a, 1), 1u);
 }
 
@@ -319,7 +319,7 @@ TEST_F(Scheduling, next_frames__both_ends_fill_the_lane_with_small_frames_at_onc
     const Pair::Ends ends = pair_.open();
     out_a.push_back(&ends.out);
     in_b.push_back(&ends.in);
-    SendStream& out = pair_.b().open_stream(Class::normal, 7, ~0ull);
+    SendStream& out = pair_.b().open_stream(Priority::normal, 7, ~0ull);
     pair_.run();
     in_a.push_back(&pair_.a().accept_stream(out.id(), ~0ull));
     out_b.push_back(&out);

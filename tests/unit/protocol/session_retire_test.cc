@@ -1,7 +1,7 @@
 // Lanes that end in good order. End a dials.
 #include <gtest/gtest.h>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/unit/protocol/pair.h"
 
 namespace railweave::protocol {
@@ -26,7 +26,7 @@ class Retiring : public ::testing::Test {
     for (int i = 0; i < 3; ++i) {
       pair_.run();
       if (told(End::b, Event::Kind::lane_retired) && pair_.b().is_retiring(0)) pair_.lose(End::b, 0);
-      if (told(End::a, Event::Kind::lane_condemned)) pair_.lose(End::a, 0);
+      if (told(End::a, Event::Kind::lane_failed_by_peer)) pair_.lose(End::a, 0);
     }
   }
 
@@ -70,7 +70,7 @@ TEST_F(Retiring, retire__with_frames_on_their_way_both_ways_nothing_goes_again) 
   EXPECT_FALSE(told(End::b, Event::Kind::lane_retired)) << "the grant may not be there";
   run();
   EXPECT_TRUE(told(End::b, Event::Kind::lane_retired));
-  EXPECT_TRUE(told(End::a, Event::Kind::lane_condemned));
+  EXPECT_TRUE(told(End::a, Event::Kind::lane_failed_by_peer));
   EXPECT_EQ(pair_.a().live_lanes(), 1);
   EXPECT_EQ(pair_.b().live_lanes(), 1);
   EXPECT_EQ(count(End::a, FrameType::segment), 1u);

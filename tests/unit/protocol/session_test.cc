@@ -1,4 +1,4 @@
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class SessionPair : public ::testing::Test {
 
 TEST_F(SessionPair, open_stream__is_answered_with_an_event_at_each_end) {
   pair_.add_lanes(1);
-  SendStream& out = pair_.a().open_stream(Class::urgent, 42, 0b101);
+  SendStream& out = pair_.a().open_stream(Priority::urgent, 42, 0b101);
   pair_.run();
   ASSERT_EQ(pair_.events(End::b).size(), 1u);
   const Event incoming = pair_.events(End::b)[0];
@@ -48,7 +48,7 @@ TEST_F(SessionPair, open_stream__is_answered_with_an_event_at_each_end) {
 
 TEST_F(SessionPair, refuse_stream__the_opener_hears_why_and_both_forget_it) {
   pair_.add_lanes(1);
-  SendStream& out = pair_.a().open_stream(Class::normal, 42, ~0ull);
+  SendStream& out = pair_.a().open_stream(Priority::normal, 42, ~0ull);
   pair_.run();
   pair_.b().refuse_stream(out.id(), "no such listener");
   pair_.run();
@@ -64,10 +64,10 @@ TEST_F(SessionPair, refuse_stream__the_opener_hears_why_and_both_forget_it) {
 
 TEST_F(SessionPair, on_open__opens_overtake_each_other_on_two_lanes) {
   pair_.add_lanes(2);
-  SendStream& first = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  SendStream& first = pair_.a().open_stream(Priority::normal, 1, ~0ull);
   ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);
   pair_.write(End::a, 0);
-  SendStream& second = pair_.a().open_stream(Class::normal, 2, ~0ull);
+  SendStream& second = pair_.a().open_stream(Priority::normal, 2, ~0ull);
   ASSERT_EQ(pair_.take(End::a, 1, 1), 1u);  // lane 0 holds more by now
   pair_.write(End::a, 1);
   pair_.receive(End::b, 1);
@@ -94,7 +94,7 @@ TEST_F(SessionPair, close__a_slot_outlives_the_payload_that_is_landing_there) {
 
 TEST_F(SessionPair, close__the_receivers_close_overtakes_its_opened) {
   pair_.add_lanes(2);
-  SendStream& out = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  SendStream& out = pair_.a().open_stream(Priority::normal, 1, ~0ull);
   pair_.run();
   RecvStream& in = pair_.b().accept_stream(out.id(), ~0ull);
   ASSERT_EQ(pair_.take(End::b, 0, 1) + pair_.take(End::b, 1, 1), 1u);
@@ -286,7 +286,7 @@ TEST_F(SessionPair, next_frames__lazy_acks_wait_for_company_unless_flushed) {
 TEST_F(SessionPair, next_frames__lazy_grants_go_ahead_of_long_data) {
   pair_.add_lanes(1);
   const Pair::Ends there = pair_.open();
-  SendStream& back = pair_.b().open_stream(Class::normal, 7, ~0ull);
+  SendStream& back = pair_.b().open_stream(Priority::normal, 7, ~0ull);
   pair_.run();
   RecvStream& in = pair_.a().accept_stream(back.id(), ~0ull);
   pair_.run();
@@ -316,7 +316,7 @@ TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
   const auto data = pattern(100'000);
   send(ends.out, data);
   receive(ends.in, data.size());
-  SendStream& opening = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  SendStream& opening = pair_.a().open_stream(Priority::normal, 1, ~0ull);
   pair_.a().fail(Status(Code::remote, Scope::session, "gone"));
   pair_.a().fail(Status(Code::internal, Scope::session, "later"));
   ASSERT_EQ(pair_.done(End::a).size(), 1u);
@@ -329,7 +329,7 @@ TEST_F(SessionPair, fail__ends_every_request_once_and_the_first_error_sticks) {
   std::uint64_t sends = 0, receives = 0;
   pair_.a().count_unfinished(sends, receives);
   EXPECT_EQ(sends, 0u);
-  SendStream& late = pair_.a().open_stream(Class::normal, 1, ~0ull);
+  SendStream& late = pair_.a().open_stream(Priority::normal, 1, ~0ull);
   EXPECT_TRUE(late.failed());
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/session.h"
+#include "protocol/session_protocol.h"
 #include "tests/unit/protocol/pair.h"
 
 namespace railweave::protocol {
@@ -139,7 +139,7 @@ TEST_F(Windows, arrivals__are_the_bytes_that_the_lane_took__and_what_waits_behin
 
 TEST_F(Windows, arrivals__count_segments_and_no_control_frames) {
   prepare(2);
-  const Session::Arrivals before = pair_.b().arrivals(0);
+  const SessionProtocol::Arrivals before = pair_.b().arrivals(0);
   EXPECT_GT(before.position, 0u) << "OPEN came by the lane";
   EXPECT_EQ(before.segments, 0u);
   pair_.a().set_blocked(1, true);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLong = kSegmentBytesMax + 1000, kShort = 100;
 
 struct Stream {
-  Class priority;
+  Priority priority;
   std::vector<std::vector<std::byte>> messages;
 };
 
@@ -58,7 +58,7 @@ class SmallWorld {
     return false;
   }
 
-  // Of two worlds that look alike only one is gone on with.
+  // A text that is the same for worlds that look alike. Only one of them is gone on with.
   std::string looks() {
     std::string text;
     const auto add = [&](std::uint64_t n) { text += std::to_string(n) + ' '; };
@@ -172,11 +172,11 @@ void search(const std::vector<Stream>& streams, std::size_t most) {
 }
 
 TEST(SmallWorlds, search__no_stream_waits_for_another) {
-  search({{Class::normal, {kLongs[0], kShorts}}, {Class::normal, {kLongs[1]}}}, 100'000);
+  search({{Priority::normal, {kLongs[0], kShorts}}, {Priority::normal, {kLongs[1]}}}, 100'000);
 }
 
 TEST(SmallWorlds, search__nor_does_one_of_another_class) {
-  search({{Class::bulk, {kLongs[0]}}, {Class::urgent, {kLongs[1]}}}, 100'000);
+  search({{Priority::bulk, {kLongs[0]}}, {Priority::urgent, {kLongs[1]}}}, 100'000);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ class CountingHandler final : public LaneHandler {
   Result<Target> header(std::span<const std::byte, kHeaderBytes> header) override {
     std::uint32_t size;
     std::memcpy(&size, header.data(), sizeof size);
-    if (answer) return Target{std::span(answer->where).first(size), answer->watched};
+    if (answer) return Target{std::span(answer->where).first(size), answer->read_while_landing};
     if (place_.size() < size) place_.resize(size);
     return Target{std::span(place_).first(size)};
   }

@@ -178,13 +178,13 @@ TEST(SimLink, silent_one_way_carries_the_other_but_no_acknowledgements) {
   net.run_until(net.now() + milliseconds(300));
   EXPECT_EQ(talk.at_b.arrived, 3u);
   EXPECT_EQ(talk.a->health().acknowledged_bytes, 0u);
-  EXPECT_TRUE(talk.a->hearing().silent_since);
-  EXPECT_FALSE(talk.b->hearing().silent_since);
+  EXPECT_TRUE(talk.a->ack_status().silent_since);
+  EXPECT_FALSE(talk.b->ack_status().silent_since);
   link.resume(1);
   net.run_until(net.now() + milliseconds(1));
   EXPECT_GT(talk.a->health().acknowledged_bytes, 3000u);
-  EXPECT_FALSE(talk.a->hearing().owes);
-  EXPECT_EQ(talk.a->hearing().heard_at, net.now() - milliseconds(1));
+  EXPECT_FALSE(talk.a->ack_status().owes);
+  EXPECT_EQ(talk.a->ack_status().heard_at, net.now() - milliseconds(1));
 }
 
 TEST(SimLink, of_two_links_either_stops_a_lane) {
@@ -217,12 +217,12 @@ TEST(SimLink, an_idle_lane_hears_that_its_peer_is_there_by_probes) {
   Talk talk(net, link);
   const TimePoint made = net.now();
   net.run_until(made + milliseconds(1500));
-  EXPECT_EQ(talk.a->hearing().heard_at, made);  // asks now
+  EXPECT_EQ(talk.a->ack_status().heard_at, made);  // asks now
   net.run_until(made + milliseconds(1501));
-  EXPECT_GT(talk.a->hearing().heard_at, made + milliseconds(1500));
+  EXPECT_GT(talk.a->ack_status().heard_at, made + milliseconds(1500));
   link.silence();
   net.run_until(made + milliseconds(5000));
-  EXPECT_LT(talk.a->hearing().heard_at, made + milliseconds(1501));
+  EXPECT_LT(talk.a->ack_status().heard_at, made + milliseconds(1501));
 }
 
 TEST(SimLink, late_backlog_finds_nobody) {

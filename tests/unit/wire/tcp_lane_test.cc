@@ -68,7 +68,7 @@ class HalfOfMemory : public TcpLaneTest {
  protected:
   enum class End { read, failed, faulted };
 
-  End read_there(bool watched) {
+  End read_there(bool read_while_landing) {
     constexpr std::size_t kBytes = 64 * KiB;
     void* const half = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(half, MAP_FAILED);
@@ -76,7 +76,7 @@ class HalfOfMemory : public TcpLaneTest {
     EXPECT_EQ(::mprotect(static_cast<std::byte*>(half) + kBytes / 2, kBytes / 2, PROT_NONE), 0);
     out.to_send = {kBytes};
     write_all();
-    in.answer = Target{{static_cast<std::byte*>(half), kBytes}, watched};
+    in.answer = Target{{static_cast<std::byte*>(half), kBytes}, read_while_landing};
     const pid_t child = ::fork();
     if (child == 0) {
       ::signal(SIGSEGV, [](int) { ::_exit(int(End::faulted)); });
@@ -187,13 +187,13 @@ TEST_F(TcpLaneTest, who_takes_nothing_is_not_silent) {
   const auto sample_for = [&](Nanos time, auto&& see) {
     for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) {
       ASSERT_TRUE(near->write(out).ok());
-      see(near->hearing());
+      see(near->ack_status());
     }
   };
-  sample_for(100ms, [](const Hearing&) {});  // the window shuts
+  sample_for(100ms, [](const AckStatus&) {});  // the window shuts
   const TimePoint shut_at = now();
   TimePoint heard_at{};
-  sample_for(2s, [&](const Hearing& h) {
+  sample_for(2s, [&](const AckStatus& h) {
     EXPECT_FALSE(h.silent_since) << (now() - shut_at) / 1ms << " ms after the window shut, of an answer " << (now() - h.heard_at) / 1ms << " ms ago";
     heard_at = h.heard_at;
   });

@@ -1,4 +1,4 @@
-// Two TLS streams over a socketpair (docs/encryption.md). That lanes keep their promises over them is the contract suite's.
+// Two TLS streams over a socketpair (docs/operate/encryption.md). That lanes keep their promises over them is the contract suite's.
 #include "wire/bootstrap/tls_stream.h"
 
 #include <gtest/gtest.h>

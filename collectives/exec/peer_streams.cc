@@ -1,0 +1,149 @@
+#include "collectives/exec/peer_streams.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+namespace railweave::collectives {
+namespace {
+
+// More than an engine sends before its receive is posted, and nobody posts that.
+const std::byte kNeverTaken[kEagerLimitMaxBytes + 1] = {};
+
+}  // namespace
+
+PeerStreams::PeerStreams(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener)
+    : engine_(std::move(engine)), rank_(rank), handles_(std::move(handles)), listener_(std::move(listener)) {}
+
+PeerStreams::~PeerStreams() = default;
+
+Status PeerStreams::lost(int peer, const Status& why) {
+  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
+}
+
+Outgoing& PeerStreams::to(int peer, int channel, Priority priority) {
+  const auto [it, fresh] = outgoing_.try_emplace({peer, channel});
+  if (!fresh) return it->second;
+  Dialling& d = dialling_.emplace_back();
+  d.peer = peer;
+  d.channel = channel;
+  d.priority = priority;
+  d.hello = {kMagic, std::uint32_t(rank_), std::uint32_t(channel), 0};
+  auto connector = engine_->connect(0, handles_[std::size_t(peer)], -1, priority);
+  if (connector.ok()) d.connector = std::move(*connector);  // else advance() tries again and tells why not
+  return it->second;
+}
+
+Incoming& PeerStreams::from(int peer, int channel) {
+  const auto [it, fresh] = incoming_.try_emplace({peer, channel});
+  if (fresh) ++awaited_;
+  return it->second;
+}
+
+Status PeerStreams::advance() {
+  for (auto d = dialling_.begin(); d != dialling_.end();) {
+    auto joined = advance(*d);
+    if (!joined.ok() && d->channel == kWatchChannel) {
+      // A peer that cannot be dialled may have left in peace.
+      watches_[d->peer].gone = d->stream ? joined.status() : Status(Code::left, Scope::session, joined.status().message());
+      d = dialling_.erase(d);
+      continue;
+    }
+    if (!joined.ok()) return lost(d->peer, joined.status());
+    if (*joined) outgoing_.at({d->peer, d->channel}).stream = std::move(d->stream);
+    d = *joined ? dialling_.erase(d) : std::next(d);
+  }
+  if (awaited_ == 0) return {};
+  RW_TRY(accept());
+  look_for_awaited();
+  return {};
+}
+
+// Who owes us the first message of a stream may be gone, and nothing else between us that would tell.
+void PeerStreams::look_for_awaited() {
+  if (awaited_ == 0) {
+    looked_ = TimePoint{};
+    return;
+  }
+  const TimePoint t = now();
+  if (looked_ == TimePoint{}) looked_ = t;
+  if (t - looked_ < kLookEvery) return;
+  looked_ = t;
+  for (auto& [whose, incoming] : incoming_)
+    if (!incoming.stream && whose.first != rank_) incoming.gone = watch(whose.first);
+}
+
+// A peer that is gone fails the dial, or the message that waits for it.
+Status PeerStreams::watch(int peer) {
+  Watch& watch = watches_[peer];
+  if (!watch.gone.ok()) return watch.gone;
+  SendStream* stream = to(peer, kWatchChannel, Priority::normal).stream.get();
+  if (stream == nullptr) return {};
+  if (watch.request == nullptr) {
+    auto posted = stream->post(kNeverTaken, sizeof kNeverTaken);
+    if (!posted.ok()) return watch.gone = posted.status();
+    watch.request = *posted;
+    return {};
+  }
+  const auto waits = stream->test(watch.request);
+  return waits.ok() ? Status() : watch.gone = waits.status();
+}
+
+Result<bool> PeerStreams::advance(Dialling& d) {
+  if (!d.stream) {
+    if (!d.connector) {
+      RW_ASSIGN_OR_RETURN(d.connector, engine_->connect(0, handles_[std::size_t(d.peer)], -1, d.priority));
+    }
+    RW_ASSIGN_OR_RETURN(d.stream, d.connector->poll());
+    if (!d.stream) return false;
+    d.connector.reset();
+  }
+  if (d.request == nullptr) {
+    RW_ASSIGN_OR_RETURN(d.request, d.stream->post(&d.hello, sizeof d.hello));
+    if (d.request == nullptr) return false;
+  }
+  RW_ASSIGN_OR_RETURN(const Progress sent, d.stream->test(d.request));
+  return sent.done;
+}
+
+Status PeerStreams::accept() {
+  for (;;) {
+    RW_ASSIGN_OR_RETURN(std::unique_ptr<RecvStream> stream, listener_->accept());
+    if (!stream) break;
+    arrivals_.push_back(std::make_unique<Arrival>());
+    arrivals_.back()->stream = std::move(stream);
+  }
+  for (auto a = arrivals_.begin(); a != arrivals_.end();) {
+    auto known = advance(**a);
+    if (!known.ok() || *known) {
+      a = arrivals_.erase(a);  // a stream that failed before its hello was nobody's
+    } else {
+      ++a;
+    }
+  }
+  return {};
+}
+
+Result<bool> PeerStreams::advance(Arrival& a) {
+  if (a.request == nullptr) {
+    RW_ASSIGN_OR_RETURN(a.request, a.stream->post(&a.hello, sizeof a.hello));
+    if (a.request == nullptr) return false;
+  }
+  RW_ASSIGN_OR_RETURN(const Progress got, a.stream->test(a.request));
+  if (!got.done) return false;
+  if (got.bytes != sizeof a.hello || a.hello.magic != kMagic || a.hello.rank >= handles_.size())
+    return Status(Code::remote, Scope::stream,
+                  "a stream's hello: found " + std::to_string(got.bytes) + " bytes, magic " + std::to_string(a.hello.magic) + ", rank " +
+                      std::to_string(a.hello.rank) + ", expected " + std::to_string(sizeof a.hello) + " bytes, magic " +
+                      std::to_string(kMagic) + ", a rank below " + std::to_string(handles_.size()));
+  const auto [it, fresh] = incoming_.try_emplace({int(a.hello.rank), int(a.hello.channel)});
+  if (it->second.stream) return Status(Code::remote, Scope::stream, "a second stream of one channel");
+  if (!fresh) --awaited_;
+  it->second.stream = std::move(a.stream);
+  it->second.gone = {};
+  return true;
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,213 @@
+#include "collectives/rendezvous/rendezvous.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+
+namespace railweave::collectives {
+namespace {
+
+constexpr Nanos kRound = std::chrono::milliseconds(250);  // between two looks whether somebody gave up
+constexpr Nanos kSeeOffMost = std::chrono::seconds(2), kSeeOffPause = std::chrono::milliseconds(10);
+
+std::string listed(const std::vector<int>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kShown); ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
+  return ranks.size() > kShown ? text + fmt::format(" and {} more", ranks.size() - kShown) : text;
+}
+
+constexpr std::size_t kIdChars = 32;
+
+// A verdict has 32 characters that tell it from those before it, then one for the kind of error, then the message.
+char kind_of(const Status& why) { return why.code() == Code::timed_out ? 't' : why.code() == Code::remote ? 'r' : 'e'; }
+
+Status decode_verdict(const std::string& told) {
+  const char kind = told[kIdChars];
+  const Code code = kind == 't' ? Code::timed_out : kind == 'r' ? Code::remote : Code::exhausted;
+  return Status(code, code == Code::remote ? Scope::session : Scope::engine, told.substr(kIdChars + 1));
+}
+
+std::string drawn_id() {
+  std::string drawn;
+  for (const auto byte : random_id()) drawn += fmt::format("{:02x}", byte);
+  return drawn;
+}
+
+}  // namespace
+
+Status Rendezvous::arrive() {
+  if (auto before = store_->get(key("verdict"), Nanos(0)); before.ok()) old_abort_reason_ = before->substr(0, kIdChars);
+  const std::string seat_key = key(fmt::format("seat/{}", options_.rank));
+  const Status seat = store_->claim(seat_key);
+  if (seat.ok()) claim_ = std::make_shared<const RankClaim>(store_, seat_key);
+  if (seat.code() != Code::exhausted) return seat;
+  const Status twice(
+      Code::exhausted, Scope::engine,
+      fmt::format("group '{}': rank {} is there already, of another job that meets at the same place? ({})",
+                  options_.name, options_.rank, seat.message()));
+  record_abort(twice, drawn_id());
+  return twice;
+}
+
+void Rendezvous::record_abort(const Status& why, const std::string& id) { (void)store_->tell(key("verdict"), id + kind_of(why) + why.message()); }
+
+Status Rendezvous::abort_reason() const {
+  auto told = store_->get(key("verdict"), Nanos(0));
+  if (!told.ok() || told->size() <= kIdChars || told->substr(0, kIdChars) == old_abort_reason_) return {};
+  return decode_verdict(*told);
+}
+
+Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, const std::string& own) {
+  const TimePoint give_up = deadline_after(options_.timeout);
+  const auto key_of = [&](int rank) { return key(fmt::format("{}/{}", what, rank)); };
+  reported_.push_back(key_of(options_.rank));
+  RW_TRY(store_->set(reported_.back(), fmt::format("{} {}", options_.size, own)));
+  std::vector<std::string> values(std::size_t(options_.size));
+  std::vector<int> missing(std::size_t(options_.size));
+  std::iota(missing.begin(), missing.end(), 0);
+  for (;;) {
+    const bool last = now() >= give_up;
+    // In each round one is waited for and all are looked for: who gives up before us takes back what it told.
+    Nanos patience = std::clamp<Nanos>(give_up - now(), Nanos(0), kRound);
+    Status failed, differs;
+    std::erase_if(missing, [&](int r) {
+      if (!failed.ok() || !differs.ok()) return false;
+      auto value = store_->get(key_of(r), patience);
+      if (!value.ok()) patience = Nanos(0);
+      if (!value.ok() && value.status().code() != Code::timed_out) failed = value.status();
+      if (value.ok()) differs = take(r, *value, values[std::size_t(r)]);
+      return value.ok();
+    });
+    if (missing.empty() && differs.ok()) {
+      if (!came_) came_ = std::make_shared<const Told>(Told{what, values});
+      return values;
+    }
+    RW_TRY(abort_reason());  // who found out first said it
+    if (!differs.ok()) record_abort(differs, drawn_id());
+    RW_TRY(differs);
+    RW_TRY(failed);
+    if (last) break;
+  }
+  const std::string lack = came_ ? fmt::format("came, but told nothing of '{}'", what) : "did not come";
+  const Status late(Code::timed_out, Scope::engine,
+                    fmt::format("group '{}' of {} ranks: rank {} {} within {:g} s", options_.name, options_.size, listed(missing), lack,
+                                double(options_.timeout.count()) / 1e9));
+  if (keeps_store()) record_abort(late, drawn_id());
+  return late;
+}
+
+// What rank r told, behind the size of the group it came to.
+Status Rendezvous::take(int r, const std::string& told, std::string& value) const {
+  const std::size_t size_end = told.find(' ');
+  const std::string size = told.substr(0, size_end);
+  if (size == std::to_string(options_.size)) {
+    value = told.substr(size_end + 1);
+    return {};
+  }
+  return Status(Code::exhausted, Scope::engine,
+                fmt::format("group '{}': rank {} came to a group of {} ranks (or a job that was killed left that here), rank {} to one "
+                            "of {}",
+                            options_.name, r, size, options_.rank, options_.size));
+}
+
+Status Rendezvous::begin() {
+  if (options_.rank == 0) {  // nobody of this group knows its life yet
+    RW_TRY(store_->remove(key("lost")));
+    RW_TRY(store_->remove(key("verdict")));
+  }
+  RW_ASSIGN_OR_RETURN(epoch_, agree("life", drawn_id()));
+  return {};
+}
+
+Result<std::string> Rendezvous::agree(const std::string& what, const std::string& value) {
+  if (options_.rank == 0) {
+    reported_.push_back(key(what));
+    RW_TRY(store_->set(reported_.back(), value));
+    return value;
+  }
+  const TimePoint give_up = deadline_after(options_.timeout);
+  for (;;) {
+    const Nanos left = std::max<Nanos>(give_up - now(), Nanos(0));
+    auto told = store_->get(key(what), std::min(left, kRound));
+    if (told.ok()) return told;
+    RW_TRY(given_up());  // with what it had told
+    RW_TRY(abort_reason());
+    if (told.status().code() == Code::timed_out && left > kRound) continue;
+    if (told.status().code() != Code::timed_out) return told;
+    return Status(Code::timed_out, Scope::engine,
+                  fmt::format("group '{}': rank 0 told nothing of '{}' within {:g} s", options_.name, what,
+                              double(options_.timeout.count()) / 1e9));
+  }
+}
+
+Status Rendezvous::given_up() const {
+  const std::string said = first_failure();
+  return said.empty() ? Status() : Status(Code::remote, Scope::session, fmt::format("group '{}': {}", options_.name, said));
+}
+
+void Rendezvous::give_up(const Status& why) {
+  if (!epoch_.empty()) {
+    (void)report_failure(why);
+    // Others may be in exchange() still, or in begin(), and know no life. Whoever has heard either says the same before it leaves, and
+    // takes it for an old verdict when it meets again.
+    if (const Status said = given_up(); !said.ok() && abort_reason().ok()) record_abort(said, epoch_);
+    if (options_.rank == 0) await_departures();
+  }
+  tidy_up();
+}
+
+// One that tries again tells something else at once: it has left, too.
+void Rendezvous::await_departures() const {
+  const TimePoint enough = deadline_after(kSeeOffMost);
+  const auto is_here = [&](int r) {
+    auto told = store_->get(key(fmt::format("{}/{}", came_->what, r)), Nanos(0));
+    return told.ok() && told->ends_with(came_->values[std::size_t(r)]);
+  };
+  for (int r = 1; came_ && r < options_.size; ++r)
+    while (now() < enough && is_here(r)) std::this_thread::sleep_for(kSeeOffPause);
+}
+
+void Rendezvous::tidy_up() {
+  for (const std::string& told : reported_) (void)store_->remove(told);  // a store that is gone has nothing left
+  reported_.clear();
+}
+
+std::string Rendezvous::report_failure(const Status& why) const {
+  if (const std::string before = first_failure(); !before.empty()) return before;
+  const std::string own = fmt::format("rank {} ", options_.rank);  // who speaks of itself needs no other name
+  const bool of_itself = why.message().starts_with(own);
+  const Status told = store_->tell(key("lost"), epoch_ + (of_itself ? "" : own + "reports: ") + why.message());
+  if (told.ok()) return why.message();
+  if (const std::string before = first_failure(); !before.empty()) return before;  // said while the store ended
+  // Nobody could tell us why the one that we lost had left: as far as we know, for the loss of who kept the store.
+  const bool died = told.code() == Code::remote, left = told.code() == Code::cancelled && why.code() == Code::left;
+  if (keeper_ < 0 || keeper_ == options_.rank || !(died || left)) return why.message();
+  return fmt::format("rank {} is lost: {}", keeper_, told.message());
+}
+
+void Rendezvous::publish_progress(const std::string& what) const {
+  (void)store_->set(progress_key(options_.rank), epoch_ + what);  // a store that is gone shows elsewhere
+}
+
+std::string Rendezvous::progress_of(int rank) const {
+  auto told = store_->get(progress_key(rank), Nanos(0));
+  return told.ok() && told->starts_with(epoch_) ? told->substr(epoch_.size()) : "";
+}
+
+void Rendezvous::withdraw_progress() const { (void)store_->remove(progress_key(options_.rank)); }
+
+std::string Rendezvous::first_failure() const {
+  if (epoch_.empty()) return "";  // what is there is of those before us
+  auto said = store_->get(key("lost"), Nanos(0));
+  return said.ok() && said->starts_with(epoch_) ? said->substr(epoch_.size()) : "";
+}
+
+}  // namespace railweave::collectives

@@ -1,0 +1,73 @@
+#include "engine/health/slow_lane_detector.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace railweave::engine {
+namespace {
+
+// At the pace that it has, and at the one that others are believed to have.
+bool holds_up(const LaneDrain& lane, Rate others) {
+  if (!lane.left || *lane.left < SlowLaneDetector::kLeast || others.bytes_per_s <= 0) return false;
+  return *lane.left / SlowLaneDetector::kTimes >= others.time_for(double(lane.outstanding_bytes));
+}
+
+// `sure`: for how long a lane has been suspected while the peer answered without a pause; negative: the peer does not answer.
+bool needs_time(const LaneDrain& lane, Nanos sure) {
+  return sure < SlowLaneDetector::kSure || (lane.late_for > Nanos{0} && lane.late_for < SlowLaneDetector::kLateMost);
+}
+
+Nanos left_of(const LaneDrain& lane) { return lane.left.value_or(Nanos{0}); }
+
+}  // namespace
+
+void DrainRate::look(TimePoint now, const wire::LaneHealth& health) {
+  if (health.outstanding_bytes == 0) {
+    since_ = TimePoint::min();
+    left_.reset();
+    return;
+  }
+  if (since_ != TimePoint::min() && now - since_ < kWindow) return;
+  if (since_ != TimePoint::min()) {
+    const std::uint64_t moved = health.acknowledged_bytes - acknowledged_;
+    left_ = moved == 0 ? Nanos::max() : Rate::of(double(moved), now - since_).time_for(double(health.outstanding_bytes));
+  }
+  since_ = now;
+  acknowledged_ = health.acknowledged_bytes;
+}
+
+SlowLaneDetector::Verdict SlowLaneDetector::look(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed) {
+  const bool answered = std::exchange(consumed_, consumed) != consumed;
+  Rate all;
+  std::optional<int> best;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (!lanes[i] || !lanes[i]->works) continue;
+    all.bytes_per_s += lanes[i]->believed.bytes_per_s;
+    if (!best || left_of(*lanes[i]) < left_of(*lanes[std::size_t(*best)])) best = int(i);
+  }
+  Verdict verdict;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (!lanes[i] || !lanes[i]->works || int(i) == *best) continue;
+    if (holds_up(*lanes[i], Rate{all.bytes_per_s - lanes[i]->believed.bytes_per_s})) verdict.recalled.push_back(int(i));
+  }
+  if (verdict.recalled.empty()) {
+    answers_since_.reset();
+    return verdict;
+  }
+  // A pause speaks against the peer, not the lane: the time begins with its next answer.
+  if (!answered && now - answered_at_ > kAnswerMost) answers_since_.reset();
+  if (answered) {
+    answered_at_ = now;
+    if (!answers_since_) answers_since_ = now;
+  }
+  const Nanos sure = answers_since_ ? now - *answers_since_ : Nanos{-1};
+  std::erase_if(verdict.recalled, [&](int i) { return needs_time(*lanes[std::size_t(i)], sure); });
+  if (verdict.recalled.empty()) {
+    verdict.asked = best;
+  } else {
+    answers_since_.reset();
+  }
+  return verdict;
+}
+
+}  // namespace railweave::engine

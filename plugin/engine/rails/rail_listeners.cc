@@ -1,0 +1,194 @@
+#include "engine/rails/rail_listeners.h"
+
+#include <fmt/core.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+#include "base/process_limits.h"
+#include "base/scope_exit.h"
+#include "discovery/address_choice.h"
+#include "engine/runtime/fork_guard.h"
+
+namespace railweave::engine {
+namespace {
+
+constexpr Nanos kRetryExhausted = std::chrono::milliseconds(100);
+constexpr int kAcceptsPerTurn = 64;
+constexpr std::size_t kDescriptorsWanted = 16;  // after all listeners: what an engine and a peer or two take
+
+std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
+  std::vector<Address> first;
+  for (const Address& address : addresses)
+    if (std::ranges::find(first, address.family, &Address::family) == first.end()) first.push_back(address);
+  return first;
+}
+
+bool is_told(const Address& address, const PeerRail& rail) {
+  return std::ranges::any_of(rail.addresses, [&](const PeerAddress& told) { return discovery::same_host(told.address, address); });
+}
+
+}  // namespace
+
+RailListeners::~RailListeners() { close(); }
+
+Status RailListeners::open(const Config& config, const std::vector<Rail>& rails) {
+  options_ = {config.congestion_control, config.traffic_class, config.peer_timeout};
+  ports_ = config.ports;
+  for (int i = 0; i < int(rails.size()); ++i) RW_TRY(put(i, rails[std::size_t(i)]));
+  if (const std::size_t left = descriptors_left(); left < kDescriptorsWanted)
+    RW_WARN(init, "this process may open {} more descriptors{}: connections wait for one, and a peer takes one a lane", left, descriptor_hint(EMFILE));
+  return {};
+}
+
+Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(int index, const Rail& rail, const Address& address) {
+  Result<wire::Listening> listening = wire::listen_at(address, ports_, options_, rail.vrf);
+  if (listening.status().code() == Code::exhausted)
+    return Status(Code::exhausted, Scope::engine,
+                  fmt::format("{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
+                              listening.status().message()),
+                  listening.status().system_errno());
+  if (const Status& why = listening.status(); !why.ok())
+    return Status(why.code(), why.scope(), why.message() + port_hint(why.system_errno()), why.system_errno());
+  auto door = std::make_unique<Listening>();
+  door->doors = this;
+  door->rail = index;
+  door->address = address;
+  door->port = listening->address.port();
+  door->fd = std::move(listening->fd);
+  return door;
+}
+
+bool RailListeners::is_retired(const Listening& door) const { return !is_told(door.address, rails_[std::size_t(door.rail)]); }
+
+// Its own, else what another rail has no more.
+RailListeners::Listening* RailListeners::find(int rail, const Address& address) {
+  Listening* left = nullptr;
+  for (const auto& door : doors_) {
+    if (!discovery::same_host(door->address, address)) continue;
+    if (door->rail == rail) return door.get();
+    if (door->released || is_retired(*door)) left = door.get();
+  }
+  return left;
+}
+
+void RailListeners::release(int index, const std::vector<Address>& all_but) {
+  for (const auto& door : doors_)
+    if (door->rail == index) door->released = std::ranges::none_of(all_but, [&](const Address& has) { return discovery::same_host(has, door->address); });
+}
+
+bool RailListeners::tells(int index, const Rail& rail) const {
+  if (index >= int(rails_.size())) return false;
+  const auto by_family = one_of_each_family(rail.addresses);
+  return std::ranges::equal(rails_[std::size_t(index)].addresses, by_family, {}, &PeerAddress::address);
+}
+
+Status RailListeners::put(int index, const Rail& rail) {
+  PeerRail told{rail.name, std::uint32_t(rail.speed.megabits()), {}, false};
+  std::vector<std::unique_ptr<Listening>> made;
+  std::vector<std::pair<Listening*, Address>> had;
+  for (const Address& address : one_of_each_family(rail.addresses)) {
+    Listening* door = find(index, address);
+    if (door) {
+      had.emplace_back(door, address);
+    } else {
+      RW_ASSIGN_OR_RETURN(std::unique_ptr<Listening> fresh, make_listening(index, rail, address));
+      door = made.emplace_back(std::move(fresh)).get();
+    }
+    told.addresses.push_back({address, door->port});
+  }
+  doors_.reserve(doors_.size() + made.size());
+  rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
+  for (const auto& [door, address] : had) {
+    door->rail = index;
+    door->released = false;
+    door->address = address;  // its prefix may be another
+    const auto place = std::ranges::find(doors_, door, &std::unique_ptr<Listening>::get);
+    std::rotate(place, place + 1, doors_.end());  // those that were told of last are the last
+  }
+  for (auto& door : made) {
+    guard_descriptor(door->fd.get());
+    if (on_connection_) serve(*door);
+    doors_.push_back(std::move(door));
+  }
+  rails_[std::size_t(index)] = std::move(told);
+  close_oldest_retired(index);
+  return {};
+}
+
+// Its door went along to another rail, or is released, and the other (which had the address too for a while) has its own.
+bool RailListeners::is_reassigned(int index, const Address& address) const {
+  const auto keeps = [&](const auto& door) { return door->rail == index && !door->released && discovery::same_host(door->address, address); };
+  if (std::ranges::any_of(doors_, keeps)) return false;
+  for (std::size_t other = 0; other < rails_.size(); ++other)
+    if (int(other) != index && is_told(address, rails_[other])) return true;
+  return false;
+}
+
+std::vector<int> RailListeners::take_reassigned() {
+  std::vector<int> robbed;
+  robbed.reserve(rails_.size());
+  for (int index = 0; index < int(rails_.size()); ++index) {
+    const auto is_lost = [&](const PeerAddress& told) { return is_reassigned(index, told.address); };
+    if (std::erase_if(rails_[std::size_t(index)].addresses, is_lost) == 0) continue;
+    close_oldest_retired(index);
+    robbed.push_back(index);
+  }
+  return robbed;
+}
+
+void RailListeners::close_oldest_retired(int rail) {
+  const auto is_its = [&](const auto& door) { return door->rail == rail && is_retired(*door); };
+  auto surplus = std::ranges::count_if(doors_, is_its) - kRetiredMax;
+  std::erase_if(doors_, [&](const auto& door) {
+    const bool goes = is_its(door) && surplus-- > 0;
+    if (goes) close(*door);
+    return goes;
+  });
+}
+
+void RailListeners::serve(Listening& door) {
+  if (Status s = reactor_.add(door.fd.get(), door, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
+}
+
+void RailListeners::serve(OnConnection on_connection) {
+  on_connection_ = std::move(on_connection);
+  for (auto& door : doors_) serve(*door);
+}
+
+void RailListeners::close(Listening& door) {
+  if (door.timer) reactor_.cancel(door.timer);
+  reactor_.remove(door.fd.get(), door);
+  release_descriptor(door.fd.get());
+}
+
+void RailListeners::close() {
+  for (auto& door : doors_) close(*door);
+  doors_.clear();
+}
+
+void RailListeners::accept_all(Listening& door) {
+  ScopeExit rearm([&] { reactor_.arm(door.fd.get(), door, EPOLLIN); });  // also when a connection finds no memory
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    Result<wire::Accepted> accepted = wire::accept_from(door.fd.get());
+    if (!accepted.ok()) {
+      // Out of descriptors: the connection stays in the backlog; spinning on it would help nobody.
+      if (!std::exchange(warned_exhausted_, true)) RW_WARN(net, "cannot accept connections: {}", accepted.status().message());
+      door.timer = reactor_.at(now() + kRetryExhausted, [this, &door] {
+        door.timer = 0;
+        reactor_.arm(door.fd.get(), door, EPOLLIN);
+      });
+      return rearm.dismiss();
+    }
+    if (!accepted->fd) break;
+    warned_exhausted_ = false;
+    on_connection_(std::move(*accepted), door.rail);
+  }
+}
+
+}  // namespace railweave::engine

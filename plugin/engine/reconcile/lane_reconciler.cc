@@ -1,0 +1,322 @@
+#include "engine/reconcile/lane_reconciler.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+#include <utility>
+
+#include "base/log.h"
+#include "discovery/rail_hazards.h"
+
+namespace railweave::engine {
+
+namespace {
+
+constexpr Nanos kAskAnew = std::chrono::seconds(1);  // a SYN that is lost comes again after so long, then in twice that
+
+Address::Family other_family(Address::Family than) { return than == Address::Family::v4 ? Address::Family::v6 : Address::Family::v4; }
+
+}  // namespace
+
+LaneReconciler::LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first,
+                       LoggedAbsences& told)
+    : timers_(session.timers), dialler_(session.dialler), lanes_(session.lanes), rails_(session.rails), options_(options),
+      peer_rails_(std::move(peer_rails)), pairs_(hooks()) {
+  know_pairs();
+  const bool is_astray = first.dialled_rail >= 0 && first.dialled_rail != first.rails.remote;
+  pairs_.begin(first.rails, now(), is_astray);
+  const RailPair dialled{first.rails.local, first.dialled_rail};
+  if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
+  if (told.may_tell_of_peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
+  failures_.failed(dialled, astray(first.rails), true);
+}
+
+LaneReconciler::~LaneReconciler() {
+  if (timer_) timers_.cancel(timer_);
+}
+
+void LaneReconciler::know_pairs() {
+  std::vector<RailPairs::Candidate> candidates;
+  for (const RailPair& rails : candidate_pairs(rails_, peer_rails_))
+    candidates.push_back({rails, lanes_per_pair(options_.lanes_per_rail, own(rails), peers(rails))});
+  pairs_.know(candidates, int(rails_.size()), int(peer_rails_.size()));
+}
+
+RailPairs::Hooks LaneReconciler::hooks() {
+  return {.has_link = [this](int rail) { return lanes_.has_link(rail); },
+          .peer_has_link = [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || lanes_.is_without_lanes(); },
+          .jitter = options_.jitter,
+          .long_backoff = [this](const RailPairs::Pair& pair) {
+            RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
+                    peers(pair.rails).name, lanes_.peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.backoff.last()).count());
+          }};
+}
+
+void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
+  lanes_.on_probe();
+  bool news = false;
+  for (int rail = 0; rail < int(peer_rails.size()); ++rail) {
+    if (!take_peer_rail(rail, peer_rails[std::size_t(rail)])) continue;
+    RW_INFO(net, "{} says of its rail {}: {}", lanes_.peer(), peer_rails[std::size_t(rail)].name, state_of(peer_rails[std::size_t(rail)]));
+    news = true;
+  }
+  if (news) know_pairs();
+  pairs_.on_probe(by);
+  probed_ = !lanes_.is_without_lanes();
+  dial_by_probe(by, family);
+  look();
+}
+
+// The peer's packets came by this pair and family, so this way is open. A dial that has been under way for long uses the other family, or sends
+// its next SYN in seconds only: a new one takes its place.
+void LaneReconciler::dial_by_probe(const RailPair& by, Address::Family family) {
+  const auto is_long_under_way = [&](const auto& a) { return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily); };
+  RailPairs::Pair* const pair = pairs_.find(by);
+  if (!pair || pair->up > 0 || !lanes_.has_link(by.local)) return;
+  if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family) return;
+  const auto is_its = [&](const auto& a) { return a->pair == pair; };
+  if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
+  if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_long_under_way(a); })) return;
+  std::vector<std::unique_ptr<Attempt>> old;  // destroyed last: the session waits while any attempt is there
+  for (auto& attempt : attempts_) {
+    if (!is_its(attempt)) continue;
+    free_again_.push_back(attempt->lane);
+    old.push_back(std::move(attempt));
+  }
+  std::erase(attempts_, nullptr);
+  for (std::size_t i = 0; i < old.size(); ++i) pairs_.try_unanswered(*pair, now());
+  families_.failed(by, other_family(family));
+  (void)dial({pair, kPlacesMax, RailPairs::kTime});
+}
+
+void LaneReconciler::on_link_up(int rail) {
+  families_.forget([&](const RailPair& rails) { return rails.local == rail; });
+  pairs_.wake_local(rail);
+  look();
+}
+
+void LaneReconciler::on_own_rail(int rail) {
+  know_pairs();
+  on_link_up(rail);
+}
+
+void LaneReconciler::on_peer_rails(const std::vector<PeerRailUpdate>& news) {
+  bool any = false;
+  for (const PeerRailUpdate& of : news) any |= take_peer_rail(of.rail, of.is);
+  if (any) know_pairs();
+  look();
+}
+
+// True: it is another than before, and the pairs are to be known anew.
+bool LaneReconciler::take_peer_rail(int rail, const PeerRail& is) {
+  peer_rails_.resize(std::max(peer_rails_.size(), std::size_t(rail) + 1));
+  PeerRail& known = peer_rails_[std::size_t(rail)];
+  if (known == is) return false;
+  known = is;
+  if (is.link_down) return true;
+  families_.forget([&](const RailPair& rails) { return rails.remote == rail; });
+  pairs_.wake_remote(rail);
+  return true;
+}
+
+void LaneReconciler::look() {
+  if (lanes_.is_over() || lanes_.is_leaving()) return;
+  (void)lanes_.guarded([this] {  // else nobody would dial the lanes that are missing
+    const TimePoint t = now();
+    const std::vector<RailPair> open = lanes_.rails_in_use();  // before the slow ones, which may be about to go
+    pairs_.see_lanes(open, lanes_.take_slow_pairs(), t);
+    if (lanes_.is_without_lanes()) pairs_.expedite();
+    const bool any = std::exchange(probed_, false) || lanes_.peer_is_silent();
+    bool planned_well = false;
+    for (int plans = 0; plans < kPlansMost && !planned_well; ++plans) {
+      planned_well = true;
+      for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) planned_well &= dial(due);
+    }
+    lanes_.retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
+    look_later(t);
+  });
+}
+
+bool LaneReconciler::dial(const RailPairs::Due& due) {
+  if (open_and_under_way() >= due.room) return true;
+  RailPairs::Pair& pair = *due.pair;
+  if (free_again_.empty() && next_lane_ > std::numeric_limits<protocol::LaneId>::max()) {
+    if (next_lane_++ == std::numeric_limits<protocol::LaneId>::max() + 1u)
+      RW_WARN(net, "session with {}: its 65536 lanes are used up, those that are lost stay so", lanes_.peer());
+    return true;
+  }
+  const std::optional<Route> way = find_way(pair);
+  if (!way) return false;
+  const Route& route = *way;
+  auto attempt = std::make_unique<Attempt>();
+  Attempt* const raw = attempt.get();
+  const Nanos time = is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time;
+  const JoinOrder order{.lane = free_number(), .rails = pair.rails, .route = route, .time = time};
+  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, raw](const JoinAnswer& answer) {
+    (void)lanes_.guarded([&] { on_answer(*raw, answer); });
+  });
+  if (!join.ok()) {
+    RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
+    note_undialled(pair, join.status().message());
+    note_failed_try(pair);
+    return false;
+  }
+  attempt->join = std::move(*join);
+  attempt->pair = &pair;
+  attempt->family = route.source.family;
+  attempt->link_local = discovery::is_link_local(route.target.address);
+  attempt->began_at = now();
+  attempt->lane = order.lane;
+  attempt->what = told_way(own(pair.rails), route);
+  if (pair.promises()) attempt->joining.emplace(lanes_);
+  attempts_.push_back(std::move(attempt));
+  free_again_.pop_back();
+  pairs_.try_began(pair, now());
+  return true;
+}
+
+// The one that the next lane will have.
+protocol::LaneId LaneReconciler::free_number() {
+  if (free_again_.empty()) free_again_.push_back(protocol::LaneId(next_lane_++));
+  return free_again_.back();
+}
+
+// Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three seconds.
+bool LaneReconciler::is_short(const RailPairs::Pair& pair, const Route& route) const {
+  const Address::Family family = route.source.family;
+  const bool is_unlikely = discovery::is_link_local(route.target.address) || families_.is_doubtful(pair.rails, family);
+  return may_change_family(pair, family) || (is_unlikely && has_other_way(pair.rails, family));
+}
+
+// By the family whose turn it is; by the other one where the kernel has no route. None: a try that failed.
+std::optional<Route> LaneReconciler::find_way(RailPairs::Pair& pair) {
+  const Rail& rail = own(pair.rails);
+  std::optional<Route> last;
+  for (int families = 0; families < 2; ++families) {
+    Route route;
+    if (!best_route(rail, peers(pair.rails), route, families_.avoided(pair.rails))) break;
+    if (last && last->source.family == route.source.family) break;
+    const std::string why = dialler_.why_no_route(pair.rails.local, route);
+    if (why.empty()) return route;
+    RW_INFO(net, "no lane from {} to rail {} of {}: {}", rail.name, peers(pair.rails).name, lanes_.peer(), why);
+    families_.failed(pair.rails, route.source.family);
+    last = route;
+    note_undialled(pair, why);
+  }
+  note_failed_try(pair);
+  return {};
+}
+
+void LaneReconciler::note_undialled(const RailPairs::Pair& pair, const std::string& why) {
+  lanes_.try_failed(own(pair.rails).name + ": " + why);
+  failures_.failed(pair.rails, why);
+}
+
+// A try that ended before there was a connection.
+void LaneReconciler::note_failed_try(RailPairs::Pair& pair) {
+  pairs_.try_began(pair, now());
+  pairs_.try_ended(pair, now());
+  pairs_.failed(pair, now());
+}
+
+void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
+  using Kind = JoinAnswer::Kind;
+  const auto self = std::ranges::find(attempts_, &attempt, [](const auto& a) { return a.get(); });
+  assert(self != attempts_.end());
+  const std::unique_ptr<Attempt> over = std::move(*self);  // joining ends with it: after its lane is there
+  attempts_.erase(self);
+  RailPairs::Pair& pair = *over->pair;
+  pairs_.try_ended(pair, now());
+  if (lanes_.is_over()) return;
+  if (answer.kind == Kind::welcome) return on_welcome(*over, answer.remote_rail);
+  RW_INFO(net, "no lane from {}: {}", over->what, answer.why);
+  if (lanes_.hear_answer(answer, pair.rails, false)) return;
+  if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);  // without a confirm the peer has no lane of that number
+  if (answer.kind == Kind::wrong_welcome) {
+    note_failure(pair, answer.why);
+    return look();
+  }
+  const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) && has_other_way(pair.rails, over->family));
+  families_.failed(pair.rails, over->family);
+  note_failed_join(*over, answer.why, !other_family);
+  look();
+}
+
+void LaneReconciler::note_failed_join(const Attempt& attempt, std::string why, bool rests) {
+  RailPairs::Pair& pair = *attempt.pair;
+  attempt.link_local ? failures_.failed_by_link_local(pair.rails, std::move(why)) : failures_.failed(pair.rails, std::move(why));
+  if (rests) pairs_.failed(pair, now());
+}
+
+void LaneReconciler::on_welcome(Attempt& attempt, int remote_rail) {
+  RailPairs::Pair& pair = *attempt.pair;
+  const RailPair where{pair.rails.local, remote_rail};
+  if (std::size_t(remote_rail) >= peer_rails_.size()) {
+    free_again_.push_back(attempt.lane);
+    return no_lane(attempt, "a welcome from " + attempt.what + " by rail " + std::to_string(remote_rail) + ", expected below " + std::to_string(peer_rails_.size()));
+  }
+  if (where != pair.rails && is_surplus(attempt, where)) {
+    free_again_.push_back(attempt.lane);
+    return look();
+  }
+  const Status taken = attempt.join->take(where, failures_.knows(where));
+  if (!taken.ok()) return no_lane(attempt, taken.message());
+  if (where != pair.rails) note_failure(pair, astray(where));
+  failures_.came_up(where);
+  if (where == pair.rails) families_.came_up(where, attempt.family);
+  if (RailPairs::Pair* const its = pairs_.find(where)) pairs_.came_up(*its, now());
+  look();
+}
+
+void LaneReconciler::no_lane(const Attempt& attempt, const std::string& why) {
+  RW_INFO(net, "no lane from {}: {}", attempt.what, why);
+  note_failure(*attempt.pair, why);
+  look();
+}
+
+// The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on both, or the address has moved.
+// True: the lane is not wanted there. The lane stays unconfirmed, and the peer forgets it.
+bool LaneReconciler::is_surplus(const Attempt& attempt, const RailPair& where) {
+  RailPairs::Pair& pair = *attempt.pair;
+  RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, lanes_.peer(), peers(pair.rails).name);
+  const bool other_family = may_change_family(pair, attempt.family);
+  families_.failed(pair.rails, attempt.family);
+  if (other_family) return true;  // the pair is dialled by that one at once
+  const RailPairs::Pair* const its = pairs_.find(where);
+  const bool surplus = its && its->up > 0;
+  if (surplus) note_failure(pair, astray(where));
+  return surplus;
+}
+
+bool LaneReconciler::has_other_way(const RailPair& rails, Address::Family than) const {
+  Route other;
+  return best_route(own(rails), peers(rails), other, than) && other.source.family != than;
+}
+
+// After a try by this family the pair need not rest: the other one has not failed since, and may do.
+bool LaneReconciler::may_change_family(const RailPairs::Pair& pair, Address::Family from) const {
+  const std::optional<Address::Family> avoided = families_.avoided(pair.rails);
+  return (!avoided || *avoided == from) && has_other_way(pair.rails, from);
+}
+
+std::string LaneReconciler::astray(const RailPair& where) const {
+  return "connections to it arrive at its rail " + peers(where).name + ": that host answers ARP for one NIC on the other, and needs `" +
+         discovery::kMendArp + "`, or IPv6";
+}
+
+void LaneReconciler::note_failure(RailPairs::Pair& pair, std::string why) {
+  failures_.failed(pair.rails, std::move(why));
+  pairs_.failed(pair, now());
+}
+
+void LaneReconciler::look_later(TimePoint t) {
+  if (timer_) timers_.cancel(std::exchange(timer_, 0));
+  const TimePoint next = pairs_.next_change(t);
+  if (next == TimePoint::max()) return;
+  timer_ = timers_.at(next, [this] {
+    timer_ = 0;
+    look();
+  });
+}
+
+}  // namespace railweave::engine

@@ -1,0 +1,131 @@
+// Sees to it that a session that we dialled has lanes: first the rest of the plan, then, as long as it lives, whatever is lost
+// (docs/operate/reliability.md, "Who sees to it that there are lanes"). Which pairs of rails are dialled, and when, is RailPairs'; by which
+// addresses, and what becomes of a lane that was welcomed, is decided here. What an answer says of the peer is SessionHealth's to say.
+//
+// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up what is being dialled.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/rails/logged_absences.h"
+#include "engine/reconcile/family_choice.h"
+#include "engine/reconcile/join_failures.h"
+#include "engine/connect/lane_dialler.h"
+#include "engine/reconcile/rail_pairs.h"
+
+namespace railweave::engine {
+
+class LaneReconciler {
+ public:
+  struct Options {
+    int lanes_per_rail = 0;        // RAILWEAVE_LANES_PER_RAIL; 0: by the rails' speed
+    Backoff::Jitter jitter;        // 0 to 255
+  };
+  // The lane that made the session, which is lane 0.
+  struct FirstLane {
+    RailPair rails;
+    int dialled_rail = -1;         // the peer's, whose address was dialled; -1: not known
+  };
+  // `told` outlives it. `peer_rails`: as the peer told them.
+  LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first, LoggedAbsences& told);
+  ~LaneReconciler();
+
+  // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
+  // pair may be the one that works, and the lanes there are count for nothing.
+  void look();
+  // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though we, who owe
+  // nothing, did not notice. `family`: of the addresses by which the question came. `peer_rails`: as the peer has them now.
+  void on_probe(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails);
+  // A rail of ours has a link again: its pairs rest no longer.
+  void on_link_up(int rail);
+  // One of ours is new, or has other addresses; one of the peer's is so. Likewise.
+  void on_own_rail(int rail);
+  struct PeerRailUpdate {
+    int rail = 0;
+    PeerRail is;
+  };
+  void on_peer_rails(const std::vector<PeerRailUpdate>& news);
+
+  const JoinFailures& failures() const { return failures_; }
+  const std::vector<PeerRail>& peer_rails() const { return peer_rails_; }
+
+ private:
+  // While it lives, losing the session's other lanes ends nothing.
+  class Joining {
+   public:
+    explicit Joining(SessionLanes& lanes) : lanes_(lanes) { lanes_.join_began(); }
+    ~Joining() {
+      try {
+        lanes_.join_ended();
+      } catch (const std::bad_alloc&) {  // no memory for a second: the next look ends a session without hope
+      }
+    }
+    Joining(const Joining&) = delete;
+    Joining& operator=(const Joining&) = delete;
+
+   private:
+    SessionLanes& lanes_;
+  };
+  struct Attempt {
+    RailPairs::Pair* pair = nullptr;
+    protocol::LaneId lane = 0;
+    std::string what;              // "eth0 to 10.0.0.2:4000"
+    Address::Family family = Address::Family::v4;
+    bool link_local = false;       // the addresses
+    TimePoint began_at{};
+    std::optional<Joining> joining;
+    std::unique_ptr<Join> join;
+  };
+
+  // For a try by the first of two families, to a link-local address, or by a family that never carried where the other one did: the other
+  // family may do. Longer than two round trips of most networks.
+  static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
+  static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
+
+  RailPairs::Hooks hooks();
+  void know_pairs();
+  // False: there is no way, so the plan is another one now.
+  bool dial(const RailPairs::Due& due);
+  bool has_other_way(const RailPair& rails, Address::Family than) const;
+  bool take_peer_rail(int rail, const PeerRail& is);
+  bool may_change_family(const RailPairs::Pair& pair, Address::Family from) const;
+  void dial_by_probe(const RailPair& by, Address::Family family);
+  bool is_short(const RailPairs::Pair& pair, const Route& route) const;
+  protocol::LaneId free_number();
+  void on_answer(Attempt& attempt, const JoinAnswer& answer);
+  std::optional<Route> find_way(RailPairs::Pair& pair);
+  void on_welcome(Attempt& attempt, int remote_rail);
+  void no_lane(const Attempt& attempt, const std::string& why);
+  void note_failure(RailPairs::Pair& pair, std::string why);
+  void note_undialled(const RailPairs::Pair& pair, const std::string& why);
+  void note_failed_try(RailPairs::Pair& pair);
+  void note_failed_join(const Attempt& attempt, std::string why, bool rests);
+  std::string astray(const RailPair& where) const;
+  bool is_surplus(const Attempt& attempt, const RailPair& where);
+  void look_later(TimePoint t);
+  TimePoint now() const { return lanes_.now(); }
+  int open_and_under_way() const { return int(lanes_.rails_in_use().size() + attempts_.size()); }
+  const Rail& own(const RailPair& rails) const { return rails_[std::size_t(rails.local)]; }
+  const PeerRail& peers(const RailPair& rails) const { return peer_rails_[std::size_t(rails.remote)]; }
+
+  Timers& timers_;
+  LaneDialler& dialler_;
+  SessionLanes& lanes_;
+  const std::vector<Rail>& rails_;                   // ours
+  const Options options_;
+  std::vector<PeerRail> peer_rails_;
+  RailPairs pairs_;
+  FamilyChoice families_;
+  JoinFailures failures_;
+  std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
+  std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
+  std::vector<protocol::LaneId> free_again_;         // ... and these were not: their lanes were never confirmed
+  bool probed_ = false;                             // since the last look
+  Timers::TimerId timer_ = 0;
+};
+
+}  // namespace railweave::engine

@@ -1,0 +1,148 @@
+// What ranks that meet, or have met, hear of each other's losses.
+#include "collectives/rendezvous/rendezvous.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "ranks.h"
+
+namespace railweave::collectives_test {
+namespace {
+
+using namespace std::chrono_literals;
+using collectives::Rendezvous;
+
+// Ranks 0 and 1 of two, who found each other and have begun.
+class Meeting : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto come = [](Rendezvous& place) {
+      EXPECT_TRUE(place.exchange("rank", "the first time").ok());
+      EXPECT_TRUE(place.begin().ok());
+    };
+    std::thread other([&] { come(one_); });
+    come(zero_);
+    other.join();
+  }
+  Rendezvous place(int rank) {
+    return Rendezvous(std::move(*collectives::file_store(folder_.path())), {"meeting", rank, 2, 20s});
+  }
+
+  const Folder folder_;
+  Rendezvous zero_ = place(0), one_ = place(1);
+};
+
+const Status kLoss(Code::remote, Scope::session, "rank 1 is lost: no answer");
+
+TEST_F(Meeting, a_loss_that_another_saw__is_told_as_what_that_rank_reports) {
+  EXPECT_EQ(zero_.report_failure(kLoss), "rank 1 is lost: no answer");
+  EXPECT_EQ(one_.report_failure(Status(Code::remote, Scope::session, "rank 0 is lost: refused")), "rank 0 reports: rank 1 is lost: no answer");
+}
+
+TEST_F(Meeting, a_rank_that_speaks_of_itself__is_named_once) {
+  zero_.report_failure(Status(Code::cancelled, Scope::engine, "rank 0 gave up: enough"));
+  EXPECT_EQ(one_.first_failure(), "rank 0 gave up: enough");
+}
+
+TEST_F(Meeting, who_waits_for_rank_0__hears_why_it_gave_up) {
+  std::thread other([&] {
+    std::this_thread::sleep_for(100ms);
+    zero_.report_failure(kLoss);
+    zero_.tidy_up();
+  });
+  const TimePoint start = now();
+  const auto told = one_.agree("what", "");
+  EXPECT_EQ(told.status().message(), "group 'meeting': rank 0 reports: rank 1 is lost: no answer");
+  EXPECT_LT(now() - start, 10s);
+  other.join();
+}
+
+TEST_F(Meeting, rank_0_leaves_a_failed_one__when_the_other_has_left) {
+  ASSERT_TRUE(zero_.agree("what", "this").ok());
+  std::thread slow([&] {
+    std::this_thread::sleep_for(100ms);
+    EXPECT_TRUE(one_.agree("what", "").ok());
+    EXPECT_EQ(one_.given_up().message(), "group 'meeting': rank 0 reports: rank 1 is lost: no answer");
+    one_.tidy_up();
+  });
+  zero_.give_up(kLoss);
+  slow.join();
+}
+
+TEST_F(Meeting, a_rank_that_tries_again_at_once__has_left) {
+  one_.tidy_up();
+  Rendezvous again = place(1);
+  std::thread second([&] { EXPECT_TRUE(again.exchange("rank", "the second time").ok()) << "with rank 0's second, or its first"; });
+  std::this_thread::sleep_for(100ms);
+  const TimePoint start = now();
+  zero_.give_up(kLoss);
+  EXPECT_LT(now() - start, 1s);
+  second.join();
+}
+
+TEST_F(Meeting, a_rank_that_never_leaves__holds_up_rank_0_for_a_while) {
+  const TimePoint start = now();
+  zero_.give_up(kLoss);
+  EXPECT_GE(now() - start, 1s);
+  EXPECT_LT(now() - start, 10s);
+}
+
+TEST_F(Meeting, why_a_rank_gave_up__is_told_by_any) {
+  one_.give_up(Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ALGO: nonsense"));
+  EXPECT_EQ(zero_.first_failure(), "rank 1 reports: RAILWEAVE_ALGO: nonsense");
+}
+
+// Rank 1 of three has all that rank 2 told, and fails, before rank 2 has seen what rank 1 told.
+TEST_F(Meeting, who_is_behind__hears_why_a_rank_that_had_begun_gave_up) {
+  const auto of_three = [&](int rank) { return Rendezvous(std::move(*collectives::file_store(folder_.path())), {"three", rank, 3, 20s}); };
+  Rendezvous first = of_three(0), second = of_three(1), behind = of_three(2);
+  const auto store = std::move(*collectives::file_store(folder_.path()));
+  ASSERT_TRUE(store->set("three/rank/2", "3 there").ok());
+  std::thread other([&] {
+    EXPECT_TRUE(first.exchange("rank", "there").ok());
+    EXPECT_TRUE(first.begin().ok());
+  });
+  ASSERT_TRUE(second.exchange("rank", "there").ok());
+  ASSERT_TRUE(second.begin().ok());
+  other.join();
+  second.give_up(kLoss);
+  const TimePoint start = now();
+  const Status heard = behind.exchange("rank", "there").status();
+  EXPECT_EQ(heard.message(), "group 'three': rank 1 is lost: no answer");
+  EXPECT_EQ(heard.code(), Code::remote);
+  EXPECT_LT(now() - start, 10s);
+}
+
+TEST_F(Meeting, who_tries_again__hears_nothing_of_the_first_try) {
+  one_.give_up(kLoss);
+  zero_.give_up(kLoss);
+  Rendezvous zero = place(0), one = place(1);
+  std::thread other([&] {
+    EXPECT_TRUE(one.arrive().ok());
+    EXPECT_TRUE(one.exchange("rank", "again").ok());
+  });
+  EXPECT_TRUE(zero.arrive().ok());
+  EXPECT_TRUE(zero.exchange("rank", "again").ok());
+  other.join();
+}
+
+TEST_F(Meeting, a_rank_that_came_and_tells_nothing_more__is_not_said_to_be_missing) {
+  Rendezvous zero(std::move(*collectives::file_store(folder_.path())), {"short", 0, 2, 300ms});
+  Rendezvous one(std::move(*collectives::file_store(folder_.path())), {"short", 1, 2, 20s});
+  std::thread other([&] { EXPECT_TRUE(one.exchange("rank", "there").ok()); });
+  ASSERT_TRUE(zero.exchange("rank", "there").ok());
+  other.join();
+  EXPECT_EQ(zero.exchange("host", "0").status().message(), "group 'short' of 2 ranks: rank 1 came, but told nothing of 'host' within 0.3 s");
+}
+
+TEST_F(Meeting, what_was_said_of_an_earlier_one__is_not_heard_by_who_has_not_begun) {
+  zero_.report_failure(kLoss);
+  EXPECT_EQ(place(1).first_failure(), "");
+}
+
+}  // namespace
+}  // namespace railweave::collectives_test

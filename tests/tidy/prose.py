@@ -1,0 +1,86 @@
+"""The running text of pages, and the first words of comments: what rules.py bounds."""
+
+import re
+
+FENCE = re.compile(r"^\s*(```|~~~)")
+NO_TEXT = re.compile(r"^\s*(\||#|<|!\[|>\s*\||\[[^\]]+\]:)")  # tables, headings, markup, pictures, link targets
+LIST_ITEM = re.compile(r"^\s*([-*+]|\d+[.)])\s")
+LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+CODE = re.compile(r"`[^`]*`")
+SENTENCE_END = re.compile(r"(?<=[.!?])[)\"”*_]*\s+(?=[A-Z0-9`\[(\"“*_])")
+NOT_AN_END = re.compile(r"\b(e\.g|i\.e|cf|etc|vs|No|Fig|Sec)\.$")
+
+
+def paragraphs(text):
+    """(line, text) of each paragraph of a page: no code, tables, headings or lists."""
+    lines, start, fenced, listed = [], 0, False, False
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        if FENCE.match(line):
+            fenced = not fenced
+        indented = line.startswith(("    ", "\t"))
+        blank = not line.strip()
+        item = LIST_ITEM.match(line)
+        ends = fenced or blank or item or FENCE.match(line) or NO_TEXT.match(line) or (indented and not lines)
+        if ends:
+            if lines:
+                yield start, " ".join(lines)
+            lines = []
+            listed = bool(item) or (listed and (not blank or False))
+            continue
+        if listed and (line.startswith("  ") or not lines and not blank):
+            continue  # an item's next line
+        if not lines:
+            start = number
+        lines.append(line.strip())
+
+
+def sentences(paragraph):
+    """The sentences of a paragraph, each a list of words. A piece of code is one word."""
+    plain = CODE.sub("code", LINK.sub(r"\1", paragraph)).replace("**", "").replace("*", "")
+    pieces, held = SENTENCE_END.split(plain), ""
+    for piece in pieces:
+        held = f"{held} {piece}".strip()
+        if NOT_AN_END.search(held):
+            continue
+        words = [word for word in held.split() if re.search(r"\w", word)]
+        if words:
+            yield words
+        held = ""
+    if held:
+        yield held.split()
+
+
+def page_findings(name, text, longest, mean_most):
+    """What is too long in one page."""
+    lengths = []
+    for line, paragraph in paragraphs(text):
+        for words in sentences(paragraph):
+            lengths.append(len(words))
+            if len(words) > longest:
+                yield f"{name}:{line}: a sentence of {len(words)} words, at most {longest}: \"{' '.join(words[:8])} ...\"; split it"
+    if lengths and (mean := sum(lengths) / len(lengths)) > mean_most:
+        yield f"{name}:1: {mean:.1f} words a sentence, at most {mean_most}; one fact a sentence"
+
+
+COMMENT = re.compile(r"(?:^|\s)(?://+|#+)\s+(\w+)\b")
+
+
+def comments(text, mark):
+    """(line, first word) of each comment: the first line of a block, or behind code."""
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        bare = line.strip()
+        if bare.startswith(mark):
+            if not inside and (found := re.match(re.escape(mark) + r"+\s*(\w+)", bare)):
+                yield number, found[1]
+            inside = True
+            continue
+        inside = False
+        if (found := re.search(r"(?<=[\s;{},)])" + re.escape(mark) + r"\s+(\w+)", line)) and line.count('"', 0, found.start()) % 2 == 0:
+            yield number, found[1]
+
+
+def comment_findings(name, text, mark, banned):
+    for line, word in comments(text, mark):
+        if word in banned:
+            yield f"{name}:{line}: a comment begins with \"{word}\"; begin with its subject"

@@ -1,0 +1,244 @@
+// The lanes of a session of paper are seen to, in time that stands until the test lets it pass.
+#include "engine/reconcile/lane_reconciler.h"
+
+#include "tests/unit/engine/paper_dialler.h"
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = JoinAnswer::Kind;
+
+Rail own_rail(int number, bool v6) {
+  Rail rail;
+  rail.name = "eth" + std::to_string(number);
+  rail.ifindex = 10 + number;
+  rail.addresses = {{.family = Address::Family::v4, .bytes = {10, std::uint8_t(number), 0, 1}, .prefix_bits = 24}};
+  if (v6) rail.addresses.push_back({.family = Address::Family::v6, .bytes = {0xfd, std::uint8_t(number), 0, 1}, .prefix_bits = 64});
+  return rail;
+}
+
+PeerRail peer_rail(int number, bool v6) {
+  PeerRail rail{"nic" + std::to_string(number), 10'000, {}, false};
+  for (Address address : own_rail(number, v6).addresses) {
+    address.bytes[15] = 2;
+    if (address.family == Address::Family::v4) address.bytes[3] = 2;
+    rail.addresses.push_back({address, std::uint16_t(4000 + number)});
+  }
+  return rail;
+}
+
+class Reconciler : public PaperLanes {
+ protected:
+  ~Reconciler() override {
+    reconciler_.reset();
+    lanes_.close();  // before the dialler, which has their papers
+  }
+  // So many rails at either end; the session began with a lane of the first ones.
+  void begin(int lanes_per_rail = 1, bool v6 = false, int rails = 2) {
+    for (int i = 0; i < rails; ++i) {
+      rails_.push_back(own_rail(i, v6));
+      peer_rails_.push_back(peer_rail(i, v6));
+    }
+    add_lane(0, 0);
+    reconciler_ = std::make_unique<LaneReconciler>(SessionAccess{timers_, dialler_, lanes_, rails_}, LaneReconciler::Options{lanes_per_rail, [] { return 0; }},
+                                           peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, reported_);
+    reconciler_->look();
+  }
+  // The other lane of a pair that is to have two: there is no way but this pair.
+  void begin_with_one_pair() { begin(2, false, 1); }
+  long dialled(const RailPair& rails) const {
+    return std::ranges::count_if(dialler_.joins, [&](const auto& join) { return join->order.rails == rails; });
+  }
+  void lose_first_lane() {
+    paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+    drive();
+  }
+  const JoinOrder& order(std::size_t number) const { return dialler_.joins.at(number)->order; }
+  std::vector<RailPair> open() const { return lanes_.table().rails_of_lanes(); }
+
+  std::vector<Rail> rails_;
+  std::vector<PeerRail> peer_rails_;
+  LoggedAbsences reported_;
+  PaperTimers timers_{clock_};
+  PaperDialler dialler_{lanes_};
+  std::unique_ptr<LaneReconciler> reconciler_;
+};
+
+TEST_F(Reconciler, look__dials_what_the_plan_lacks_and_nothing_twice) {
+  begin();
+  EXPECT_EQ(dialler_.under_way(), (std::vector<RailPair>{{1, 1}}));
+  EXPECT_EQ(order(0).lane, 1);
+  EXPECT_FALSE(order(0).is_question);
+  EXPECT_EQ(order(0).route.target.port, 4001);
+  reconciler_->look();
+  EXPECT_EQ(dialler_.joins.size(), 1u);
+}
+
+TEST_F(Reconciler, a_welcome_gives_the_session_a_lane) {
+  begin(2);
+  ASSERT_EQ(dialler_.joins.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) dialler_.welcome(i);
+  EXPECT_EQ(open(), (std::vector<RailPair>{{0, 0}, {1, 1}, {0, 0}, {1, 1}}));
+  EXPECT_EQ(dialler_.joins.size(), 3u);
+  EXPECT_TRUE(dialler_.under_way().empty());
+}
+
+// Only a lane that the peer may have heard the confirm of has used its number up.
+TEST_F(Reconciler, the_number_of_a_lane_that_was_never_confirmed_is_used_again) {
+  begin_with_one_pair();
+  dialler_.answer(0, Kind::failed);
+  timers_.pass(5s);
+  ASSERT_EQ(dialler_.joins.size(), 2u);
+  EXPECT_EQ(order(1).lane, 1);
+  dialler_.answer(1, Kind::duplicate);
+  timers_.pass(5s);
+  ASSERT_EQ(dialler_.joins.size(), 3u);
+  EXPECT_EQ(order(2).lane, 2);
+  dialler_.cannot_take = Status(Code::system, Scope::lane, "the connection broke");
+  dialler_.welcome(2);
+  timers_.pass(5s);
+  ASSERT_EQ(dialler_.joins.size(), 4u);
+  EXPECT_EQ(order(3).lane, 3);
+}
+
+TEST_F(Reconciler, a_welcome_by_a_rail_that_the_peer_does_not_have_brings_no_lane) {
+  begin_with_one_pair();
+  dialler_.welcome(0, 1);
+  EXPECT_EQ(dialler_.joins[0]->taken, 0);
+  EXPECT_EQ(open().size(), 1u);
+  timers_.pass(5s);
+  ASSERT_EQ(dialler_.joins.size(), 2u);
+  EXPECT_EQ(order(1).lane, 1);
+}
+
+TEST_F(Reconciler, a_lost_lane_is_dialled_again_after_a_rest) {
+  begin();
+  dialler_.welcome(0);
+  lose_first_lane();
+  reconciler_->look();
+  const auto of_lost_pair = [&] { return std::ranges::count(dialler_.under_way(), RailPair{0, 0}); };
+  EXPECT_EQ(of_lost_pair(), 0);
+  timers_.pass(1s);
+  EXPECT_EQ(of_lost_pair(), 1);
+}
+
+TEST_F(Reconciler, a_session_whose_last_lane_goes_waits_for_the_one_that_is_dialled) {
+  begin();
+  lose_first_lane();
+  EXPECT_FALSE(protocol_.is_over());
+  dialler_.welcome(0);
+  EXPECT_FALSE(protocol_.is_over());
+  EXPECT_EQ(open(), (std::vector<RailPair>{{1, 1}}));
+}
+
+TEST_F(Reconciler, an_instance_that_does_not_know_the_session_ends_it) {
+  begin();
+  dialler_.answer(0, Kind::unknown_session, "no such session");
+  EXPECT_TRUE(protocol_.is_over());
+  EXPECT_EQ(protocol_.lock()->error().message(), "connection to paper lost: it says: no such session");
+  reconciler_->look();
+  EXPECT_EQ(dialler_.joins.size(), 1u);
+}
+
+TEST_F(Reconciler, a_dial_that_cannot_begin_is_tried_again_later) {
+  dialler_.cannot_begin = Status(Code::exhausted, Scope::lane, "no descriptors");
+  begin();
+  EXPECT_TRUE(dialler_.joins.empty());
+  dialler_.cannot_begin = {};
+  timers_.pass(5s);
+  EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
+}
+
+TEST_F(Reconciler, without_memory_the_session_fails) {
+  dialler_.lacks_memory = true;
+  begin();
+  EXPECT_TRUE(protocol_.is_over());
+  EXPECT_EQ(protocol_.lock()->error().code(), Code::exhausted);
+}
+
+TEST_F(Reconciler, the_other_family_is_dialled_at_once_where_the_first_one_fails) {
+  begin(1, true);
+  ASSERT_EQ(dialler_.joins.size(), 1u);
+  const Address::Family first = order(0).route.source.family;
+  EXPECT_LE(order(0).time, 500ms) << "the other family may do";
+  dialler_.answer(0, Kind::failed);
+  ASSERT_EQ(dialler_.joins.size(), 2u);
+  EXPECT_EQ(order(1).rails, (RailPair{1, 1}));
+  EXPECT_NE(order(1).route.source.family, first);
+}
+
+TEST_F(Reconciler, a_family_that_has_no_route_is_not_dialled) {
+  std::optional<Address::Family> refused;
+  dialler_.no_route = [&](int, const Route& route) -> std::string {
+    if (!refused) refused = route.source.family;
+    return route.source.family == *refused ? "no route" : "";
+  };
+  begin(1, true);
+  ASSERT_EQ(dialler_.joins.size(), 1u);
+  EXPECT_NE(order(0).route.source.family, *refused);
+}
+
+// The peer's packets came by that pair; the dial's own SYN comes again in seconds only.
+TEST_F(Reconciler, on_probe__a_dial_that_has_been_under_way_for_long_is_made_anew) {
+  begin();
+  reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
+  EXPECT_EQ(dialled({1, 1}), 1) << "it is fresh";
+  clock_.at += 1100ms;
+  reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
+  EXPECT_EQ(dialled({1, 1}), 2);
+  EXPECT_TRUE(dialler_.joins[0]->given_up);
+  EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
+}
+
+// A firewall that lets connections through one way only: each probe comes by pairs whose dials are swallowed, and has them dialled anew.
+TEST_F(Reconciler, on_probe__again_and_again_by_pairs_that_swallow_dials__others_stand_in) {
+  begin();
+  lose_first_lane();
+  reconciler_->look();
+  const RailPair stand_ins[] = {{0, 1}, {1, 0}}, home[] = {{0, 0}, {1, 1}};
+  ASSERT_EQ(dialler_.joins.size(), 3u);
+  for (const std::size_t number : {1, 2}) dialler_.answer(number, Kind::failed);
+  for (int second = 0; second < 3; ++second) {
+    timers_.pass(1100ms);
+    for (const RailPair& by : home) reconciler_->on_probe(by, Address::Family::v4, peer_rails_);
+  }
+  for (const RailPair& rails : home) EXPECT_GT(dialled(rails), 1) << "no dial was made anew";
+  for (const RailPair& rails : stand_ins) EXPECT_EQ(dialled(rails), 2);
+}
+
+// The peer may be deaf by the lanes that are there: any pair may be the one that works.
+TEST_F(Reconciler, on_probe__every_pair_is_dialled) {
+  begin();
+  reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
+  for (const RailPair& rails : {RailPair{0, 0}, RailPair{0, 1}, RailPair{1, 0}, RailPair{1, 1}}) EXPECT_EQ(dialled(rails), 1);
+}
+
+TEST_F(Reconciler, a_rail_of_the_peer_without_a_link_is_not_dialled_until_it_has_one) {
+  begin();
+  PeerRail news = peer_rails_[1];
+  news.link_down = true;
+  reconciler_->on_peer_rails({{1, news}});
+  dialler_.answer(0, Kind::failed);
+  timers_.pass(10s);
+  EXPECT_EQ(dialled({1, 1}), 1);
+  EXPECT_EQ(dialled({0, 1}), 0);
+  news.link_down = false;
+  reconciler_->on_peer_rails({{1, news}});
+  EXPECT_EQ(dialled({1, 1}), 2);
+}
+
+TEST_F(Reconciler, destroyed__gives_up_what_is_dialled_and_its_timer) {
+  begin();
+  dialler_.answer(0, Kind::failed);
+  reconciler_->look();
+  EXPECT_FALSE(timers_.none_is_set());
+  timers_.pass(5s);
+  ASSERT_FALSE(dialler_.under_way().empty());
+  reconciler_.reset();
+  EXPECT_TRUE(dialler_.under_way().empty());
+  EXPECT_TRUE(timers_.none_is_set());
+}
+
+}  // namespace
+}  // namespace railweave::engine

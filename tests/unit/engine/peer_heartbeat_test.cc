@@ -1,0 +1,134 @@
+#include "engine/health/peer_heartbeat.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace railweave::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Pulse : public testing::Test {
+ protected:
+  // What was said in so long, looked at every 50 ms: a letter each, asks counted apart.
+  std::string look_for(Nanos time, bool answers, bool waits = true, bool kernel_answers = true) {
+    std::string said;
+    for (const TimePoint end = now_ + time; now_ < end;) {
+      now_ += 50ms;
+      switch (heartbeat_.look(now_, consumed_, waits, kernel_answers)) {
+        case PeerHeartbeat::Verdict::fine: break;
+        case PeerHeartbeat::Verdict::ask:
+          ++asked_;
+          if (answers) ++consumed_;
+          break;
+        case PeerHeartbeat::Verdict::stopped: said += "s"; break;
+        case PeerHeartbeat::Verdict::back: said += "b"; break;
+        case PeerHeartbeat::Verdict::gone: said += "g"; break;
+      }
+    }
+    return said;
+  }
+
+  PeerHeartbeat heartbeat_{20s};
+  TimePoint now_{1h};
+  std::uint64_t consumed_ = 0;
+  int asked_ = 0;
+};
+
+TEST_F(Pulse, who_answers_is_asked_every_second_and_never_told_of) {
+  EXPECT_EQ(look_for(60s, true), "");
+  EXPECT_GE(asked_, 50);
+  EXPECT_LE(asked_, 60);
+}
+
+TEST_F(Pulse, who_speaks_is_not_asked) {
+  for (int i = 0; i < 100; ++i, ++consumed_) EXPECT_EQ(look_for(500ms, false), "");
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(Pulse, nobody_waits_nobody_asks) {
+  EXPECT_EQ(look_for(600s, false, false), "");
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(look_for(4900ms, false), "") << "from when somebody does";
+}
+
+TEST_F(Pulse, who_is_stopped_is_told_of_after_five_seconds__and_again_when_he_goes_on) {
+  look_for(1s, true);
+  EXPECT_EQ(look_for(4s, false), "");
+  EXPECT_EQ(look_for(10s, false), "s");
+  ++consumed_;
+  EXPECT_EQ(look_for(50ms, false), "b");
+  EXPECT_EQ(look_for(10s, false), "s");
+}
+
+TEST_F(Pulse, who_is_stopped_for_the_whole_timeout_is_gone) {
+  EXPECT_EQ(look_for(19s, false), "s");
+  EXPECT_EQ(look_for(1100ms, false).front(), 'g');
+}
+
+// Both ends of a job are suspended and go on: the one that wakes first has not heard from the other for hours.
+TEST_F(Pulse, while_we_slept_ourselves_nobody_could_answer) {
+  look_for(1s, true);
+  now_ += 1h;
+  EXPECT_EQ(look_for(4s, false), "");
+  now_ += 1h;
+  EXPECT_EQ(look_for(4s, false), "s") << "what was awake counts on";
+  EXPECT_EQ(look_for(20s, false).front(), 'g');
+}
+
+TEST_F(Pulse, while_its_kernel_is_silent_nothing_counts__and_what_did_counts_on) {
+  look_for(1s, true);
+  EXPECT_EQ(look_for(4s, false), "");
+  EXPECT_EQ(look_for(60s, false, true, false), "");
+  EXPECT_EQ(look_for(1100ms, false), "s");
+  EXPECT_EQ(look_for(60s, false, true, false), "");
+  EXPECT_EQ(look_for(15s, false).front(), 'g');
+}
+
+TEST_F(Pulse, without_a_timeout_never) {
+  PeerHeartbeat patient(Nanos{0});
+  for (int i = 0; i < 100000; ++i) EXPECT_NE(patient.look(now_ += 1s, 0, true, true), PeerHeartbeat::Verdict::gone);
+}
+
+// By two lanes that hold a hundred bytes each.
+class Asked : public testing::Test {
+ protected:
+  Asked() {
+    question_.goes_by({0, 7, 100, 0});
+    question_.goes_by({1, 8, 100, 0});
+  }
+  bool travels_after(Nanos time, std::optional<std::uint64_t> first, std::optional<std::uint64_t> second) {
+    now_ += time;
+    question_.look(now_, [&](const HeartbeatProbe::Path& way) { return way.place == 0 ? first : second; });
+    return question_.travels(now_);
+  }
+
+  HeartbeatProbe question_;
+  TimePoint now_{1h};
+};
+
+TEST_F(Asked, it_travels_while_one_of_its_lanes_moves) {
+  EXPECT_TRUE(travels_after(900ms, 10, 0));
+  EXPECT_TRUE(travels_after(900ms, 10, 0));
+  EXPECT_TRUE(travels_after(900ms, 10, 50));
+  EXPECT_TRUE(question_.is_asked());
+  EXPECT_FALSE(travels_after(1s, 10, 50)) << "a stopped peer's kernel has taken what it can";
+}
+
+TEST_F(Asked, it_is_there_when_the_first_lane_brought_it) {
+  EXPECT_FALSE(travels_after(10ms, 50, 100));
+  EXPECT_TRUE(question_.is_asked()) << "and not to be asked again";
+  EXPECT_FALSE(travels_after(10ms, 60, 120));
+  question_.answered();
+  EXPECT_FALSE(question_.is_asked());
+}
+
+TEST_F(Asked, one_that_is_lost_with_its_lanes_is_asked_again) {
+  EXPECT_TRUE(travels_after(10ms, {}, 10));
+  EXPECT_FALSE(travels_after(10ms, {}, {}));
+  EXPECT_FALSE(question_.is_asked());
+}
+
+}  // namespace
+}  // namespace railweave::engine
