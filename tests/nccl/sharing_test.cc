@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "tests/engine/account_descriptors.h"
 #include "tests/nccl/log_capture.h"
 #include "tests/nccl/pair.h"
 #include "tests/nccl/versions.h"
@@ -22,7 +23,7 @@ int sockets_of_this_process() {
   while (const dirent* entry = readdir(descriptors)) {
     struct stat what {};
     // Not fstat(): a thread sanitizer takes it for a use of a descriptor that the engine may be closing.
-    count += fstatat(dirfd(descriptors), entry->d_name, &what, 0) == 0 && S_ISSOCK(what.st_mode);
+    count += fstatat(dirfd(descriptors), entry->d_name, &what, 0) == 0 && S_ISSOCK(what.st_mode) && !is_of_an_account(entry->d_name);
   }
   closedir(descriptors);
   return count;

@@ -4,6 +4,7 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,32 @@ def _entries(folder: str) -> int:
     return len(os.listdir(folder))
 
 
+def _descriptors() -> int:
+    """Those of rails' accounts left out: how many there are depends on this user's other processes."""
+    links = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            links.append((int(name), os.readlink(f"/proc/self/fd/{name}")))
+        except OSError:
+            continue  # the folder that listdir() read
+    return sum(not _is_of_an_account(descriptor, link) for descriptor, link in links)
+
+
+def _is_of_an_account(descriptor: int, link: str) -> bool:
+    if link.startswith(("pipe:", "/memfd:railweave-account")):
+        return True
+    if not link.startswith("socket:"):
+        return False
+    with socket.socket(fileno=os.dup(descriptor)) as one:
+        names = []
+        for name in (one.getsockname, one.getpeername):
+            try:
+                names.append(name())
+            except OSError:
+                continue  # it listens, or its peer is gone
+    return any(isinstance(name, bytes) and name[1:].startswith(b"railweave-account") for name in names)
+
+
 def _summed(value: float, group: Any = None) -> float:
     tensor = torch.full((5,), value)
     dist.all_reduce(tensor, group=group)
@@ -48,7 +75,7 @@ def _hundred_times(rank: int, size: int, store: str) -> dict[str, tuple[int, int
 
     for number in range(10):
         once(number)
-    counted = {"descriptors": lambda: _entries("/proc/self/fd"), "threads": lambda: _entries("/proc/self/task"), "KiB": _resident_kib}
+    counted = {"descriptors": _descriptors, "threads": lambda: _entries("/proc/self/task"), "KiB": _resident_kib}
     before = {what: count() for what, count in counted.items()}
     for number in range(10, 100):
         once(number)

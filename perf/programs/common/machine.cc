@@ -1,10 +1,13 @@
 #include "common/machine.h"
 
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -69,8 +72,10 @@ int open_sockets() {
   int count = 0;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
-    const auto target = std::filesystem::read_symlink(entry.path(), error);
-    if (!error && target.native().rfind("socket:", 0) == 0) ++count;
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    if (::getsockname(std::atoi(entry.path().filename().c_str()), reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    count += own.ss_family == AF_INET || own.ss_family == AF_INET6;
   }
   return count;
 }

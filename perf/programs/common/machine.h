@@ -21,7 +21,7 @@ double measure_background_share(double seconds);
 // VmHWM: the most memory this process has had resident.
 double memory_high_water_mib();
 
-// Descriptors of this process that are sockets.
+// Network sockets of this process: IPv4 and IPv6.
 int open_sockets();
 
 // {"host", "kernel", "cpu", "cores"}.
