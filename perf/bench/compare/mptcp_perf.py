@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""raw_tcp over one Multipath TCP connection that may use every NIC of the lab's host. One rank, found by RANK and what tools/lab sets.
+
+The dialling host's other addresses become `subflow` endpoints, the accepting host's are announced (`signal`), as the kernel's path
+manager wants it. Options beside --programs are raw_tcp's.
+"""
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+_PROGRAMS = Path(__file__).resolve().parents[3] / "build" / "release" / "bin"
+_SUBFLOWS = "8"  # the kernel's most
+
+
+def endpoints(rank: int, nics: list[str], addresses: list[str]) -> list[list[str]]:
+    """The commands that let a connection over the first NIC use the others as well."""
+    limits = ["ip", "mptcp", "limits", "set", "subflows", _SUBFLOWS, "add_addr_accepted", _SUBFLOWS]
+    flag = "subflow" if rank == 0 else "signal"
+    return [limits, *(["ip", "mptcp", "endpoint", "add", address, "dev", nic, flag] for nic, address in list(zip(nics, addresses))[1:])]
+
+
+def main(argv: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="mptcp_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=Path, default=_PROGRAMS, metavar="DIR", help="where raw_tcp is (build/release/bin)")
+    args, rest = parser.parse_known_args(argv)
+    missing = [name for name in ("RANK", "RWLAB_NICS", "RWLAB_ADDRESSES") if name not in os.environ]
+    if missing:
+        parser.error(f"{', '.join(missing)} not set: run it by tools/lab run")
+    rank, nics = int(os.environ["RANK"]), os.environ["RWLAB_NICS"].split(",")
+    for command in endpoints(rank, nics, os.environ["RWLAB_ADDRESSES"].split(";")[rank].split(",")):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            print(f"mptcp_perf: {' '.join(command)}: {done.stderr.strip()}; expected a kernel with CONFIG_MPTCP", file=sys.stderr)
+            return 1
+    program = str(args.programs / "raw_tcp")
+    os.execv(program, [program, "--mptcp", "--rails", f"={nics[0]}", *rest])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
