@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import cxx
@@ -124,6 +125,15 @@ def check_sizes(root):
                        "give its steps names of their own")
 
 
+def check_folders(root):
+    """Folders that a reader takes in at a glance."""
+    bounded, unless = re.compile(rules.FOLDERS), re.compile(rules.FOLDERS_UNLESS)
+    headers_of = Counter(str(Path(name).parent) for name in source_files(root) if name.endswith(".h"))
+    for folder, count in sorted(headers_of.items()):
+        if count > rules.FOLDER_HEADERS_MAX and bounded.fullmatch(folder) and not unless.fullmatch(folder):
+            yield f"{folder}:1: {count} headers, at most {rules.FOLDER_HEADERS_MAX}; give one of its questions a folder of its own"
+
+
 def check_generated(root, page, program):
     wanted = subprocess.run([program], capture_output=True, text=True, check=True).stdout
     if text_of(root / page) != wanted:
@@ -160,7 +170,7 @@ def check_renamed(root):
                 yield f"{name}:{number}: '{found[1]}' is called {rules.RENAMED[found[1]]} (docs/glossary.md)"
 
 
-CHECKS = {"layers": check_layers, "prose": check_prose, "renamed": check_renamed, "patterns": check_patterns, "names": check_names, "sizes": check_sizes,
+CHECKS = {"layers": check_layers, "folders": check_folders, "prose": check_prose, "renamed": check_renamed, "patterns": check_patterns, "names": check_names, "sizes": check_sizes,
           "mutants": check_mutants}
 
 

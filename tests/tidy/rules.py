@@ -19,6 +19,9 @@ LAYERS = {
 FILE_LINES_MAX = 450
 TEST_FILE_LINES_MAX = 550  # one case after the other reads well at more
 FUNCTION_LINES_MAX = 75
+FOLDERS = r"plugin/engine(/.*)?|collectives(/.*)?"
+FOLDERS_UNLESS = r"collectives/schedule/algorithms"  # one algorithm a file
+FOLDER_HEADERS_MAX = 14
 
 # No name is a place to put things.
 BANNED_WORDS_IN_NAMES = ["util", "utils", "manager", "helper", "helpers", "impl", "misc", "common_defs"]

@@ -116,6 +116,12 @@ class TidyTest(unittest.TestCase):
         python = "#!/usr/bin/env python3\ndef f():\n" + "    x = 1\n" * 101
         self.expect("sizes", {"tool": python}, "tool:2: f has 102 lines")
 
+    def test_folders(self):
+        headers = lambda folder, count: {f"{folder}/a{n}.h": "" for n in range(count)}
+        self.expect("folders", headers("plugin/engine/api", rules.FOLDER_HEADERS_MAX + 1), "plugin/engine/api:1: 15 headers")
+        self.expect("folders", {**headers("plugin/engine/api", rules.FOLDER_HEADERS_MAX), **headers("plugin/base", 40),
+                                **headers("collectives/schedule/algorithms", 40)})
+
     def test_finds_functions(self):
         text = """
 namespace a {
