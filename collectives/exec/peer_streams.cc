@@ -116,8 +116,8 @@ Status PeerStreams::accept() {
     arrivals_.back()->stream = std::move(stream);
   }
   for (auto a = arrivals_.begin(); a != arrivals_.end();) {
-    auto known = advance(**a);
-    if (!known.ok() || *known) {
+    auto is_known = advance(**a);
+    if (!is_known.ok() || *is_known) {
       a = arrivals_.erase(a);  // a stream that failed before its hello was nobody's
     } else {
       ++a;

@@ -40,7 +40,7 @@ Known& known() {
 Result<std::shared_ptr<Engine>> process_engine() {
   Known& here = known();
   const MutexLock lock(here.mutex);
-  const bool inherited = here.made_in && here.made_in->left();
+  const bool inherited = here.made_in && here.made_in->in_child();
   if (auto engine = here.engine.lock(); engine && !inherited) return engine;
   set_log_sink(say);
   RW_ASSIGN_OR_RETURN(Config config, Config::from_environment());

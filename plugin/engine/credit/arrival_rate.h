@@ -13,9 +13,11 @@ class ArrivalRate {
  public:
   static constexpr Nanos kSample = std::chrono::milliseconds(5);
   static constexpr Nanos kHalfLife = std::chrono::seconds(5);
+  static constexpr Nanos kPauseMost = std::chrono::seconds(1);  // between looks; after a longer one nothing is known of the rail
+  static constexpr Rate kRateMost = Rate::from_megabits(400'000);  // where the rail's speed is not known
 
   // `most`: the rail's nominal speed; zero: not known.
-  explicit ArrivalRate(Rate most) : most_(most) {}
+  explicit ArrivalRate(Rate most) : most_(most > Rate{} ? most : kRateMost) {}
 
   // `arrived_bytes` until now. A count that went back begins anew.
   void look(TimePoint now, std::uint64_t arrived_bytes);

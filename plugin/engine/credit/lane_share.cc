@@ -29,7 +29,7 @@ LaneShare::Credit LaneShare::look(TimePoint now, const Arrivals& arrivals, Nanos
     segments_ = arrivals.segments;
     turns_.leave();
     due_ = TimePoint::max();
-    return credit_ = {};
+    return credit_ = {.window_bytes = kShareLeast};
   }
   hear(now, arrivals);
   place_.set_min_rtt(min_rtt);

@@ -26,7 +26,7 @@ class LaneShare {
   // `speed`: the rail's nominal one; zero: not known.
   LaneShare(std::shared_ptr<RailAccount> account, Rate speed) : place_(std::move(account)), rate_(speed) {}
 
-  // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. Where the account is full there is no bound.
+  // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. A lane that finds the account full has the least window.
   Credit look(TimePoint now, const Arrivals& arrivals, Nanos min_rtt);
   // look() should be called by then though nothing arrives; TimePoint::max(): need not.
   TimePoint due() const { return due_; }

@@ -43,10 +43,14 @@ bool LaneTurns::is_over(TimePoint now, const Share& share, std::uint64_t left) c
   return left <= std::min(kShareLeast, share.turn_bytes / 2) || now >= used_at_ + times_.unused;
 }
 
-// A lane that waited long enough takes a turn whatever the account says: another process may have written anything there.
+// A lane that waited long enough takes a turn whatever the account says: another process may have written anything there. The lane counts its turns from the
+// others' from then on: while their processes stood still, lanes may have begun at a count of their own.
 bool LaneTurns::may_begin(TimePoint now, const RailLoad& load, const Share& share) {
   if (waits_since_ == TimePoint{}) waits_since_ = now;
-  if (now >= waits_since_ + kWaitMost) return true;
+  if (now >= waits_since_ + kWaitMost) {
+    if (load.any_waits) place_.set_turns(load.fewest_turns);
+    return true;
+  }
   if (load.turns >= share.turns || load.turns_held >= kStalledMost * share.turns) return false;
   return !load.any_waits || std::int32_t(place_.turns() - load.fewest_turns) <= kAheadMost;
 }

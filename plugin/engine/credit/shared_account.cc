@@ -54,10 +54,11 @@ void SharedAccount::close() {
   }
 }
 
-void SharedAccount::watch(Watched& watched, OwnedFd fd) {
+bool SharedAccount::watch(Watched& watched, OwnedFd fd) {
+  if (!reactor_.add(fd.get(), watched, EPOLLIN).ok()) return false;
   watched.fd = std::move(fd);
   guard_descriptor(watched.fd.get());
-  (void)reactor_.add(watched.fd.get(), watched, EPOLLIN);
+  return true;
 }
 
 void SharedAccount::forget(Watched& watched) {
@@ -102,7 +103,13 @@ bool SharedAccount::serve() {
   }
   guard_descriptor(life_.get());  // a forked child that held it would seem to serve on
   guard_descriptor(pulse_out_.get());
-  watch(listener_, std::move(*listener));
+  if (!watch(listener_, std::move(*listener))) {
+    for (OwnedFd* each : {&life_, &pulse_out_}) {
+      release_descriptor(each->get());
+      each->reset();
+    }
+    return false;
+  }
   again_ = kAgainFirst;
   return true;
 }
@@ -135,8 +142,7 @@ SharedAccount::Dialled SharedAccount::dial() {
     if (!std::exchange(stranger_told_, true)) RW_INFO(net, "@{}: {}; receivers in other processes share the NIC as TCP does", name_, s.message());
     return Dialled::stranger;
   }
-  watch(answer_, std::move(*dialled));
-  return Dialled::connected;
+  return watch(answer_, std::move(*dialled)) ? Dialled::connected : Dialled::stranger;  // a stranger's name is asked again later
 }
 
 // The serving process sends a memory and a pipe, each with a byte. A process that sends anything else is another program.
@@ -163,7 +169,7 @@ bool SharedAccount::take_answer(OwnedFd passed) {
     return file.ok();
   }
   use(std::exchange(offered_, {}));
-  watch(pulse_, std::move(passed));
+  if (!watch(pulse_, std::move(passed))) return false;
   served_since_ = now();
   return true;
 }

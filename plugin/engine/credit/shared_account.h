@@ -61,7 +61,8 @@ class SharedAccount {
   bool serve();
   enum class Dialled { connected, nobody, stranger };
   Dialled dial();
-  void watch(Watched& watched, OwnedFd fd);
+  // False, and `fd` closed: the reactor cannot watch the descriptor.
+  bool watch(Watched& watched, OwnedFd fd);
   void forget(Watched& watched);
   void again_later();
   void accept_all(Watched&);

@@ -181,11 +181,11 @@ TEST_F(SharingLanes, look__a_lane_whose_place_was_taken_over_counts_at_another_o
   EXPECT_EQ(load_of(*memory_, now_).demanding, 2);
 }
 
-TEST_F(SharingLanes, look__where_the_account_is_full_there_is_no_bound) {
+TEST_F(SharingLanes, look__where_the_account_is_full_a_lane_has_the_least_window) {
   fill_rail();
   now_ += 1ms;
   for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.looked_at = now_});
-  EXPECT_EQ(a_.arrive(now_, 1000, 100), Credit());
+  EXPECT_EQ(a_.arrive(now_, 1000, 100), (Credit{.window_bytes = kShareLeast}));
   EXPECT_EQ(a_.share.due(), TimePoint::max());
   now_ += 500ms;  // leases are over
   EXPECT_EQ(a_.arrive(now_ + 1ns, 1000, 100), Credit()) << "alone";
@@ -228,7 +228,7 @@ TEST_F(SharingOfUnknownSpeed, look__what_arrived_before_in_another_memory_is_no_
 TEST_F(SharingOfUnknownSpeed, look__what_arrived_while_there_was_no_place_is_no_rate) {
   for (int i = 0; i < AccountMemory::kPlaces; ++i) write_place(*memory_, i, {.looked_at = now_});
   SharingLane late{account_, Rate{}};
-  ASSERT_EQ(late.arrive(now_, 1000, 100), Credit());
+  ASSERT_EQ(late.arrive(now_, 1000, 100), (Credit{.window_bytes = kShareLeast}));
   (void)late.arrive(now_ + 50ms, 1'000'000'000'000, 100);
   now_ += 520ms;
   arrive_for(10ms);
