@@ -1,4 +1,4 @@
-"""Railweave's figures beside those of others, out of perf/results: A9 (one connection), C3 (collectives) and O1 (training steps).
+"""Railweave's figures beside those of others, out of perf/results: E1 (one connection), C3 (collectives) and O1 (training steps).
 
     .venv/bin/python perf/bench/plots/beside_others.py perf/results docs/pictures/beside_others.png
 """
@@ -27,8 +27,8 @@ def _case(results: Path, identity: str, case: str) -> dict[str, Any]:
 
 
 def one_connection(results: Path) -> list[Bar]:
-    found = _case(results, "A9", "2x1")
-    bars = (("NCCL's sockets'\nway: one TCP", "one_gbps"), ("kernel\nMPTCP", "mptcp_gbps"), ("Railweave", "ours_gbps"))
+    found = _case(results, "E1", "2x1")
+    bars = (("NCCL's sockets'\nway: one TCP", "one_gbps"), ("Railweave", "ours_gbps"))
     return [(name, found[key], f"{found[key]:.2f}") for name, key in bars]
 
 
@@ -58,10 +58,10 @@ def _draw(axes: Axes, title: str, bars: list[Bar]) -> None:
 def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="perf/bench/plots/beside_others.py", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="the folder of A9.json, C3.json and O1.json")
+    parser.add_argument("results", type=Path, help="the folder of E1.json, C3.json and O1.json")
     parser.add_argument("picture", type=Path)
     args = parser.parse_args(argv)
-    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(10, 3), layout="constrained", width_ratios=(3, 2, 2))
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(9, 3), layout="constrained", width_ratios=(2, 2, 2))
     _draw(left, "One connection over two rails of 1 Gb/s\nGb/s, higher is better", one_connection(args.results))
     _draw(middle, "torch all-reduce of 64 MiB, two rails\nGb/s, higher is better", collectives(args.results))
     _draw(right, "FSDP2 step, network-bound\nseconds, lower is better", training(args.results))

@@ -9,7 +9,6 @@ namespace railweave::perf::raw_tcp {
 
 struct Options : LoadOptions {
   bool together = false, together_only = false;
-  bool mptcp = false;  // Multipath TCP (RFC 8684); the kernel adds subflows by its endpoints
   std::string rails;
   std::string recv_size_text = "0";
   std::string congestion_control = "cubic";
