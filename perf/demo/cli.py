@@ -1,4 +1,4 @@
-"""The command line of perf/demo."""
+"""The command line of tools/demo."""
 from __future__ import annotations
 
 import argparse

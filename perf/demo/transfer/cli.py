@@ -1,4 +1,4 @@
-"""The command line of perf/demo_net."""
+"""The command line of tools/demo_net."""
 from __future__ import annotations
 
 import argparse
