@@ -1,7 +1,7 @@
 // The streams between one rank of a group and the others, made when they are first wanted. Many operations share them:
 // a stream belongs to one operation at a time, in issue order (StreamQueue).
 //
-// Wire: the first message on every stream is a StreamHello (peers.cc), which tells whose it is; what follows is the operations'.
+// Wire: the first message on every stream is a StreamHello (peer_streams.cc), which tells whose it is; what follows is the operations'.
 // Threads: under the runner's lock. Errors: of a stream or a connection, final; they name the rank.
 // Life: destroying it closes every stream; memory of unfinished requests is not touched any more.
 #pragma once

@@ -1,4 +1,4 @@
-// A Group over an engine: takes calls, plans them, runs them in order on the group's peers.
+// A Group over an engine: takes calls, plans them, runs them in order on the group's streams.
 //
 // Threads: calls from any; submissions_ has its own mutex, everything else is under the runner's lock.
 #pragma once

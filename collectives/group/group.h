@@ -28,7 +28,7 @@ namespace railweave::collectives {
 
 // What a caller may tell of an operation. `priority` goes with its bytes into the sessions; of a message the sender's counts
 // (the receiver's hints say nothing), and up to 8 KiB ride with the envelopes, which are of the normal class. Messages, and
-// what goes by a exchange, are not admitted by the scheduler (docs/internals/scheduler.md): they begin at once.
+// what goes by an exchange, are not admitted by the scheduler (docs/internals/scheduler.md): they begin at once.
 struct Hints {
   Priority priority = Priority::normal;          // of operations the same on every rank: it chooses the channel
   // Tells operations apart that look alike: which part of how many, where the caller cut one; which element type, where we have

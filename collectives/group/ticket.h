@@ -20,7 +20,7 @@ namespace railweave::collectives {
 struct TicketOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
-  std::shared_ptr<ShmQueue> line;         // of operations on a exchange; else null
+  std::shared_ptr<ShmQueue> line;         // of operations on an exchange; else null
   std::string group_name;                  // in traces
 };
 

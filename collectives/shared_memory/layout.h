@@ -1,4 +1,4 @@
-// What lies in a exchange's memory (docs/internals/shm_exchange.md): a column for each rank, which is its only writer. All zero is an empty one.
+// What lies in an exchange's memory (docs/internals/shm_exchange.md): a column for each rank, which is its only writer. All zero is an empty one.
 #pragma once
 
 #include <atomic>

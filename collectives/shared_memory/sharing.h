@@ -1,4 +1,4 @@
-// How the ranks of a group come by a exchange: all or none of them.
+// How the ranks of a group come by an exchange: all or none of them.
 #pragma once
 
 #include <memory>

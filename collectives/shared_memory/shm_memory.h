@@ -1,4 +1,4 @@
-// The memory of a exchange: made by one rank, handed to the others as a descriptor over a local socket.
+// The memory of an exchange: made by one rank, handed to the others as a descriptor over a local socket.
 // Threads: as for a value. Every call that waits is bounded by its timeout.
 #pragma once
 
@@ -34,7 +34,7 @@ class ShmOffer {
   static Result<ShmOffer> make(std::size_t bytes);
   const std::string& name() const { return name_; }
   int fd() const { return memory_.get(); }
-  // Hands it to so many processes, of our user; others are shown out. Errors: timed_out, system.
+  // Hands it to so many processes, of our user; others are rejected. Errors: timed_out, system.
   Status give(int takers, Nanos timeout);
 
  private:

@@ -185,7 +185,7 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
         if (&flow->from() == &end && flow->id() == event.stream) return flow->on_opened(event.status);
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_failed_by_peer:
-      return say(end.name() + ": lane " + std::to_string(event.lane) + "  failed by the peer");
+      return say(end.name() + ": lane " + std::to_string(event.lane) + " failed by the peer");
     case Event::Kind::overridden: return say(end.name() + ": the receiver lets nothing go by lane " + std::to_string(event.lane));
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");

@@ -25,9 +25,9 @@ def paragraphs(text):
             if lines:
                 yield start, " ".join(lines)
             lines = []
-            listed = bool(item) or (listed and (not blank or False))
+            listed = bool(item) or (listed and not blank)
             continue
-        if listed and (line.startswith("  ") or not lines and not blank):
+        if listed:
             continue  # an item's next line
         if not lines:
             start = number
@@ -60,9 +60,6 @@ def page_findings(name, text, longest, mean_most):
                 yield f"{name}:{line}: a sentence of {len(words)} words, at most {longest}: \"{' '.join(words[:8])} ...\"; split it"
     if lengths and (mean := sum(lengths) / len(lengths)) > mean_most:
         yield f"{name}:1: {mean:.1f} words a sentence, at most {mean_most}; one fact a sentence"
-
-
-COMMENT = re.compile(r"(?:^|\s)(?://+|#+)\s+(\w+)\b")
 
 
 def comments(text, mark):

@@ -16,7 +16,11 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.axes import Axes  # noqa: E402
 
-_OURS, _OTHERS = "#2f6fb0", "#b8c4d0"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.plots.of_results import COLOURS  # noqa: E402
+
+_OURS, _OTHERS = COLOURS[0], "#b8c4d0"
 Bar = tuple[str, float, str]  # name, height, what stands on it
 
 

@@ -88,14 +88,17 @@ Status HostEngine::start() {
   RW_TRY(read_key());
   RW_TRY(own_rails_.open());
   if (config_.shm.value_or(false))
-    if (Status s = unix_listener_.open(self_.instance); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
+    if (Status s = unix_listener_.open(local_name(self_.instance)); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
   RW_TRY(reactor_.start());
   reactor_.run_soon([this] { serve(); });
   return {};
 }
 
 void HostEngine::serve() {
-  until_memory([this] { unix_listener_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); }); });
+  until_memory([this] {
+    const Status local = unix_listener_.serve([this](OwnedFd fd) { acceptor_.on_local_connection(std::move(fd)); });
+    if (!local.ok()) RW_WARN(net, "no shared memory: {}", local.message());
+  });
   own_rails_.serve([this](wire::Accepted accepted, int rail) { acceptor_.on_connection(std::move(accepted), rail); },
                    {.on_link = [this](int rail, bool up) { peer_sessions_.on_link(rail, up); },
                     .on_rail = [this](int rail) { peer_sessions_.on_own_rail(rail); },

@@ -19,7 +19,7 @@
 #include "engine/api/idle_sessions.h"
 #include "engine/api/listeners.h"
 #include "engine/session/session.h"
-#include "engine/connect/unix_listener.h"
+#include "engine/runtime/unix_listener.h"
 #include "engine/rails/own_rails.h"
 #include "engine/api/peer_sessions.h"
 #include "engine/runtime/reactor.h"

@@ -14,7 +14,7 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent stranger is shown out
+constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent connection is rejected
 constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it the oldest is closed
 constexpr int kLoopbackIndex = 1;                       // of `lo`, in each network namespace (linux/include/net/flow.h)
 constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, encrypts alone, or sends nonsense
@@ -83,11 +83,11 @@ void Acceptor::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::aw
 void Acceptor::note_rejected(const std::string& why, bool set_up_wrongly) {
   const bool lately = warned_rejected_ != TimePoint{} && now() - warned_rejected_ < kWarnAgain;
   if (!set_up_wrongly || lately) {
-    RW_INFO(net, "shown out: {}", why);
+    RW_INFO(net, "rejected {}", why);
     return;
   }
   warned_rejected_ = now();
-  RW_WARN(net, "shown out: {}", why);
+  RW_WARN(net, "rejected {}", why);
 }
 
 bool Acceptor::refused_for_encryption(const Handshake::Outcome& caller) {

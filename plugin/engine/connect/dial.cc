@@ -12,7 +12,6 @@
 #include "base/random.h"
 #include "base/without_memory.h"
 #include "discovery/route_lookup.h"
-#include "engine/connect/unix_listener.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {

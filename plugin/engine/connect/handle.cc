@@ -89,4 +89,11 @@ Result<HandleContent> decode_handle(const Handle& handle) {
   return content;
 }
 
+std::string local_name(const InstanceId& instance) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string name = "railweave-";
+  for (const std::uint8_t byte : instance) name += {kHex[byte >> 4], kHex[byte & 15]};
+  return name;
+}
+
 }  // namespace railweave::engine

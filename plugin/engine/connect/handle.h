@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "railweave/device.h"
@@ -28,6 +29,9 @@ struct HandleContent {
 };
 
 inline constexpr std::size_t kHandleAddresses = 4;
+
+// The abstract name of the socket at which an instance listens for peers of its host (docs/internals/shm.md).
+std::string local_name(const InstanceId& instance);
 
 Handle encode_handle(const HandleContent& content);
 // Errors: invalid_argument, saying whether it is no handle of ours, of another version, or damaged.

@@ -14,20 +14,17 @@
 #include "base/clock.h"
 #include "base/local_socket.h"
 #include "base/log.h"
-#include "base/scope_exit.h"
 #include "engine/runtime/fork_guard.h"
 
 namespace railweave::engine {
 namespace {
 
-constexpr int kServedPerTurn = 64;
-constexpr Nanos kAcceptAgain = std::chrono::milliseconds(100);  // where there was no descriptor
 constexpr Nanos kServedLeast = std::chrono::milliseconds(100);  // by a process that means it
 
 }  // namespace
 
 SharedAccount::SharedAccount(Reactor& reactor, int interface_index)
-    : reactor_(reactor), name_(name(interface_index)), listener_(*this, &SharedAccount::accept_all),
+    : reactor_(reactor), name_(name(interface_index)), listener_(reactor),
       answer_(*this, &SharedAccount::hear_answer), pulse_(*this, &SharedAccount::hear_pulse) {}
 
 std::string SharedAccount::name(int interface_index) {
@@ -39,19 +36,15 @@ void SharedAccount::open() {
   Dialled dialled = dial();
   if (dialled == Dialled::nobody && serve()) return;
   if (dialled == Dialled::nobody) dialled = dial();
-  if (dialled == Dialled::stranger) again_ = kAgainMost;
+  if (dialled == Dialled::in_vain) again_ = kAgainMost;
   if (dialled != Dialled::connected) again_later();
 }
 
 void SharedAccount::close() {
-  for (Reactor::TimerId* each : {&timer_, &accept_timer_}) {
-    if (*each) reactor_.cancel(std::exchange(*each, 0));
-  }
-  for (Watched* each : {&listener_, &answer_, &pulse_}) forget(*each);
-  for (OwnedFd* each : {&life_, &pulse_out_, &file_.fd}) {
-    if (*each) release_descriptor(each->get());
-    each->reset();
-  }
+  if (timer_) reactor_.cancel(std::exchange(timer_, 0));
+  listener_.close();
+  for (Watched* each : {&answer_, &pulse_}) forget(*each);
+  for (OwnedFd* each : {&life_, &pulse_out_, &file_.fd}) release(*each);
 }
 
 bool SharedAccount::watch(Watched& watched, OwnedFd fd) {
@@ -64,8 +57,13 @@ bool SharedAccount::watch(Watched& watched, OwnedFd fd) {
 void SharedAccount::forget(Watched& watched) {
   if (!watched.fd) return;
   reactor_.remove(watched.fd.get(), watched);
-  release_descriptor(watched.fd.get());
-  watched.fd.reset();
+  release(watched.fd);
+}
+
+void SharedAccount::release(OwnedFd& guarded) {
+  if (!guarded) return;
+  release_descriptor(guarded.get());
+  guarded.reset();
 }
 
 void SharedAccount::again_later() {
@@ -80,7 +78,7 @@ void SharedAccount::again_later() {
 void SharedAccount::use(AccountFile file) {
   if (file_.memory && file_.is_same(file)) return;
   account_->share(file.memory);
-  if (file_.fd) release_descriptor(file_.fd.get());
+  release(file_.fd);
   file_ = std::move(file);
   guard_descriptor(file_.fd.get());
 }
@@ -88,49 +86,34 @@ void SharedAccount::use(AccountFile file) {
 // ------------------------------------------------------------------------------------------------------------ this process serves
 
 bool SharedAccount::serve() {
-  Result<OwnedFd> listener = listen_abstract(name_);
-  if (!listener.ok()) return false;
-  if (!file_.memory) {
-    Result<AccountFile> file = AccountFile::make();
-    if (!file.ok()) return false;
-    use(std::move(*file));
-  }
-  if (std::array<int, 2> ends{}; ::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) == 0) {
-    pulse_out_.reset(ends[0]);
-    life_.reset(ends[1]);
-  } else {
-    return false;
-  }
-  guard_descriptor(life_.get());  // a forked child that held it would seem to serve on
-  guard_descriptor(pulse_out_.get());
-  if (!watch(listener_, std::move(*listener))) {
-    for (OwnedFd* each : {&life_, &pulse_out_}) {
-      release_descriptor(each->get());
-      each->reset();
-    }
+  if (!listener_.open(name_).ok()) return false;
+  if (!prepare() || !listener_.serve([this](OwnedFd fd) { hand_out(fd.get()); }).ok()) {
+    listener_.close();
+    for (OwnedFd* each : {&life_, &pulse_out_}) release(*each);
     return false;
   }
   again_ = kAgainFirst;
   return true;
 }
 
-// Without descriptors a connection stays pending, and the listener ready.
-void SharedAccount::accept_all(Watched&) {
-  ScopeExit rearm([this] { reactor_.arm(listener_.fd.get(), listener_, EPOLLIN); });
-  for (int i = 0; i < kServedPerTurn; ++i) {
-    Result<OwnedFd> accepted = accept_local(listener_.fd.get());
-    if (!accepted.ok()) {
-      accept_timer_ = reactor_.at(now() + kAcceptAgain, [this] {
-        accept_timer_ = 0;
-        reactor_.arm(listener_.fd.get(), listener_, EPOLLIN);
-      });
-      return rearm.dismiss();
-    }
-    if (!*accepted) break;
-    constexpr std::array<std::byte, 1> kWord{};
-    if (!check_same_user(accepted->get()).ok()) continue;
-    if (send_with_fd(accepted->get(), kWord, file_.fd.get()) == 1) (void)send_with_fd(accepted->get(), kWord, pulse_out_.get());
+bool SharedAccount::prepare() {
+  if (!file_.memory) {
+    Result<AccountFile> file = AccountFile::make();
+    if (!file.ok()) return false;
+    use(std::move(*file));
   }
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return false;
+  pulse_out_.reset(ends[0]);
+  life_.reset(ends[1]);
+  guard_descriptor(life_.get());  // a forked child that held it would seem to serve on
+  guard_descriptor(pulse_out_.get());
+  return true;
+}
+
+void SharedAccount::hand_out(int connection) {
+  constexpr std::array<std::byte, 1> kWord{};
+  if (send_with_fd(connection, kWord, file_.fd.get()) == 1) (void)send_with_fd(connection, kWord, pulse_out_.get());
 }
 
 // ------------------------------------------------------------------------------------------------------------ another one serves
@@ -140,9 +123,9 @@ SharedAccount::Dialled SharedAccount::dial() {
   if (!dialled.ok()) return Dialled::nobody;
   if (Status s = check_same_user(dialled->get()); !s.ok()) {
     if (!std::exchange(stranger_told_, true)) RW_INFO(net, "@{}: {}; receivers in other processes share the NIC as TCP does", name_, s.message());
-    return Dialled::stranger;
+    return Dialled::in_vain;
   }
-  return watch(answer_, std::move(*dialled)) ? Dialled::connected : Dialled::stranger;  // a stranger's name is asked again later
+  return watch(answer_, std::move(*dialled)) ? Dialled::connected : Dialled::in_vain;
 }
 
 // The serving process sends a memory and a pipe, each with a byte. A process that sends anything else is another program.

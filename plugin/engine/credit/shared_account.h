@@ -17,6 +17,7 @@
 #include "engine/credit/account_file.h"
 #include "engine/credit/rail_account.h"
 #include "engine/runtime/reactor.h"
+#include "engine/runtime/unix_listener.h"
 
 namespace railweave::engine {
 
@@ -40,7 +41,7 @@ class SharedAccount {
   void close();
 
   // This process serves.
-  bool serves() const { return bool(listener_.fd); }
+  bool serves() const { return listener_.is_open(); }
   // Another process serves, and account() is in its memory.
   bool is_served() const { return bool(pulse_.fd); }
   // The abstract name at which this user's processes meet.
@@ -59,13 +60,16 @@ class SharedAccount {
   };
 
   bool serve();
-  enum class Dialled { connected, nobody, stranger };
+  // The memory and the pipe that a serving process hands out.
+  bool prepare();
+  void hand_out(int connection);
+  enum class Dialled { connected, nobody, in_vain };  // in vain: another user has the name, or the reactor cannot watch the connection
   Dialled dial();
   // False, and `fd` closed: the reactor cannot watch the descriptor.
   bool watch(Watched& watched, OwnedFd fd);
   void forget(Watched& watched);
+  static void release(OwnedFd& guarded);
   void again_later();
-  void accept_all(Watched&);
   void hear_answer(Watched&);
   bool take_answer(OwnedFd passed);
   void hear_pulse(Watched&);
@@ -76,14 +80,13 @@ class SharedAccount {
   const std::shared_ptr<RailAccount> account_ = std::make_shared<RailAccount>();
   AccountFile file_;            // the file behind account_'s memory; without memory: account_ has memory of its own, without a file
   AccountFile offered_;         // received by answer_; used when the pipe has come, too
-  Watched listener_;            // open while this process serves
+  UnixListener listener_;       // open while this process serves
   OwnedFd life_;                // while this process serves: the pipe's write end, which ends with this process
   OwnedFd pulse_out_;           // while this process serves: the pipe's read end, of which each process that dials gets a copy
   Watched answer_;              // open while the memory, and then the pipe, are on their way from the serving process
   Watched pulse_;               // open while another process serves: the pipe's read end
   TimePoint served_since_{};    // when pulse_ was opened last
   Reactor::TimerId timer_ = 0;  // of the next try; 0: none is due
-  Reactor::TimerId accept_timer_ = 0;  // runs where there was no descriptor to accept by
   bool stranger_told_ = false;  // another user has the name: that is in the log
   Nanos again_ = kAgainFirst;   // the next pause
 };

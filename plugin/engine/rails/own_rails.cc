@@ -76,10 +76,10 @@ bool OwnRails::take_rail(int known, Rail rail) {
     return true;
   }
   if (const Status s = rail_listeners_.put(index, rail); !s.ok()) {
-    if (told_of_no_use_.insert(rail.name).second) RW_WARN(net, "rail {} is of no use: {}", rail.name, s.message());
+    if (reported_unused_.insert(rail.name).second) RW_WARN(net, "rail {} is not used: {}", rail.name, s.message());
     return false;
   }
-  told_of_no_use_.erase(rail.name);
+  reported_unused_.erase(rail.name);
   RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has another name or other addresses");
   const discovery::LinkState link{rail.ifindex, true};
   editions_.reserve(std::size_t(index) + 1);  // first what may find no memory: both grow together

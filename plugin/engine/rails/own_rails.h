@@ -75,7 +75,7 @@ class OwnRails {
   LinkWatch link_watch_;
   Observer observer_;
   std::vector<int> down_;
-  std::set<std::string> told_of_no_use_;  // interfaces that no listener could be opened for
+  std::set<std::string> reported_unused_;  // interfaces that no listener could be opened for
   bool said_too_many_ = false;
   mutable Mutex mutex_;
   std::vector<PeerRail> announced_ RW_GUARDED_BY(mutex_);  // what rail_listeners_ says

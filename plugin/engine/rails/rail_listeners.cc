@@ -55,31 +55,31 @@ Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(
                   listening.status().system_errno());
   if (const Status& why = listening.status(); !why.ok())
     return Status(why.code(), why.scope(), why.message() + port_hint(why.system_errno()), why.system_errno());
-  auto door = std::make_unique<Listening>();
-  door->doors = this;
-  door->rail = index;
-  door->address = address;
-  door->port = listening->address.port();
-  door->fd = std::move(listening->fd);
-  return door;
+  auto listener = std::make_unique<Listening>();
+  listener->owner = this;
+  listener->rail = index;
+  listener->address = address;
+  listener->port = listening->address.port();
+  listener->fd = std::move(listening->fd);
+  return listener;
 }
 
-bool RailListeners::is_retired(const Listening& door) const { return !is_told(door.address, rails_[std::size_t(door.rail)]); }
+bool RailListeners::is_retired(const Listening& listener) const { return !is_told(listener.address, rails_[std::size_t(listener.rail)]); }
 
 // Its own, else what another rail has no more.
 RailListeners::Listening* RailListeners::find(int rail, const Address& address) {
   Listening* left = nullptr;
-  for (const auto& door : doors_) {
-    if (!discovery::same_host(door->address, address)) continue;
-    if (door->rail == rail) return door.get();
-    if (door->released || is_retired(*door)) left = door.get();
+  for (const auto& listener : listeners_) {
+    if (!discovery::same_host(listener->address, address)) continue;
+    if (listener->rail == rail) return listener.get();
+    if (listener->released || is_retired(*listener)) left = listener.get();
   }
   return left;
 }
 
 void RailListeners::release(int index, const std::vector<Address>& all_but) {
-  for (const auto& door : doors_)
-    if (door->rail == index) door->released = std::ranges::none_of(all_but, [&](const Address& has) { return discovery::same_host(has, door->address); });
+  for (const auto& listener : listeners_)
+    if (listener->rail == index) listener->released = std::ranges::none_of(all_but, [&](const Address& has) { return discovery::same_host(has, listener->address); });
 }
 
 bool RailListeners::tells(int index, const Rail& rail) const {
@@ -93,38 +93,38 @@ Status RailListeners::put(int index, const Rail& rail) {
   std::vector<std::unique_ptr<Listening>> made;
   std::vector<std::pair<Listening*, Address>> had;
   for (const Address& address : one_of_each_family(rail.addresses)) {
-    Listening* door = find(index, address);
-    if (door) {
-      had.emplace_back(door, address);
+    Listening* listener = find(index, address);
+    if (listener) {
+      had.emplace_back(listener, address);
     } else {
       RW_ASSIGN_OR_RETURN(std::unique_ptr<Listening> fresh, make_listening(index, rail, address));
-      door = made.emplace_back(std::move(fresh)).get();
+      listener = made.emplace_back(std::move(fresh)).get();
     }
-    told.addresses.push_back({address, door->port});
+    told.addresses.push_back({address, listener->port});
   }
-  doors_.reserve(doors_.size() + made.size());
+  listeners_.reserve(listeners_.size() + made.size());
   rails_.resize(std::max(rails_.size(), std::size_t(index) + 1));
-  for (const auto& [door, address] : had) {
-    door->rail = index;
-    door->released = false;
-    door->address = address;  // its prefix may be another
-    const auto place = std::ranges::find(doors_, door, &std::unique_ptr<Listening>::get);
-    std::rotate(place, place + 1, doors_.end());  // those that were told of last are the last
+  for (const auto& [listener, address] : had) {
+    listener->rail = index;
+    listener->released = false;
+    listener->address = address;  // its prefix may be another
+    const auto place = std::ranges::find(listeners_, listener, &std::unique_ptr<Listening>::get);
+    std::rotate(place, place + 1, listeners_.end());  // those that were told of last are the last
   }
-  for (auto& door : made) {
-    guard_descriptor(door->fd.get());
-    if (on_connection_) serve(*door);
-    doors_.push_back(std::move(door));
+  for (auto& listener : made) {
+    guard_descriptor(listener->fd.get());
+    if (on_connection_) serve(*listener);
+    listeners_.push_back(std::move(listener));
   }
   rails_[std::size_t(index)] = std::move(told);
   close_oldest_retired(index);
   return {};
 }
 
-// Its door went along to another rail, or is released, and the other (which had the address too for a while) has its own.
+// Its listener went along to another rail, or is released, and the other (which had the address too for a while) has its own.
 bool RailListeners::is_reassigned(int index, const Address& address) const {
-  const auto keeps = [&](const auto& door) { return door->rail == index && !door->released && discovery::same_host(door->address, address); };
-  if (std::ranges::any_of(doors_, keeps)) return false;
+  const auto keeps = [&](const auto& listener) { return listener->rail == index && !listener->released && discovery::same_host(listener->address, address); };
+  if (std::ranges::any_of(listeners_, keeps)) return false;
   for (std::size_t other = 0; other < rails_.size(); ++other)
     if (int(other) != index && is_told(address, rails_[other])) return true;
   return false;
@@ -143,51 +143,51 @@ std::vector<int> RailListeners::take_reassigned() {
 }
 
 void RailListeners::close_oldest_retired(int rail) {
-  const auto is_its = [&](const auto& door) { return door->rail == rail && is_retired(*door); };
-  auto surplus = std::ranges::count_if(doors_, is_its) - kRetiredMax;
-  std::erase_if(doors_, [&](const auto& door) {
-    const bool goes = is_its(door) && surplus-- > 0;
-    if (goes) close(*door);
+  const auto is_its = [&](const auto& listener) { return listener->rail == rail && is_retired(*listener); };
+  auto surplus = std::ranges::count_if(listeners_, is_its) - kRetiredMax;
+  std::erase_if(listeners_, [&](const auto& listener) {
+    const bool goes = is_its(listener) && surplus-- > 0;
+    if (goes) close(*listener);
     return goes;
   });
 }
 
-void RailListeners::serve(Listening& door) {
-  if (Status s = reactor_.add(door.fd.get(), door, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
+void RailListeners::serve(Listening& listener) {
+  if (Status s = reactor_.add(listener.fd.get(), listener, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
 }
 
 void RailListeners::serve(OnConnection on_connection) {
   on_connection_ = std::move(on_connection);
-  for (auto& door : doors_) serve(*door);
+  for (auto& listener : listeners_) serve(*listener);
 }
 
-void RailListeners::close(Listening& door) {
-  if (door.timer) reactor_.cancel(door.timer);
-  reactor_.remove(door.fd.get(), door);
-  release_descriptor(door.fd.get());
+void RailListeners::close(Listening& listener) {
+  if (listener.timer) reactor_.cancel(listener.timer);
+  reactor_.remove(listener.fd.get(), listener);
+  release_descriptor(listener.fd.get());
 }
 
 void RailListeners::close() {
-  for (auto& door : doors_) close(*door);
-  doors_.clear();
+  for (auto& listener : listeners_) close(*listener);
+  listeners_.clear();
 }
 
-void RailListeners::accept_all(Listening& door) {
-  ScopeExit rearm([&] { reactor_.arm(door.fd.get(), door, EPOLLIN); });  // also when a connection finds no memory
+void RailListeners::accept_all(Listening& listener) {
+  ScopeExit rearm([&] { reactor_.arm(listener.fd.get(), listener, EPOLLIN); });  // also when a connection finds no memory
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    Result<wire::Accepted> accepted = wire::accept_from(door.fd.get());
+    Result<wire::Accepted> accepted = wire::accept_from(listener.fd.get());
     if (!accepted.ok()) {
       // Out of descriptors: the connection stays in the backlog; spinning on it would help nobody.
       if (!std::exchange(warned_exhausted_, true)) RW_WARN(net, "cannot accept connections: {}", accepted.status().message());
-      door.timer = reactor_.at(now() + kRetryExhausted, [this, &door] {
-        door.timer = 0;
-        reactor_.arm(door.fd.get(), door, EPOLLIN);
+      listener.timer = reactor_.at(now() + kRetryExhausted, [this, &listener] {
+        listener.timer = 0;
+        reactor_.arm(listener.fd.get(), listener, EPOLLIN);
       });
       return rearm.dismiss();
     }
     if (!accepted->fd) break;
     warned_exhausted_ = false;
-    on_connection_(std::move(*accepted), door.rail);
+    on_connection_(std::move(*accepted), listener.rail);
   }
 }
 

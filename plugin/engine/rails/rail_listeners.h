@@ -30,7 +30,7 @@ class RailListeners {
   Status open(const Config& config, const std::vector<Rail>& rails);
   // Rail `index` has no addresses but `all_but`: the listeners of its others are free for other rails. Reactor's thread, as is put() after serve().
   void release(int index, const std::vector<Address>& all_but);
-  // Rail `index` is new (the next one), or has other addresses: those that nobody had before, or still has, get a door. Errors: as
+  // Rail `index` is new (the next one), or has other addresses: those that nobody had before, or still has, get a listener. Errors: as
   // open(); then all is as before.
   Status put(int index, const Rail& rail);
   bool tells(int index, const Rail& rail) const;
@@ -51,30 +51,30 @@ class RailListeners {
   static constexpr int kRetiredMax = 4;  // of each rail
 
   struct Listening final : Pollable {
-    RailListeners* doors = nullptr;
+    RailListeners* owner = nullptr;
     int rail = 0;
     Address address;
     std::uint16_t port = 0;
     bool released = false;
     OwnedFd fd;
     Reactor::TimerId timer = 0;     // set while descriptors are exhausted
-    void on_ready(std::uint32_t) override { doors->accept_all(*this); }
+    void on_ready(std::uint32_t) override { owner->accept_all(*this); }
   };
 
   Result<std::unique_ptr<Listening>> make_listening(int index, const Rail& rail, const Address& address);
   Listening* find(int rail, const Address& address);
-  bool is_retired(const Listening& door) const;
+  bool is_retired(const Listening& listener) const;
   bool is_reassigned(int index, const Address& address) const;
   void close_oldest_retired(int rail);
-  void serve(Listening& door);
-  void close(Listening& door);
-  void accept_all(Listening& door);
+  void serve(Listening& listener);
+  void close(Listening& listener);
+  void accept_all(Listening& listener);
 
   Reactor& reactor_;
   wire::SocketOptions options_;
   PortRange ports_;
   OnConnection on_connection_;
-  std::vector<std::unique_ptr<Listening>> doors_;  // who was told of last is last
+  std::vector<std::unique_ptr<Listening>> listeners_;  // who was told of last is last
   std::vector<PeerRail> rails_;
   bool warned_exhausted_ = false;
 };

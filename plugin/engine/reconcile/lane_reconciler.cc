@@ -47,7 +47,7 @@ RailPairs::Hooks LaneReconciler::hooks() {
           .peer_has_link = [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || lanes_.is_without_lanes(); },
           .jitter = options_.jitter,
           .long_backoff = [this](const RailPairs::Pair& pair) {
-            RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it rests for {} s", own(pair.rails).name,
+            RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it backs off for {} s", own(pair.rails).name,
                     peers(pair.rails).name, lanes_.peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.backoff.last()).count());
           }};
 }

@@ -33,7 +33,7 @@ class RailPairs {
     bool has_way = false;          // its rails have addresses that reach each other
     bool home = false;             // in the plan when every rail works; another stands in
     bool failed = false;           // the last try did
-    bool named = false;            // the log has said that it rests
+    bool named = false;            // the log has said that the pair backs off
     bool probed = false;          // the peer did, by it, and it was not tried since
     int turn = 0;                  // among those that were never tried (spread_pairs())
     TimePoint tried_at{};          // when the last one began or ended

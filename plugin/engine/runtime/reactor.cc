@@ -29,7 +29,7 @@ constexpr int kIdleMsMax = 60'000;
 
 // What finds no memory is told and given up: nothing may leave the thread, it is in somebody else's program.
 template <class Callback>
-void guarded(const Callback& callback) {
+void run_guarded(const Callback& callback) {
   try {
     callback();
   } catch (const std::exception& e) {
@@ -112,7 +112,7 @@ void Reactor::run_woken() {
     Wakeable& node = static_cast<Wakeable&>(*next);
     const std::shared_ptr<Wakeable> keep = std::move(node.keep_);
     next = ReadySet::release(node);
-    guarded([&] { node.on_wake(); });
+    run_guarded([&] { node.on_wake(); });
   }
 }
 
@@ -191,7 +191,7 @@ void Reactor::loop() {
         [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
         continue;
       }
-      if (const auto it = polled_.find(fd); it != polled_.end()) guarded([&] { it->second->on_ready(events[i].events); });
+      if (const auto it = polled_.find(fd); it != polled_.end()) run_guarded([&] { it->second->on_ready(events[i].events); });
     }
     run_woken();
     run_tasks();
@@ -206,7 +206,7 @@ void Reactor::run_tasks() {
     const MutexLock lock(mutex_);
     tasks.swap(tasks_);
   }
-  for (auto& task : tasks) guarded(task);
+  for (auto& task : tasks) run_guarded(task);
 }
 
 // Tasks that were queued too late are dropped. What they hold may refer to us, and queue more.
@@ -226,7 +226,7 @@ void Reactor::run_timers() {
     const TimerId id = timers_.begin()->id;
     timers_.erase(timers_.begin());
     auto node = timer_tasks_.extract(id);
-    if (!node.empty()) guarded(node.mapped().run);
+    if (!node.empty()) run_guarded(node.mapped().run);
   }
 }
 

@@ -27,7 +27,10 @@ void StatsEndpoint::open(const std::string& dir, const std::string& instance_hex
   server_ = std::move(*server);
   ask_ = std::move(ask);
   guard_descriptor(server_->descriptor());
-  (void)reactor_.add(server_->descriptor(), *this, EPOLLIN);
+  if (Status s = reactor_.add(server_->descriptor(), *this, EPOLLIN); !s.ok()) {
+    RW_WARN(net, "RAILWEAVE_STATS_DIR: no statistics for railweave-info: {}", s.message());
+    close();
+  }
 }
 
 void StatsEndpoint::close() {

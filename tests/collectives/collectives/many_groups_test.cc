@@ -65,7 +65,7 @@ std::string gather_ranks(Group& group) {
   return said;
 }
 
-// Over TCP, and with shared memory: that has a exchange of each group, and descriptors of each other's processes.
+// Over TCP, and with shared memory: that has an exchange of each group, and descriptors of each other's processes.
 class ManyGroups : public testing::TestWithParam<bool> {
  protected:
   static bool has_exchange() { return GetParam(); }

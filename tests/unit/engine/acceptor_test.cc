@@ -235,7 +235,7 @@ TEST_F(Accepting, whoever_encrypts_alone_is_refused_and_the_log_warns_once_a_min
   }
   settle();
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0], "shown out: there pid 2: the peer encrypts (RAILWEAVE_ENCRYPT), we do not");
+  EXPECT_EQ(warnings[0], "rejected there pid 2: the peer encrypts (RAILWEAVE_ENCRYPT), we do not");
 }
 
 // ------------------------------------------------------------------------------------------------ where a connection came in

@@ -85,8 +85,8 @@ TEST_F(Arriving, look__a_rate_halves_in_5_s_by_many_samples_and_by_one) {
 }
 
 TEST_F(Arriving, look__any_speed_counts_where_the_nominal_one_is_not_known) {
-  for (int i = 0; i < 2; ++i) arrive(5ms, 400 * kGigabitSample);
-  EXPECT_DOUBLE_EQ(megabits(), 400'000);
+  for (int i = 0; i < 2; ++i) arrive(5ms, 300 * kGigabitSample);
+  EXPECT_DOUBLE_EQ(megabits(), 300'000);
 }
 
 // Its owner began anew in another memory, or another process wrote into this one.

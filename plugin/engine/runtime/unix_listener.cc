@@ -1,4 +1,4 @@
-#include "engine/connect/unix_listener.h"
+#include "engine/runtime/unix_listener.h"
 
 #include <sys/epoll.h>
 
@@ -20,23 +20,18 @@ constexpr int kAcceptsPerTurn = 64;
 
 }  // namespace
 
-std::string local_name(const InstanceId& instance) {
-  constexpr char kHex[] = "0123456789abcdef";
-  std::string name = "railweave-";
-  for (const std::uint8_t byte : instance) name += {kHex[byte >> 4], kHex[byte & 15]};
-  return name;
-}
-
-Status UnixListener::open(const InstanceId& instance) {
-  RW_ASSIGN_OR_RETURN(fd_, listen_abstract(local_name(instance)));
+Status UnixListener::open(const std::string& name) {
+  RW_ASSIGN_OR_RETURN(fd_, listen_abstract(name));
   guard_descriptor(fd_.get());
   return {};
 }
 
-void UnixListener::serve(OnConnection on_connection) {
-  if (!fd_) return;
+Status UnixListener::serve(OnConnection on_connection) {
+  if (!fd_) return {};
   on_connection_ = std::move(on_connection);
-  if (Status s = reactor_.add(fd_.get(), *this, EPOLLIN); !s.ok()) RW_WARN(net, "{}", s.message());
+  Status status = reactor_.add(fd_.get(), *this, EPOLLIN);
+  if (!status.ok()) close();
+  return status;
 }
 
 void UnixListener::close() {
@@ -64,7 +59,7 @@ void UnixListener::accept_all() {
     if (Status s = check_same_user(accepted->get()); s.ok()) {
       on_connection_(std::move(*accepted));
     } else {
-      RW_INFO(net, "shown out: {}", s.message());
+      RW_INFO(net, "rejected {}", s.message());
     }
   }
 }

@@ -1,19 +1,15 @@
-// Where peers of this host come in (docs/internals/shm.md): an abstract socket named by the instance, so that who reaches it shares
-// the network namespace, and who completes the handshake there is on the host. On the reactor's thread, except open().
+// A listener for processes of this host and this user: an abstract socket, so a process that connects shares the network namespace. On the reactor's thread,
+// except open().
 #pragma once
 
 #include <functional>
 #include <string>
 
 #include "base/fd.h"
-#include "engine/connect/handle.h"
 #include "engine/runtime/reactor.h"
 #include "railweave/status.h"
 
 namespace railweave::engine {
-
-// The name that an instance listens at.
-std::string local_name(const InstanceId& instance);
 
 class UnixListener final : private Pollable {
  public:
@@ -23,10 +19,12 @@ class UnixListener final : private Pollable {
   explicit UnixListener(Reactor& reactor) : reactor_(reactor) {}
   ~UnixListener() { close(); }
 
-  // Errors: system. Then nobody comes in here, and that is all.
-  Status open(const InstanceId& instance);
-  void serve(OnConnection on_connection);
-  // Stops accepting; nobody connects any more.
+  // Takes the abstract name; connections wait until serve(). Errors: system, another process has the name among them.
+  Status open(const std::string& name);
+  // Nothing where open() failed. Errors: system; then the listener is closed, and connections are refused.
+  Status serve(OnConnection on_connection);
+  bool is_open() const { return bool(fd_); }
+  // Stops accepting; connections are refused from then on.
   void close();
 
  private:
