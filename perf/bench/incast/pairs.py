@@ -50,7 +50,7 @@ def agree(where: Path, rank: int, settle_s: float) -> float:
     until = time.monotonic() + kPatience_s
     while not file.exists():
         if time.monotonic() > until:
-            raise SystemExit("bench.incast: host 0 does not come")
+            raise SystemExit(f"host 0 did not say within {kPatience_s:g} s when all begin: look whether its process (RANK=0) runs")
         time.sleep(0.02)
     return float(file.read_text())
 
