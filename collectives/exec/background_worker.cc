@@ -11,7 +11,8 @@ BackgroundWorker::~BackgroundWorker() {
   MutexLock lock(line_->mutex);
   line_->stopping = true;
   line_->changed.notify_all();
-  const bool over = line_->changed.wait_for(line_->mutex, kWaitMost, [&]() RW_REQUIRES(line_->mutex) { return line_->over; });
+  const bool over =
+      line_->changed.wait_for(line_->mutex, kWaitMost, [&]() RW_REQUIRES(line_->mutex) { return line_->over; });
   lock.unlock();
   over ? thread_.join() : thread_.detach();
 }

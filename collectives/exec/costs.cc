@@ -44,9 +44,9 @@ Result<Costs> measure(Group& group, Nanos patience) {
   Costs costs;
   const auto ranks = unsigned(group.size());
   RW_ASSIGN_OR_RETURN(const Nanos barriers, fastest(kRepeats, [&]() -> Status {
-    for (int i = 0; i < kBarriers; ++i) RW_TRY(over(group.barrier(), patience));
-    return {};
-  }));
+                        for (int i = 0; i < kBarriers; ++i) RW_TRY(over(group.barrier(), patience));
+                        return {};
+                      }));
   const Nanos round = barriers / kBarriers / std::max(1, int(std::bit_width(ranks - 1)));
   costs.latency_between = costs.latency_within = std::max<Nanos>(round - costs.step_overhead, kLatencyMin);
 
@@ -60,9 +60,9 @@ Result<Costs> measure(Group& group, Nanos patience) {
   std::vector<float> left(kReducedBytes / sizeof(float), 1), right(left);
   const Operand operands[] = {{left.data(), false}, {right.data(), false}};
   RW_ASSIGN_OR_RETURN(const Nanos reduced, fastest(kRepeats, [&]() -> Status {
-    reduce({}, operands, left.data(), true, left.size());
-    return {};
-  }));
+                        reduce({}, operands, left.data(), true, left.size());
+                        return {};
+                      }));
   costs.reduction = Rate::of(2 * double(kReducedBytes), reduced);
   return costs;
 }
@@ -100,7 +100,8 @@ Result<Costs> costs_from_text(const std::string& text) {
   std::istringstream in(text);
   std::int64_t between = 0, within = 0, overhead = 0;
   Costs c;
-  if (!(in >> between >> within >> overhead >> c.rate_between.bytes_per_s >> c.rate_within.bytes_per_s >> c.reduction.bytes_per_s))
+  if (!(in >> between >> within >> overhead >> c.rate_between.bytes_per_s >> c.rate_within.bytes_per_s >>
+        c.reduction.bytes_per_s))
     return Status(Code::remote, Scope::engine, "what messages cost: found '" + text + "', expected six numbers");
   c.latency_between = Nanos(between);
   c.latency_within = Nanos(within);

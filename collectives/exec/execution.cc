@@ -12,8 +12,8 @@
 
 namespace railweave::collectives {
 
-Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how, Fingerprint fingerprint,
-                     PeerStreams& peers, const Sending& sending)
+Execution::Execution(std::shared_ptr<const Plan> plan, const Memory& memory, const Reducing& how,
+                     Fingerprint fingerprint, PeerStreams& peers, const Sending& sending)
     : plan_(std::move(plan)),
       memory_(memory),
       how_(how),
@@ -94,8 +94,7 @@ std::vector<int> Execution::awaited() const {
 // A message larger than was due the engine refuses, a smaller one we do.
 Status Execution::failure(const FlowState& flow, const Status& why) const {
   if (why.code() != Code::truncated) return PeerStreams::lost(flow.flow->peer, why);
-  return Status(Code::truncated, Scope::session,
-                mismatch(flow.flow->peer, rank_, why.message()));
+  return Status(Code::truncated, Scope::session, mismatch(flow.flow->peer, rank_, why.message()));
 }
 
 Status Execution::check_due(const Step& step, const Progress& arrived) const {
@@ -112,7 +111,8 @@ Status Execution::collect(FlowState& flow, bool drive, bool& moved) {
     if (!drive && !flow.stream()->ended(oldest.request)) return {};
     const Result<Progress> tested = flow.stream()->test(oldest.request);
     if (!tested.ok() && tested.status().code() == Code::truncated) {  // larger than is due
-      return Status(Code::truncated, Scope::session, fmt::format("{} ({})", tested.status().message(), described(fingerprint_)));
+      return Status(Code::truncated, Scope::session,
+                    fmt::format("{} ({})", tested.status().message(), described(fingerprint_)));
     }
     RW_ASSIGN_OR_RETURN(const Progress progress, tested);
     if (!progress.done) return {};
@@ -138,7 +138,7 @@ Status Execution::post(FlowState& flow, bool& moved) {
   if (expedited_ && flow.out != nullptr) flow.out->stream->expedite(number_);  // whoever's turn it is: we may be next
   if (!flow.turns().has(this)) return {};
   while (flow.next < steps.size() && flow.posted.size() < kPostedMax && waits_for_[steps[flow.next]] == 0) {
-    RW_ASSIGN_OR_RETURN(Request* request, post_step(flow, plan_->step(steps[flow.next])));
+    RW_ASSIGN_OR_RETURN(Request* const request, post_step(flow, plan_->step(steps[flow.next])));
     if (request == nullptr) return {};
     flow.posted.push_back({request, steps[flow.next++]});
     moved = true;
@@ -182,7 +182,9 @@ std::size_t Execution::bytes_of(const Piece& piece) const {
 }
 
 const std::byte* Execution::source(const Piece& piece) const {
-  return (piece.place == Place::input ? memory_.input : piece.place == Place::output ? memory_.output : memory_.scratch) +
+  return (piece.place == Place::input    ? memory_.input
+          : piece.place == Place::output ? memory_.output
+                                         : memory_.scratch) +
          piece.offset_bytes;
 }
 

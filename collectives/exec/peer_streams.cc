@@ -14,13 +14,15 @@ const std::byte kNeverTaken[kEagerLimitMaxBytes + 1] = {};
 
 }  // namespace
 
-PeerStreams::PeerStreams(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener)
+PeerStreams::PeerStreams(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles,
+                         std::unique_ptr<Listener> listener)
     : engine_(std::move(engine)), rank_(rank), handles_(std::move(handles)), listener_(std::move(listener)) {}
 
 PeerStreams::~PeerStreams() = default;
 
 Status PeerStreams::lost(int peer, const Status& why) {
-  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(), why.system_errno());
+  return Status(why.code(), Scope::session, "rank " + std::to_string(peer) + " is lost: " + why.message(),
+                why.system_errno());
 }
 
 Outgoing& PeerStreams::to(int peer, int channel, Priority priority) {
@@ -47,7 +49,8 @@ Status PeerStreams::advance() {
     auto joined = advance(*d);
     if (!joined.ok() && d->channel == kWatchChannel) {
       // A peer that cannot be dialled may have left in peace.
-      watches_[d->peer].gone = d->stream ? joined.status() : Status(Code::left, Scope::session, joined.status().message());
+      watches_[d->peer].gone =
+          d->stream ? joined.status() : Status(Code::left, Scope::session, joined.status().message());
       d = dialling_.erase(d);
       continue;
     }
@@ -135,9 +138,10 @@ Result<bool> PeerStreams::advance(Arrival& a) {
   if (!got.done) return false;
   if (got.bytes != sizeof a.hello || a.hello.magic != kMagic || a.hello.rank >= handles_.size())
     return Status(Code::remote, Scope::stream,
-                  "a stream's hello: found " + std::to_string(got.bytes) + " bytes, magic " + std::to_string(a.hello.magic) + ", rank " +
-                      std::to_string(a.hello.rank) + ", expected " + std::to_string(sizeof a.hello) + " bytes, magic " +
-                      std::to_string(kMagic) + ", a rank below " + std::to_string(handles_.size()));
+                  "a stream's hello: found " + std::to_string(got.bytes) + " bytes, magic " +
+                      std::to_string(a.hello.magic) + ", rank " + std::to_string(a.hello.rank) + ", expected " +
+                      std::to_string(sizeof a.hello) + " bytes, magic " + std::to_string(kMagic) + ", a rank below " +
+                      std::to_string(handles_.size()));
   const auto [it, fresh] = incoming_.try_emplace({int(a.hello.rank), int(a.hello.channel)});
   if (it->second.stream) return Status(Code::remote, Scope::stream, "a second stream of one channel");
   if (!fresh) --awaited_;

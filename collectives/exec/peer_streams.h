@@ -1,7 +1,8 @@
 // The streams between one rank of a group and the others, made when they are first wanted. Many operations share them:
 // a stream belongs to one operation at a time, in issue order (StreamQueue).
 //
-// Wire: the first message on every stream is a StreamHello (peer_streams.cc), which tells whose it is; what follows is the operations'.
+// Wire: the first message on every stream is a StreamHello (peer_streams.cc), which tells whose it is; what follows is
+// the operations'.
 // Threads: under the runner's lock. Errors: of a stream or a connection, final; they name the rank.
 // Life: destroying it closes every stream; memory of unfinished requests is not touched any more.
 #pragma once
@@ -32,23 +33,25 @@ class StreamQueue {
 };
 
 struct Outgoing {
-  std::unique_ptr<SendStream> stream;      // null until connected
+  std::unique_ptr<SendStream> stream;  // null until connected
   StreamQueue turns;
 };
 
 struct Incoming {
-  std::unique_ptr<RecvStream> stream;      // null until the peer's hello came
+  std::unique_ptr<RecvStream> stream;  // null until the peer's hello came
   StreamQueue turns;
-  Status gone;                             // why nothing more comes; Code::left: a peer that went in peace
+  Status gone;  // why nothing more comes; Code::left: a peer that went in peace
 };
 
 class PeerStreams {
  public:
   // `handles`: every rank's listener, by rank; `listener` is our own.
-  PeerStreams(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles, std::unique_ptr<Listener> listener);
+  PeerStreams(std::shared_ptr<Engine> engine, int rank, std::vector<Handle> handles,
+              std::unique_ptr<Listener> listener);
   ~PeerStreams();
 
-  // The same object for good. `channel`: numbered by the caller, the same at both ends; `priority` of its first use counts.
+  // The same object for good. `channel`: numbered by the caller, the same at both ends; `priority` of its first use
+  // counts.
   Outgoing& to(int peer, int channel, Priority priority);
   Incoming& from(int peer, int channel);
   // Goes on with what is being connected; next to nothing when nothing is.
@@ -68,12 +71,12 @@ class PeerStreams {
     int peer = 0, channel = 0;
     Priority priority = Priority::normal;
     std::unique_ptr<Connector> connector;
-    std::unique_ptr<SendStream> stream;    // its hello is on the way
+    std::unique_ptr<SendStream> stream;  // its hello is on the way
     Request* request = nullptr;
     StreamHello hello;
   };
   struct Watch {
-    Request* request = nullptr;            // ends when the peer does
+    Request* request = nullptr;  // ends when the peer does
     Status gone;
   };
   struct Arrival {
@@ -95,13 +98,13 @@ class PeerStreams {
   const int rank_;
   const std::vector<Handle> handles_;
   const std::unique_ptr<Listener> listener_;
-  std::map<std::pair<int, int>, Outgoing> outgoing_;   // peer, channel
+  std::map<std::pair<int, int>, Outgoing> outgoing_;  // peer, channel
   std::map<std::pair<int, int>, Incoming> incoming_;
-  std::map<int, Watch> watches_;           // by peer
-  std::list<Dialling> dialling_;           // a list: requests point into them
+  std::map<int, Watch> watches_;  // by peer
+  std::list<Dialling> dialling_;  // a list: requests point into them
   std::deque<std::unique_ptr<Arrival>> arrivals_;
-  int awaited_ = 0;                        // incoming without a stream
-  TimePoint looked_{};                     // for those that are awaited; or when the first was
+  int awaited_ = 0;     // incoming without a stream
+  TimePoint looked_{};  // for those that are awaited; or when the first was
 };
 
 }  // namespace railweave::collectives

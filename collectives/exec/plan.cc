@@ -19,7 +19,8 @@ Plan::Plan(Schedule schedule, bool at_once) : schedule_(std::move(schedule)), at
   std::vector<std::uint32_t> filled = dependents_begin_;
   for (std::size_t i = 0; i < n; ++i) {
     const Step& s = schedule_.steps[i];
-    for (std::uint32_t k = s.after_begin; k < s.after_end; ++k) dependents_[filled[schedule_.after[k]]++] = std::uint32_t(i);
+    for (std::uint32_t k = s.after_begin; k < s.after_end; ++k)
+      dependents_[filled[schedule_.after[k]]++] = std::uint32_t(i);
     if (s.kind != Step::Kind::send && s.kind != Step::Kind::receive) continue;
     const bool sends = s.kind == Step::Kind::send;
     auto flow = std::ranges::find_if(flows_, [&](const Flow& f) { return f.peer == s.peer && f.sends == sends; });

@@ -16,7 +16,7 @@ class Plan {
   struct Flow {
     int peer = 0;
     bool sends = false;
-    std::vector<std::uint32_t> steps;     // to be posted in this order
+    std::vector<std::uint32_t> steps;  // to be posted in this order
   };
 
   // `at_once`: see Algorithm.
@@ -34,7 +34,8 @@ class Plan {
   const std::vector<std::uint32_t>& waits_for() const { return waits_for_; }
   // Steps that wait for this one.
   std::span<const std::uint32_t> dependents(std::uint32_t index) const {
-    return std::span(dependents_).subspan(dependents_begin_[index], dependents_begin_[index + 1] - dependents_begin_[index]);
+    return std::span(dependents_)
+        .subspan(dependents_begin_[index], dependents_begin_[index + 1] - dependents_begin_[index]);
   }
 
  private:

@@ -31,7 +31,7 @@ class Planner {
 
   Costs costs_;
   std::string named_;
-  std::list<Known> known_;                 // the one used last first
+  std::list<Known> known_;  // the one used last first
 };
 
 }  // namespace railweave::collectives

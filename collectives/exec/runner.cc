@@ -14,19 +14,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kLook = 1ms;          // of the thread, while operations come and others drive them
-constexpr Nanos kLookMost = 16ms;     // the thread's looks lengthen to this while callers wait: with many ranks on few cores each look costs
-constexpr int kLooksMax = 20;         // in a row without anything unfinished: then it sleeps until it is woken
-constexpr Nanos kSoon = 50us;         // from a submission to its wait()
-constexpr Nanos kSpin = 1ms;          // without anything moving, and
+constexpr Nanos kLook = 1ms;  // of the thread, while operations come and others drive them
+// the thread's looks lengthen to this while callers wait: with many ranks on few cores each look costs
+constexpr Nanos kLookMost = 16ms;
+constexpr int kLooksMax = 20;          // in a row without anything unfinished: then it sleeps until it is woken
+constexpr Nanos kSoon = 50us;          // from a submission to its wait()
+constexpr Nanos kSpin = 1ms;           // without anything moving, and
 constexpr int kPassesBeforeNaps = 64;  // so many passes: then whoever drives begins to sleep between them
 constexpr Nanos kNap = 50us;           // a nap is the wait so far, divided by kWaitPerNap, within kNap and kNapMost
 constexpr Nanos kNapMost = 1ms;
 constexpr int kWaitPerNap = 64;
 
-// Yields while something may come any moment, then naps: with more ranks than cores the others need them. Not for the time
-// alone: a yield lasts as long as who else is on this core wants it, and two that share one and nap are never moved apart (Linux
-// looks at how many wait for a core, and does not look for an idle one when it wakes who slept).
+// Yields while something may come any moment, then naps: with more ranks than cores the others need them. Not for the
+// time alone: a yield lasts as long as who else is on this core wants it, and two that share one and nap are never
+// moved apart (Linux looks at how many wait for a core, and does not look for an idle one when it wakes who slept).
 class Patience {
  public:
   void moved() { passes_ = 0; }
@@ -41,12 +42,12 @@ class Patience {
 
  private:
   TimePoint since_{};
-  int passes_ = 0;                       // in a row that moved nothing; no more are counted than matter
+  int passes_ = 0;  // in a row that moved nothing; no more are counted than matter
 };
 
-// The naps of the runner's thread. Nobody waits for what it drives, and computing threads want the core: a nap gives the core
-// away more cheaply than a yield. Data that came meanwhile is in the kernel, and goes in one pass. Where much is on its way,
-// naps are longer: each time the thread wakes, it costs the computing thread there its caches.
+// The naps of the runner's thread. Nobody waits for what it drives, and computing threads want the core: a nap gives
+// the core away more cheaply than a yield. Data that came meanwhile is in the kernel, and goes in one pass. Where much
+// is on its way, naps are longer: each time the thread wakes, it costs the computing thread there its caches.
 class Background {
  public:
   void moved() { nap_ = std::max(nap_ / 2, kShortest); }
@@ -68,7 +69,7 @@ struct Runner::Known {
   const ProcessOrigin origin;
   Mutex mutex;
   std::weak_ptr<Runner> runner RW_GUARDED_BY(mutex);
-  Known* parents = nullptr;                // of no use any more, and never destroyed
+  Known* parents = nullptr;  // of no use any more, and never destroyed
 };
 
 Runner::Known& Runner::known() {
@@ -90,13 +91,15 @@ Result<std::shared_ptr<Runner>> Runner::shared() {
     if (!r->forked()) delete r;  // its threads live in the parent only
   });
   RW_TRY(runner->background_.start());
-  RW_TRY(start_service_thread(runner->thread_, "railweave-coll", [bell = runner->bell_, weak = std::weak_ptr(runner)] { loop(bell, weak); }));
+  RW_TRY(start_service_thread(runner->thread_, "railweave-coll",
+                              [bell = runner->bell_, weak = std::weak_ptr(runner)] { loop(bell, weak); }));
   place.runner = runner;
   return runner;
 }
 
 Status Runner::dead_after_fork() {
-  return Status(Code::internal, Scope::engine, "this process was forked: the groups it was forked with live in the parent only");
+  return Status(Code::internal, Scope::engine,
+                "this process was forked: the groups it was forked with live in the parent only");
 }
 
 Runner::~Runner() {
@@ -146,7 +149,8 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
   {
     if (!driving_.try_lock()) return Pass::elsewhere;
     const MutexLock held(driving_, std::adopt_lock);
-    bell_->busy.store(false, std::memory_order_seq_cst);  // what is submitted from here on, this pass sees or sets it again
+    // what is submitted from here on, this pass sees or sets it again
+    bell_->busy.store(false, std::memory_order_seq_cst);
     for (Driven* driven : driven_) {
       moved |= driven->advance();
       busy |= driven->busy();
@@ -156,7 +160,8 @@ Runner::Pass Runner::pass(bool waits, Nanos* may_rest) {
     if (may_rest != nullptr && !moved)
       for (const Driven* driven : driven_) *may_rest = std::min(*may_rest, driven->may_rest());
     if (busy) bell_->busy.store(true, std::memory_order_seq_cst);
-    // A poller need not come back, and the runner's thread may have gone to sleep while this pass hid what is unfinished.
+    // A poller need not come back, and the runner's thread may have gone to sleep while this pass hid what is
+    // unfinished.
     if (busy && bell_->deep.load(std::memory_order_seq_cst)) bell_->ring();
   }
   if (callbacks.empty()) return moved ? Pass::moved : Pass::idle;
@@ -255,7 +260,8 @@ bool Runner::Bell::wait() {
     if (looks < kLooksMax) {
       look = attended ? std::min(2 * look, kLookMost) : kLook;
       relies_on_waiters.store(look > kLook, std::memory_order_seq_cst);
-      if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;  // the last waiter left before it could know
+      // the last waiter left before it could know
+      if (look > kLook && waiters.load(std::memory_order_seq_cst) == 0) continue;
       rung.wait_for(mutex, look, [&]() RW_REQUIRES(mutex) {
         return stopping || asked || (look > kLook && !relies_on_waiters.load(std::memory_order_relaxed));
       });

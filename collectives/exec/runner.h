@@ -2,7 +2,8 @@
 //
 // Threads: any. The lock: whoever drives holds it for one pass; nothing waits for the network or a store under it.
 // The thread: starts with the first group, sleeps while no operation is unfinished, ends with the last group and Work.
-// BackgroundWorker: on a thread of their own (see BackgroundWorker for its end); they may wait, and hold up nothing but each other.
+// BackgroundWorker: on a thread of their own (see BackgroundWorker for its end); they may wait, and hold up nothing but
+// each other.
 // Fork: the parent's runner is dead in a child, where shared() makes another.
 #pragma once
 
@@ -14,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "collectives/exec/background_worker.h"
 #include "collectives/scheduler/scheduler.h"
 #include "railweave/status.h"
@@ -43,7 +44,7 @@ class Driven {
 
 // What all groups over one engine share (ranks that are threads of a process have an engine each).
 struct Scheduling {
-  Scheduler scheduler;                     // used under the runner's lock
+  Scheduler scheduler;  // used under the runner's lock
   // Counted as groups issue, by any thread.
   std::atomic<std::uint64_t> issued_bytes{0};  // V: of what the scheduler counts
   std::atomic<std::uint64_t> issued{1};        // the next number of calls and messages
@@ -61,8 +62,9 @@ class Runner {
   // After return nobody drives it.
   void remove(Driven& driven);
 
-  // There is something new to do. `promptly`: also if nobody should come to wait; else the thread may take a millisecond.
-  // It is not woken for a caller who came to wait at once the last time: it would only stand in that caller's way.
+  // There is something new to do. `promptly`: also if nobody should come to wait; else the thread may take a
+  // millisecond. It is not woken for a caller who came to wait at once the last time: it would only stand in that
+  // caller's way.
   void submitted(bool promptly);
   // Drives until `over` or the deadline: what it said last. Must not be called from a callback.
   bool drive_until(const std::function<bool()>& over, TimePoint deadline);
@@ -81,7 +83,7 @@ class Runner {
   void run_in_background(std::function<void()> task) { background_.add(std::move(task)); }
   // True in a child forked since: driving does nothing there, and nothing else may be called.
   bool forked() const { return origin_.in_child(); }
-  static Status dead_after_fork();         // what calls answer there
+  static Status dead_after_fork();  // what calls answer there
   // One pass, unless somebody else is at it.
   void drive_once();
   // `policy` is its to begin with; later groups find what there is.
@@ -94,21 +96,23 @@ class Runner {
  private:
   // What the thread sleeps on. Its own share: the last holder of the runner may be a callback that the thread runs.
   struct Bell {
-    std::atomic<bool> busy{false};           // somebody has unfinished operations, as of the last pass or submission
-    std::atomic<int> waiters{0};             // threads in drive_until()
-    std::atomic<bool> deep{false};           // the thread sleeps until it is woken
-    std::atomic<bool> relies_on_waiters{false};  // the thread looks seldom; the last waiter to leave calls shorten_look()
-    std::atomic<std::int64_t> submitted_at_ns{0};  // the last that was to be done promptly; 0: somebody came to wait since
-    std::atomic<bool> waits_soon{false};     // its caller came to wait at once
+    std::atomic<bool> busy{false};  // somebody has unfinished operations, as of the last pass or submission
+    std::atomic<int> waiters{0};    // threads in drive_until()
+    std::atomic<bool> deep{false};  // the thread sleeps until it is woken
+    // the thread looks seldom; the last waiter to leave calls shorten_look()
+    std::atomic<bool> relies_on_waiters{false};
+    // the last that was to be done promptly; 0: somebody came to wait since
+    std::atomic<std::int64_t> submitted_at_ns{0};
+    std::atomic<bool> waits_soon{false};  // its caller came to wait at once
     Mutex mutex;
     ConditionVariable rung;
     bool stopping RW_GUARDED_BY(mutex) = false;
     bool asked RW_GUARDED_BY(mutex) = false;
 
-    bool wait();                             // until the thread is needed. False: the runner ends
-    void nap(Nanos length);                  // or until somebody rings
-    void ring();                             // it is needed
-    void shorten_look();                     // it may be, soon
+    bool wait();             // until the thread is needed. False: the runner ends
+    void nap(Nanos length);  // or until somebody rings
+    void ring();             // it is needed
+    void shorten_look();     // it may be, soon
   };
 
   Runner() : bell_(std::make_shared<Bell>()) {}

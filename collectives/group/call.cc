@@ -47,29 +47,35 @@ std::size_t Call::agreed_bytes() const {
 }
 
 bool Call::wants_short_chunks() const {
-  return hints.priority == Priority::urgent && problem.operation != Operation::all_to_all && agreed_bytes() <= kShortChunksBytesMax;
+  return hints.priority == Priority::urgent && problem.operation != Operation::all_to_all &&
+         agreed_bytes() <= kShortChunksBytesMax;
 }
 
 std::size_t Call::most_bytes() const { return std::max(input_bytes(), output_bytes()); }
 
 Status check(Call& call) {
   Problem& p = call.problem;
-  if (p.root < 0 || p.root >= p.ranks) return refused(call, fmt::format("root {}, expected 0 to {}", p.root, p.ranks - 1));
+  if (p.root < 0 || p.root >= p.ranks)
+    return refused(call, fmt::format("root {}, expected 0 to {}", p.root, p.ranks - 1));
   const std::size_t counts = p.operation == Operation::all_gather || p.operation == Operation::reduce_scatter ||
                                      p.operation == Operation::gather || p.operation == Operation::scatter ||
                                      p.operation == Operation::all_to_all
                                  ? std::size_t(p.ranks)
-                                 : p.operation == Operation::barrier ? 0 : 1;
+                             : p.operation == Operation::barrier ? 0
+                                                                 : 1;
   if (p.counts.size() != counts) return refused(call, fmt::format("{} counts for {} ranks", p.counts.size(), p.ranks));
   if (p.operation == Operation::all_to_all && p.receive_counts.size() != counts)
     return refused(call, fmt::format("{} receive counts for {} ranks", p.receive_counts.size(), p.ranks));
-  if (const auto own = std::size_t(p.rank); p.operation == Operation::all_to_all && p.counts[own] != p.receive_counts[own])
-    return refused(call, fmt::format("rank {} sends {} elements to itself and receives {}", p.rank, p.counts[own], p.receive_counts[own]));
+  if (const auto own = std::size_t(p.rank);
+      p.operation == Operation::all_to_all && p.counts[own] != p.receive_counts[own])
+    return refused(call, fmt::format("rank {} sends {} elements to itself and receives {}", p.rank, p.counts[own],
+                                     p.receive_counts[own]));
   for (const auto* each : {&p.counts, &p.receive_counts}) {
     std::size_t bytes = 0, all = 0;
     for (const std::size_t count : *each)
       if (__builtin_mul_overflow(count, p.element_bytes, &bytes) || __builtin_add_overflow(all, bytes, &all))
-        return refused(call, fmt::format("{} elements of {} bytes are more than memory can have", count, p.element_bytes));
+        return refused(call,
+                       fmt::format("{} elements of {} bytes are more than memory can have", count, p.element_bytes));
   }
   if (reduces(p.operation) && !supports(call.how.type, call.how.reduction))
     return refused(call, fmt::format("no {} of {}", name(call.how.reduction), name(call.how.type)));
@@ -82,7 +88,8 @@ Status check(Call& call) {
   const std::less<const std::byte*> before;
   const bool apart = in == 0 || out == 0 || !before(input, output + out) || !before(output, input + in);
   if (!apart && !p.in_place)
-    return refused(call, fmt::format("input {} of {} bytes overlaps output {} of {} bytes, and not in place", call.input, in, call.output, out));
+    return refused(call, fmt::format("input {} of {} bytes overlaps output {} of {} bytes, and not in place",
+                                     call.input, in, call.output, out));
   return {};
 }
 

@@ -13,7 +13,7 @@ namespace railweave::collectives {
 
 struct Call {
   Problem problem;
-  Reducing how;                            // type always; the rest where something is reduced
+  Reducing how;  // type always; the rest where something is reduced
   const void* input = nullptr;
   void* output = nullptr;
   Hints hints;
@@ -21,7 +21,7 @@ struct Call {
   // Bytes that this rank reads and writes.
   std::size_t input_bytes() const;
   std::size_t output_bytes() const;
-  std::size_t most_bytes() const;          // the larger of these
+  std::size_t most_bytes() const;  // the larger of these
   // Bytes of all ranks' parts together, the same on every rank. Of an all_to_all_v only what this rank sends is known.
   std::size_t agreed_bytes() const;
   // Urgent and small: in chunks so short that they go without a grant. The same on every rank, so never an all_to_all.

@@ -13,8 +13,8 @@
 
 namespace railweave::collectives {
 
-EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, Rendezvous place, const Options& options,
-                         std::vector<int> host_of, const Policy& policy, bool may_learn)
+EngineGroup::EngineGroup(std::shared_ptr<Runner> runner, std::shared_ptr<Engine> engine, Rendezvous place,
+                         const Options& options, std::vector<int> host_of, const Policy& policy, bool may_learn)
     : engine_(std::move(engine)),
       runner_(std::move(runner)),
       place_(std::move(place)),
@@ -33,9 +33,8 @@ void EngineGroup::join(std::unique_ptr<PeerStreams> peers, Planner planner) {
   planner_ = std::make_unique<Planner>(std::move(planner));
   messages_ = std::make_unique<Messages>(
       *peers_, options_.size, kPriorities * kChannelsPerClass,
-      [this](Ticket& ticket, Status status, int source, std::size_t bytes) RW_REQUIRES(runner_->mutex()) {
-        finish(ticket, std::move(status), source, bytes);
-      });
+      [this](Ticket& ticket, Status status, int source, std::size_t bytes)
+          RW_REQUIRES(runner_->mutex()) { finish(ticket, std::move(status), source, bytes); });
   origin_ = std::make_shared<TicketOrigin>(TicketOrigin{runner_, weak_from_this(), nullptr, traced_name()});
   runner_->add(*this);
 }
@@ -81,9 +80,18 @@ WorkPtr EngineGroup::submit(Call call) {
     const std::uint64_t number = counted_by_line ? line_->tell_issued(call) : issued_[int(call.hints.priority)]++;
     if (trace::on()) ticket->issued(fingerprint_with_counts(call, number), call.most_bytes(), call.hints.priority);
     const std::size_t bytes = call.agreed_bytes();
-    const std::uint64_t at = bytes < Scheduler::kSmallBytes ? 0 : scheduling_->issued_bytes.fetch_add(bytes, std::memory_order_relaxed);
-    submissions_.push_back({.ticket = ticket, .call = std::move(call), .number = number, .message = {}, .is_message = false, .id = 0,
-                            .change = std::move(learned.change), .position = learned.position, .issued_at = at, .order = next_order()});
+    const std::uint64_t at =
+        bytes < Scheduler::kSmallBytes ? 0 : scheduling_->issued_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    submissions_.push_back({.ticket = ticket,
+                            .call = std::move(call),
+                            .number = number,
+                            .message = {},
+                            .is_message = false,
+                            .id = 0,
+                            .change = std::move(learned.change),
+                            .position = learned.position,
+                            .issued_at = at,
+                            .order = next_order()});
   }
   runner_->submitted(promptly);
   return ticket;
@@ -98,8 +106,16 @@ WorkPtr EngineGroup::submit(Message message, Status refused) {
   }
   {
     const MutexLock lock(submissions_mutex_);
-    submissions_.push_back({.ticket = ticket, .call = {}, .number = 0, .message = message, .is_message = true, .id = 0, .change = {},
-                            .position = {}, .issued_at = 0, .order = next_order()});
+    submissions_.push_back({.ticket = ticket,
+                            .call = {},
+                            .number = 0,
+                            .message = message,
+                            .is_message = true,
+                            .id = 0,
+                            .change = {},
+                            .position = {},
+                            .issued_at = 0,
+                            .order = next_order()});
   }
   runner_->submitted(message.bytes >= kPromptBytes);
   return ticket;
@@ -150,21 +166,24 @@ StepLearner::Issued EngineGroup::learn_from(const Call& call, Ticket& ticket) {
 }
 
 void EngineGroup::agree_on(std::shared_ptr<Agreement> agreement) {
-  static_assert(RepeatFinder::kPeriodMost * sizeof(std::int64_t) < Scheduler::kSmallBytes, "or this would be learned from");
+  static_assert(RepeatFinder::kPeriodMost * sizeof(std::int64_t) < Scheduler::kSmallBytes,
+                "or this would be learned from");
   auto& values = agreement->values;
   WorkPtr work = all_reduce(values.data(), values.data(), values.size(), DataType::int64, Reduction::max, {}, 1);
   const MutexLock lock(submissions_mutex_);
   agreeing_.emplace_back(std::move(agreement), std::move(work));
 }
 
-// ------------------------------------------------------------------------------------------------- under the runner's lock
+// ------------------------------------------------------------------------------------------------- under the runner's
+// lock
 
 void EngineGroup::finish(Ticket& ticket, Status status, int source, std::size_t bytes) {
   for (auto& callback : ticket.finish(std::move(status), source, bytes)) callbacks_.push_back(std::move(callback));
 }
 
 bool EngineGroup::busy_beside_calls() const {
-  return !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) || !failing_.ok();
+  return !held_.empty() || change_awaited_ || (line_ && line_->busy()) || (messages_ && messages_->busy()) ||
+         !failing_.ok();
 }
 
 bool EngineGroup::busy() const { return !running_.empty() || busy_beside_calls(); }
@@ -176,7 +195,8 @@ Nanos EngineGroup::may_rest() const {
   std::size_t bytes = std::numeric_limits<std::size_t>::max();
   for (const Running& running : running_) bytes = std::min(bytes, running.execution->bytes_on_their_way());
   const Costs& costs = planner_->costs();
-  return (shares_host_ ? std::max(costs.rate_within, costs.rate_between) : costs.rate_between).time_for(double(bytes) / 2);
+  return (shares_host_ ? std::max(costs.rate_within, costs.rate_between) : costs.rate_between)
+      .time_for(double(bytes) / 2);
 }
 
 bool EngineGroup::advance() {
@@ -234,8 +254,8 @@ bool EngineGroup::make_change(const Change& change) {
   if (change.settles()) {
     const auto times = change.times();
     RW_INFO(net, "group '{}': auto keeps {} (a step: {} {:.1f} ms, {} {:.1f} ms, {} {:.1f} ms)", traced_name(),
-            kCandidateNames[change.candidate()], kCandidateNames[0], double(times[0]) / 1e6, kCandidateNames[1], double(times[1]) / 1e6,
-            kCandidateNames[2], double(times[2]) / 1e6);
+            kCandidateNames[change.candidate()], kCandidateNames[0], double(times[0]) / 1e6, kCandidateNames[1],
+            double(times[1]) / 1e6, kCandidateNames[2], double(times[2]) / 1e6);
   }
   change_ = change;
   return true;
@@ -248,7 +268,8 @@ void EngineGroup::take_up(Submitted submitted) {
   }
   const Call& call = submitted.call;
   const Scheduler::Line line = first_line_ + Scheduler::Line(call.hints.priority);
-  const Change::Lead lead = change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
+  const Change::Lead lead =
+      change_ && submitted.position && scheduler_->open() ? change_->lead(*submitted.position) : Change::Lead();
   submitted.id = scheduler_->issue(line, call.hints.priority, call.agreed_bytes(), submitted.issued_at, now(), lead);
   held_.push_back(std::move(submitted));
 }
@@ -277,7 +298,8 @@ Status EngineGroup::start(Submitted submitted) {
   auto plan = planner_->plan(call.problem);
   // Urgent ones are waited for in order, and who sends all at once has no latency that another could hide.
   const bool in_order = call.hints.priority == Priority::urgent && plan->at_once();
-  const int channel = int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));
+  const int channel =
+      int(call.hints.priority) * kChannelsPerClass + (in_order ? 0 : int(submitted.number % kChannelsPerClass));
   const std::size_t scratch_bytes = plan->schedule().scratch_bytes;
   Scratch::Block scratch = scratch_.take(scratch_bytes);
   if (scratch_bytes > 0 && !scratch.memory) {
@@ -286,13 +308,18 @@ Status EngineGroup::start(Submitted submitted) {
     scheduler_->finish(submitted.id, now());
     return why;
   }
-  const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), scratch.memory.get()};
+  const Execution::Memory memory{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output),
+                                 scratch.memory.get()};
   const Fingerprint print = fingerprint_with_counts(call, submitted.number);
   submitted.ticket->live();
-  auto execution = std::make_unique<Execution>(std::move(plan), memory, call.how, print, *peers_,
-                                               Execution::Sending{.channel = channel, .priority = call.hints.priority,
-                                                                  .number = submitted.order, .first = call.agreed_bytes() < Scheduler::kSmallBytes});
-  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print, call.hints.priority});
+  auto execution =
+      std::make_unique<Execution>(std::move(plan), memory, call.how, print, *peers_,
+                                  Execution::Sending{.channel = channel,
+                                                     .priority = call.hints.priority,
+                                                     .number = submitted.order,
+                                                     .first = call.agreed_bytes() < Scheduler::kSmallBytes});
+  running_.push_back({std::move(submitted.ticket), std::move(scratch), std::move(execution), submitted.id, print,
+                      call.hints.priority});
   return {};
 }
 

@@ -13,20 +13,20 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "collectives/shared_memory/shm_queue.h"
-#include "collectives/group/call.h"
 #include "collectives/exec/execution.h"
-#include "collectives/group/fingerprint.h"
-#include "collectives/group/learning.h"
 #include "collectives/exec/peer_streams.h"
-#include "collectives/rendezvous/rendezvous.h"
-#include "collectives/group/messages.h"
 #include "collectives/exec/planner.h"
 #include "collectives/exec/runner.h"
-#include "collectives/scheduler/scheduler.h"
 #include "collectives/exec/scratch.h"
+#include "collectives/group/call.h"
 #include "collectives/group/desync_detector.h"
+#include "collectives/group/fingerprint.h"
+#include "collectives/group/learning.h"
+#include "collectives/group/messages.h"
 #include "collectives/group/ticket.h"
+#include "collectives/rendezvous/rendezvous.h"
+#include "collectives/scheduler/scheduler.h"
+#include "collectives/shared_memory/shm_queue.h"
 
 namespace railweave::collectives {
 
@@ -36,7 +36,8 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
               std::vector<int> host_of, const Policy& policy, bool may_learn);
   ~EngineGroup() override;
   // Once, before any other call: where the ranks are. From here on the runner drives it.
-  void join(std::unique_ptr<PeerStreams> peers, Planner planner) RW_NO_THREAD_SAFETY_ANALYSIS;  // nobody drives it before
+  // nobody drives it before
+  void join(std::unique_ptr<PeerStreams> peers, Planner planner) RW_NO_THREAD_SAFETY_ANALYSIS;
   // From the next operation on. REQUIRES: every rank does so between the same two operations.
   void plan_by(Planner planner);
   bool is_of_one_host() const { return one_host_; }
@@ -48,14 +49,16 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   WorkPtr all_gather(const void*, void*, std::size_t, DataType, Hints) override;
   WorkPtr all_gather_v(const void*, void*, std::span<const std::size_t>, DataType, Hints) override;
   WorkPtr reduce_scatter(const void*, void*, std::size_t, DataType, Reduction, Hints, double) override;
-  WorkPtr reduce_scatter_v(const void*, void*, std::span<const std::size_t>, DataType, Reduction, Hints, double) override;
+  WorkPtr reduce_scatter_v(const void*, void*, std::span<const std::size_t>, DataType, Reduction, Hints,
+                           double) override;
   WorkPtr all_reduce(const void*, void*, std::size_t, DataType, Reduction, Hints, double) override;
   WorkPtr broadcast(const void*, void*, std::size_t, DataType, int root, Hints) override;
   WorkPtr reduce(const void*, void*, std::size_t, DataType, Reduction, int root, Hints, double) override;
   WorkPtr gather(const void*, void*, std::size_t, DataType, int root, Hints) override;
   WorkPtr scatter(const void*, void*, std::size_t, DataType, int root, Hints) override;
   WorkPtr all_to_all(const void*, void*, std::size_t, DataType, Hints) override;
-  WorkPtr all_to_all_v(const void*, void*, std::span<const std::size_t>, std::span<const std::size_t>, DataType, Hints) override;
+  WorkPtr all_to_all_v(const void*, void*, std::span<const std::size_t>, std::span<const std::size_t>, DataType,
+                       Hints) override;
   WorkPtr barrier(Hints) override;
   WorkPtr send(const void*, std::size_t, int to, std::uint32_t tag, Hints) override;
   WorkPtr recv(void*, std::size_t, int from, std::uint32_t tag, Hints) override;
@@ -67,26 +70,29 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   void look_back() override RW_REQUIRES(runner_->mutex());
   bool busy() const override RW_REQUIRES(runner_->mutex());
   Nanos may_rest() const override RW_REQUIRES(runner_->mutex());
-  std::vector<std::function<void()>> take_callbacks() override RW_REQUIRES(runner_->mutex()) { return std::exchange(callbacks_, {}); }
+  std::vector<std::function<void()>> take_callbacks() override RW_REQUIRES(runner_->mutex()) {
+    return std::exchange(callbacks_, {});
+  }
 
  private:
   static constexpr int kChannelsPerClass = 2;  // so many operations of a class overtake each other
   static constexpr std::size_t kPromptBytes = 64 * KiB;
   static constexpr Nanos kAskEvery = std::chrono::milliseconds(300);  // while operations stand still
-  static constexpr Nanos kStandMost = std::chrono::seconds(2);        // then the ranks compare what they do; again after twice that
-  static constexpr Nanos kTellMost = std::chrono::seconds(2);         // then it ends though the store did not answer
+  // then the ranks compare what they do; again after twice that
+  static constexpr Nanos kStandMost = std::chrono::seconds(2);
+  static constexpr Nanos kTellMost = std::chrono::seconds(2);  // then it ends though the store did not answer
 
   struct Submitted {
     std::shared_ptr<Ticket> ticket;
     Call call;
-    std::uint64_t number = 0;              // of the group's calls of its class, in issue order
-    Message message;                       // of send and recv
+    std::uint64_t number = 0;  // of the group's calls of its class, in issue order
+    Message message;           // of send and recv
     bool is_message = false;
-    Scheduler::Id id = 0;                  // of a call, once it was taken up
-    std::optional<Change> change;          // what `auto` does from it on
-    std::optional<std::size_t> position;   // in the learned cycle
-    std::uint64_t issued_at = 0;           // V, see Scheduler::issue
-    std::uint64_t order = 0;               // its number among all that the engine's groups issued
+    Scheduler::Id id = 0;                 // of a call, once it was taken up
+    std::optional<Change> change;         // what `auto` does from it on
+    std::optional<std::size_t> position;  // in the learned cycle
+    std::uint64_t issued_at = 0;          // V, see Scheduler::issue
+    std::uint64_t order = 0;              // its number among all that the engine's groups issued
   };
   struct Running {
     std::shared_ptr<Ticket> ticket;
@@ -124,46 +130,53 @@ class EngineGroup final : public Group, public Driven, public std::enable_shared
   bool is_answered() const RW_REQUIRES(runner_->mutex());
   void finish(Ticket& ticket, Status status, int source = -1, std::size_t bytes = 0) RW_REQUIRES(runner_->mutex());
 
-  const std::shared_ptr<Engine> engine_;   // its end takes time, so it is not left to PeerStreams, which end under the lock
+  // its end takes time, so it is not left to PeerStreams, which end under the lock
+  const std::shared_ptr<Engine> engine_;
   const std::shared_ptr<Runner> runner_;
   Rendezvous place_;
   const Options options_;
-  const std::vector<int> host_of_;         // see Problem::host_of
-  const bool one_host_;                    // all ranks share it
-  const bool shares_host_;                 // some ranks do
-  const bool may_learn_;                   // the same on every rank
+  const std::vector<int> host_of_;  // see Problem::host_of
+  const bool one_host_;             // all ranks share it
+  const bool shares_host_;          // some ranks do
+  const bool may_learn_;            // the same on every rank
 
   // These three are constant once the group is there.
   std::shared_ptr<const TicketOrigin> origin_, exchange_origin_;  // exchange_origin_: of operations on the exchange
-  std::shared_ptr<ShmQueue> line_;        // null: no exchange
+  std::shared_ptr<ShmQueue> line_;                                // null: no exchange
 
   Mutex submissions_mutex_;
   std::deque<Submitted> submissions_ RW_GUARDED_BY(submissions_mutex_);
-  std::uint64_t issued_[kPriorities] RW_GUARDED_BY(submissions_mutex_) = {};  // of class normal line_ counts, if there is one
-  std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);   // null: the policy is not auto
+  // of class normal line_ counts, if there is one
+  std::uint64_t issued_[kPriorities] RW_GUARDED_BY(submissions_mutex_) = {};
+  std::shared_ptr<Learning> learning_ RW_GUARDED_BY(submissions_mutex_);  // null: the policy is not auto
   std::vector<std::pair<std::shared_ptr<Agreement>, WorkPtr>> agreeing_ RW_GUARDED_BY(submissions_mutex_);
 
   // Under the runner's lock.
-  std::unique_ptr<PeerStreams> peers_ RW_GUARDED_BY(runner_->mutex());        // null once failed
+  std::unique_ptr<PeerStreams> peers_ RW_GUARDED_BY(runner_->mutex());  // null once failed
   std::unique_ptr<Messages> messages_ RW_GUARDED_BY(runner_->mutex());  // between two ranks
   std::unique_ptr<Planner> planner_ RW_GUARDED_BY(runner_->mutex());
   const std::shared_ptr<Scheduling> scheduling_;
-  Scheduler* const scheduler_ RW_PT_GUARDED_BY(runner_->mutex());       // scheduling_'s
-  const Scheduler::Line first_line_;                                    // of as many as there are classes
-  std::optional<Change> change_ RW_GUARDED_BY(runner_->mutex());        // what `auto` made of the policy; none: it is still listening
-  bool change_awaited_ RW_GUARDED_BY(runner_->mutex()) = false;         // the calls that are left in submissions_ wait until the ranks have agreed
-  std::deque<Submitted> held_ RW_GUARDED_BY(runner_->mutex());          // calls that were never live so far, in issue order
+  Scheduler* const scheduler_ RW_PT_GUARDED_BY(runner_->mutex());  // scheduling_'s
+  const Scheduler::Line first_line_;                               // of as many as there are classes
+  // what `auto` made of the policy; none: it is still listening
+  std::optional<Change> change_ RW_GUARDED_BY(runner_->mutex());
+  // the calls that are left in submissions_ wait until the ranks have agreed
+  bool change_awaited_ RW_GUARDED_BY(runner_->mutex()) = false;
+  // calls that were never live so far, in issue order
+  std::deque<Submitted> held_ RW_GUARDED_BY(runner_->mutex());
   Scratch scratch_ RW_GUARDED_BY(runner_->mutex());
   std::list<Running> running_ RW_GUARDED_BY(runner_->mutex());
-  Status failed_ RW_GUARDED_BY(runner_->mutex());                       // the first error sticks
-  Status failing_ RW_GUARDED_BY(runner_->mutex());                      // what it will be: the others are being told
+  Status failed_ RW_GUARDED_BY(runner_->mutex());   // the first error sticks
+  Status failing_ RW_GUARDED_BY(runner_->mutex());  // what it will be: the others are being told
   TimePoint give_up_telling_ RW_GUARDED_BY(runner_->mutex()){};
-  TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};             // when something moved last, or the store was asked
-  TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};          // when something moved last
-  Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;    // of standing still
+  // when something moved last, or the store was asked
+  TimePoint quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
+  TimePoint standing_since_ RW_GUARDED_BY(runner_->mutex()){};        // when something moved last
+  Nanos compare_after_ RW_GUARDED_BY(runner_->mutex()) = kStandMost;  // of standing still
   bool told_standing_ RW_GUARDED_BY(runner_->mutex()) = false;
-  TimePoint exchange_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};       // likewise, or ranks that the exchange waits for were looked for
-  std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;    // as of the last pass
+  // likewise, or ranks that the exchange waits for were looked for
+  TimePoint exchange_quiet_since_ RW_GUARDED_BY(runner_->mutex()){};
+  std::uint64_t ended_on_exchange_ RW_GUARDED_BY(runner_->mutex()) = 0;     // as of the last pass
   std::shared_future<std::string> answer_ RW_GUARDED_BY(runner_->mutex());  // of the store: who was lost
   std::vector<std::function<void()>> callbacks_ RW_GUARDED_BY(runner_->mutex());
 };

@@ -6,12 +6,14 @@
 namespace railweave::collectives {
 namespace {
 
-// A few of them, as they come from one core and are reduced on another, stay in that core's cache; a network wants longer ones.
+// A few of them, as they come from one core and are reduced on another, stay in that core's cache; a network wants
+// longer ones.
 constexpr std::size_t kChunkWithinHost = 128 * KiB;
 
 }  // namespace
 
-Call EngineGroup::call_of(Operation operation, const void* input, void* output, DataType type, int root, const Hints& hints) const {
+Call EngineGroup::call_of(Operation operation, const void* input, void* output, DataType type, int root,
+                          const Hints& hints) const {
   Call call;
   call.problem.operation = operation;
   call.problem.ranks = options_.size;
@@ -34,20 +36,21 @@ WorkPtr EngineGroup::all_gather(const void* input, void* output, std::size_t cou
   return submit(std::move(call));
 }
 
-WorkPtr EngineGroup::all_gather_v(const void* input, void* output, std::span<const std::size_t> counts, DataType type, Hints hints) {
+WorkPtr EngineGroup::all_gather_v(const void* input, void* output, std::span<const std::size_t> counts, DataType type,
+                                  Hints hints) {
   Call call = call_of(Operation::all_gather, input, output, type, 0, hints);
   call.problem.counts.assign(counts.begin(), counts.end());
   return submit(std::move(call));
 }
 
-WorkPtr EngineGroup::reduce_scatter(const void* input, void* output, std::size_t count, DataType type, Reduction reduction,
-                                    Hints hints, double factor) {
+WorkPtr EngineGroup::reduce_scatter(const void* input, void* output, std::size_t count, DataType type,
+                                    Reduction reduction, Hints hints, double factor) {
   const std::vector<std::size_t> counts(std::size_t(options_.size), count);
   return reduce_scatter_v(input, output, counts, type, reduction, hints, factor);
 }
 
-WorkPtr EngineGroup::reduce_scatter_v(const void* input, void* output, std::span<const std::size_t> counts, DataType type,
-                                      Reduction reduction, Hints hints, double factor) {
+WorkPtr EngineGroup::reduce_scatter_v(const void* input, void* output, std::span<const std::size_t> counts,
+                                      DataType type, Reduction reduction, Hints hints, double factor) {
   Call call = call_of(Operation::reduce_scatter, input, output, type, 0, hints);
   call.problem.counts.assign(counts.begin(), counts.end());
   call.how.reduction = reduction;
@@ -55,8 +58,8 @@ WorkPtr EngineGroup::reduce_scatter_v(const void* input, void* output, std::span
   return submit(std::move(call));
 }
 
-WorkPtr EngineGroup::all_reduce(const void* input, void* output, std::size_t count, DataType type, Reduction reduction, Hints hints,
-                                double factor) {
+WorkPtr EngineGroup::all_reduce(const void* input, void* output, std::size_t count, DataType type, Reduction reduction,
+                                Hints hints, double factor) {
   Call call = call_of(Operation::all_reduce, input, output, type, 0, hints);
   call.problem.counts = {count};
   call.how.reduction = reduction;
@@ -64,14 +67,15 @@ WorkPtr EngineGroup::all_reduce(const void* input, void* output, std::size_t cou
   return submit(std::move(call));
 }
 
-WorkPtr EngineGroup::broadcast(const void* input, void* output, std::size_t count, DataType type, int root, Hints hints) {
+WorkPtr EngineGroup::broadcast(const void* input, void* output, std::size_t count, DataType type, int root,
+                               Hints hints) {
   Call call = call_of(Operation::broadcast, input, output, type, root, hints);
   call.problem.counts = {count};
   return submit(std::move(call));
 }
 
-WorkPtr EngineGroup::reduce(const void* input, void* output, std::size_t count, DataType type, Reduction reduction, int root,
-                            Hints hints, double factor) {
+WorkPtr EngineGroup::reduce(const void* input, void* output, std::size_t count, DataType type, Reduction reduction,
+                            int root, Hints hints, double factor) {
   Call call = call_of(Operation::reduce, input, output, type, root, hints);
   call.problem.counts = {count};
   call.how.reduction = reduction;

@@ -95,8 +95,8 @@ ProgressReport EngineGroup::desync() const {
   return own;
 }
 
-// A rank that is gone, or does something else, posts nothing; and who does on the exchange what is due over streams sends nothing.
-// Asks no store, which may not answer.
+// A rank that is gone, or does something else, posts nothing; and who does on the exchange what is due over streams
+// sends nothing. Asks no store, which may not answer.
 Status EngineGroup::look_after_exchange(TimePoint t) {
   if (exchange_quiet_since_ == TimePoint{}) exchange_quiet_since_ = t;
   if (t - exchange_quiet_since_ < kAskEvery) return {};
@@ -152,7 +152,7 @@ void EngineGroup::end(Status why) {
   }
   held_.clear();
   scheduler_->withdraw(first_line_, now());
-  take_submissions();                      // what waited for an agreement
+  take_submissions();  // what waited for an agreement
 }
 
 // ------------------------------------------------------------------------------------------------------ any thread
@@ -164,7 +164,8 @@ void EngineGroup::abort(const std::string& why) {
     const MutexLock held(runner_->mutex());
     std::vector<int> awaited = line_ ? line_->awaited() : std::vector<int>();
     if (awaited.empty() && !running_.empty()) awaited = running_.front().execution->awaited();
-    const std::string whom = awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
+    const std::string whom =
+        awaited.empty() ? "" : fmt::format(" (its oldest operation waits for rank {})", fmt::join(awaited, ", "));
     fail(Status(Code::cancelled, Scope::engine, fmt::format("rank {} gave up: {}{}", options_.rank, why, whom)));
     if (failing_.ok()) return;
     told = answer_;

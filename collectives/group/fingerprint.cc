@@ -15,7 +15,8 @@ struct Field {
   constexpr std::uint64_t of(Fingerprint print) const { return print >> begin & mask(); }
 };
 constexpr Field kOperation{0, 4}, kType{4, 5}, kReduction{9, 4}, kRoot{13, 14}, kCounts{27, 17}, kNumber{44, 20};
-static_assert(kOperations < 1 << kOperation.bits && kDataTypes <= 1 << kType.bits && kReductions <= 1 << kReduction.bits);
+static_assert(kOperations < 1 << kOperation.bits && kDataTypes <= 1 << kType.bits &&
+              kReductions <= 1 << kReduction.bits);
 
 constexpr std::uint64_t kPrime = 0x100000001b3;  // of FNV-1a
 
@@ -47,7 +48,8 @@ Fingerprint fingerprint_with_counts(const Call& call, std::uint64_t number) {
 bool differ_in_more_than_counts(Fingerprint a, Fingerprint b) { return ((a ^ b) & ~kCounts.put(kCounts.mask())) != 0; }
 
 std::string described(Fingerprint print) {
-  const int operation = int(kOperation.of(print)) - 1, type = int(kType.of(print)), reduction = int(kReduction.of(print));
+  const int operation = int(kOperation.of(print)) - 1, type = int(kType.of(print)),
+            reduction = int(kReduction.of(print));
   if (operation < 0 || operation > int(Operation::barrier) || type >= kDataTypes || reduction >= kReductions)
     return "something else";
   const auto o = Operation(operation);
@@ -61,11 +63,13 @@ std::string described(Fingerprint print) {
 std::string difference(Fingerprint theirs, Fingerprint ours) {
   if (!differ_in_more_than_counts(theirs, ours)) {
     const bool bytes = DataType(kType.of(ours)) == DataType::uint8 && !reduces(Operation(kOperation.of(ours) - 1));
-    return fmt::format("{} with other counts{}", described(theirs), bytes ? ", or of other elements that go as bytes" : "");
+    return fmt::format("{} with other counts{}", described(theirs),
+                       bytes ? ", or of other elements that go as bytes" : "");
   }
   const Fingerprint but_number = ~(kNumber.put(kNumber.mask()) | kCounts.put(kCounts.mask()));
   if (((theirs ^ ours) & but_number) != 0) return fmt::format("{}, not {}", described(theirs), described(ours));
-  return fmt::format("operation {} of the group, not operation {}: their calls before it differed", number_of(theirs), number_of(ours));
+  return fmt::format("operation {} of the group, not operation {}: their calls before it differed", number_of(theirs),
+                     number_of(ours));
 }
 
 std::string mismatch(int theirs, int ours, const std::string& how) {

@@ -6,11 +6,11 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "collectives/shared_memory/sharing.h"
 #include "collectives/exec/costs.h"
 #include "collectives/group/engine_group.h"
 #include "collectives/rendezvous/host_proof.h"
 #include "collectives/scheduler/window.h"
+#include "collectives/shared_memory/sharing.h"
 #include "railweave/config.h"
 
 namespace railweave::collectives {
@@ -50,7 +50,8 @@ Result<Met> meet(Rendezvous& place, int rank, const Handle& own) {
     int& first = lowest_of.emplace_back(-1);
     std::from_chars(text.data(), text.data() + text.size(), first);
     if (first < 0 || first > r)
-      return Status(Code::remote, Scope::engine, fmt::format("rank {} told '{}', not the lowest rank of its host (0 to {})", r, text, r));
+      return Status(Code::remote, Scope::engine,
+                    fmt::format("rank {} told '{}', not the lowest rank of its host (0 to {})", r, text, r));
   }
   all.host_of = number_hosts(lowest_of);
   return all;
@@ -77,9 +78,11 @@ Status come_together(std::shared_ptr<Engine> engine, Rendezvous& place, const Gr
   const bool shares = engine->shares_memory() && std::ranges::all_of(all.host_of, [](int host) { return host == 0; });
   RW_ASSIGN_OR_RETURN(const std::string learns, place.agree("learns", shares ? "no" : "yes"));
   RW_TRY(place.given_up());  // whose listener may be gone
-  group = std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
-  group->join(std::make_unique<PeerStreams>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
-              Planner(Costs{}, named));
+  group =
+      std::make_shared<EngineGroup>(std::move(runner), engine, place, options, all.host_of, policy, learns == "yes");
+  group->join(
+      std::make_unique<PeerStreams>(std::move(engine), options.rank, std::move(all.handles), std::move(listener)),
+      Planner(Costs{}, named));
   // A rank that cannot be reached shows now, not in the first operation.
   if (const Status met = group->barrier({})->wait(options.timeout); !met.ok())
     return Status(

@@ -108,12 +108,12 @@ Status Messages::look_for_overfull(int rank, Peer& peer) {
   const TimePoint t = now();
   if (peer.full_since == TimePoint{}) peer.full_since = t;
   if (t - peer.full_since < kFullMost) return {};
-  return Status(
-      Code::exhausted, Scope::session,
-      fmt::format(
-          "rank {} sent {} messages that nobody receives ({} KiB; at most {} KiB and {} messages are kept), none of them with tag {}, "
-          "which is waited for",
-          rank, peer.offers.size(), peer.unclaimed_bytes / KiB, kUnclaimedBytesMax / KiB, kUnclaimedMax, wanted->message.tag));
+  return Status(Code::exhausted, Scope::session,
+                fmt::format("rank {} sent {} messages that nobody receives ({} KiB; at most {} KiB and {} messages are "
+                            "kept), none of them with tag {}, "
+                            "which is waited for",
+                            rank, peer.offers.size(), peer.unclaimed_bytes / KiB, kUnclaimedBytesMax / KiB,
+                            kUnclaimedMax, wanted->message.tag));
 }
 
 // ---------------------------------------------------------------------------------------------------------- envelopes
@@ -217,7 +217,8 @@ Status Messages::heard_clear(Peer& peer, const Envelope& envelope) {
   }
   const auto priority = std::size_t(parcel.message.priority);
   std::deque<Body>& bodies = peer.bodies_out[priority];
-  if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);  // grows along a stream
+  // grows along a stream
+  if (!bodies.empty()) parcel.message.order = std::max(parcel.message.order, bodies.back().message.order);
   bodies.push_back({std::move(parcel.ticket), parcel.message, parcel.message.bytes, nullptr});
   return {};
 }

@@ -18,7 +18,14 @@ namespace railweave::collectives {
 inline void record_live(const std::optional<Scheduler::Live>& most) {
   if (!most) return;
   const std::int64_t t = trace::nanos_of(now());
-  trace::add({.begin = t, .end = t, .what = 0, .bytes = most->bytes, .detail = most->operations, .whose = 0, .rail = 0, .priority = 0,
+  trace::add({.begin = t,
+              .end = t,
+              .what = 0,
+              .bytes = most->bytes,
+              .detail = most->operations,
+              .whose = 0,
+              .rail = 0,
+              .priority = 0,
               .kind = trace::Kind::in_flight});
 }
 
@@ -26,8 +33,15 @@ class OperationTrace {
  public:
   // While a trace is on. `group`: the number of its name. `bytes`: of its input or output, the larger.
   void issued(Fingerprint what, std::uint32_t group, std::uint64_t bytes, Priority priority) {
-    record_ = {.begin = trace::nanos_of(now()), .end = 0, .what = what, .bytes = bytes, .detail = 0, .whose = group, .rail = 0,
-               .priority = std::uint8_t(priority), .kind = trace::Kind::operation};
+    record_ = {.begin = trace::nanos_of(now()),
+               .end = 0,
+               .what = what,
+               .bytes = bytes,
+               .detail = 0,
+               .whose = group,
+               .rail = 0,
+               .priority = std::uint8_t(priority),
+               .kind = trace::Kind::operation};
   }
   // It may move bytes; the first time counts.
   void live() {
@@ -47,8 +61,15 @@ class OperationTrace {
     ~Wait() {
       if (begin_ == 0) return;
       const trace::Record& operation = operation_.record_;  // of which others may be writing the times
-      trace::add({.begin = begin_, .end = trace::nanos_of(now()), .what = operation.what, .bytes = operation.bytes, .detail = 0,
-                  .whose = operation.whose, .rail = 0, .priority = operation.priority, .kind = trace::Kind::wait});
+      trace::add({.begin = begin_,
+                  .end = trace::nanos_of(now()),
+                  .what = operation.what,
+                  .bytes = operation.bytes,
+                  .detail = 0,
+                  .whose = operation.whose,
+                  .rail = 0,
+                  .priority = operation.priority,
+                  .kind = trace::Kind::wait});
     }
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
@@ -59,7 +80,7 @@ class OperationTrace {
   };
 
  private:
-  trace::Record record_{};   // begin 0: not traced
+  trace::Record record_{};  // begin 0: not traced
 };
 
 }  // namespace railweave::collectives

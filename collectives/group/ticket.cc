@@ -31,7 +31,8 @@ Status Ticket::wait(Nanos timeout) {
   if (origin_->line && attend(deadline)) return status_;
   if (origin_->runner->drive_until([this] { return over(); }, deadline)) return status_;
   if (origin_->runner->forked()) return Runner::dead_after_fork();
-  return Status(Code::timed_out, Scope::request, fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
+  return Status(Code::timed_out, Scope::request,
+                fmt::format("the operation is not over after {:g} s", double(timeout.count()) / 1e9));
 }
 
 // The exchange alone, for a while. Whoever is in a callback drives nobody, so does not count as waiting.

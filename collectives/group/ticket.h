@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "collectives/shared_memory/shm_queue.h"
+#include "collectives/exec/runner.h"
 #include "collectives/group/group.h"
 #include "collectives/group/learning.h"
 #include "collectives/group/operation_trace.h"
-#include "collectives/exec/runner.h"
+#include "collectives/shared_memory/shm_queue.h"
 
 namespace railweave::collectives {
 
@@ -20,8 +20,8 @@ namespace railweave::collectives {
 struct TicketOrigin {
   std::shared_ptr<Runner> runner;
   std::weak_ptr<Group> group;
-  std::shared_ptr<ShmQueue> line;         // of operations on an exchange; else null
-  std::string group_name;                  // in traces
+  std::shared_ptr<ShmQueue> line;  // of operations on an exchange; else null
+  std::string group_name;          // in traces
 };
 
 class Ticket final : public Work {
@@ -59,9 +59,9 @@ class Ticket final : public Work {
 
   const std::shared_ptr<const TicketOrigin> origin_;
   OperationTrace trace_;
-  std::shared_ptr<Learning> learning_;     // may be null
-  std::uint64_t number_ = 0;               // there
-  Status status_;                          // these three: constant once over_
+  std::shared_ptr<Learning> learning_;  // may be null
+  std::uint64_t number_ = 0;            // there
+  Status status_;                       // these three: constant once over_
   int source_ = -1;
   std::size_t bytes_ = 0;
   std::atomic<bool> awaited_{false};

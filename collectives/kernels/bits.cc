@@ -37,7 +37,8 @@ Loop choose_bits_of(Reduction reduction) {
 }
 
 Loop choose_bits(Reduction reduction, Element element) {
-  return element == Element::boolean ? choose_bits_of<Boolean>(reduction) : choose_bits_of<Plain<std::uint8_t>>(reduction);
+  return element == Element::boolean ? choose_bits_of<Boolean>(reduction)
+                                     : choose_bits_of<Plain<std::uint8_t>>(reduction);
 }
 
 }  // namespace railweave::collectives::HWY_NAMESPACE

@@ -20,7 +20,8 @@ struct Minimum : Reducer<T> {
   HWY_INLINE Vector<T> combine(Vector<T> a, Vector<T> b) const {
     if constexpr (!hwy::IsFloat<T>()) return hn::Min(a, b);
     // Equal values differ in the sign of zero at most.
-    else return hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), better(a, b, hn::Lt(b, a)));
+    else
+      return hn::IfThenElse(hn::Eq(a, b), hn::Or(a, b), better(a, b, hn::Lt(b, a)));
   }
 };
 
@@ -28,8 +29,10 @@ template <class T>
 struct Maximum : Reducer<T> {
   using Reducer<T>::Reducer;
   HWY_INLINE Vector<T> combine(Vector<T> a, Vector<T> b) const {
-    if constexpr (!hwy::IsFloat<T>()) return hn::Max(a, b);
-    else return hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), better(a, b, hn::Gt(b, a)));
+    if constexpr (!hwy::IsFloat<T>())
+      return hn::Max(a, b);
+    else
+      return hn::IfThenElse(hn::Eq(a, b), hn::And(a, b), better(a, b, hn::Gt(b, a)));
   }
 };
 

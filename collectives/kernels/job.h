@@ -17,20 +17,21 @@ struct Job {
   std::span<const Operand> operands;
   void* to = nullptr;
   bool to_partial = false;
-  std::size_t begin = 0;              // elements [begin, end) of all operands and of `to`
+  std::size_t begin = 0;  // elements [begin, end) of all operands and of `to`
   std::size_t end = 0;
-  double factor = 1;                  // premul_sum of floats
-  std::uint64_t integer_factor = 1;   // of integers: in two's complement
+  double factor = 1;                 // premul_sum of floats
+  std::uint64_t integer_factor = 1;  // of integers: in two's complement
   int ranks = 1;
 };
 using Loop = void (*)(const Job&);
 
 // By reduction and element; null where there is none.
-Loop sum_loop(Target target, Reduction reduction, Element element);      // sum, premul_sum; avg of floats, finishing
+Loop sum_loop(Target target, Reduction reduction, Element element);  // sum, premul_sum; avg of floats, finishing
 Loop product_loop(Target target, Element element);
 Loop extremum_loop(Target target, Reduction reduction, Element element);  // min, max
 Loop bit_loop(Target target, Reduction reduction, Element element);       // band, bor, bxor of u8 and boolean
-Loop quotient_loop(Element element);                                     // integers: `to` by ranks, in place; no operands
+// integers: `to` by ranks, in place; no operands
+Loop quotient_loop(Element element);
 
 // reduce(), on one of targets().
 void reduce_on(Target target, const Reducing& how, std::span<const Operand> operands, void* to, bool finish,

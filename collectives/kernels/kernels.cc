@@ -114,8 +114,8 @@ void reduce_in_turns(Target target, const Reducing& how, std::span<const Operand
         some[taken++] = {static_cast<const unsigned char*>(operands[k].data) + begin * bytes, operands[k].partial};
       }
       const bool last = k == operands.size();
-      reduce_on(target, how, {some.data(), taken}, last ? static_cast<unsigned char*>(to) + begin * to_bytes : accumulated,
-                last && finish, size);
+      reduce_on(target, how, {some.data(), taken},
+                last ? static_cast<unsigned char*>(to) + begin * to_bytes : accumulated, last && finish, size);
     }
   }
 }
@@ -134,7 +134,8 @@ void reduce_on(Target target, const Reducing& how, std::span<const Operand> oper
     count *= size_bytes(how.type);
     element = Element::u8;
   }
-  Job job{.operands = operands, .to = to, .to_partial = !finish, .end = count, .factor = how.factor, .ranks = how.ranks};
+  Job job{
+      .operands = operands, .to = to, .to_partial = !finish, .end = count, .factor = how.factor, .ranks = how.ranks};
   if (reduction == Reduction::premul_sum) job.integer_factor = converted(how.factor, element);
   if (reduction == Reduction::avg) {
     if (finish && is_integer(element)) return average_integers(target, element, job);

@@ -40,7 +40,9 @@ struct Plain {
   static HWY_INLINE Vector<T> load(const void* data, std::size_t i) {
     return hn::LoadU(Tag<T>(), static_cast<const T*>(data) + i);
   }
-  static HWY_INLINE void store(Vector<T> v, void* to, std::size_t i) { hn::StoreU(v, Tag<T>(), static_cast<T*>(to) + i); }
+  static HWY_INLINE void store(Vector<T> v, void* to, std::size_t i) {
+    hn::StoreU(v, Tag<T>(), static_cast<T*>(to) + i);
+  }
 };
 
 // Any byte but 0 is 1.
@@ -87,7 +89,8 @@ struct Bfloat16 : Widened {
   static HWY_INLINE void store_twins(Vector<float> even, Vector<float> odd, void* to, std::size_t i) {
     const auto upper = hn::And(rounded(odd), hn::Set(Bits(), 0xffff0000));
     const Tag<std::uint16_t> d;
-    hn::StoreU(hn::BitCast(d, hn::Or(upper, hn::ShiftRight<16>(rounded(even)))), d, static_cast<std::uint16_t*>(to) + i);
+    hn::StoreU(hn::BitCast(d, hn::Or(upper, hn::ShiftRight<16>(rounded(even)))), d,
+               static_cast<std::uint16_t*>(to) + i);
   }
 #endif
 
@@ -138,7 +141,8 @@ struct Float16 : Widened {
     const auto bits = hn::BitCast(d, v);
     const auto sign = hn::And(bits, hn::Set(d, 0x80000000));
     const auto magnitude = hn::Xor(bits, sign);
-    // Below 2^-14 results are subnormal: adding 1/2 leaves a multiple of 2^-24 in the lowest bits, rounded by the addition.
+    // Below 2^-14 results are subnormal: adding 1/2 leaves a multiple of 2^-24 in the lowest bits, rounded by the
+    // addition.
     const auto half = hn::Set(df, 0.5f);
     const auto subnormal = hn::Sub(hn::BitCast(d, hn::Add(hn::BitCast(df, magnitude), half)), hn::BitCast(d, half));
     const auto odd = hn::And(hn::ShiftRight<13>(magnitude), hn::Set(d, 1));

@@ -6,8 +6,8 @@
 namespace railweave::collectives {
 namespace {
 
-// floor(n / divisor) by a multiplication: divisions are slow. ceil(2^64 / divisor) exceeds 2^64 / divisor by less than 1, so the
-// product exceeds n / divisor by less than n / 2^64 < 1 / divisor: too little to reach the next integer.
+// floor(n / divisor) by a multiplication: divisions are slow. ceil(2^64 / divisor) exceeds 2^64 / divisor by less than
+// 1, so the product exceeds n / divisor by less than n / 2^64 < 1 / divisor: too little to reach the next integer.
 class Reciprocal {
  public:
   explicit Reciprocal(std::uint32_t divisor) : by_one_(divisor == 1), scaled_(~std::uint64_t(0) / divisor + 1) {}

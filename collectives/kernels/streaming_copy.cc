@@ -20,7 +20,8 @@ void copy_past_caches(unsigned char* to, const unsigned char* from, std::size_t 
   constexpr std::size_t kLine = 64;
   using Tag = hn::CappedTag<std::uint8_t, kLine>;
   constexpr std::size_t kStep = hn::MaxLanes(Tag());
-  const std::size_t before = std::min<std::size_t>((kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine, bytes);
+  const std::size_t before =
+      std::min<std::size_t>((kLine - reinterpret_cast<std::uintptr_t>(to) % kLine) % kLine, bytes);
   std::memcpy(to, from, before);
   std::size_t i = before;
   for (; bytes - i >= kLine; i += kLine)

@@ -1,5 +1,6 @@
-// The loop of all reductions, for one instruction set: every operand is read once and `to` is written once, whatever their
-// number, and no element is written before all operands were read there (so `to` may be one of them). Included once per target.
+// The loop of all reductions, for one instruction set: every operand is read once and `to` is written once, whatever
+// their number, and no element is written before all operands were read there (so `to` may be one of them). Included
+// once per target.
 #if defined(RW_KERNELS_SWEEP) == defined(HWY_TARGET_TOGGLE)
 #ifdef RW_KERNELS_SWEEP
 #undef RW_KERNELS_SWEEP
@@ -36,7 +37,7 @@ HWY_INLINE Vector<T> multiply(Vector<T> a, Vector<T> b) {
     return hn::Mul(a, b);
   } else {
     const Tag<T> d;
-    const hn::RepartitionToWide<Tag<T>> wide;
+    const hn::RepartitionToWide<Tag<T> > wide;
     const auto even = hn::Mul(hn::BitCast(wide, a), hn::BitCast(wide, b));
     const auto odd = hn::Mul(hn::ShiftRight<8>(hn::BitCast(wide, a)), hn::ShiftRight<8>(hn::BitCast(wide, b)));
     return hn::BitCast(d, hn::Or(hn::And(even, hn::Set(wide, 0xff)), hn::ShiftLeft<8>(odd)));

@@ -29,8 +29,8 @@ Found find() {
 #if HWY_ARCH_X86
   // What Highway compiles these two with.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                    __builtin_cpu_supports("bmi2") && has_f16c() &&
-                    __builtin_cpu_supports("aes") && __builtin_cpu_supports("pclmul");
+                    __builtin_cpu_supports("bmi2") && has_f16c() && __builtin_cpu_supports("aes") &&
+                    __builtin_cpu_supports("pclmul");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512cd");

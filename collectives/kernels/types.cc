@@ -36,7 +36,7 @@ constexpr std::array<TypeRow, kDataTypes> kTypes{{
 }};
 static_assert(std::size_t(DataType::boolean) + 1 == kDataTypes);
 
-constexpr std::array<std::string_view, kReductions> kReductionNames{"sum",  "avg", "prod", "min",        "max",
+constexpr std::array<std::string_view, kReductions> kReductionNames{"sum",  "avg", "prod", "min",       "max",
                                                                     "band", "bor", "bxor", "premul_sum"};
 static_assert(std::size_t(Reduction::premul_sum) + 1 == kReductions);
 

@@ -8,11 +8,23 @@
 namespace railweave::collectives {
 
 enum class DataType : std::uint8_t {
-  int8, uint8, int16, uint16, int32, uint32, int64, uint64,
-  float16, bfloat16, float32, float64,
-  complex64, complex128,        // two float32, two float64: sum, avg and premul_sum only
-  float8_e4m3, float8_e5m2,     // moved, never reduced
-  boolean,                      // one byte, 0 or 1: sum and max are or, prod and min are and
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  float16,
+  bfloat16,
+  float32,
+  float64,
+  complex64,
+  complex128,  // two float32, two float64: sum, avg and premul_sum only
+  float8_e4m3,
+  float8_e5m2,  // moved, never reduced
+  boolean,      // one byte, 0 or 1: sum and max are or, prod and min are and
 };
 inline constexpr int kDataTypes = 17;
 
@@ -21,7 +33,8 @@ inline constexpr int kReductions = 9;
 
 // Bytes of one element.
 std::size_t size_bytes(DataType type);
-// Bytes of one element of a partial result: of float32 for 16-bit floats (summed there, rounded once), else size_bytes().
+// Bytes of one element of a partial result: of float32 for 16-bit floats (summed there, rounded once), else
+// size_bytes().
 std::size_t partial_size_bytes(DataType type);
 // "float32", "sum": as torch spells them.
 std::string_view name(DataType type);

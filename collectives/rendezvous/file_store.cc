@@ -12,11 +12,11 @@
 #include <thread>
 #include <utility>
 
-#include "base/process_origin.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "collectives/rendezvous/store.h"
 
 namespace railweave::collectives {
@@ -64,7 +64,8 @@ class FileStore final : public Store {
   }
 
   Status remove(const std::string& key) override {
-    if (::unlink(path_of(key).c_str()) != 0 && errno != ENOENT) return system_error(Scope::engine, "unlink(" + path_of(key) + ")");
+    if (::unlink(path_of(key).c_str()) != 0 && errno != ENOENT)
+      return system_error(Scope::engine, "unlink(" + path_of(key) + ")");
     return {};
   }
 
@@ -83,7 +84,7 @@ class FileStore final : public Store {
       if (!locked && errno == EINTR) continue;
       if (!locked && errno == EWOULDBLOCK)
         return Status(Code::exhausted, Scope::engine, fmt::format("somebody else holds '{}' in {}", key, folder_));
-      if (locked && !is_there(fd, path)) continue;  // who held it has just taken it away
+      if (locked && !is_there(fd, path)) continue;     // who held it has just taken it away
       claims_->emplace(key, Claim{std::move(fd), 1});  // without a lock, too: some file systems have none
       return {};
     }
@@ -109,7 +110,8 @@ class FileStore final : public Store {
   std::string path_of(const std::string& key) const {
     std::string path = folder_ + "/";
     for (const char c : key) {
-      const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+      const bool plain =
+          (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
       path += plain ? std::string(1, c) : fmt::format("%{:02x}", unsigned(static_cast<unsigned char>(c)));
     }
     return path;
@@ -145,7 +147,8 @@ class FileStore final : public Store {
 }  // namespace
 
 Result<std::unique_ptr<Store>> file_store(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return system_error(Scope::engine, "mkdir(" + folder + ")");
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return system_error(Scope::engine, "mkdir(" + folder + ")");
   struct stat about;
   if (::stat(folder.c_str(), &about) != 0) return system_error(Scope::engine, "stat(" + folder + ")");
   if (!S_ISDIR(about.st_mode)) return Status(Code::invalid_argument, Scope::engine, folder + " is not a folder");

@@ -1,5 +1,5 @@
-// Which ranks share a host, proved by an object that both can open: an abstract Unix socket of this network namespace. Names,
-// pids and addresses are the same in different containers and prove nothing.
+// Which ranks share a host, proved by an object that both can open: an abstract Unix socket of this network namespace.
+// Names, pids and addresses are the same in different containers and prove nothing.
 #pragma once
 
 #include <string>

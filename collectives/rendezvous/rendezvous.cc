@@ -57,7 +57,9 @@ Status Rendezvous::arrive() {
   return twice;
 }
 
-void Rendezvous::record_abort(const Status& why, const std::string& id) { (void)store_->tell(key("verdict"), id + kind_of(why) + why.message()); }
+void Rendezvous::record_abort(const Status& why, const std::string& id) {
+  (void)store_->tell(key("verdict"), id + kind_of(why) + why.message());
+}
 
 Status Rendezvous::abort_reason() const {
   auto told = store_->get(key("verdict"), Nanos(0));
@@ -98,8 +100,8 @@ Result<std::vector<std::string>> Rendezvous::exchange(const std::string& what, c
   }
   const std::string lack = came_ ? fmt::format("came, but told nothing of '{}'", what) : "did not come";
   const Status late(Code::timed_out, Scope::engine,
-                    fmt::format("group '{}' of {} ranks: rank {} {} within {:g} s", options_.name, options_.size, listed(missing), lack,
-                                double(options_.timeout.count()) / 1e9));
+                    fmt::format("group '{}' of {} ranks: rank {} {} within {:g} s", options_.name, options_.size,
+                                listed(missing), lack, double(options_.timeout.count()) / 1e9));
   if (keeps_store()) record_abort(late, drawn_id());
   return late;
 }
@@ -112,10 +114,12 @@ Status Rendezvous::take(int r, const std::string& told, std::string& value) cons
     value = told.substr(size_end + 1);
     return {};
   }
-  return Status(Code::exhausted, Scope::engine,
-                fmt::format("group '{}': rank {} came to a group of {} ranks (or a job that was killed left that here), rank {} to one "
-                            "of {}",
-                            options_.name, r, size, options_.rank, options_.size));
+  return Status(
+      Code::exhausted, Scope::engine,
+      fmt::format(
+          "group '{}': rank {} came to a group of {} ranks (or a job that was killed left that here), rank {} to one "
+          "of {}",
+          options_.name, r, size, options_.rank, options_.size));
 }
 
 Status Rendezvous::begin() {
@@ -150,14 +154,15 @@ Result<std::string> Rendezvous::agree(const std::string& what, const std::string
 
 Status Rendezvous::given_up() const {
   const std::string said = first_failure();
-  return said.empty() ? Status() : Status(Code::remote, Scope::session, fmt::format("group '{}': {}", options_.name, said));
+  return said.empty() ? Status()
+                      : Status(Code::remote, Scope::session, fmt::format("group '{}': {}", options_.name, said));
 }
 
 void Rendezvous::give_up(const Status& why) {
   if (!epoch_.empty()) {
     (void)report_failure(why);
-    // Others may be in exchange() still, or in begin(), and know no life. Whoever has heard either says the same before it leaves, and
-    // takes it for an old verdict when it meets again.
+    // Others may be in exchange() still, or in begin(), and know no life. Whoever has heard either says the same before
+    // it leaves, and takes it for an old verdict when it meets again.
     if (const Status said = given_up(); !said.ok() && abort_reason().ok()) record_abort(said, epoch_);
     if (options_.rank == 0) await_departures();
   }

@@ -31,22 +31,23 @@ class Rendezvous {
   Status begin();
   // All are through with exchange() and agree(): what we told is taken out of the store. Again is fine.
   void tidy_up();
-  // No group comes of it. If we have begun, the others are told why, if nobody has said so before. Rank 0, with whom the store may go,
-  // waits until the others have taken back what they told, for a while. Likewise tidy_up().
+  // No group comes of it. If we have begun, the others are told why, if nobody has said so before. Rank 0, with whom
+  // the store may go, waits until the others have taken back what they told, for a while. Likewise tidy_up().
   void give_up(const Status& why);
 
-  // The first of the group to notice a loss tells the others who is to blame; answers what the first said, and who that was
-  // if it was another rank. Any thread.
+  // The first of the group to notice a loss tells the others who is to blame; answers what the first said, and who that
+  // was if it was another rank. Any thread.
   // The key, NAME/lost, outlives the group: nobody can know that all the others have asked. There is one of a name at
   // most, and the next group of that name takes it away. REQUIRES: nobody hears of our end before it is back, so that a
   // loss which is due to ours finds what we said.
   std::string report_failure(const Status& why) const;
-  // While nothing moves: what this rank does, and what another told of itself (empty: nothing, in this life of the group).
-  // Any thread. What was told is taken back by the rank that told it.
+  // While nothing moves: what this rank does, and what another told of itself (empty: nothing, in this life of the
+  // group). Any thread. What was told is taken back by the rank that told it.
   void publish_progress(const std::string& what) const;
   std::string progress_of(int rank) const;
   void withdraw_progress() const;
-  // What somebody said, and who, or empty. One question to the store, without waiting for somebody to say something. Any thread.
+  // What somebody said, and who, or empty. One question to the store, without waiting for somebody to say something.
+  // Any thread.
   std::string first_failure() const;
 
  private:
@@ -78,7 +79,7 @@ class Rendezvous {
     std::vector<std::string> values;
   };
   std::shared_ptr<const Told> came_;  // what all told first: of each try something else
-  std::string old_abort_reason_;  // which one, of those who met here before us
+  std::string old_abort_reason_;      // which one, of those who met here before us
   int keeper_ = -1;
   std::string epoch_;  // drawn by rank 0: a later group of this name is another
 };

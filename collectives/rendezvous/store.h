@@ -1,8 +1,9 @@
-// Where ranks meet: a small key-value space that all of them reach (a folder, a TCP root, torch's Store). Never for data.
+// Where ranks meet: a small key-value space that all of them reach (a folder, a TCP root, torch's Store). Never for
+// data.
 // Threads: any, unless an implementation says otherwise.
-// Fork: a store is the process's that opened it. A child may destroy its copy, which ends and frees nothing of the parent's, and
-// should do no more: what cannot be done there (claim(), any question to a tcp_store) answers internal. While it lives, and
-// until it calls exec, what a dead parent had claimed is not free.
+// Fork: a store is the process's that opened it. A child may destroy its copy, which ends and frees nothing of the
+// parent's, and should do no more: what cannot be done there (claim(), any question to a tcp_store) answers internal.
+// While it lives, and until it calls exec, what a dead parent had claimed is not free.
 #pragma once
 
 #include <memory>
@@ -41,8 +42,8 @@ class Store {
 // A folder that all ranks see; made if missing, and left to the caller. Claims are locks (flock).
 Result<std::unique_ptr<Store>> file_store(const std::string& folder);
 
-// Rank 0 serves at host:port until its store is destroyed; the others connect and ask it something, waiting up to `timeout` for it,
-// and 5 s more for the answer.
+// Rank 0 serves at host:port until its store is destroyed; the others connect and ask it something, waiting up to
+// `timeout` for it, and 5 s more for the answer.
 // Keys that were told are there for the others for good.
 // port 0 at rank 0: any; `served_port` (may be null) tells which.
 Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t port, bool serve, Nanos timeout,

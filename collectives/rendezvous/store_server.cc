@@ -39,8 +39,8 @@ StoreServer::StoreServer(OwnedFd listener, OwnedFd stop, std::uint16_t port)
 
 void StoreServer::End::operator()(StoreServer* server) const {
   if (!server->origin_.in_child()) return delete server;
-  // A child has no such thread, fork may have caught it in the middle of anything, and to write to `stop_` would end the
-  // parent's: the rest is left lying.
+  // A child has no such thread, fork may have caught it in the middle of anything, and to write to `stop_` would end
+  // the parent's: the rest is left lying.
   server->listener_.reset();
   server->stop_.reset();
 }
@@ -54,8 +54,7 @@ StoreServer::~StoreServer() {
 
 void StoreServer::loop() {
   for (;;) {
-    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0},
-                                {listener_.get(), short(accepts() ? POLLIN : 0), 0}};
+    std::vector<pollfd> watched{{stop_.get(), POLLIN, 0}, {listener_.get(), short(accepts() ? POLLIN : 0), 0}};
     for (const Client& c : clients_)
       watched.push_back({c.fd.get(), short(POLLIN | (c.outbox.empty() ? 0 : POLLOUT)), 0});
     if (::poll(watched.data(), watched.size(), timeout_ms()) < 0 && errno != EINTR) return;
@@ -115,18 +114,14 @@ void StoreServer::hear(Client& client) {
 
 void StoreServer::serve(Client& client, const StoreRequest& request) {
   switch (request.kind) {
-    case StoreRequest::Kind::set:
-      set(request);
-      return answer(client, true, "");
+    case StoreRequest::Kind::set: set(request); return answer(client, true, "");
     case StoreRequest::Kind::tell:
       set(request);
       reported_.insert(request.key);
       send_news({StoreNews::Kind::told, request.key, request.value});  // before the teller goes on, and perhaps ends
       return answer(client, true, "");
-    case StoreRequest::Kind::claim:
-      return answer(client, claim(client, request.key), "");
-    case StoreRequest::Kind::release:
-      return release(client, request.key);
+    case StoreRequest::Kind::claim: return answer(client, claim(client, request.key), "");
+    case StoreRequest::Kind::release: return release(client, request.key);
     case StoreRequest::Kind::remove:
       values_.erase(request.key);
       if (reported_.erase(request.key) > 0) send_news({StoreNews::Kind::untold, request.key, ""});

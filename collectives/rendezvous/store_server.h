@@ -1,7 +1,7 @@
 // The root of a TcpStore: keeps the keys and answers clients, on a thread of its own.
-// Life: its end stops the thread, tells every client that it ends, and closes them. In a forked child it ends nothing: there
-// only what it listens at is closed. Clients that speak nonsense are closed; silent ones are kept while there is room, then the
-// one that has been silent longest makes place.
+// Life: its end stops the thread, tells every client that it ends, and closes them. In a forked child it ends nothing:
+// there only what it listens at is closed. Clients that speak nonsense are closed; silent ones are kept while there is
+// room, then the one that has been silent longest makes place.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "base/process_origin.h"
 #include "base/fd.h"
+#include "base/process_origin.h"
 #include "collectives/rendezvous/store_frames.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
@@ -23,7 +23,8 @@ namespace railweave::collectives {
 class StoreServer {
  public:
   static constexpr std::size_t kClientsMax = 4096;
-  static constexpr std::size_t kOutboxBytesMax = 1 * MiB;                      // of a client that does not read: then it is closed
+  // of a client that does not read: then it is closed
+  static constexpr std::size_t kOutboxBytesMax = 1 * MiB;
   static constexpr Nanos kAcceptPause = std::chrono::milliseconds(100);  // when no descriptor is to be had
 
   struct End {  // see above
@@ -40,7 +41,7 @@ class StoreServer {
     std::string waits_for;  // key of an unanswered get
     TimePoint gives_up = TimePoint::max();
     bool waiting = false, closed = false;
-    bool spoke = false;     // a whole request, ever
+    bool spoke = false;  // a whole request, ever
   };
 
   struct Claim {

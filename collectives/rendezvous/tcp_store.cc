@@ -9,13 +9,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/process_origin.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/named_socket.h"
-#include "collectives/rendezvous/store.h"
+#include "base/process_origin.h"
 #include "collectives/rendezvous/fair_mutex.h"
+#include "collectives/rendezvous/store.h"
 #include "collectives/rendezvous/store_frames.h"
 #include "collectives/rendezvous/store_server.h"
 
@@ -80,14 +80,14 @@ class TcpStore final : public Store {
  private:
   // With the server, by all threads of this process.
   struct Talk {
-    FairMutex turn;                                               // one question at a time
+    FairMutex turn;  // one question at a time
     std::string inbox RW_GUARDED_BY(turn);
     std::string outbox RW_GUARDED_BY(turn);                       // releases, then the question
     std::map<std::string, std::string> told RW_GUARDED_BY(turn);  // by key; what was sent to all
     bool ended RW_GUARDED_BY(turn) = false;                       // the server left in order
     Status broken RW_GUARDED_BY(turn);                            // the first failure sticks
 
-    Mutex released_mutex;                                         // inside `turn`
+    Mutex released_mutex;                                             // inside `turn`
     std::vector<std::string> released RW_GUARDED_BY(released_mutex);  // the server has not heard of it yet
   };
 
@@ -100,8 +100,8 @@ class TcpStore final : public Store {
                     fmt::format("this process was forked: the connection to the store at {} is its parent's", place_));
     if (request.key.size() > kKeyBytesMax || request.value.size() > kValueBytesMax)
       return Status(Code::invalid_argument, Scope::request,
-                    fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}", request.key.size(),
-                                request.value.size(), kKeyBytesMax, kValueBytesMax));
+                    fmt::format("the store: a key of {} bytes with a value of {}, expected at most {} and {}",
+                                request.key.size(), request.value.size(), kKeyBytesMax, kValueBytesMax));
     auto answer = ask_in_turn(request, patience);
     hand_in_released();  // what was released meanwhile
     return answer;
@@ -134,7 +134,8 @@ class TcpStore final : public Store {
         keys.swap(talk_->released);
       }
       if (!talk_->broken.ok()) continue;
-      for (const std::string& key : keys) talk_->outbox += encode(StoreRequest{StoreRequest::Kind::release, 0, key, ""});
+      for (const std::string& key : keys)
+        talk_->outbox += encode(StoreRequest{StoreRequest::Kind::release, 0, key, ""});
       (void)send_some();
     }
   }
@@ -246,7 +247,8 @@ Result<std::unique_ptr<Store>> tcp_store(const std::string& host, std::uint16_t 
   OwnedFd fd = std::move(*connected);
   auto store = std::make_unique<TcpStore>(fmt::format("{}:{}", host, port), std::move(fd), std::move(server));
   const Status heard = store->greet(give_up);  // who says nothing makes place for others
-  if (!heard.ok()) return Status(heard.code(), heard.scope(), "the store that rank 0 keeps: " + heard.message(), heard.system_errno());
+  if (!heard.ok())
+    return Status(heard.code(), heard.scope(), "the store that rank 0 keeps: " + heard.message(), heard.system_errno());
   return std::unique_ptr<Store>(std::move(store));
 }
 

@@ -11,12 +11,12 @@
 namespace railweave::collectives {
 
 struct Algorithm {
-  std::string_view name;                     // "ring", as in RAILWEAVE_ALGO
+  std::string_view name;  // "ring", as in RAILWEAVE_ALGO
   Operation operation;
-  bool (*fits)(const Problem& problem);      // whether build() may be called; the same answer on every rank
-  Schedule (*build)(const Problem& problem); // REQUIRES: fits(problem)
-  Load (*load)(const Problem& problem);      // REQUIRES: fits(problem)
-  bool at_once = false;                      // no rank's messages wait for what it receives
+  bool (*fits)(const Problem& problem);       // whether build() may be called; the same answer on every rank
+  Schedule (*build)(const Problem& problem);  // REQUIRES: fits(problem)
+  Load (*load)(const Problem& problem);       // REQUIRES: fits(problem)
+  bool at_once = false;                       // no rank's messages wait for what it receives
 };
 
 // All there are; for each operation at least one fits every problem. The order is that of preference at equal cost.

@@ -69,15 +69,17 @@ std::string_view chosen_name(std::string_view named, Operation operation) {
 
 Status check_algorithm_choice(std::string_view named) {
   const auto refused = [named](const std::string& why) {
-    return Status(Code::invalid_config, Scope::engine,
-                  "RAILWEAVE_ALGO: found '" + std::string(named) + "': no algorithm " + why + "; there are " + all_choices());
+    return Status(
+        Code::invalid_config, Scope::engine,
+        "RAILWEAVE_ALGO: found '" + std::string(named) + "': no algorithm " + why + "; there are " + all_choices());
   };
   if (named.ends_with(',')) return refused("after the last comma");
   for (std::string_view rest = named; !rest.empty();) {
     const Entry entry = next_entry(rest);
     const auto all = algorithms();
     if (std::any_of(all.begin(), all.end(), [&](const Algorithm& one) { return entry.names(one); })) continue;
-    const std::string text = (entry.operation.empty() ? "" : std::string(entry.operation) + "=") + std::string(entry.algorithm);
+    const std::string text =
+        (entry.operation.empty() ? "" : std::string(entry.operation) + "=") + std::string(entry.algorithm);
     return refused("\"" + text + "\"");
   }
   return {};

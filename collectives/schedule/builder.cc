@@ -84,7 +84,8 @@ void Builder::copy_chunks(Range from_input, Range to_output) {
 }
 
 Slots::Slots(Builder& builder, std::size_t chunks, std::size_t slots, std::size_t slot_bytes)
-    : slots_(std::max<std::size_t>(1, std::min(chunks, slots))), slot_bytes_(whole_lines(slot_bytes)),
+    : slots_(std::max<std::size_t>(1, std::min(chunks, slots))),
+      slot_bytes_(whole_lines(slot_bytes)),
       offset_bytes_(builder.scratch(chunks == 0 ? 0 : slots_ * slot_bytes_)) {}
 
 Piece Slots::piece(std::size_t chunk, Form form, std::size_t count) const {

@@ -1,6 +1,6 @@
-// Writes a schedule step by step. Steps are told in an order in which they would be right if each ran to its end before the
-// next; what each must wait for follows from the memory it touches. The order of sends to a peer, and of receives from it, is
-// the order they are posted in.
+// Writes a schedule step by step. Steps are told in an order in which they would be right if each ran to its end before
+// the next; what each must wait for follows from the memory it touches. The order of sends to a peer, and of receives
+// from it, is the order they are posted in.
 // Lifetime: the Problem outlives the Builder.
 #pragma once
 
@@ -22,7 +22,9 @@ class Builder {
 
   explicit Builder(const Problem& problem) : problem_(problem) {}
 
-  Piece input(Range range) const { return {Place::input, Form::raw, range.first * problem_.element_bytes, range.count}; }
+  Piece input(Range range) const {
+    return {Place::input, Form::raw, range.first * problem_.element_bytes, range.count};
+  }
   Piece output(Range range, Form form = Form::raw) const {
     return {Place::output, form, range.first * problem_.element_bytes, range.count};
   }
@@ -48,7 +50,7 @@ class Builder {
   const Problem& problem_;
   Schedule schedule_;
   Accesses accesses_;
-  std::vector<StepId> waits_;        // of the step that is being appended
+  std::vector<StepId> waits_;  // of the step that is being appended
 };
 
 // Scratch for chunks that take turns in a few slots: whoever takes a slot again waits until its last user is through.

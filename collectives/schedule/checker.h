@@ -1,5 +1,5 @@
-// Proves that the schedules of all ranks do an operation, by executing them on symbols: docs/internals/collectives.md, "Rules of a
-// schedule". Data are runs of elements, so the cost goes with the number of steps, not of bytes.
+// Proves that the schedules of all ranks do an operation, by executing them on symbols: docs/internals/collectives.md,
+// "Rules of a schedule". Data are runs of elements, so the cost goes with the number of steps, not of bytes.
 #pragma once
 
 #include <cstddef>

@@ -17,9 +17,11 @@ double seconds(Rate rate, double bytes) { return bytes > 0 ? seconds(rate.time_f
 Nanos estimate(const Problem& problem, const Algorithm& algorithm, const Costs& costs) {
   assert(algorithm.fits(problem));
   const Load load = algorithm.load(problem);
-  const double waiting = load.rounds_between * seconds(costs.latency_between) + load.rounds_within * seconds(costs.latency_within);
+  const double waiting =
+      load.rounds_between * seconds(costs.latency_between) + load.rounds_within * seconds(costs.latency_within);
   const double posting = load.messages * seconds(costs.step_overhead);
-  // The network works while the cores do, though it costs them something; within a host it is the cores that move bytes.
+  // The network works while the cores do, though it costs them something; within a host it is the cores that move
+  // bytes.
   const double between = seconds(costs.rate_between, load.bytes_between);
   const double working = seconds(costs.rate_within, load.bytes_within) + seconds(costs.reduction, load.reduced_bytes);
   const double moving = std::max(between, working) + kNotHidden * std::min(between, working);

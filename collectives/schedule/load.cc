@@ -89,7 +89,8 @@ Load two_level_load(const Problem& problem, double ways, double bytes_between) {
   load.bytes_between = bytes_between * (ranks - members) / ranks;
   load.bytes_within = ways * total * (members - 1) / members;
   load.filling_bytes = one_chunk(problem, total / ranks);
-  // Each shard comes in pieces from, and goes in pieces to, the other ranks of the host and this rank's share of other hosts.
+  // Each shard comes in pieces from, and goes in pieces to, the other ranks of the host and this rank's share of other
+  // hosts.
   const double peers = ways * (ranks * (members - 1) / members + where.hosts - 1);
   load.messages = 2 * peers * std::max(1.0, messages_for(problem, total / ranks, total / ranks));
   return load;
@@ -97,7 +98,8 @@ Load two_level_load(const Problem& problem, double ways, double bytes_between) {
 
 double two_level_reduced_bytes(const Problem& problem) {
   const Topology where(problem);
-  return total_bytes(problem) * (1 + double(problem.partial_bytes) / double(problem.element_bytes) * where.hosts / problem.ranks);
+  return total_bytes(problem) *
+         (1 + double(problem.partial_bytes) / double(problem.element_bytes) * where.hosts / problem.ranks);
 }
 
 }  // namespace railweave::collectives

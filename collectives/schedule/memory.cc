@@ -12,12 +12,24 @@ Extent merged(const Problem& problem, Extent extent) {
   bool part = false;  // the other one is this rank's part of it
   switch (problem.operation) {
     case Operation::all_gather: part = true; break;
-    case Operation::gather: part = true; if (!root) return extent; break;
-    case Operation::reduce_scatter: common = Place::input; part = true; break;
-    case Operation::scatter: common = Place::input; part = true; if (!root) return extent; break;
+    case Operation::gather:
+      part = true;
+      if (!root) return extent;
+      break;
+    case Operation::reduce_scatter:
+      common = Place::input;
+      part = true;
+      break;
+    case Operation::scatter:
+      common = Place::input;
+      part = true;
+      if (!root) return extent;
+      break;
     case Operation::all_reduce: break;
     case Operation::broadcast:
-    case Operation::reduce: if (!root) return extent; break;
+    case Operation::reduce:
+      if (!root) return extent;
+      break;
     case Operation::all_to_all:
     case Operation::barrier: return extent;
   }
@@ -59,7 +71,8 @@ std::size_t form_bytes(const Problem& problem, Form form) {
 }
 
 Extent extent(const Problem& problem, const Piece& piece) {
-  const Extent plain{piece.place, piece.offset_bytes, piece.offset_bytes + piece.count * form_bytes(problem, piece.form)};
+  const Extent plain{piece.place, piece.offset_bytes,
+                     piece.offset_bytes + piece.count * form_bytes(problem, piece.form)};
   return problem.in_place && piece.place != Place::scratch ? merged(problem, plain) : plain;
 }
 

@@ -8,7 +8,7 @@
 namespace railweave::collectives {
 namespace {
 
-constexpr std::uint64_t kLeadOfOperations = 64 * MiB;  // start: where the window counts operations
+constexpr std::uint64_t kLeadOfOperations = 64 * MiB;          // start: where the window counts operations
 constexpr std::uint64_t kNormalWindows = 2, kBulkWindows = 8;  // start: of lead
 
 }  // namespace
@@ -39,11 +39,13 @@ void Scheduler::follow_proposals(TimePoint now) {
   choose(now);
 }
 
-// In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent. Not less than what
-// the window holds: else operations that are larger would go in the order of their issue, whatever their class.
+// In bytes issued: how much may be issued after an operation of that class and still go ahead of it, if urgent. Not
+// less than what the window holds: else operations that are larger would go in the order of their issue, whatever their
+// class.
 std::uint64_t Scheduler::lead(Priority priority) const {
-  const std::uint64_t bytes = std::max<std::uint64_t>({window_.bytes > 0 ? window_.bytes : kLeadOfOperations,
-                                                       std::max<std::uint64_t>(1, window_.operations) * largest_bytes_});
+  const std::uint64_t bytes =
+      std::max<std::uint64_t>({window_.bytes > 0 ? window_.bytes : kLeadOfOperations,
+                               std::max<std::uint64_t>(1, window_.operations) * largest_bytes_});
   switch (priority) {
     case Priority::urgent: return 0;
     case Priority::normal: return kNormalWindows * bytes;
@@ -52,7 +54,8 @@ std::uint64_t Scheduler::lead(Priority priority) const {
   return 0;
 }
 
-Scheduler::Id Scheduler::issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead_bytes) {
+Scheduler::Id Scheduler::issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now,
+                               Lead lead_bytes) {
   const Id id = next_id_++;
   if (off() || bytes < kSmallBytes) return id;
   LineState& state = lines_[line];
@@ -91,7 +94,7 @@ void Scheduler::finish(Id id, TimePoint now) {
 
 bool Scheduler::pass_turn(TimePoint now) {
   if (held_ == 0) return false;
-  std::map<Line, TimePoint> moved_at;      // of lines that have live operations: when one of these moved last
+  std::map<Line, TimePoint> moved_at;  // of lines that have live operations: when one of these moved last
   for (const auto& [id, operation] : operations_)
     if (operation.live) moved_at[operation.line] = std::max(moved_at[operation.line], operation.moved_at);
   bool stalled = false;

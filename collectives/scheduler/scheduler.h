@@ -1,8 +1,8 @@
-// Which of the operations that a process has issued may move bytes now (docs/internals/scheduler.md has the rules and why they cannot
-// deadlock).
+// Which of the operations that a process has issued may move bytes now (docs/internals/scheduler.md has the rules and
+// why they cannot deadlock).
 //
-// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs next to nothing while it is off; else issue and finish
-// sort the unfinished operations that count, of which FSDP has tens.
+// A state machine: no clock, no thread, no I/O. Threads: one at a time. Costs next to nothing while it is off; else
+// issue and finish sort the unfinished operations that count, of which FSDP has tens.
 #pragma once
 
 #include <chrono>
@@ -21,12 +21,12 @@ namespace railweave::collectives {
 
 class Scheduler {
  public:
-  using Line = std::uint64_t;              // one group's operations of one class; numbered by the caller
+  using Line = std::uint64_t;  // one group's operations of one class; numbered by the caller
   using Id = std::uint64_t;
   using Lead = std::optional<std::uint64_t>;  // of a key, in bytes issued; none: its class's
 
-  static constexpr std::size_t kSmallBytes = 64 * KiB;                // below: live at once, and counted nowhere
-  static constexpr Nanos kStallMost = std::chrono::milliseconds(1);   // start
+  static constexpr std::size_t kSmallBytes = 64 * KiB;               // below: live at once, and counted nowhere
+  static constexpr Nanos kStallMost = std::chrono::milliseconds(1);  // start
 
   Scheduler() = default;
   explicit Scheduler(const Window& window) : window_(window) {}
@@ -34,19 +34,21 @@ class Scheduler {
   // From now on, whatever is proposed: what is live beyond a smaller window is held.
   void set_window(const Window& window, TimePoint now);
   const Window& window() const { return window_; }
-  // From now on groups propose a window as they learn it, or have proposed one and not withdrawn it; off until one does.
+  // From now on groups propose a window as they learn it, or have proposed one and not withdrawn it; off until one
+  // does.
   void open_to_proposals(TimePoint now);
   bool open() const { return open_; }
-  // By a group whose steps move so many bytes; of several that of the most bytes counts (of equals the smallest `by`). `by`: the
-  // group's first line. Where a window was set, that one holds.
+  // By a group whose steps move so many bytes; of several that of the most bytes counts (of equals the smallest `by`).
+  // `by`: the group's first line. Where a window was set, that one holds.
   void propose(Line by, std::size_t step_bytes, const Window& window, TimePoint now);
   // What that group learned holds no longer.
   void withdraw(Line by, TimePoint now);
   // Everything is live.
   bool off() const { return window_ == Window{}; }
 
-  // `bytes`: what the operation moves, the same on every rank. `at`: the bytes of what the program issued before it and that counts
-  // ("V" in docs/internals/scheduler.md). While off, and for less than kSmallBytes, the id counts nothing: always live, moved() and finish() do nothing.
+  // `bytes`: what the operation moves, the same on every rank. `at`: the bytes of what the program issued before it and
+  // that counts ("V" in docs/internals/scheduler.md). While off, and for less than kSmallBytes, the id counts nothing:
+  // always live, moved() and finish() do nothing.
   Id issue(Line line, Priority priority, std::size_t bytes, std::uint64_t at, TimePoint now, Lead lead = {});
   // False: post nothing new. May change with every call below.
   bool live(Id id) const;
@@ -61,15 +63,15 @@ class Scheduler {
   struct Standing {
     Id id = 0;
     bool live = false;
-    bool waits_for_turn = false;           // its line had stalled and moved nothing since
-    std::uint64_t key = 0;                 // goes first where neither line waits for its turn: the smaller
-    std::uint64_t line_key = 0;            // its line's last: what is issued to that later has none that is smaller
-    TimePoint moved_at{};                  // live: by moved(), or when it became so
+    bool waits_for_turn = false;  // its line had stalled and moved nothing since
+    std::uint64_t key = 0;        // goes first where neither line waits for its turn: the smaller
+    std::uint64_t line_key = 0;   // its line's last: what is issued to that later has none that is smaller
+    TimePoint moved_at{};         // live: by moved(), or when it became so
     friend auto operator<=>(const Standing&, const Standing&) = default;
   };
   std::vector<Standing> standings() const;
   std::size_t held() const { return held_; }
-  std::size_t live_bytes() const { return live_.bytes; }              // at most the window, or one operation
+  std::size_t live_bytes() const { return live_.bytes; }  // at most the window, or one operation
   // The most of each that were live at once since this was last asked; nothing where no window chose meanwhile.
   struct Live {
     std::size_t operations = 0, bytes = 0;
@@ -78,7 +80,7 @@ class Scheduler {
 
  private:
   struct Operation {
-    std::uint64_t key = 0;                 // in bytes issued: the smaller goes first
+    std::uint64_t key = 0;  // in bytes issued: the smaller goes first
     Line line = 0;
     std::size_t bytes = 0;
     TimePoint moved_at{};
@@ -86,7 +88,8 @@ class Scheduler {
   };
   struct LineState {
     std::uint64_t last_key = 0;
-    std::uint64_t turn = 0;                // 0: in the order of keys; else it stalled, and waits behind those of a smaller turn
+    // 0: in the order of keys; else it stalled, and waits behind those of a smaller turn
+    std::uint64_t turn = 0;
     std::size_t operations = 0;
   };
   struct Proposal {
@@ -100,16 +103,16 @@ class Scheduler {
   std::vector<std::pair<Id, const Operation*>> in_order() const;
 
   Window window_;
-  bool open_ = false;                      // to proposals
+  bool open_ = false;  // to proposals
   std::map<Line, Proposal> proposals_;
-  std::map<Id, Operation> operations_;     // unfinished ones that count
-  std::map<Line, LineState> lines_;        // of these
-  std::size_t largest_bytes_ = 0;          // of an operation so far
+  std::map<Id, Operation> operations_;  // unfinished ones that count
+  std::map<Line, LineState> lines_;     // of these
+  std::size_t largest_bytes_ = 0;       // of an operation so far
   std::uint64_t turns_ = 0;
   Id next_id_ = 1;
   std::size_t held_ = 0;
   Live live_, most_live_;
-  bool chosen_ = false;                    // since take_most_live()
+  bool chosen_ = false;  // since take_most_live()
 };
 
 }  // namespace railweave::collectives

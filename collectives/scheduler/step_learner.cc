@@ -36,7 +36,8 @@ std::size_t choose_candidate(std::span<const std::int64_t, kCandidates.size()> t
   return best;
 }
 
-// -------------------------------------------------------------------------------------------------------------- changes
+// --------------------------------------------------------------------------------------------------------------
+// changes
 
 Change Change::to_candidate(std::size_t candidate, std::size_t step_bytes, std::shared_ptr<const Agreement> leads) {
   Change change;
@@ -53,9 +54,7 @@ Change Change::to_shortest(std::size_t step_bytes, std::shared_ptr<const Agreeme
   return change;
 }
 
-bool Change::ready() const {
-  return (!leads_ || leads_->over) && (!times_ || times_->over);
-}
+bool Change::ready() const { return (!leads_ || leads_->over) && (!times_ || times_->over); }
 
 std::size_t Change::candidate() const {
   assert(ready());
@@ -74,7 +73,8 @@ Change::Lead Change::lead(std::size_t position) const {
   return std::uint64_t(-leads_->values[position]);
 }
 
-// ------------------------------------------------------------------------------------------------------------- learning
+// -------------------------------------------------------------------------------------------------------------
+// learning
 
 StepLearner::Issued StepLearner::issued(std::uint64_t what, std::size_t bytes, TimePoint now) {
   Issued issued;
@@ -148,7 +148,8 @@ void StepLearner::awaited(std::uint64_t number) {
 
 std::shared_ptr<Agreement> StepLearner::leads_so_far() const {
   auto agreement = std::make_shared<Agreement>();
-  for (const std::int64_t lead : leads_) agreement->values.push_back(-lead);  // the largest counts, of leads the shortest
+  // the largest counts, of leads the shortest
+  for (const std::int64_t lead : leads_) agreement->values.push_back(-lead);
   return agreement;
 }
 

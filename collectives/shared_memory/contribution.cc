@@ -23,7 +23,8 @@ void copy(void* to, const void* from, std::size_t bytes) {
 }
 
 // Everybody's `count` elements at `offset_bytes` of what they posted.
-void reduce_all(const Reducing& how, std::span<const std::byte* const> posted, std::size_t offset_bytes, void* to, std::size_t count) {
+void reduce_all(const Reducing& how, std::span<const std::byte* const> posted, std::size_t offset_bytes, void* to,
+                std::size_t count) {
   if (count == 0) return;
   constexpr std::size_t kFew = 16;
   Operand few[kFew];
@@ -34,7 +35,9 @@ void reduce_all(const Reducing& how, std::span<const std::byte* const> posted, s
   reduce(how, operands, to, true, count);
 }
 
-std::size_t elements(std::size_t count, const Part& part) { return std::min(count - std::min(count, part.begin), part.most); }
+std::size_t elements(std::size_t count, const Part& part) {
+  return std::min(count - std::min(count, part.begin), part.most);
+}
 
 }  // namespace
 
@@ -62,7 +65,8 @@ bool fits_exchange(const Call& call) {
   const Problem& p = call.problem;
   if (p.operation == Operation::all_to_all && !p.uniform) return false;
   if (p.operation != Operation::all_gather && p.operation != Operation::gather) {  // all post alike, or only the root
-    const std::size_t posters = p.operation == Operation::broadcast || p.operation == Operation::scatter ? 1 : std::size_t(p.ranks);
+    const std::size_t posters =
+        p.operation == Operation::broadcast || p.operation == Operation::scatter ? 1 : std::size_t(p.ranks);
     return due_bytes(p, p.root) <= std::min(kPostedMax, kPostedByAllMax / posters);
   }
   const std::size_t longest = p.counts.empty() ? 0 : *std::ranges::max_element(p.counts);
@@ -70,7 +74,8 @@ bool fits_exchange(const Call& call) {
 }
 
 std::uint32_t counts_hash(const Problem& p) {
-  const bool several = p.operation == Operation::all_reduce && due_bytes(p, p.rank) > kPostedMax;  // pieces tell less than all
+  // pieces tell less than all
+  const bool several = p.operation == Operation::all_reduce && due_bytes(p, p.rank) > kPostedMax;
   if (p.operation != Operation::all_gather && p.operation != Operation::reduce_scatter && !several) return 0;
   const std::uint64_t hash = hash_of(p.counts);
   return std::uint32_t((hash ^ hash >> 32) & 0x7fffffff);

@@ -1,24 +1,25 @@
-// What a rank posts on the exchange for an operation, whose contributions it needs, and what it makes of them (docs/internals/shm_exchange.md).
-// No state. Threads: any.
+// What a rank posts on the exchange for an operation, whose contributions it needs, and what it makes of them
+// (docs/internals/shm_exchange.md). No state. Threads: any.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "collectives/shared_memory/layout.h"
 #include "collectives/group/call.h"
+#include "collectives/shared_memory/layout.h"
 #include "railweave/units.h"
 
 namespace railweave::collectives {
 
 inline constexpr std::size_t kPostedMax = ShmSlot::kBytesMax;  // by one rank
-inline constexpr std::size_t kPostedByAllMax = 512 * KiB;        // every rank may have to read it all
+inline constexpr std::size_t kPostedByAllMax = 512 * KiB;      // every rank may have to read it all
 
-// A piece of what each rank posts: elements from `begin` on, at most `most`. Only all_gather and all_reduce go in several pieces.
+// A piece of what each rank posts: elements from `begin` on, at most `most`. Only all_gather and all_reduce go in
+// several pieces.
 struct Part {
   std::size_t begin = 0, most = SIZE_MAX;
-  bool streams = false;                    // all_gather: the output goes past the caches
+  bool streams = false;  // all_gather: the output goes past the caches
 };
 
 // Whether the call is small, as every rank of the operation finds alike. REQUIRES: checked.

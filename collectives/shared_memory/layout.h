@@ -1,4 +1,5 @@
-// What lies in an exchange's memory (docs/internals/shm_exchange.md): a column for each rank, which is its only writer. All zero is an empty one.
+// What lies in an exchange's memory (docs/internals/shm_exchange.md): a column for each rank, which is its only writer.
+// All zero is an empty one.
 #pragma once
 
 #include <atomic>
@@ -16,13 +17,14 @@ inline constexpr int kShmRanksMax = 64;  // half a MiB each, of which what is wr
 struct ShmSlot {
   static constexpr std::size_t kInLine = 40;
   static constexpr std::size_t kBytesMax = 64 * KiB;
-  static constexpr std::uint32_t kOffered = 1u << 31;  // in `bytes`: in_line begins with the data's address in its process
+  // in `bytes`: in_line begins with the data's address in its process
+  static constexpr std::uint32_t kOffered = 1u << 31;
 
   alignas(kCacheLineBytes) std::atomic<std::uint64_t> number;  // 1 + the operation's; 0 while the rest is being written
   std::atomic<std::uint64_t> fingerprint;
   std::uint32_t bytes, counts_hash;
-  std::byte in_line[kInLine];              // data, where it fits
-  std::byte beyond[kBytesMax];             // all of it, where it does not
+  std::byte in_line[kInLine];   // data, where it fits
+  std::byte beyond[kBytesMax];  // all of it, where it does not
 };
 static_assert(offsetof(ShmSlot, beyond) == kCacheLineBytes);
 

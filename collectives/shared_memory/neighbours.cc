@@ -59,8 +59,11 @@ Status Neighbours::read(int rank, const std::byte* there, std::span<std::byte> t
   // What was read of another that has its id by now does not count, nor what such a one refused.
   pollfd ended{one.lives.get(), POLLIN, 0};
   if (err == ESRCH || (one.lives && ::poll(&ended, 1, 0) > 0))
-    return Status(Code::remote, Scope::session, fmt::format("rank {} is lost: its process (pid {}) ended", rank, one.pid));
-  return err == 0 ? Status() : system_error(Scope::session, fmt::format("process_vm_readv from rank {} (pid {})", rank, one.pid), err);
+    return Status(Code::remote, Scope::session,
+                  fmt::format("rank {} is lost: its process (pid {}) ended", rank, one.pid));
+  return err == 0
+             ? Status()
+             : system_error(Scope::session, fmt::format("process_vm_readv from rank {} (pid {})", rank, one.pid), err);
 }
 
 }  // namespace railweave::collectives

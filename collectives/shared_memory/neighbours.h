@@ -1,4 +1,5 @@
-// The memory of the processes that the other ranks of a host are, read by process_vm_readv; what wire::shm::Peer is to a lane.
+// The memory of the processes that the other ranks of a host are, read by process_vm_readv; what wire::shm::Peer is to
+// a lane.
 // Threads: as for a value; reading: any, one at a time.
 #pragma once
 
@@ -19,7 +20,7 @@ namespace railweave::collectives {
 struct NeighbourProof {
   static constexpr std::size_t kSecretBytes = 16;
   std::int64_t pid = 0;
-  std::uint64_t address = 0;               // of the secret, which lies there until all have told whether they read it
+  std::uint64_t address = 0;  // of the secret, which lies there until all have told whether they read it
   std::array<std::uint8_t, kSecretBytes> secret{};
 };
 
@@ -36,7 +37,7 @@ class Neighbours {
  private:
   struct Neighbour {
     pid_t pid = 0;
-    OwnedFd lives;                         // a pidfd; empty: this rank itself
+    OwnedFd lives;  // a pidfd; empty: this rank itself
   };
   std::vector<Neighbour> of_;
 };

@@ -1,5 +1,5 @@
-// Whether the pieces of a large all_gather are offered or copied: as the others say that they take them sooner, who measure
-// both (base/copy_choice.h, docs/internals/shm_exchange.md).
+// Whether the pieces of a large all_gather are offered or copied: as the others say that they take them sooner, who
+// measure both (base/copy_choice.h, docs/internals/shm_exchange.md).
 //
 // Threads: one at a time.
 #pragma once

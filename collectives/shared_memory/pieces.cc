@@ -5,8 +5,8 @@
 namespace railweave::collectives {
 namespace {
 
-// Bytes of output (measured, see docs/internals/shm_exchange.md). Reading an offer pays the kernel for every page, and its rank waits for the
-// readers; where much is in no cache any more, a copy is not what takes time.
+// Bytes of output (measured, see docs/internals/shm_exchange.md). Reading an offer pays the kernel for every page, and
+// its rank waits for the readers; where much is in no cache any more, a copy is not what takes time.
 constexpr std::size_t kOfferedMin = 512 * KiB, kOfferedEnd = 8 * MiB;
 constexpr std::size_t kStreamedMin = 8 * MiB;
 
@@ -32,7 +32,8 @@ Part piece(const Call& call, std::size_t index) {
 
 bool may_be_offered(const Call& call) {
   const std::size_t bytes = call.output_bytes();
-  return call.problem.operation == Operation::all_gather && pieces(call) > 1 && bytes >= kOfferedMin && bytes < kOfferedEnd;
+  return call.problem.operation == Operation::all_gather && pieces(call) > 1 && bytes >= kOfferedMin &&
+         bytes < kOfferedEnd;
 }
 
 }  // namespace railweave::collectives

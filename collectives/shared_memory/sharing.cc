@@ -34,7 +34,9 @@ Result<ShmPermit> agree(Group& group, ShmPermit own, Nanos timeout) {
   using Said = std::array<std::uint32_t, 5>;
   const auto said =
       std::make_shared<Said>(Said{own.shares_memory, own.in_pieces, own.reads_others, ::geteuid(), ~::geteuid()});
-  RW_TRY(done(said, timeout, [&](Said& s) { return group.all_reduce(s.data(), s.data(), s.size(), DataType::uint32, Reduction::min); }));
+  RW_TRY(done(said, timeout, [&](Said& s) {
+    return group.all_reduce(s.data(), s.data(), s.size(), DataType::uint32, Reduction::min);
+  }));
   const auto [shares_memory, in_pieces, reads_others, least, most] = *said;
   return ShmPermit{shares_memory != 0 && least == ~most, in_pieces != 0, reads_others != 0};
 }
@@ -49,10 +51,12 @@ Result<std::optional<Neighbours>> read_neighbours(Group& group, const std::share
   proof->of_all.resize(std::size_t(group.size()));
   NeighbourProof& own = proof->of_all[std::size_t(group.rank())];
   own = {::getpid(), reinterpret_cast<std::uint64_t>(proof->secret.data()), proof->secret};
-  RW_TRY(done(proof, timeout, [&](Proof& p) { return group.all_gather(&own, p.of_all.data(), sizeof own, DataType::uint8); }));
+  RW_TRY(done(proof, timeout,
+              [&](Proof& p) { return group.all_gather(&own, p.of_all.data(), sizeof own, DataType::uint8); }));
   auto neighbours = Neighbours::prove(proof->of_all, group.rank());
   if (neighbours.ok()) return std::optional(std::move(*neighbours));
-  RW_INFO(net, "rank {} cannot read the others' memory, so that all copy: {}", group.rank(), neighbours.status().message());
+  RW_INFO(net, "rank {} cannot read the others' memory, so that all copy: {}", group.rank(),
+          neighbours.status().message());
   return std::optional<Neighbours>();
 }
 
@@ -72,7 +76,7 @@ Result<ShmMemory> take(Rendezvous& place, std::size_t bytes, Nanos timeout) {
 }  // namespace
 
 Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
-                                               const std::string& named) {
+                                                 const std::string& named) {
   const int ranks = group.size();
   if (ranks < 2 || ranks > kShmRanksMax) return std::unique_ptr<ShmQueue>();
   RW_ASSIGN_OR_RETURN(const ShmPermit all, agree(group, own, timeout));
@@ -86,10 +90,12 @@ Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place
   if (all.in_pieces && ranks <= kPiecesRanksMax) {
     RW_ASSIGN_OR_RETURN(neighbours, read_neighbours(group, proof, timeout));
   }
-  RW_ASSIGN_OR_RETURN(const ShmPermit have, agree(group, {memory.ok(), all.in_pieces, neighbours.has_value()}, timeout));
+  RW_ASSIGN_OR_RETURN(const ShmPermit have,
+                      agree(group, {memory.ok(), all.in_pieces, neighbours.has_value()}, timeout));
   if (!have.shares_memory) return std::unique_ptr<ShmQueue>();
   if (!have.reads_others) neighbours.reset();
-  return std::make_unique<ShmQueue>(ShmExchange(std::move(*memory), group.rank(), ranks), named, all.in_pieces, std::move(neighbours));
+  return std::make_unique<ShmQueue>(ShmExchange(std::move(*memory), group.rank(), ranks), named, all.in_pieces,
+                                    std::move(neighbours));
 }
 
 }  // namespace railweave::collectives

@@ -4,22 +4,23 @@
 #include <memory>
 #include <string>
 
-#include "collectives/shared_memory/shm_queue.h"
 #include "collectives/group/group.h"
 #include "collectives/rendezvous/rendezvous.h"
+#include "collectives/shared_memory/shm_queue.h"
 
 namespace railweave::collectives {
 
 // What a rank may do. What some rank may not, none does.
 struct ShmPermit {
   bool shares_memory = false;
-  bool in_pieces = false;                  // large operations on the exchange, see ShmQueue
-  bool reads_others = true;                // their memory, see Neighbours
+  bool in_pieces = false;    // large operations on the exchange, see ShmQueue
+  bool reads_others = true;  // their memory, see Neighbours
 };
 
-// Every rank calls it, between the same two operations of the group, whose ranks all share a host. `named`: see ShmQueue.
+// Every rank calls it, between the same two operations of the group, whose ranks all share a host. `named`: see
+// ShmQueue.
 // Null: some rank may not, or could not (told at level INFO). Errors: of the group.
 Result<std::unique_ptr<ShmQueue>> share_exchange(Group& group, Rendezvous& place, ShmPermit own, Nanos timeout,
-                                               const std::string& named);
+                                                 const std::string& named);
 
 }  // namespace railweave::collectives

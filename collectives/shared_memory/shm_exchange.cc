@@ -10,7 +10,8 @@ constexpr std::uint64_t kHashMask = 0x7fff'ffff;
 
 }  // namespace
 
-ShmExchange::ShmExchange(ShmMemory memory, int rank, int ranks) : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {
+ShmExchange::ShmExchange(ShmMemory memory, int rank, int ranks)
+    : memory_(std::move(memory)), rank_(rank), ranks_(ranks) {
   // The pages of slots' beginnings are mapped now, not in the first operations.
   for (int r = 0; r < ranks; ++r)
     for (std::uint64_t s = 0; s < ShmColumn::kSlots; ++s) {
@@ -40,7 +41,8 @@ void ShmExchange::post(std::uint64_t number, const Contribution& contribution) {
   ShmSlot& ours = slot(rank_, number);
   const std::size_t bytes = contribution.data.size();
   ours.number.store(0, std::memory_order_relaxed);
-  ours.fingerprint.store(contribution.fingerprint, std::memory_order_release);  // whoever sees it does not see the old number
+  // whoever sees it does not see the old number
+  ours.fingerprint.store(contribution.fingerprint, std::memory_order_release);
   ours.bytes = std::uint32_t(bytes) | (contribution.offered ? ShmSlot::kOffered : 0);
   ours.counts_hash = contribution.counts_hash;
   if (contribution.offered) {
@@ -58,7 +60,8 @@ bool ShmExchange::is_there(int rank, std::uint64_t number) const {
 
 ShmExchange::Contribution ShmExchange::posted(int rank, std::uint64_t number) const {
   const ShmSlot& theirs = slot(rank, number);
-  const std::uint32_t told = __atomic_load_n(&theirs.bytes, __ATOMIC_RELAXED);  // once: it may change under a rogue's hand
+  // once: it may change under a rogue's hand
+  const std::uint32_t told = __atomic_load_n(&theirs.bytes, __ATOMIC_RELAXED);
   const std::size_t bytes = std::min<std::size_t>(told & ~ShmSlot::kOffered, ShmSlot::kBytesMax);
   if ((told & ShmSlot::kOffered) != 0) {
     const std::byte* there = nullptr;
@@ -97,12 +100,14 @@ void ShmExchange::tell_copying(const Copying& how) {
 }
 
 ShmExchange::Copying ShmExchange::copying(int rank) const {
-  return {column(rank).wants_offers.load(std::memory_order_relaxed) != 0, column(rank).put_cost_ps.load(std::memory_order_relaxed)};
+  return {column(rank).wants_offers.load(std::memory_order_relaxed) != 0,
+          column(rank).put_cost_ps.load(std::memory_order_relaxed)};
 }
 
 void ShmExchange::tell_issued(const Issued& call) {
   ShmColumn::Issued& place = issued_place(rank_, call.fingerprint);
-  const std::uint64_t what = told(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_exchange) << 63;
+  const std::uint64_t what =
+      told(call.bytes) | std::uint64_t(call.counts_hash) << 32 | std::uint64_t(call.on_exchange) << 63;
   place.fingerprint.store(0, std::memory_order_relaxed);
   place.what.store(what, std::memory_order_release);  // whoever sees it does not see the old fingerprint
   place.fingerprint.store(call.fingerprint, std::memory_order_release);

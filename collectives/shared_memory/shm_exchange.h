@@ -1,5 +1,5 @@
-// What the ranks of a group on one host show each other: slots and counters in memory that all map (docs/internals/shm_exchange.md).
-// Operations are numbered from 0, the same on every rank.
+// What the ranks of a group on one host show each other: slots and counters in memory that all map
+// (docs/internals/shm_exchange.md). Operations are numbered from 0, the same on every rank.
 //
 // Threads: one at a time; is_there() any. Life: the memory lasts as long as this does, whatever the others do.
 #pragma once
@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "collectives/group/fingerprint.h"
 #include "collectives/shared_memory/layout.h"
 #include "collectives/shared_memory/shm_memory.h"
-#include "collectives/group/fingerprint.h"
 
 namespace railweave::collectives {
 
@@ -21,8 +21,8 @@ class ShmExchange {
   struct Contribution {
     Fingerprint fingerprint = 0;
     std::span<const std::byte> data;
-    std::uint32_t counts_hash = 0;         // 31 bits
-    bool offered = false;                  // `data` is where it always was, in the memory of its rank's process
+    std::uint32_t counts_hash = 0;  // 31 bits
+    bool offered = false;           // `data` is where it always was, in the memory of its rank's process
   };
 
   static std::size_t memory_bytes(int ranks) { return std::size_t(ranks) * sizeof(ShmColumn); }
@@ -36,8 +36,8 @@ class ShmExchange {
   bool has_room(std::uint64_t number);
   // Whether all are done with `number`.
   bool read_by_all(std::uint64_t number) { return has_room(number + ShmColumn::kSlots); }
-  // REQUIRES: has_room(number); data of at most ShmSlot::kBytesMax. Offered data stays where it is, as it is, until all are
-  // done with it or it is withdrawn.
+  // REQUIRES: has_room(number); data of at most ShmSlot::kBytesMax. Offered data stays where it is, as it is, until all
+  // are done with it or it is withdrawn.
   void post(std::uint64_t number, const Contribution& contribution);
   bool is_there(int rank, std::uint64_t number) const;
   // What `rank` posted; until done_with(number) here. REQUIRES: is_there(rank, number).
@@ -58,17 +58,17 @@ class ShmExchange {
   std::vector<int> readers_of(std::uint64_t number) const { return readers_of_slot(number + ShmColumn::kSlots); }
 
   struct Issued {
-    Fingerprint fingerprint = 0;           // with the call's number in it; 0: not known
-    std::uint64_t bytes = 0;               // as told() says
+    Fingerprint fingerprint = 0;  // with the call's number in it; 0: not known
+    std::uint64_t bytes = 0;      // as told() says
     std::uint32_t counts_hash = 0;
-    bool on_exchange = false;                 // else over streams
+    bool on_exchange = false;  // else over streams
   };
   // So many bytes, as the others are told: the most stands for more, too.
   static constexpr std::uint64_t kToldMax = 0xffff'ffff;
   static std::uint64_t told(std::uint64_t bytes) { return std::min(bytes, kToldMax); }
   struct Copying {
-    bool wants_offers = false;             // of what the others have
-    std::uint32_t put_cost_ps = 0;         // of a byte that it copies into a slot; 0: not known
+    bool wants_offers = false;      // of what the others have
+    std::uint32_t put_cost_ps = 0;  // of a byte that it copies into a slot; 0: not known
   };
   // Tells how this rank finds copying.
   void tell_copying(const Copying& how);
@@ -87,7 +87,7 @@ class ShmExchange {
 
   ShmMemory memory_;
   const int rank_, ranks_;
-  std::uint64_t read_by_all_ = 0;          // as of the last look: the least of all columns' `read`
+  std::uint64_t read_by_all_ = 0;  // as of the last look: the least of all columns' `read`
 };
 
 }  // namespace railweave::collectives

@@ -20,8 +20,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kRetry = 2ms;           // where the offer's backlog is full
-constexpr std::byte kGreeting{0x42};     // the descriptor comes with it
+constexpr auto kRetry = 2ms;          // where the offer's backlog is full
+constexpr std::byte kGreeting{0x42};  // the descriptor comes with it
 
 // Waits until `fd` can be read. Errors: timed_out.
 Status await(int fd, TimePoint give_up, const std::string& what) {
@@ -37,7 +37,8 @@ Status await(int fd, TimePoint give_up, const std::string& what) {
 
 }  // namespace
 
-// ---------------------------------------------------------------------------------------------------------- the mapping
+// ---------------------------------------------------------------------------------------------------------- the
+// mapping
 
 Result<ShmMemory> ShmMemory::map(int fd, std::size_t bytes) {
   void* const data = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -58,7 +59,8 @@ ShmMemory::~ShmMemory() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
 }
 
-// --------------------------------------------------------------------------------------------------- handing it to others
+// --------------------------------------------------------------------------------------------------- handing it to
+// others
 
 Result<ShmOffer> ShmOffer::make(std::size_t bytes) {
   ShmOffer offer;

@@ -7,18 +7,19 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "collectives/shared_memory/pieces.h"
-#include "collectives/schedule/algorithm_choice.h"
 #include "collectives/group/ticket.h"
+#include "collectives/schedule/algorithm_choice.h"
+#include "collectives/shared_memory/pieces.h"
 
 namespace railweave::collectives {
 namespace {
 
-constexpr int kLooks = 400;               // of attend(): tens of microseconds where nobody else wants the core, and nothing moves
-constexpr int kLooksAtOnce = 25;          // of these, without giving the core away
+// of attend(): tens of microseconds where nobody else wants the core, and nothing moves
+constexpr int kLooks = 400;
+constexpr int kLooksAtOnce = 25;  // of these, without giving the core away
 constexpr int kLooksBetweenClocks = 16;
-constexpr int kLooksOfAMove = 100;        // what one that moved something counts for: others are to be driven, too
-constexpr int kTurns = 4;                 // of advance(): a large operation must not keep who issues the next one
+constexpr int kLooksOfAMove = 100;  // what one that moved something counts for: others are to be driven, too
+constexpr int kTurns = 4;           // of advance(): a large operation must not keep who issues the next one
 
 // ShmQueue::missing_: rank + 1 in the lowest byte, the operation above.
 static_assert(kShmRanksMax < 256);
@@ -39,7 +40,10 @@ constexpr const char* kOtherCounts = "other counts";
 }  // namespace
 
 ShmQueue::ShmQueue(ShmExchange exchange, const std::string& named, bool in_pieces, std::optional<Neighbours> neighbours)
-    : in_pieces_(in_pieces), neighbours_(std::move(neighbours)), exchange_(std::move(exchange)), inputs_(std::size_t(exchange_.ranks())),
+    : in_pieces_(in_pieces),
+      neighbours_(std::move(neighbours)),
+      exchange_(std::move(exchange)),
+      inputs_(std::size_t(exchange_.ranks())),
       offered_(inputs_.size()) {
   for (int o = 0; o < kOperations; ++o) named_[std::size_t(o)] = !chosen_name(named, Operation(o)).empty();
 }
@@ -56,7 +60,8 @@ void ShmQueue::count_from(std::uint64_t number) {
 
 std::uint64_t ShmQueue::tell_issued(const Call& call) {
   const MutexLock lock(mutex_);
-  exchange_.tell_issued({fingerprint(call, next_), due_bytes(call.problem, exchange_.rank()), counts_hash(call.problem), false});
+  exchange_.tell_issued(
+      {fingerprint(call, next_), due_bytes(call.problem, exchange_.rank()), counts_hash(call.problem), false});
   return next_++;
 }
 
@@ -73,8 +78,13 @@ bool ShmQueue::add(const std::shared_ptr<Ticket>& ticket, Call& call) {
   const std::size_t count = pieces(call);
   const bool may_be = neighbours_ && may_be_offered(call);
   const bool offered = may_be && offering_.wanted() && Neighbours::readable(to_post(call));
-  waiting_.push_back({.ticket = ticket, .call = std::move(call), .fingerprint = print, .counts_hash = hash, .pieces = count,
-                      .may_be_offered = may_be, .offered = offered});
+  waiting_.push_back({.ticket = ticket,
+                      .call = std::move(call),
+                      .fingerprint = print,
+                      .counts_hash = hash,
+                      .pieces = count,
+                      .may_be_offered = may_be,
+                      .offered = offered});
   (void)post_next();
   return true;
 }
@@ -124,7 +134,8 @@ bool ShmQueue::post_next() {
   if (posted_ >= ShmColumn::kSlots) failure_ = check_unread(posted_ - ShmColumn::kSlots + 1);
   if (!failure_.ok()) return false;
   Waiting& w = waiting_[next_to_post_];
-  const ShmExchange::Contribution contribution{w.fingerprint, to_post(w.call, part_of(w, w.posted)), w.counts_hash, w.offered};
+  const ShmExchange::Contribution contribution{w.fingerprint, to_post(w.call, part_of(w, w.posted)), w.counts_hash,
+                                               w.offered};
   const bool timed = w.may_be_offered && !w.offered;
   const TimePoint begin = timed ? now() : TimePoint();
   exchange_.post(posted_, contribution);
@@ -210,7 +221,8 @@ bool ShmQueue::fetch_offers(const Waiting& oldest, const Part& part) {
   return true;
 }
 
-// Compares headers of operations below `end`, at the latest before our slot is written again. A rank that overwrote its own saw ours.
+// Compares headers of operations below `end`, at the latest before our slot is written again. A rank that overwrote its
+// own saw ours.
 Status ShmQueue::check_unread(std::uint64_t end) {
   while (!unread_.empty() && unread_.front().number < end) {
     const Unread ours = unread_.front();
@@ -228,7 +240,8 @@ Status ShmQueue::another(int rank, const std::string& how) const {
 }
 
 Status ShmQueue::check(int rank, const ShmExchange::Contribution& contribution, const Waiting& ours) const {
-  if (contribution.fingerprint != ours.fingerprint) return another(rank, difference(contribution.fingerprint, ours.fingerprint));
+  if (contribution.fingerprint != ours.fingerprint)
+    return another(rank, difference(contribution.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank, part_of(ours, ours.done));
   if (contribution.data.size() == due && contribution.counts_hash == ours.counts_hash) return {};
   RW_TRY(check_issued(rank, ours));  // pieces tell less than all
@@ -242,7 +255,8 @@ Status ShmQueue::check_issued(int rank, const Waiting& ours) const {
   if (theirs.fingerprint == 0) return {};
   if (theirs.fingerprint != ours.fingerprint) return another(rank, difference(theirs.fingerprint, ours.fingerprint));
   const std::size_t due = due_bytes(ours.call.problem, rank);
-  if (theirs.bytes != ShmExchange::told(due)) return another(rank, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
+  if (theirs.bytes != ShmExchange::told(due))
+    return another(rank, fmt::format("one of {} bytes where {} were due", theirs.bytes, due));
   return theirs.counts_hash == ours.counts_hash && theirs.on_exchange ? Status() : another(rank, kOtherCounts);
 }
 

@@ -1,7 +1,7 @@
 // The engine as its users see it (plugin/nccl, collectives/): listen, connect, post, test.
 //
-// Threads: an Engine may be used from any thread. One Listener, Connector or stream is used by one thread at a time, and
-// different ones by different threads at once. post() and test() never block, never allocate and start no thread.
+// Threads: an Engine may be used from any thread. One Listener, Connector or stream is used by one thread at a time,
+// and different ones by different threads at once. post() and test() never block, never allocate and start no thread.
 // Life: streams, listeners and connectors hold the engine alive. Destroying one never waits for the peer.
 #pragma once
 
@@ -21,7 +21,8 @@
 
 namespace railweave {
 
-// What a listener tells the peer that will connect to it. Bytes 0..111 are the engine's; 112..127 belong to the connector.
+// What a listener tells the peer that will connect to it. Bytes 0..111 are the engine's; 112..127 belong to the
+// connector.
 inline constexpr std::size_t kHandleBytes = 128;
 inline constexpr std::size_t kHandleFixedBytes = 112;
 using Handle = std::array<std::byte, kHandleBytes>;
@@ -63,14 +64,15 @@ class Stream {
 
 class SendStream : public Stream {
  public:
-  // Sends `size` bytes (0 allowed) as the stream's next message; matches the peer's receives in posting order. The bytes
-  // belong to the engine until the request is done. `tag` goes with them and chooses nothing: the receiver reads it when
-  // the message is there. `order`: of a class's streams that have something to send, that goes first whose oldest unsent
-  // message has the smallest; equal ones by turns. Null: no room now, post again later. Errors: the stream has failed.
+  // Sends `size` bytes (0 allowed) as the stream's next message; matches the peer's receives in posting order. The
+  // bytes belong to the engine until the request is done. `tag` goes with them and chooses nothing: the receiver reads
+  // it when the message is there. `order`: of a class's streams that have something to send, that goes first whose
+  // oldest unsent message has the smallest; equal ones by turns. Null: no room now, post again later. Errors: the
+  // stream has failed.
   virtual Result<Request*> post(const void* data, std::size_t size, std::uint64_t tag = 0, std::uint64_t order = 0) = 0;
 
-  // Somebody waits for this stream's messages up to `order`, posted or to be posted: they go before what nobody waits for,
-  // whatever the classes, and among what is waited for by order. For good, so orders should grow along a stream.
+  // Somebody waits for this stream's messages up to `order`, posted or to be posted: they go before what nobody waits
+  // for, whatever the classes, and among what is waited for by order. For good, so orders should grow along a stream.
   virtual void expedite(std::uint64_t order) = 0;
 };
 
@@ -116,8 +118,8 @@ class Engine {
   // REQUIRES: 0 <= device < devices().size(). Fills `handle` (connector bytes zeroed).
   virtual Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) = 0;
 
-  // Never blocks. `traffic_class`: IP TOS octet of the session's lanes, 0..255; -1 = Config's. Errors: the handle is not
-  // ours, is of another version, or is damaged (invalid_argument, saying which).
+  // Never blocks. `traffic_class`: IP TOS octet of the session's lanes, 0..255; -1 = Config's. Errors: the handle is
+  // not ours, is of another version, or is damaged (invalid_argument, saying which).
   virtual Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class = -1,
                                                      Priority priority = Priority::normal) = 0;
 

@@ -1,5 +1,6 @@
 // One sink for everything the library says. The plugin points it at NCCL's logger; programs at stderr.
-// Threads: any. The sink may take a lock: never log on the data path. No line ends in a newline; lines stay under 1 KiB.
+// Threads: any. The sink may take a lock: never log on the data path. No line ends in a newline; lines stay under 1
+// KiB.
 #pragma once
 
 #include <string_view>

@@ -20,8 +20,8 @@ enum class Code {
   left,              // the peer closed its end, or said goodbye: it wants nothing more, and is lost only to who does
   system,            // a system call failed
   timed_out,
-  exhausted,         // a stated bound was reached (descriptors, streams, memory)
-  internal,          // a promise of our own code was broken
+  exhausted,  // a stated bound was reached (descriptors, streams, memory)
+  internal,   // a promise of our own code was broken
 };
 
 // How far an error reaches: it fails exactly what this contains.
@@ -57,7 +57,7 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}                    // NOLINT: implicit by intent
+  Result(T value) : v_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by intent
   Result(Status status) : v_(std::in_place_index<1>, std::move(status)) { assert(!std::get<1>(v_).ok()); }  // NOLINT
 
   bool ok() const { return v_.index() == 0; }

@@ -22,7 +22,9 @@ struct Rate {
   double bytes_per_s = 0;
 
   static constexpr Rate from_megabits(double megabits) { return Rate{megabits * 1e6 / 8}; }
-  static constexpr Rate of(double bytes, Nanos in) { return Rate{in.count() > 0 ? bytes * 1e9 / double(in.count()) : 0}; }
+  static constexpr Rate of(double bytes, Nanos in) {
+    return Rate{in.count() > 0 ? bytes * 1e9 / double(in.count()) : 0};
+  }
   constexpr double megabits() const { return bytes_per_s * 8 / 1e6; }
   constexpr double bytes_in(Nanos t) const { return bytes_per_s * double(t.count()) / 1e9; }
   // Time to carry `bytes`; one hour when the rate is zero, so that sums stay finite.

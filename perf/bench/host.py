@@ -1,4 +1,5 @@
-"""Whether the machine is there for the measurement: no other one runs, and the host of a virtual machine takes little of its cores.
+"""Whether the machine is there for the measurement: no other one runs, and the host of a virtual machine takes little
+of its cores.
 
 Only a core that is wanted shows what is taken of it: on an idle machine the kernel counts next to nothing as stolen.
 """
@@ -27,15 +28,16 @@ class Busy(RuntimeError):
 
 @contextmanager
 def alone(name: str = "railweave-bench") -> Iterator[None]:
-    """Holds `name` until the block ends. Raises Busy while another process of this network namespace holds the name: two labs with --favour
-    starve one another, and a rank may get no core for many seconds."""
+    """Holds `name` until the block ends. Raises Busy while another process of this network namespace holds the name:
+    two labs with --favour starve one another, and a rank may get no core for many seconds."""
     with socket.socket(socket.AF_UNIX) as mark:
         try:
             mark.bind(f"\0{name}")  # gone with this process
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
-            raise Busy("another tools/bench measures on this machine, and two at once starve one another: wait for the other one's end") from error
+            raise Busy("another tools/bench measures on this machine, and two at once starve one another: wait for the "
+                       "other one's end") from error
         yield
 
 
@@ -50,7 +52,8 @@ class Cores:
     @staticmethod
     def now(stat: Path = Path("/proc/stat")) -> Cores:
         # The kernel counts a guest's time in user and nice, too.
-        user, nice, system, idle, iowait, irq, softirq, stolen = (int(x) for x in stat.read_text().split("\n", 1)[0].split()[1:9])
+        user, nice, system, idle, iowait, irq, softirq, stolen = (int(x)
+                                                                  for x in stat.read_text().split("\n", 1)[0].split()[1:9])
         return Cores(user + nice + system + irq + softirq, stolen, idle + iowait)
 
     @property

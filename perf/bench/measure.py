@@ -1,7 +1,7 @@
 """One case from lab to verdict: run all sides in alternation, take the values, their medians, the checks.
 
-Runs in which the machine's host took too much of the cores are repeated; of each side the calmest count, chosen by what was
-taken and never by what they say.
+Runs in which the machine's host took too much of the cores are repeated; of each side the calmest count, chosen by what
+was taken and never by what they say.
 """
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Outcome:
     case: Case
     verdict: str
     reason: str = ""
-    values: dict[str, dict] = field(default_factory=dict)  # name to {"median", "samples"}, each a number or by size; of pairs also OF_PAIRS
+    # name to {"median", "samples"}, each a number or by size; of pairs also OF_PAIRS
+    values: dict[str, dict] = field(default_factory=dict)
     checks: list[dict] = field(default_factory=list)
     raw: dict[str, list] = field(default_factory=dict)  # side to the programs' own JSON, run by run
     stolen: dict[str, list[float]] = field(default_factory=dict)  # side to what the host took of the cores, run by run
@@ -47,13 +48,14 @@ def _environment(side: dict, key: Path) -> dict[str, str]:
 
 
 def steps(case: Case, programs: Path, runs: dict[str, range], key: Path) -> list[dict]:
-    """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both. `runs`: side to the numbers of
-    the runs to be made. `key`: the file for sides that have a key."""
+    """Side by side: ours, raw, ours, raw, so that what the machine does meanwhile touches both. `runs`: side to the
+    numbers of the runs to be made. `key`: the file for sides that have a key."""
     made = []
     for turn in range(max(map(len, runs.values()))):
         for side in (side for side in case.sides if turn < len(runs[side])):
             spec = case.sides[side]
-            made.append({"name": f"{side}-{runs[side][turn]}", "argv": command(spec["argv"], programs, _environment(spec, key)),
+            made.append({"name": f"{side}-{runs[side][turn]}",
+                         "argv": command(spec["argv"], programs, _environment(spec, key)),
                          "before": spec.get("before", []), "after": spec.get("after", []), "timeout_s": case.timeout_s,
                          "ranks": spec.get("ranks", 0)})
     return made
@@ -69,7 +71,8 @@ def _missing(case: Case, programs: Path) -> str | None:
 
 
 def _logs(folder: Path, said: str) -> str:
-    """What all ranks of the steps that failed said; of every step, where the lab does not say which. Removes the others' logs."""
+    """What all ranks of the steps that failed said; of every step, where the lab does not say which. Removes the
+    others' logs."""
     failed = set(_FAILED_STEP.findall(said))
     for log in folder.glob("*.log") if failed else []:
         if log.name.partition(".")[0] not in failed:
@@ -116,8 +119,8 @@ def calmest(stolen: list[float], runs: int) -> list[int]:
 
 
 def _in_labs(case: Case, programs: Path, runs: int, folder: Path, stolen: _Stolen) -> tuple[int, str]:
-    """Runs until `runs` of each side were calm, or _MOST_RUNS times as many were made. Returns a failed lab's status and what
-    was said, or 0. Raises NoNamespaces."""
+    """Runs until `runs` of each side were calm, or _MOST_RUNS times as many were made. Returns a failed lab's status
+    and what was said, or 0. Raises NoNamespaces."""
     key = folder / "key"
     key.touch(mode=0o600)
     key.write_text(secrets.token_hex())
@@ -146,7 +149,8 @@ def _check(check: Check, medians: dict[str, float | Sized]) -> dict:
         return {**said, "value": value, "ok": holds(value, check.bound)}
     by_size = {str(size): evaluate(check.formula, _at_size(medians, size)) for size in check.sizes}
     worst = max(by_size, key=by_size.get) if check.bound.startswith("<") else min(by_size, key=by_size.get)
-    return {**said, "value": by_size[worst], "at": int(worst), "by_size": by_size, "ok": holds(by_size[worst], check.bound)}
+    return {**said, "value": by_size[worst], "at": int(worst), "by_size": by_size,
+            "ok": holds(by_size[worst], check.bound)}
 
 
 def _value(spec: dict, raw: dict[str, list], counted: dict[str, list[int]]) -> dict:
@@ -159,7 +163,8 @@ def _value(spec: dict, raw: dict[str, list], counted: dict[str, list[int]]) -> d
 
 def _judge(outcome: Outcome) -> None:
     figures = {name: value["median"] for name, value in outcome.values.items()}
-    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in OF_PAIRS if end in value}
+    figures |= {f"{name}_{end}": value[end] for name, value in outcome.values.items() for end in OF_PAIRS
+                if end in value}
     outcome.checks = [_check(check, figures) for check in outcome.case.checks]
     holding = [check for check in (_check(skip, figures) for skip in outcome.case.skips) if check["ok"]]
     if holding:
@@ -169,7 +174,8 @@ def _judge(outcome: Outcome) -> None:
     failed = [check for check in outcome.checks if not check["ok"]]
     outcome.verdict = "FAIL" if failed else "PASS"
     outcome.reason = "; ".join(f"{'yardstick: ' if check['yardstick'] else ''}{check['name']} is {check['value']:.3f}"
-                               f"{' at ' + str(check['at']) if 'at' in check else ''}, not {check['bound']}" for check in failed)
+                               f"{' at ' + str(check['at']) if 'at' in check else ''}, not {check['bound']}"
+                               for check in failed)
 
 
 def measure(case: Case, build: Path, runs: int, show: Callable[[str], None]) -> Outcome:

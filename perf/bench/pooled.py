@@ -1,8 +1,8 @@
-"""Figures of several cases together. A case of acceptance.json with `pool` measures nothing: it takes the runs of the other cases of
-its id that were measured just before. Pure.
+"""Figures of several cases together. A case of acceptance.json with `pool` measures nothing: it takes the runs of the
+other cases of its id that were measured just before. Pure.
 
-A value is {"path": into the first run of "side", "take": "median" | "p99" | "max" | "min" | "sum"}, of every case whose row has what
-"where" says: {"told": true}.
+A value is {"path": into the first run of "side", "take": "median" | "p99" | "max" | "min" | "sum"}, of every case whose
+row has what "where" says: {"told": true}.
 """
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ kTakes: dict[str, Callable[[list[float]], float]] = {
 
 
 def samples(spec: dict, runs: list[tuple[dict, dict[str, list]]]) -> dict[str, float]:
-    """By the row's name. `runs`: of each case its row, and side to the JSON of its runs. Raises NoValue where no case has the figure."""
+    """By the row's name. `runs`: of each case its row, and side to the JSON of its runs. Raises NoValue where no case
+    has the figure."""
     found = {row["name"]: at_path(raw[spec["side"]][0], spec["path"]) for row, raw in runs
              if _fits(row, spec.get("where", {})) and raw.get(spec["side"])}
     if not found:

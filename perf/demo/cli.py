@@ -23,10 +23,12 @@ _RATIOS = (0.05, 10.0)
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tools/demo", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="tools/demo", description=_ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--quick", action="store_true", help="fewer and smaller steps: two minutes instead of eight")
-    add("--ratio", type=float, default=1.0, help="a step's communication on the rails, in steps of compute alone: sets their rate (1)")
+    add("--ratio", type=float, default=1.0, help="a step's communication on the rails, in steps of compute alone: sets "
+                                                 "their rate (1)")
     add("--loopback", action="store_true", help="no namespaces: both ranks on this machine's lo, unshaped")
     add("--package", default=str(_ROOT / "build" / "torch" / "python"), metavar="DIR",
         help="the folder with the Python package (build/torch/python)")
@@ -41,7 +43,8 @@ class _Bars:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         self._console, self._tasks = console, {}
-        self.progress = Progress(TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[figures]}"),
+        self.progress = Progress(TextColumn("{task.description:24}"), BarColumn(), MofNCompleteColumn(),
+                                 TextColumn("{task.fields[figures]}"),
                                  console=console)
 
     def show(self, line: dict[str, Any]) -> None:
@@ -82,7 +85,8 @@ def _report(outcome: Outcome, plan: training.Plan, out: Path, console: Any) -> N
     title = _title(outcome)
     console.print()
     show(outcome, title, console)
-    document = {"torch": torch.__version__, "environment": settings(), "rate_mbit": outcome.rate_mbit, "loopback": outcome.loopback,
+    document = {"torch": torch.__version__, "environment": settings(), "rate_mbit": outcome.rate_mbit,
+                "loopback": outcome.loopback,
                 "ratio": plan.ratio, "sequences": plan.sequences,
                 "trainings": {name: one.plain() for name, one in outcome.trainings.items()}}
     (out / "demo.json").write_text(json.dumps(document, indent=1) + "\n")
@@ -115,7 +119,8 @@ def main(argv: list[str]) -> int:
     out = Path(args.out).resolve()
     try:
         _prepare(out)
-        console.print(f"{len(TITLES)} trainings: {'; '.join(TITLES.values())}. {'Two' if args.quick else 'Eight'} minutes on two cores that do "
+        console.print(f"{len(TITLES)} trainings: {'; '.join(TITLES.values())}. {'Two' if args.quick else 'Eight'} "
+                      f"minutes on two cores that do "
                       "nothing else", soft_wrap=True, highlight=False)
         with bars.progress:
             outcome = training.run(plan, bars.show, lambda reason: console.print(f"demo: {reason}", soft_wrap=True))

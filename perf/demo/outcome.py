@@ -7,7 +7,8 @@ from statistics import median
 from typing import Any, Callable
 
 RANKS = 2
-TITLES = {"alone": "no communication", "gloo": "Gloo, both rails", "railweave": "railweave", "overlap": "railweave, overlapped"}
+TITLES = {"alone": "no communication", "gloo": "Gloo, both rails", "railweave": "railweave",
+          "overlap": "railweave, overlapped"}
 _BUSY_THREADS = 2  # of a rank, overlapped: one computes, one makes progress
 LOSS_TOLERANCE = 1e-4  # between Gloo's order of adding and ours, over all steps
 

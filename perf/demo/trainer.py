@@ -1,5 +1,5 @@
-"""One rank of the demo's training: found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Rank 0 writes what it measured, and a
-line of progress for every step."""
+"""One rank of the demo's training: found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Rank 0 writes what it measured,
+and a line of progress for every step."""
 from __future__ import annotations
 
 import argparse
@@ -110,7 +110,8 @@ def main() -> int:
         steps.append({**step, "loss": _mean(args.variant, loss), "received": received})
         if rank == 0 and args.progress:
             tokens = ranks * args.sequences * shape.length
-            line = {"variant": args.variant, "step": number + 1, "of": args.steps, "loss": steps[-1]["loss"], "seconds": step["seconds"],
+            line = {"variant": args.variant, "step": number + 1, "of": args.steps, "loss": steps[-1]["loss"],
+                    "seconds": step["seconds"],
                     "tokens_per_s": tokens / step["seconds"]}
             with open(args.progress, "a", encoding="utf-8") as sink:
                 sink.write(json.dumps(line) + "\n")
@@ -118,7 +119,8 @@ def main() -> int:
     communication_s = back_to_back.seconds(operations) if args.variant != "alone" else 0.0
     if rank == 0 and args.json:
         count = sum(parameter.numel() for parameter in model.parameters())
-        Path(args.json).write_text(json.dumps({"variant": args.variant, "parameters": count, "communication_s": communication_s,
+        Path(args.json).write_text(json.dumps({"variant": args.variant, "parameters": count,
+                                               "communication_s": communication_s,
                                                "steps": steps}, indent=1) + "\n")
     dist.barrier()
     dist.destroy_process_group()

@@ -1,5 +1,5 @@
-"""Runs the demo's trainings in labs: first without any network, which says how long compute takes, then over rails whose rate
-makes communication as long."""
+"""Runs the demo's trainings in labs: first without any network, which says how long compute takes, then over rails
+whose rate makes communication as long."""
 from __future__ import annotations
 
 import json
@@ -41,7 +41,8 @@ class Plan:
 
 
 def _steps(plan: Plan, variants: list[str], steps: int, timeout_s: float, progress: Path) -> list[dict[str, Any]]:
-    train = [sys.executable, "-B", str(_TRAINER), "--sequences", str(plan.sequences), "--steps", str(steps), "--progress", str(progress)]
+    train = [sys.executable, "-B", str(_TRAINER), "--sequences", str(plan.sequences), "--steps", str(steps),
+             "--progress", str(progress)]
     return [_step(variant, [*train, "--variant", variant], timeout_s) for variant in variants]
 
 
@@ -60,7 +61,8 @@ def _run(steps: list[dict[str, Any]], where: list[str], folder: Path, fell_back:
 def _check_settings(where: list[str], fell_back: Callable[[str], None]) -> None:
     """Raises DemoError with what the ranks say of RAILWEAVE_*, before minutes of work."""
     with tempfile.TemporaryDirectory(prefix="railweave-demo-") as name:
-        _run([_step("settings", [sys.executable, "-B", str(_SETTINGS)], _SETTINGS_TIMEOUT_S)], where, Path(name), fell_back)
+        _run([_step("settings", [sys.executable, "-B", str(_SETTINGS)], _SETTINGS_TIMEOUT_S)], where, Path(name),
+             fell_back)
 
 
 def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeout_s: float,
@@ -74,7 +76,8 @@ def _train(plan: Plan, where: list[str], variants: list[str], steps: int, timeou
         finally:
             follower.stop()
         found = {variant: json.loads((folder / f"{variant}.json").read_text()) for variant in variants}
-    return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"]) for variant, each in found.items()}
+    return {variant: Training(variant, each["parameters"], each["communication_s"], each["steps"]) for variant,
+            each in found.items()}
 
 
 def _bytes_received(parameters: int, ranks: int = RANKS, each_bytes: int = 4) -> float:
@@ -83,8 +86,8 @@ def _bytes_received(parameters: int, ranks: int = RANKS, each_bytes: int = 4) ->
 
 
 def run(plan: Plan, show: Callable[[dict[str, Any]], None], fell_back: Callable[[str], None]) -> Outcome:
-    """Raises DemoError. `show` gets each training's steps as they end ({"variant", "step", "of", "loss", ...}), `fell_back` why
-    it all goes over loopback."""
+    """Raises DemoError. `show` gets each training's steps as they end ({"variant", "step", "of", "loss", ...}),
+    `fell_back` why it all goes over loopback."""
     reasons: list[str] = []
 
     def note(reason: str) -> None:

@@ -1,7 +1,7 @@
 """When the collectives of a training step were on their way, and when compute waited for them.
 
-Torch's functions, and those that railweave.fsdp.overlap calls, are replaced by ones that tell. A collective that blocks is waited
-for from its call to its return.
+Torch's functions, and those that railweave.fsdp.overlap calls, are replaced by ones that tell. A collective that blocks
+is waited for from its call to its return.
 """
 from __future__ import annotations
 
@@ -73,7 +73,8 @@ class Watch:
     def _telling(self, function: Any, title: str) -> Any:
         def told(*args: Any, **kwargs: Any) -> Any:
             tensors = [value for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)]
-            operation = {"name": title, "bytes": max(tensor.nbytes for tensor in tensors), "begin": self.now(), "end": None}
+            operation = {"name": title, "bytes": max(tensor.nbytes for tensor in tensors), "begin": self.now(),
+                         "end": None}
             self.step.operations.append(operation)
             work = function(*args, **kwargs)
             if work is None:

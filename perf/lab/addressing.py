@@ -16,7 +16,8 @@ class Place:
     address: str
     prefix_bits: int
     rail: str  # the prefix that all of the rail's addresses have
-    gateway: str | None  # the router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet
+    # the router's address on the other end, or the rail's; None: the hosts have no route beyond the subnet
+    gateway: str | None
 
     @property
     def with_prefix(self) -> str:
@@ -24,8 +25,8 @@ class Place:
 
 
 def subnet_number(spec: Spec, host: int, nic: int) -> int:
-    """Disjoint subnets: NIC n is in subnet n modulo the smallest number of NICs, so that every NIC has a counterpart at every
-    host. Shared: one subnet. Routed: each NIC has a subnet of its own."""
+    """Disjoint subnets: NIC n is in subnet n modulo the smallest number of NICs, so that every NIC has a counterpart at
+    every host. Shared: one subnet. Routed: each NIC has a subnet of its own."""
     if spec.wiring == "routed":
         return nic * spec.hosts + host
     return 0 if spec.subnets == "shared" else nic % min(spec.nics)
@@ -62,7 +63,8 @@ def _ipv6(spec: Spec, host: int, nic: int) -> Place:
     if spec.subnets == "shared":
         return _place(f"fd77::{nic:x}:{host + 1:x}", 64, 64, "fd77::ffff:fffe" if spec.pods else None)
     subnet = subnet_number(spec, host, nic)
-    return _place(f"fd77:0:0:{subnet:x}::{_number(spec, host, nic):x}", 64, 64, f"fd77:0:0:{subnet:x}::fffe" if spec.pods else None)
+    return _place(f"fd77:0:0:{subnet:x}::{_number(spec, host, nic):x}", 64, 64,
+                  f"fd77:0:0:{subnet:x}::fffe" if spec.pods else None)
 
 
 def _place(address: str, prefix_bits: int, rail_bits: int, gateway: str | None) -> Place:

@@ -20,7 +20,8 @@ _NO_PROGRAM = 127  # as a shell's
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="tools/lab", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="tools/lab", description=_ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run_options.add(commands).set_defaults(action=_run)
     set_options.add(commands).set_defaults(action=_set)
@@ -28,7 +29,8 @@ def _parser() -> argparse.ArgumentParser:
                                 description="Runs CMD inside one host of a running lab, where it sees that host's "
                                 "NICs. Exit status: CMD's.", usage="tools/lab exec [--lab NAME] [--host H] -- CMD ...",
                                 epilog="For example: tools/lab exec --host 1 -- ss -tin")
-    enter.add_argument("--lab", default=os.environ.get("RWLAB"), metavar="NAME", help="default: $RWLAB, else the only one there is")
+    enter.add_argument("--lab", default=os.environ.get("RWLAB"), metavar="NAME",
+                       help="default: $RWLAB, else the only one there is")
     enter.add_argument("--host", type=int, default=0, metavar="H", help="(0)")
     enter.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD ...")
     enter.set_defaults(action=_exec)

@@ -1,8 +1,8 @@
 """A second process that tears the lab down when the first one ends, whatever ends it: done, Ctrl-C, crash or SIGKILL.
 
-The lab holds a pipe and writes one line per session it starts ("+SID") and reaps ("-SID"). End of file is the order to tear
-down, so there is one teardown for every way to end. It kills only what is in those sessions, and what is left inside the
-lab's own namespaces.
+The lab holds a pipe and writes one line per session it starts ("+SID") and reaps ("-SID"). End of file is the order to
+tear down, so there is one teardown for every way to end. It kills only what is in those sessions, and what is left
+inside the lab's own namespaces.
 """
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Guardian:
 
     def __init__(self, plan: Plan, claim: Claim) -> None:
         read_end, self._pipe = os.pipe2(os.O_CLOEXEC)
-        # Signals are blocked: one to the whole process group would end the guardian, too, before it has a session of its own.
+        # Signals are blocked: one to the whole process group would end the guardian, too, before it has a session of
+        # its own.
         old = signal.pthread_sigmask(signal.SIG_BLOCK, kStopping)
         self._pid = os.fork()
         if self._pid == 0:

@@ -1,4 +1,5 @@
-"""From a Spec to names and addresses: which namespaces, which NIC in which subnet. Pure; stable for one (spec, name)."""
+"""From a Spec to names and addresses: which namespaces, which NIC in which subnet. Pure; stable for one (spec,
+name)."""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,8 @@ class Nic:
     peer_ns: str  # the other end of the veth pair
     peer_dev: str
     bridge: str | None  # that the other end is a port of; None: a cable, or a router's port
-    gateways: list[str] = field(default_factory=list)  # with prefix lengths, as the router or the rail's switch has them
+    # with prefix lengths, as the router or the rail's switch has them
+    gateways: list[str] = field(default_factory=list)
     routes: list[str] = field(default_factory=list)  # words for `ip route`, beside the subnets' own
     rules: list[str] = field(default_factory=list)  # words for `ip rule`
 
@@ -82,7 +84,8 @@ _NOWHERE = "nowhere"
 def _bridge(spec: Spec, host: int, nic: int) -> str | None:
     if (host, nic) in spec.nowhere:
         return f"{_NOWHERE}{host}n{nic}"
-    return {"cables": None, "routed": None, "one-switch": "switch0", "rails": f"rail{nic % min(spec.nics)}"}[spec.wiring]
+    return {"cables": None, "routed": None, "one-switch": "switch0",
+            "rails": f"rail{nic % min(spec.nics)}"}[spec.wiring]
 
 
 def _nic(spec: Spec, namespaces: list[str], switch_ns: str | None, host: int, nic: int) -> Nic:
@@ -90,8 +93,10 @@ def _nic(spec: Spec, namespaces: list[str], switch_ns: str | None, host: int, ni
     name = f"{spec.names[host]}{nic + 1 if spec.pods else nic}"
     carrier = (f"{namespaces[host]}-node", f"uplink{nic}") if spec.pods else (namespaces[host], name)
     peer = (switch_ns, f"h{host}n{nic}") if switch_ns else (namespaces[1 - host], f"{spec.names[1 - host]}{nic}")
-    return Nic(name, [place.with_prefix for place in places], addressing.subnet_number(spec, host, nic), spec.rates_bps[host][nic],
-               *carrier, *peer, _bridge(spec, host, nic), [f"{place.gateway}/{place.prefix_bits}" for place in places if place.gateway],
+    return Nic(name, [place.with_prefix for place in places], addressing.subnet_number(spec, host, nic),
+               spec.rates_bps[host][nic],
+               *carrier, *peer, _bridge(spec, host, nic), [f"{place.gateway}/{place.prefix_bits}" for place in places
+                                                           if place.gateway],
                routes.nic_routes(spec, nic, name, places), routes.nic_rules(spec, nic, places))
 
 

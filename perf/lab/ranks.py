@@ -23,7 +23,8 @@ _FAVOURED_NICE = -15
 
 @dataclass
 class Rank:
-    """What to start: the whole argument vector (namespace entry included), the additions to the environment, a label."""
+    """What to start: the whole argument vector (namespace entry included), the additions to the environment, a
+    label."""
 
     argv: list[str]
     environment: dict[str, str]
@@ -47,7 +48,8 @@ def _exit_status(returncode: int) -> int:
 
 
 def _favour(pid: int) -> None:
-    """Raises the scheduling weight of the session that `pid` leads. `nice` alone does nothing across sessions (autogroups)."""
+    """Raises the scheduling weight of the session that `pid` leads. `nice` alone does nothing across sessions
+    (autogroups)."""
     try:
         Path(f"/proc/{pid}/autogroup").write_text(str(_FAVOURED_NICE))
     except OSError:
@@ -57,8 +59,8 @@ def _favour(pid: int) -> None:
 def _wait_for_end(pid: int) -> None:
     """Until this child of ours is a zombie; lets Python's signal handlers run meanwhile.
 
-    By looks of bounded length: a signal that comes between the interpreter's check and the system call does not interrupt
-    it, and its handler would wait for the next one.
+    By looks of bounded length: a signal that comes between the interpreter's check and the system call does not
+    interrupt it, and its handler would wait for the next one.
     """
     ended = os.pidfd_open(pid)
     try:

@@ -1,5 +1,5 @@
-"""Waits until the links are up and carry frames. The kernel says so only about 100 ms after they are made, while packets
-pass sooner: a program that looks for running interfaces must not be started between the two.
+"""Waits until the links are up and carry frames. The kernel says so only about 100 ms after they are made, while
+packets pass sooner: a program that looks for running interfaces must not be started between the two.
 
 Frames are Ethernet's own, so neither ARP, nor routes, nor filters decide by which NIC one arrives.
 """
@@ -34,8 +34,8 @@ class _Ear:
 
 
 def wait_until_ready(plan: Plan, ipv6: bool, timeout_s: float = 10.0) -> None:
-    """Returns once every NIC is up, has heard a frame and, with `ipv6`, may use its IPv6 addresses. Raises NotReady, CommandError,
-    OSError."""
+    """Returns once every NIC is up, has heard a frame and, with `ipv6`, may use its IPv6 addresses. Raises NotReady,
+    CommandError, OSError."""
     _wait_for_frames(plan, timeout_s)
     deadline = time.monotonic() + timeout_s
     for h, host in enumerate(plan.hosts):
@@ -52,7 +52,8 @@ def _is_up(link: dict, ipv6: bool) -> bool:
 
 
 def _not_up(host: Host, ipv6: bool) -> list[str]:
-    links = {link["ifname"]: link for link in json.loads(ip("-json", "address", "show", ns=host.ns)) if "ifname" in link}
+    links = {link["ifname"]: link for link in json.loads(ip("-json", "address", "show", ns=host.ns))
+             if "ifname" in link}
     return [nic.name for nic in host.nics if not _is_up(links.get(nic.name, {}), ipv6)]
 
 

@@ -55,8 +55,8 @@ def _why_no_namespaces() -> str | None:
 
 
 def run(request: Request) -> int:
-    """Returns the worst exit status of the ranks; 128 + signal when stopped by one, 124 by the timeout, 125 when the lab
-    itself could not be made."""
+    """Returns the worst exit status of the ranks; 128 + signal when stopped by one, 124 by the timeout, 125 when the
+    lab itself could not be made."""
     loopback = request.loopback
     why = _why_no_namespaces()
     if why and not loopback:

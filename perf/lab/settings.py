@@ -1,7 +1,8 @@
-"""What the kernel of a namespace is told under /proc/sys: hosts are as Linux ships them, unless the spec says otherwise. Pure.
+"""What the kernel of a namespace is told under /proc/sys: hosts are as Linux ships them, unless the spec says
+otherwise. Pure.
 
-`default` reaches interfaces that are made later, and the kernel takes the larger of `all` and the interface's own value: both
-are set before any interface exists. A new namespace would else have this machine's values.
+`default` reaches interfaces that are made later, and the kernel takes the larger of `all` and the interface's own
+value: both are set before any interface exists. A new namespace would else have this machine's values.
 """
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _ARP = {"default": ("0", "0"), "strict": ("1", "2")}
 def of_host(spec: Spec) -> dict[str, str]:
     ignore, announce = _ARP[spec.arp]
     values = {f"{_IPV4}/{which}/{name}": value for which in _BOTH
-              for name, value in (("arp_ignore", ignore), ("arp_announce", announce), ("rp_filter", str(spec.rp_filter)))}
+              for name, value in (("arp_ignore", ignore), ("arp_announce", announce),
+                                  ("rp_filter", str(spec.rp_filter)))}
     values["net/ipv4/tcp_congestion_control"] = spec.cc
     if spec.disable_ipv6:
         return {**values, **of_node()}
@@ -26,7 +28,8 @@ def of_host(spec: Spec) -> dict[str, str]:
 
 
 def once_up(spec: Spec, nics: list[str]) -> dict[str, str]:
-    """What is left for when the links are up: a link that comes back asks whether its IPv6 addresses are taken, as shipped."""
+    """What is left for when the links are up: a link that comes back asks whether its IPv6 addresses are taken, as
+    shipped."""
     return {} if spec.disable_ipv6 else {f"{_IPV6}/{name}/accept_dad": "1" for name in ("default", *nics)}
 
 
@@ -38,6 +41,7 @@ def of_node() -> dict[str, str]:
 def of_router() -> dict[str, str]:
     """Forwards, filters nothing by source, and answers ARP on the right port alone."""
     values = {f"{_IPV4}/{which}/{name}": value for which in _BOTH
-              for name, value in (("rp_filter", "0"), ("send_redirects", "0"), ("arp_ignore", "1"), ("arp_announce", "2"))}
+              for name, value in (("rp_filter", "0"), ("send_redirects", "0"), ("arp_ignore", "1"),
+                                  ("arp_announce", "2"))}
     values.update({f"{_IPV6}/{which}/forwarding": "1" for which in _BOTH})
     return {**values, "net/ipv4/ip_forward": "1", f"{_IPV6}/default/accept_dad": "0"}

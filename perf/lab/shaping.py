@@ -2,8 +2,8 @@
 
 `host`: on the NIC's own egress, in front of which the sender's kernel holds the queue (backpressure).
 `switch`: on the switch's egress toward the NIC, with a buffer that drops its tail: what a real network looks like.
-`both`: both. With `host` alone a NIC may be sent more than its rate, where a switch has other ports to its host's peers.
-"""
+`both`: both. With `host` alone a NIC may be sent more than its rate, where a switch has other ports to its host's
+peers. """
 from __future__ import annotations
 
 from .iproute import CommandError, tc
@@ -17,8 +17,8 @@ _SHAPED_ALREADY = ("File exists", "Exclusivity flag on")  # iproute2's words, wh
 
 
 def burst_bytes(rate_bps: int) -> int:
-    """Size of the bucket: what passes unshaped after an idle time. Measuring programs send twice this before they time. After a
-    change in mid-run it is kLargestPacketBytes at least."""
+    """Size of the bucket: what passes unshaped after an idle time. Measuring programs send twice this before they time.
+    After a change in mid-run it is kLargestPacketBytes at least."""
     return max(kMinBurstBytes, int(rate_bps / 8 * kBurstSeconds))
 
 

@@ -21,8 +21,8 @@ class NoSuchLab(LookupError):
 
 
 def folder() -> Path:
-    """Where the files lie: /run for root, else, or where a user namespace only calls it root, a folder of the user. Raises
-    OSError where there is none to write to."""
+    """Where the files lie: /run for root, else, or where a user namespace only calls it root, a folder of the user.
+    Raises OSError where there is none to write to."""
     places = [Path(parent) / f"railweave-lab-{os.geteuid()}"
               for parent in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir()) if parent]
     if os.geteuid() == 0:
@@ -34,7 +34,8 @@ def folder() -> Path:
             continue
         if os.access(path, os.W_OK | os.X_OK):
             return path
-    raise PermissionError(f"no folder for the lab's files: cannot write {' or '.join(map(str, places))}; XDG_RUNTIME_DIR names "
+    raise PermissionError(f"no folder for the lab's files: cannot write {' or '.join(map(str, places))}; "
+                          f"XDG_RUNTIME_DIR names "
                           "another place")
 
 
@@ -44,7 +45,8 @@ def new_name() -> str:
 
 
 class Claim:
-    """The lock and file of one lab. A forked child that inherits the descriptor keeps the lock too (the guardian does)."""
+    """The lock and file of one lab. A forked child that inherits the descriptor keeps the lock too (the guardian
+    does)."""
 
     def __init__(self, name: str) -> None:
         self.path = folder() / f"{name}.json"

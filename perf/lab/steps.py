@@ -1,9 +1,9 @@
 """Several programs one after the other in one lab, without tearing it down between them.
 
 in_lab() starts the lab; inside it, once per rank, runs `steps.py STEPS.json`. Rank 0 leaves NAME.json and both leave
-NAME.rankR.log in its folder. The ranks start every step together (by files in that folder: the hosts are one machine), and
-every step has a port of its own. A step's "ranks" are those that take part, where not all do; one with an "only_nic" uses
-that NIC alone, and is left out where there is none of that name (over loopback).
+NAME.rankR.log in its folder. The ranks start every step together (by files in that folder: the hosts are one machine),
+and every step has a port of its own. A step's "ranks" are those that take part, where not all do; one with an
+"only_nic" uses that NIC alone, and is left out where there is none of that name (over loopback).
 """
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def _refuse(reason: str) -> None:
 
 def in_lab(options: list[str], plan: Path, show: Callable[[str], None],
            fell_back: Callable[[str], None] = _refuse) -> tuple[int, str]:
-    """Runs the steps of `plan` in a lab of these options (`tools/lab run`'s), with --favour unless they say otherwise. `show` gets the name of each step as it begins,
-    `fell_back` why the lab goes over loopback instead; what these raise ends it. Returns the lab's exit status, and what it
-    said beside the progress. Raises NoNamespaces where `fell_back` is not given."""
+    """Runs the steps of `plan` in a lab of these options (`tools/lab run`'s), with --favour unless they say otherwise.
+    `show` gets the name of each step as it begins, `fell_back` why the lab goes over loopback instead; what these raise
+    ends it. Returns the lab's exit status, and what it said beside the progress. Raises NoNamespaces where `fell_back`
+    is not given."""
     python = [sys.executable, "-B"]
     argv = [*python, str(_LAB), "run", "--favour", *options, "--", *python, __file__, str(plan)]
     said = []
@@ -98,7 +99,8 @@ def _iperf3(step: dict, rank: int, port: int, result: Path, log: Path) -> int:
     argv = ["iperf3", "-c", address, "-p", str(port), "-J", *step["argv"][1:]]
     while True:
         done = subprocess.run(argv, capture_output=True, timeout=step["timeout_s"], check=False)
-        worked = done.returncode == 0 and b'"sum_received"' in done.stdout  # with -J it tells of an error only in its JSON
+        # with -J it tells of an error only in its JSON
+        worked = done.returncode == 0 and b'"sum_received"' in done.stdout
         if worked or time.monotonic() > deadline:
             (result if worked else log).write_bytes(done.stdout + done.stderr)
             return 0 if worked else done.returncode or 1

@@ -24,7 +24,8 @@ struct AbstractAddress {
 Result<AbstractAddress> address_of(const std::string& name) {
   AbstractAddress made;
   if (name.empty() || name.size() >= sizeof made.address.sun_path)
-    return Status(Code::invalid_argument, Scope::engine, "an abstract name of " + std::to_string(name.size()) + " bytes");
+    return Status(Code::invalid_argument, Scope::engine,
+                  "an abstract name of " + std::to_string(name.size()) + " bytes");
   made.address.sun_family = AF_UNIX;
   std::memcpy(made.address.sun_path + 1, name.data(), name.size());  // behind a zero: that is what makes it abstract
   made.size = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -50,7 +51,8 @@ Result<OwnedFd> dial_abstract(const std::string& name) {
   if (!fd) return system_error(Scope::lane, "socket AF_UNIX");
   if (::connect(fd.get(), to.get(), to.size) == 0) return fd;
   const int err = errno;
-  return Status(Code::remote, Scope::lane, std::string(system_error(Scope::lane, "connect to @" + name, err).message()), err);
+  return Status(Code::remote, Scope::lane, std::string(system_error(Scope::lane, "connect to @" + name, err).message()),
+                err);
 }
 
 }  // namespace railweave

@@ -1,5 +1,5 @@
-// Unix stream sockets under abstract names: a name belongs to its network namespace, stands in no file system and goes with
-// its last descriptor.
+// Unix stream sockets under abstract names: a name belongs to its network namespace, stands in no file system and goes
+// with its last descriptor.
 // Descriptors are non-blocking and CLOEXEC; nothing here waits. Threads: any.
 // Errors: Code::invalid_argument for a name of no bytes or of more than 107.
 #pragma once

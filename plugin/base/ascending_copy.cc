@@ -9,8 +9,8 @@ namespace {
 // The caller's memory holds objects of types unknown here.
 using Word [[gnu::may_alias]] = std::uint64_t;
 
-// Release: the compiler may neither reorder nor merge nor vectorise the stores, and each is a plain move on x86.
-// TSan would keep a clock for every word (1 GiB for a group that measures its links), so there it is the accesses that it
+// Release: the compiler may neither reorder nor merge nor vectorise the stores, and each is a plain move on x86. TSan
+// would keep a clock for every word (1 GiB for a group that measures its links), so there it is the accesses that it
 // sees, not an order by them: whoever reads behind them is ordered by the request, too.
 #ifdef __SANITIZE_THREAD__
 constexpr int kOrder = __ATOMIC_RELAXED;

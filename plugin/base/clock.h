@@ -14,8 +14,8 @@ inline TimePoint now() {
   return TimePoint(Nanos(std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec));
 }
 
-// What a session, its lanes and their health read their time from. Each engine hands one to its sessions, so that simulated hosts may
-// differ. Dials, timers and the reactor read now(). Any thread.
+// What a session, its lanes and their health read their time from. Each engine hands one to its sessions, so that
+// simulated hosts may differ. Dials, timers and the reactor read now(). Any thread.
 class Clock {
  public:
   virtual TimePoint now() const = 0;

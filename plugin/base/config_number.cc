@@ -65,26 +65,20 @@ std::string size_text(std::int64_t bytes) {
 
 std::string number_text(ValueKind kind, std::int64_t number) {
   switch (kind) {
-    case ValueKind::size:
-      return size_text(number);
-    case ValueKind::seconds:
-      return fmt::format("{}", static_cast<double>(number) / 1e9);
+    case ValueKind::size: return size_text(number);
+    case ValueKind::seconds: return fmt::format("{}", static_cast<double>(number) / 1e9);
     case ValueKind::integer:
-    case ValueKind::text:
-      break;
+    case ValueKind::text: break;
   }
   return fmt::format("{}", number);
 }
 
 std::optional<std::int64_t> parse_number(ValueKind kind, std::string_view text) {
   switch (kind) {
-    case ValueKind::size:
-      return parse_size(text);
-    case ValueKind::seconds:
-      return parse_seconds(text);
+    case ValueKind::size: return parse_size(text);
+    case ValueKind::seconds: return parse_seconds(text);
     case ValueKind::integer:
-    case ValueKind::text:
-      break;
+    case ValueKind::text: break;
   }
   return parse_integer(text);
 }

@@ -15,8 +15,8 @@ constexpr std::size_t kInterfaceNameBytesMax = 15;   // IFNAMSIZ less its zero
 constexpr std::size_t kCongestionNameBytesMax = 15;  // TCP_CA_NAME_MAX less its zero
 constexpr std::size_t kAlgorithmsBytesMax = 200;
 constexpr std::size_t kScheduleBytesMax = 40;
-constexpr std::size_t kPathBytesMax = 4095;          // PATH_MAX less its zero
-constexpr std::size_t kStatsDirBytesMax = 75;        // sun_path holds 107, a slash and the socket's name up to 32
+constexpr std::size_t kPathBytesMax = 4095;    // PATH_MAX less its zero
+constexpr std::size_t kStatsDirBytesMax = 75;  // sun_path holds 107, a slash and the socket's name up to 32
 
 bool is_graphic(char c) { return c > ' ' && c < 0x7F; }
 
@@ -49,12 +49,9 @@ bool parse_family(std::string_view text, Config& config) {
 
 std::string family_text(const Config& config) {
   switch (config.family) {
-    case AddressFamily::v4:
-      return "AF_INET";
-    case AddressFamily::v6:
-      return "AF_INET6";
-    case AddressFamily::any:
-      break;
+    case AddressFamily::v4: return "AF_INET";
+    case AddressFamily::v6: return "AF_INET6";
+    case AddressFamily::any: break;
   }
   return "";
 }
@@ -150,7 +147,8 @@ constexpr Setting kSettings[] = {
      .text_of = family_text},
     {.name = "NCCL_NET_OPTIONAL_RECV_COMPLETION",
      .default_meaning = "",
-     .help = "NCCL's own switch. With 0 NCCL does not say which receives it reads while they land, and all of up to 614,400 "
+     .help = "NCCL's own switch. With 0 NCCL does not say which receives it reads while they land, and all of up to "
+             "614,400 "
              "bytes are received with one copy more.",
      .form = "an integer as NCCL reads it; 0, and what is none, is off",
      .parse_text = parse_optional_completion,
@@ -159,7 +157,8 @@ constexpr Setting kSettings[] = {
      .default_meaning = "chosen by NCCL_SOCKET_IFNAME",
      .help =
          "The interfaces to use as rails, in this order, by exact name. Overrides `NCCL_SOCKET_IFNAME`; a name that "
-         "does not exist is an error. One that cannot be used now (down, without an address) joins when it can; none that can is an error.",
+         "does not exist is an error. One that cannot be used now (down, without an address) joins when it can; none "
+         "that can is an error.",
      .form = "a comma-separated list of distinct interface names, each of 1 to 15 characters",
      .parse_text = parse_rails,
      .text_of = [](const Config& c) { return fmt::format("{}", fmt::join(c.rails, ",")); }},
@@ -179,7 +178,8 @@ constexpr Setting kSettings[] = {
      .text_of = [](const Config& c) { return c.ports.first ? fmt::format("{}-{}", c.ports.first, c.ports.last) : ""; }},
     {.name = "RAILWEAVE_LANES_PER_RAIL",
      .kind = ValueKind::integer,
-     .default_meaning = "one per 25 Gb/s of the rail's speed, at least four per member of a bond, eight for a routable address of `lo`",
+     .default_meaning = "one per 25 Gb/s of the rail's speed, at least four per member of a bond, eight for a routable "
+                        "address of `lo`",
      .help = "TCP connections between a local and a remote rail, shared by everything between two processes.",
      .min = 0,
      .max = 16,
@@ -212,22 +212,26 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_ALGO",
      .kind = ValueKind::text,
      .default_meaning = "by what was measured",
-     .help = "Algorithms of collective operations, e.g. `ring`, or `all_reduce=direct,broadcast=chain`. Rank 0's counts. "
-             "Checked by whoever runs them: the torch backend and the perf programs, not the NCCL plugin.",
+     .help =
+         "Algorithms of collective operations, e.g. `ring`, or `all_reduce=direct,broadcast=chain`. Rank 0's counts. "
+         "Checked by whoever runs them: the torch backend and the perf programs, not the NCCL plugin.",
      .form = "names of algorithms without spaces, at most 200 characters",
      .parse_text = parse_algorithms,
      .text_of = [](const Config& c) { return c.algorithms; }},
     {.name = "RAILWEAVE_SCHEDULE",
      .default_meaning = "",
-     .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them (`window:2`), or "
-             "as many as have so many bytes (`window:64M`); `auto` tries and keeps what is shortest. Of a group rank 0's counts. "
+     .help = "How many collective operations of a process may move bytes at once: all (`off`), a number of them "
+             "(`window:2`), or "
+             "as many as have so many bytes (`window:64M`); `auto` tries and keeps what is shortest. Of a group rank "
+             "0's counts. "
              "Checked as `RAILWEAVE_ALGO` is.",
      .form = "off, auto, window:N or window:BYTES",
      .parse_text = parse_schedule,
      .text_of = [](const Config& c) { return c.schedule; }},
     {.name = "RAILWEAVE_TRACE",
      .default_meaning = "",
-     .help = "Of the Python package: the file to write a trace of the whole process to (`docs/guide/trace.md`), with `%r` for the rank. "
+     .help = "Of the Python package: the file to write a trace of the whole process to (`docs/guide/trace.md`), with "
+             "`%r` for the rank. "
              "Empty: none.",
      .form = "a path, or nothing",
      .parse_text = [](std::string_view text, Config& c) { return c.trace = text, true; },
@@ -251,7 +255,8 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_PEER_TIMEOUT",
      .kind = ValueKind::seconds,
      .default_meaning = "",
-     .help = "How long a peer's kernel may leave everything unanswered, on all rails, before the peer counts as gone and every "
+     .help = "How long a peer's kernel may leave everything unanswered, on all rails, before the peer counts as gone "
+             "and every "
              "request that needs it ends with an error. Rails that come back sooner cost nothing but the time.",
      .min = 2 * kSecond,
      .max = 3600 * kSecond,
@@ -260,7 +265,8 @@ constexpr Setting kSettings[] = {
     {.name = "RAILWEAVE_STALL_TIMEOUT",
      .kind = ValueKind::seconds,
      .default_meaning = "",
-     .help = "How long a peer may be stopped (SIGSTOP, a debugger, no time on its cores) while its kernel answers, before every "
+     .help = "How long a peer may be stopped (SIGSTOP, a debugger, no time on its cores) while its kernel answers, "
+             "before every "
              "request that needs it ends with an error. After 5 s there is a warning that names it. 0: for ever.",
      .min = 0,
      .max = 24 * 3600 * kSecond,
@@ -268,30 +274,38 @@ constexpr Setting kSettings[] = {
      .number_of = [](const Config& c) { return std::int64_t{c.stall_timeout.count()}; }},
     {.name = "RAILWEAVE_SHM",
      .default_meaning = "off under NCCL, on for collectives",
-     .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have it on "
+     .help = "Whether two processes of one host and one user speak over shared memory instead of TCP, where both have "
+             "it on "
              "and share a network namespace. NCCL has transports of its own within a host and needs none here.",
      .form = kSwitchForm,
      .parse_text = parse_shm,
-     .text_of = [](const Config& c) -> std::string { return !c.shm ? "" : *c.shm ? "on" : "off"; }},
+     .text_of = [](const Config& c) -> std::string { return !c.shm   ? ""
+                                                            : *c.shm ? "on"
+                                                                     : "off"; }},
     {.name = "RAILWEAVE_KEY_FILE",
      .default_meaning = "none: anyone on the network may connect",
      .help = "A file whose content all processes of a job share: who cannot show that he has it is not let in "
-             "(`docs/operate/admission.md`). Of root's or one's own, with no permission for group and others, 16 to 4096 bytes; a newline at "
+             "(`docs/operate/admission.md`). Of root's or one's own, with no permission for group and others, 16 to "
+             "4096 bytes; a newline at "
              "its end does not count. Read when an engine starts.",
      .form = "an absolute path of at most 4095 bytes, or nothing",
      .parse_text = parse_key_file,
      .text_of = [](const Config& c) { return c.key_file; }},
     {.name = "RAILWEAVE_CHECKSUM",
      .default_meaning = "",
-     .help = "Whether what this process sends over a network carries a CRC32C of each piece of data besides those of the frames' "
-             "headers. Who receives it looks, whatever he has set himself: a wrong piece is told of, and comes again by a new "
-             "connection or another rail. See `docs/operate/deployment.md` for what it costs and when it is worth that.",
+     .help =
+         "Whether what this process sends over a network carries a CRC32C of each piece of data besides those of the "
+         "frames' "
+         "headers. Who receives it looks, whatever he has set himself: a wrong piece is told of, and comes again by a "
+         "new "
+         "connection or another rail. See `docs/operate/deployment.md` for what it costs and when it is worth that.",
      .form = kSwitchForm,
      .parse_text = parse_checksum,
      .text_of = [](const Config& c) -> std::string { return c.checksum ? "on" : "off"; }},
     {.name = "RAILWEAVE_ENCRYPT",
      .default_meaning = "",
-     .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, `docs/operate/encryption.md`). The same for all "
+     .help = "Whether what passes between hosts is encrypted and authenticated (TLS 1.3, "
+             "`docs/operate/encryption.md`). The same for all "
              "processes of a job; needs `RAILWEAVE_KEY_FILE`. Shared memory is not encrypted.",
      .form = kSwitchForm,
      .parse_text = parse_encrypt,
@@ -327,14 +341,10 @@ std::string expected_form(const Setting& setting) {
                        number_text(setting.kind, setting.max));
   };
   switch (setting.kind) {
-    case ValueKind::integer:
-      return bounds("an integer");
-    case ValueKind::size:
-      return bounds("a size in bytes, or with KiB, MiB or GiB,");
-    case ValueKind::seconds:
-      return bounds("a number of seconds");
-    case ValueKind::text:
-      break;
+    case ValueKind::integer: return bounds("an integer");
+    case ValueKind::size: return bounds("a size in bytes, or with KiB, MiB or GiB,");
+    case ValueKind::seconds: return bounds("a number of seconds");
+    case ValueKind::text: break;
   }
   return std::string(setting.form);
 }

@@ -1,4 +1,5 @@
-// The table of every knob: what Config::parse() accepts, Config::overrides() prints and docs/operate/configuration.md tells.
+// The table of every knob: what Config::parse() accepts, Config::overrides() prints and docs/operate/configuration.md
+// tells.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,7 @@ class CopyCost {
  private:
   double ns_per_byte_ = 0;
   std::size_t unmeasured_bytes_ = 0;
-  std::size_t patience_bytes_ = 4 * MiB;   // doubles: the first samples are of memory that nobody had touched
+  std::size_t patience_bytes_ = 4 * MiB;  // doubles: the first samples are of memory that nobody had touched
 };
 
 // The reader's.

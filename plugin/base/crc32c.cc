@@ -61,21 +61,24 @@ constexpr std::uint32_t x_to_the(std::uint64_t n) {
   return power;
 }
 
-// By which followed_by() multiplies for `bytes` more bytes. A carry-less product of two reversed 32-bit numbers is one bit off
-// the reversed 64-bit product, which is a factor x, and the instruction that reduces it brings x^32.
+// By which followed_by() multiplies for `bytes` more bytes. A carry-less product of two reversed 32-bit numbers is one
+// bit off the reversed 64-bit product, which is a factor x, and the instruction that reduces it brings x^32.
 constexpr std::uint32_t factor_for(std::size_t bytes) { return x_to_the(8 * std::uint64_t{bytes} - 33); }
 
 constexpr std::size_t kInThreesFrom = 768;
 
 // What `crc` becomes when zeros follow it.
 __attribute__((target("sse4.2,pclmul"))) inline std::uint64_t followed_by(std::uint32_t factor, std::uint64_t crc) {
-  const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128(std::int64_t(crc)), _mm_cvtsi32_si128(std::int32_t(factor)), 0);
+  const __m128i product =
+      _mm_clmulepi64_si128(_mm_cvtsi64_si128(std::int64_t(crc)), _mm_cvtsi32_si128(std::int32_t(factor)), 0);
   return _mm_crc32_u64(0, std::uint64_t(_mm_cvtsi128_si64(product)));
 }
 
-// One instruction waits three cycles for the one before, though each cycle could begin one: three neighbouring blocks at once.
+// One instruction waits three cycles for the one before, though each cycle could begin one: three neighbouring blocks
+// at once.
 template <std::size_t kBlock>
-__attribute__((target("sse4.2,pclmul"))) std::uint64_t take_triples(std::uint64_t crc, const std::byte*& p, std::size_t& left) {
+__attribute__((target("sse4.2,pclmul"))) std::uint64_t take_triples(std::uint64_t crc, const std::byte*& p,
+                                                                    std::size_t& left) {
   static_assert(kBlock % 8 == 0);
   constexpr std::uint32_t kOneBlock = factor_for(kBlock), kTwoBlocks = factor_for(2 * kBlock);
   for (; left >= 3 * kBlock; left -= 3 * kBlock, p += 3 * kBlock) {

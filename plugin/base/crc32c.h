@@ -7,8 +7,8 @@
 
 namespace railweave {
 
-// The CRC of `bytes`, or of all bytes so far when `seed` is the CRC of the bytes before: crc32c(ab) == crc32c(b, crc32c(a)).
-// Uses the processor's instruction where there is one.
+// The CRC of `bytes`, or of all bytes so far when `seed` is the CRC of the bytes before: crc32c(ab) == crc32c(b,
+// crc32c(a)). Uses the processor's instruction where there is one.
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t seed = 0);
 
 // The same of 64 bytes, for frames' headers: each passes twice.

@@ -10,7 +10,9 @@ namespace railweave {
 
 Status system_error(Scope scope, std::string what, int err) {
   const char* name = ::strerrordesc_np(err);
-  return Status(Code::system, scope, fmt::format("{}: {} (errno {}){}", what, name ? name : "unknown error", err, descriptor_hint(err)), err);
+  return Status(Code::system, scope,
+                fmt::format("{}: {} (errno {}){}", what, name ? name : "unknown error", err, descriptor_hint(err)),
+                err);
 }
 
 const Status& out_of_memory() {

@@ -13,7 +13,8 @@ namespace railweave {
 // None: nobody waits. Errors: Code::exhausted without descriptors or memory, system.
 Result<OwnedFd> accept_local(int listener);
 
-// Checks the user of the process at the other end. Errors: Code::remote when it runs as another user than we do, naming both.
+// Checks the user of the process at the other end. Errors: Code::remote when it runs as another user than we do, naming
+// both.
 Status check_same_user(int fd);
 
 // Sends `bytes` with a descriptor attached to the first of them. Bytes sent, or -1 with errno.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kCut = "...";
 
-// What fits of a text of `wanted` bytes whose beginning is in `buffer`: no trailing newline, no torn UTF-8 character, and no
-// control byte, which would begin a line that looks like somebody else's, or speak to a terminal.
+// What fits of a text of `wanted` bytes whose beginning is in `buffer`: no trailing newline, no torn UTF-8 character,
+// and no control byte, which would begin a line that looks like somebody else's, or speak to a terminal.
 std::string_view finish_line(std::array<char, kLogLineBytes>& buffer, std::size_t wanted) {
   std::size_t size = std::min(wanted, buffer.size());
   if (wanted > buffer.size()) {
@@ -20,8 +20,9 @@ std::string_view finish_line(std::array<char, kLogLineBytes>& buffer, std::size_
     size += kCut.copy(buffer.data() + size, kCut.size());
   }
   while (size > 0 && buffer[size - 1] == '\n') --size;
-  std::replace_if(buffer.begin(), buffer.begin() + std::ptrdiff_t(size),
-                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  std::replace_if(
+      buffer.begin(), buffer.begin() + std::ptrdiff_t(size),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
   return {buffer.data(), size};
 }
 

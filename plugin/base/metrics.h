@@ -1,7 +1,8 @@
-// What a process counts and measures while it runs, and a registry where a scrape finds it (decision D13: watching costs nothing).
+// What a process counts and measures while it runs, and a registry where a scrape finds it (decision D13: watching
+// costs nothing).
 //
-// Writers do one relaxed atomic operation: no lock, no allocation, no system call. A scrape reads the atomics under the registry's
-// mutex, which no writer takes. Values of one scrape are not of one moment.
+// Writers do one relaxed atomic operation: no lock, no allocation, no system call. A scrape reads the atomics under the
+// registry's mutex, which no writer takes. Values of one scrape are not of one moment.
 //
 // Cache lines: metrics with one writer may share a line, and the struct that holds them starts on one of its own
 // (alignas(kCacheLineBytes)). A SharedCounter has a line for itself.
@@ -66,8 +67,8 @@ struct MetricInfo {
 // "rail" = "eth0". They tell metrics of one name apart.
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
-// Threads: any. The mutex is held while one object registers, unregisters, or a scrape visits. Memory: registering allocates, and
-// throws std::bad_alloc. Fork: of no use in a child, since fork may have caught the mutex locked.
+// Threads: any. The mutex is held while one object registers, unregisters, or a scrape visits. Memory: registering
+// allocates, and throws std::bad_alloc. Fork: of no use in a child, since fork may have caught the mutex locked.
 class MetricsRegistry {
  public:
   // A metric by its name. Counters and gauges are told apart by their types.
@@ -79,7 +80,8 @@ class MetricsRegistry {
 
    private:
     friend class MetricsRegistry;
-    Named(const MetricInfo& info, const Metric& metric, MetricKind kind) : info_(&info), metric_(&metric), kind_(kind) {}
+    Named(const MetricInfo& info, const Metric& metric, MetricKind kind)
+        : info_(&info), metric_(&metric), kind_(kind) {}
 
     const MetricInfo* info_;
     const Metric* metric_;
@@ -101,12 +103,13 @@ class MetricsRegistry {
   };
 
  public:
-  // Metrics are visited as long as their Registration lives. Movable. REQUIRES: it ends before its metrics and before the registry;
-  // an owner declares it after its metrics.
+  // Metrics are visited as long as their Registration lives. Movable. REQUIRES: it ends before its metrics and before
+  // the registry; an owner declares it after its metrics.
   class Registration {
    public:
     Registration() = default;
-    Registration(Registration&& other) noexcept : registry_(std::exchange(other.registry_, nullptr)), place_(other.place_) {}
+    Registration(Registration&& other) noexcept
+        : registry_(std::exchange(other.registry_, nullptr)), place_(other.place_) {}
     Registration& operator=(Registration&& other) noexcept;
     ~Registration() { reset(); }
     // Unregisters now. After return no scrape reads the metrics. Nothing happens the second time.
@@ -125,12 +128,13 @@ class MetricsRegistry {
   MetricsRegistry& operator=(const MetricsRegistry&) = delete;
   ~MetricsRegistry();
 
-  // The metrics of one object, a lane or a rail, which share labels. Several may have the same name and labels: all are visited, and
-  // the scrape adds them up. A counter leaves the sum with its registration: a total that must never fall is a counter that stays.
+  // The metrics of one object, a lane or a rail, which share labels. Several may have the same name and labels: all are
+  // visited, and the scrape adds them up. A counter leaves the sum with its registration: a total that must never fall
+  // is a counter that stays.
   [[nodiscard]] Registration add(MetricLabels labels, std::vector<Named> metrics) RW_EXCLUDES(mutex_);
 
-  // Calls `each` for every metric, in the order of registration. `each` does not wait, and does not register or unregister: the mutex
-  // is held.
+  // Calls `each` for every metric, in the order of registration. `each` does not wait, and does not register or
+  // unregister: the mutex is held.
   void visit(const std::function<void(const Sample&)>& each) const RW_EXCLUDES(mutex_);
 
  private:

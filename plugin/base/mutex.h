@@ -1,12 +1,13 @@
-// Mutexes that clang's thread-safety analysis follows: a field names its mutex (RW_GUARDED_BY), a function names the mutex its
-// caller holds (RW_REQUIRES), and clang refuses code that breaks either. g++ compiles the same code without the macros.
+// Mutexes that clang's thread-safety analysis follows: a field names its mutex (RW_GUARDED_BY), a function names the
+// mutex its caller holds (RW_REQUIRES), and clang refuses code that breaks either. g++ compiles the same code without
+// the macros.
 //
-// Cost: that of std::mutex, std::unique_lock and std::condition_variable. Threads: any. Errors: none; misuse (a second lock() by
-// one thread, an unlock() without a lock()) is undefined, as in std. After fork: a mutex that another thread held stays locked
-// in the child.
+// Cost: that of std::mutex, std::unique_lock and std::condition_variable. Threads: any. Errors: none; misuse (a second
+// lock() by one thread, an unlock() without a lock()) is undefined, as in std. After fork: a mutex that another thread
+// held stays locked in the child.
 //
-// The analysis skips constructors and destructors, and looks at each lambda as at a function of its own: a condition that reads
-// guarded fields is written `[&]() RW_REQUIRES(mutex_) { return ready_; }`.
+// The analysis skips constructors and destructors, and looks at each lambda as at a function of its own: a condition
+// that reads guarded fields is written `[&]() RW_REQUIRES(mutex_) { return ready_; }`.
 #pragma once
 
 #include <algorithm>
@@ -24,20 +25,23 @@
 #endif
 
 // --- classes
-#define RW_CAPABILITY(name) RW_THREAD_ATTRIBUTE(capability(name))     // objects can be held; `name` stands in clang's errors
-#define RW_SCOPED_CAPABILITY RW_THREAD_ATTRIBUTE(scoped_lockable)     // objects hold something until they are destroyed
+// objects can be held; `name` stands in clang's errors
+#define RW_CAPABILITY(name) RW_THREAD_ATTRIBUTE(capability(name))
+#define RW_SCOPED_CAPABILITY RW_THREAD_ATTRIBUTE(scoped_lockable)  // objects hold something until they are destroyed
 // --- fields
-#define RW_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(guarded_by(x))           // is read and written under x only
-#define RW_PT_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(pt_guarded_by(x))     // what the pointer points to is
+#define RW_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(guarded_by(x))        // is read and written under x only
+#define RW_PT_GUARDED_BY(x) RW_THREAD_ATTRIBUTE(pt_guarded_by(x))  // what the pointer points to is
 // --- functions; without an argument `this` is meant
-#define RW_REQUIRES(...) RW_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))           // callers hold it
-#define RW_EXCLUDES(...) RW_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))                // callers do not hold it
+#define RW_REQUIRES(...) RW_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))  // callers hold it
+#define RW_EXCLUDES(...) RW_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))       // callers do not hold it
 #define RW_ACQUIRE(...) RW_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RW_RELEASE(...) RW_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-#define RW_TRY_ACQUIRE(...) RW_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))     // first argument: what success returns
-#define RW_RETURN_CAPABILITY(x) RW_THREAD_ATTRIBUTE(lock_returned(x))                    // returns a reference to x
-#define RW_ASSERT_CAPABILITY(...) RW_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))    // it is held, says who cannot prove it
-#define RW_NO_THREAD_SAFETY_ANALYSIS RW_THREAD_ATTRIBUTE(no_thread_safety_analysis)      // a comment there says why
+// first argument: what success returns
+#define RW_TRY_ACQUIRE(...) RW_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
+#define RW_RETURN_CAPABILITY(x) RW_THREAD_ATTRIBUTE(lock_returned(x))  // returns a reference to x
+// it is held, says who cannot prove it
+#define RW_ASSERT_CAPABILITY(...) RW_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
+#define RW_NO_THREAD_SAFETY_ANALYSIS RW_THREAD_ATTRIBUTE(no_thread_safety_analysis)  // a comment there says why
 
 namespace railweave {
 
@@ -114,11 +118,13 @@ class ConditionVariable {
   // Waits as wait() does, and also returns after `patience` (CLOCK_MONOTONIC), or after a day.
   void wait_for(Mutex& mutex, Nanos patience) RW_REQUIRES(mutex) {
     std::unique_lock inner(mutex.inner_, std::adopt_lock);
-    (void)inner_.wait_for(inner, std::min<Nanos>(patience, std::chrono::hours(24)));  // a sum with the time now must not overflow
+    // a sum with the time now must not overflow
+    (void)inner_.wait_for(inner, std::min<Nanos>(patience, std::chrono::hours(24)));
     (void)inner.release();
   }
 
-  // Until `condition` holds. The analysis checks the condition where it is written, and cannot match its mutex with `mutex` here.
+  // Until `condition` holds. The analysis checks the condition where it is written, and cannot match its mutex with
+  // `mutex` here.
   template <class Condition>
   void wait(Mutex& mutex, Condition condition) RW_REQUIRES(mutex) RW_NO_THREAD_SAFETY_ANALYSIS {
     while (!condition()) wait(mutex);

@@ -32,7 +32,8 @@ Result<Addresses> resolve(const std::string& host, std::uint16_t port, int flags
   hints.ai_flags = flags;
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) return Status(Code::invalid_argument, Scope::engine, "address '" + host + "': " + ::gai_strerror(error));
+  if (error != 0)
+    return Status(Code::invalid_argument, Scope::engine, "address '" + host + "': " + ::gai_strerror(error));
   return Addresses(found, &::freeaddrinfo);
 }
 
@@ -40,27 +41,35 @@ bool is_address(const std::string& host) { return resolve(host, 0, AI_NUMERICHOS
 
 // RFC 6761 and what distributions write into /etc/hosts beside it: names for this host alone.
 bool is_localhost(std::string_view host) {
-  constexpr std::array<std::string_view, 5> kNames{"localhost", "localhost4", "localhost6", "ip6-localhost", "ip6-loopback"};
+  constexpr std::array<std::string_view, 5> kNames{"localhost", "localhost4", "localhost6", "ip6-localhost",
+                                                   "ip6-loopback"};
   return host.ends_with(".localhost") || std::ranges::find(kNames, host.substr(0, host.find('.'))) != kNames.end();
 }
 
 bool is_loopback(const sockaddr& address) {
-  if (address.sa_family == AF_INET6) return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
-  return address.sa_family == AF_INET && ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == 127;
+  if (address.sa_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+  return address.sa_family == AF_INET &&
+         ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24 == 127;
 }
 
 std::string text_of(const addrinfo& where) {
   std::array<char, NI_MAXHOST> text{};
-  return ::getnameinfo(where.ai_addr, where.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0 ? text.data() : "?";
+  return ::getnameinfo(where.ai_addr, where.ai_addrlen, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST) == 0
+             ? text.data()
+             : "?";
 }
 
 // Why nobody may be found by a name. Empty: it leads off this host.
 std::string hint_at_loopback(const std::string& host, const addrinfo& where) {
   for (const addrinfo* a = &where; a != nullptr; a = a->ai_next)
     if (!is_loopback(*a->ai_addr)) return {};
-  if (is_address(host) || is_localhost(host)) return " (an address of this host alone: ranks on other hosts need one of rank 0's host)";
-  return fmt::format(" (on this host '{}' is {}, which leads to this host alone. If rank 0 is on another host, remove that line from "
-                     "/etc/hosts, or give an address of rank 0's host)", host, text_of(where));
+  if (is_address(host) || is_localhost(host))
+    return " (an address of this host alone: ranks on other hosts need one of rank 0's host)";
+  return fmt::format(
+      " (on this host '{}' is {}, which leads to this host alone. If rank 0 is on another host, remove that line from "
+      "/etc/hosts, or give an address of rank 0's host)",
+      host, text_of(where));
 }
 
 Result<OwnedFd> new_listener(int family) {
@@ -114,7 +123,8 @@ bool connected_to_itself(int socket) {
 Result<OwnedFd> attempt(const addrinfo& where, Nanos patience) {
   OwnedFd fd(::socket(where.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) return system_error(Scope::engine, "socket");
-  if (::connect(fd.get(), where.ai_addr, where.ai_addrlen) != 0 && errno != EINPROGRESS) return system_error(Scope::engine, "connect");
+  if (::connect(fd.get(), where.ai_addr, where.ai_addrlen) != 0 && errno != EINPROGRESS)
+    return system_error(Scope::engine, "connect");
   pollfd ready{fd.get(), POLLOUT, 0};
   if (::poll(&ready, 1, int(std::max<std::int64_t>(1, patience / std::chrono::milliseconds(1)))) <= 0)
     return Status(Code::timed_out, Scope::engine, "connect: no answer");
@@ -133,7 +143,8 @@ Result<OwnedFd> attempt(const addrinfo& where, Nanos patience) {
 Result<OwnedFd> listen_at(const std::string& host, std::uint16_t port, std::uint16_t& served) {
   RW_ASSIGN_OR_RETURN(const Addresses where, resolve(host, port, AI_PASSIVE));
   const std::string place = fmt::format("{}:{}", host, port);
-  RW_ASSIGN_OR_RETURN(OwnedFd fd, is_address(host) || is_localhost(host) ? listen_there(*where, place) : listen_anywhere(port, place));
+  RW_ASSIGN_OR_RETURN(
+      OwnedFd fd, is_address(host) || is_localhost(host) ? listen_there(*where, place) : listen_anywhere(port, place));
   sockaddr_storage bound{};
   socklen_t size = sizeof bound;
   ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&bound), &size);
@@ -154,8 +165,8 @@ Result<OwnedFd> connect_to(const std::string& host, std::uint16_t port, Nanos ti
     }
     if (now() >= give_up)
       return Status(Code::timed_out, Scope::engine,
-                    fmt::format("nobody at {}:{} within {:g} s: {}{}", host, port, double(timeout.count()) / 1e9, last.message(),
-                                hint_at_loopback(host, *where)));
+                    fmt::format("nobody at {}:{} within {:g} s: {}{}", host, port, double(timeout.count()) / 1e9,
+                                last.message(), hint_at_loopback(host, *where)));
     std::this_thread::sleep_for(kRetryEvery);
   }
 }

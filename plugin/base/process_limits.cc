@@ -35,13 +35,16 @@ std::string descriptor_hint(int err) {
 
 std::string port_hint(int err) {
   if (err != EACCES) return {};
-  return " (RAILWEAVE_PORTS: ports below net.ipv4.ip_unprivileged_port_start, 1024 as a rule, take the capability CAP_NET_BIND_SERVICE)";
+  return " (RAILWEAVE_PORTS: ports below net.ipv4.ip_unprivileged_port_start, 1024 as a rule, take the capability "
+         "CAP_NET_BIND_SERVICE)";
 }
 
 Status no_thread(const std::system_error& why) {
   std::string said = fmt::format("cannot start a thread: {}", why.what());
   if (why.code().value() == EAGAIN)
-    said += fmt::format(" (this user may have {}: ulimit -u; a container's pids limit and kernel.threads-max count, too)", limit_text(RLIMIT_NPROC));
+    said +=
+        fmt::format(" (this user may have {}: ulimit -u; a container's pids limit and kernel.threads-max count, too)",
+                    limit_text(RLIMIT_NPROC));
   return Status(Code::exhausted, Scope::engine, said, why.code().value());
 }
 

@@ -1,4 +1,5 @@
-// What the system lets this process have, in the words of whoever can change it. Threads: any. Nothing throws but bad_alloc.
+// What the system lets this process have, in the words of whoever can change it. Threads: any. Nothing throws but
+// bad_alloc.
 #pragma once
 
 #include <cstddef>

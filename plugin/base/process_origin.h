@@ -1,4 +1,5 @@
-// Which process something was made in: after a fork its threads live in the parent only, and its locks may be held for ever.
+// Which process something was made in: after a fork its threads live in the parent only, and its locks may be held for
+// ever.
 // Threads: any.
 #pragma once
 

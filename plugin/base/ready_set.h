@@ -41,8 +41,8 @@ class ReadySet {
     return true;
   }
 
-  // Consumer (of several at once each gets other nodes). Empties the set; the first of a chain in the order of adding, null when there was none. Every node of the
-  // chain must be released; until then add() answers false for it.
+  // Consumer (of several at once each gets other nodes). Empties the set; the first of a chain in the order of adding,
+  // null when there was none. Every node of the chain must be released; until then add() answers false for it.
   ReadyNode* take_all() {
     ReadyNode* node = newest_.exchange(nullptr, std::memory_order_acq_rel);
     ReadyNode* oldest = nullptr;

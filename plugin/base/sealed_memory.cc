@@ -54,8 +54,8 @@ Status check_sealed_memory(int fd, std::size_t bytes) {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   if (seals >= 0 && (seals & F_SEAL_SHRINK) != 0 && what.st_size == off_t(bytes)) return {};
   return Status(Code::remote, Scope::lane,
-                "shared memory of " + std::to_string(what.st_size) + " bytes with seals " + std::to_string(seals) + ", expected " +
-                    std::to_string(bytes) + " that cannot shrink");
+                "shared memory of " + std::to_string(what.st_size) + " bytes with seals " + std::to_string(seals) +
+                    ", expected " + std::to_string(bytes) + " that cannot shrink");
 }
 
 }  // namespace railweave

@@ -1,5 +1,6 @@
-// Signals belong to the program's own threads: one of ours that starts under this has them blocked. Not so what the thread
-// itself would cause (a fault): blocked, the kernel ends the process without a word to the program's own crash handler.
+// Signals belong to the program's own threads: one of ours that starts under this has them blocked. Not so what the
+// thread itself would cause (a fault): blocked, the kernel ends the process without a word to the program's own crash
+// handler.
 // Threads: of the one that makes it, and ends it.
 #pragma once
 

@@ -18,10 +18,10 @@ namespace {
 
 constexpr std::size_t kNamesMost = 65'536;
 
-std::atomic<int> writers{0};                       // within add()
+std::atomic<int> writers{0};  // within add()
 std::atomic<std::uint64_t> places_taken{0};
 std::atomic<std::uint64_t> lost_records{0};
-Mutex ends_mutex;                                  // within start() or stop()
+Mutex ends_mutex;  // within start() or stop()
 // Changed only under ends_mutex, while it is off and nobody writes.
 std::unique_ptr<Record[]> places;
 std::size_t place_count = 0;

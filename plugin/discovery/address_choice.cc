@@ -79,7 +79,9 @@ AddressChoice choose_addresses(const LinkFacts& link, const std::vector<AddressF
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [r, address] : ranked) {
-    const bool first_ipv6 = address.family == Address::Family::v6 && std::ranges::find(choice.usable, Address::Family::v6, &Address::family) == choice.usable.end();
+    const bool first_ipv6 =
+        address.family == Address::Family::v6 &&
+        std::ranges::find(choice.usable, Address::Family::v6, &Address::family) == choice.usable.end();
     const bool last_resort = r >= kTemporary && ranked.front().first < std::min(r, kLinkLocal);
     const bool beside_ipv4 = r == kLinkLocalV6 && first_ipv6;
     if ((!last_resort || beside_ipv4) && choice.usable.size() < kAddressesMax) choice.usable.push_back(address);
@@ -94,11 +96,14 @@ bool is_link_local(const Address& address) { return reach(address) == Reach::lin
 bool is_routable(const Address& address) { return reach(address) >= Reach::unique_local; }
 
 AddressChoice chosen_before(const std::vector<Address>& addresses) {
-  const bool link_local = std::ranges::all_of(addresses, [](const Address& address) { return reach(address) == Reach::link_local; });
+  const bool link_local =
+      std::ranges::all_of(addresses, [](const Address& address) { return reach(address) == Reach::link_local; });
   return {.usable = addresses, .link_local_only = !addresses.empty() && link_local};
 }
 
-bool same_host(const Address& a, const Address& b) { return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id; }
+bool same_host(const Address& a, const Address& b) {
+  return a.family == b.family && a.bytes == b.bytes && a.scope_id == b.scope_id;
+}
 
 bool same_subnet(const Address& a, const Address& b) {
   if (a.family != b.family) return false;

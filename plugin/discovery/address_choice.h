@@ -12,17 +12,18 @@ namespace railweave::discovery {
 inline constexpr std::size_t kAddressesMax = 8;
 
 struct AddressChoice {
-  std::vector<Address> usable;   // best first
-  bool link_local_only = false;  // of the usable ones; false when there is none
-  bool pending = false;          // a routable address is still in duplicate detection
+  std::vector<Address> usable;      // best first
+  bool link_local_only = false;     // of the usable ones; false when there is none
+  bool pending = false;             // a routable address is still in duplicate detection
   bool link_local_pending = false;  // a link-local address is, and there is no usable one
-  bool passed_over = false;      // there were addresses, all of them deprecated, duplicate or of the wrong family
+  bool passed_over = false;         // there were addresses, all of them deprecated, duplicate or of the wrong family
 };
 
 // Order: IPv4, then IPv6 global, then IPv6 unique local; the kernel's order among equals.
 // - tentative, duplicate and deprecated ones are skipped: the kernel would not, or soon not, use them either
 // - IPv6 temporary ones only when there is no stable one: they vanish under a training run
-// - link-local ones only when there is nothing else: they mean something on one subnet only. But where no other IPv6 address is, the
+// - link-local ones only when there is nothing else: they mean something on one subnet only. But where no other IPv6
+// address is, the
 //   first IPv6 link-local one comes last: rails on one switch are told apart by it where IPv4's ARP mixes them up
 // - loopback ones only on the loopback interface, and only when that holds no routable one
 // - no link-local ones of loopback and dummy interfaces: nobody else is on that link

@@ -34,7 +34,8 @@ std::string leave_representor(const Interface& interface) {
 std::string leave_idle(const Interface& interface) {
   if (interface.link_kind != LinkKind::isolated) return {};
   if (interface.link.kind == "bridge") return "bridge without a port to the outside (containers, virtual machines)";
-  if (interface.by_routes()) return fmt::format("{} interface with a routable address: only when named", interface.link.kind);
+  if (interface.by_routes())
+    return fmt::format("{} interface with a routable address: only when named", interface.link.kind);
   return fmt::format("{} interface: carries nothing off this host", interface.link.kind);
 }
 

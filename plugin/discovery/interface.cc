@@ -15,7 +15,8 @@ namespace {
 constexpr double kSpeedUnknownMbit = 10'000;
 constexpr std::int64_t kSpeedMaxMbit = 10'000'000;  // beyond it is an unsigned -1 of an old driver
 constexpr int kStackDepthMax = 8;
-// A bond's member, or a route, takes the lane that the lane's ports hash to. Four lanes a link leave one of two idle once in 128 times.
+// A bond's member, or a route, takes the lane that the lane's ports hash to. Four lanes a link leave one of two idle
+// once in 128 times.
 constexpr int kLanesPerLink = 4, kLanesByRoutes = 2 * kLanesPerLink;
 
 template <std::size_t N>
@@ -128,7 +129,8 @@ void find_relations(std::vector<Interface>& all) {
 LinkKind link_kind_of(const std::vector<Interface>& all, const Interface& interface, int depth) {
   const std::string& kind = interface.link.kind;
   if (interface.link.loopback || one_of(kind, kIdle)) return LinkKind::isolated;
-  if (interface.link_kind != LinkKind::guest || depth >= kStackDepthMax) return interface.link_kind;  // sysfs has said it
+  // sysfs has said it
+  if (interface.link_kind != LinkKind::guest || depth >= kStackDepthMax) return interface.link_kind;
   if (one_of(kind, kTunnels)) return LinkKind::fallback;
   LinkKind best = interface.lowers.empty() && kind != "bridge" ? LinkKind::guest : LinkKind::isolated;
   for (const int lower : interface.lowers) {
@@ -163,15 +165,18 @@ void inherit_from_lowers(std::vector<Interface>& all, Interface& interface, int 
 
 // These send all packets by one member, or each packet by another, whatever the lane.
 bool needs_no_lanes(const Sysfs& sysfs, const Interface& bond) {
-  const std::string mode = sysfs.text("/sys/class/net/" + bond.link.name + "/bonding/mode").value_or("");  // "802.3ad 4"
-  return one_of(std::string_view(mode).substr(0, mode.find(' ')), std::array<std::string_view, 3>{"active-backup", "broadcast", "balance-rr"});
+  // "802.3ad 4"
+  const std::string mode = sysfs.text("/sys/class/net/" + bond.link.name + "/bonding/mode").value_or("");
+  return one_of(std::string_view(mode).substr(0, mode.find(' ')),
+                std::array<std::string_view, 3>{"active-backup", "broadcast", "balance-rr"});
 }
 
 int lanes_min_of(const Sysfs& sysfs, const std::vector<Interface>& all, const Interface& interface, int depth) {
   if (interface.by_routes()) return kLanesByRoutes;
   const std::string& kind = interface.link.kind;
   const int below = static_cast<int>(interface.lowers.size());
-  if (kind == "bond" || kind == "team") return below == 0 || needs_no_lanes(sysfs, interface) ? 1 : kLanesPerLink * below;
+  if (kind == "bond" || kind == "team")
+    return below == 0 || needs_no_lanes(sysfs, interface) ? 1 : kLanesPerLink * below;
   if (below != 1 || depth >= kStackDepthMax) return 1;
   return lanes_min_of(sysfs, all, all[static_cast<std::size_t>(interface.lowers.front())], depth + 1);
 }

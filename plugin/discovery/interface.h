@@ -29,10 +29,12 @@ struct Interface {
   std::string pci_path;           // as Rail's
   std::string physical_function;  // as Rail's; with "#port" where one PCI function has several ports
 
-  int lanes_min = 1;              // as Rail's
+  int lanes_min = 1;  // as Rail's
 
   // As Rail's.
-  bool by_routes() const { return holds_addresses_only(link) && !addresses.usable.empty() && is_routable(addresses.usable.front()); }
+  bool by_routes() const {
+    return holds_addresses_only(link) && !addresses.usable.empty() && is_routable(addresses.usable.front());
+  }
   bool is_whole_port() const { return !sub_function && !representor && lowers.empty() && !pci_path.empty(); }
 };
 

@@ -25,7 +25,8 @@ void add_news(Bytes datagram, News& news) {
     std::memcpy(&info, body.data(), sizeof info);
     const unsigned wanted = IFF_UP | IFF_RUNNING | kLowerUp;
     // A bridge tells of its ports in the same words, with a family of its own.
-    if (info.ifi_family == AF_UNSPEC) news.links.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted, !there});
+    if (info.ifi_family == AF_UNSPEC)
+      news.links.push_back({info.ifi_index, there && (info.ifi_flags & wanted) == wanted, !there});
     return true;
   });
 }
@@ -45,7 +46,8 @@ Result<LinkNews> LinkNews::open() {
   sockaddr_nl self{};
   self.nl_family = AF_NETLINK;
   self.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&self), sizeof self) != 0) return system_error(Scope::engine, "bind(netlink)");
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&self), sizeof self) != 0)
+    return system_error(Scope::engine, "bind(netlink)");
   return LinkNews(std::move(fd));
 }
 

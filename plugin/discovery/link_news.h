@@ -30,7 +30,8 @@ class LinkNews {
 
   // Readable when there is news.
   int descriptor() const { return fd_.get(); }
-  // What came since the last call, oldest first; where the kernel had to drop some, what all links are now. Errors: system.
+  // What came since the last call, oldest first; where the kernel had to drop some, what all links are now. Errors:
+  // system.
   Result<News> read();
 
  private:

@@ -59,7 +59,8 @@ std::string unusable(const Interface& interface) {
 void note_pending(const Interface& interface, Selection& selection) {
   if (!interface.link.up) return;
   selection.link_pending |= !interface.link.running;
-  selection.address_pending |= interface.link.running && (interface.addresses.pending || interface.addresses.link_local_pending);
+  selection.address_pending |=
+      interface.link.running && (interface.addresses.pending || interface.addresses.link_local_pending);
 }
 
 bool rail_order(const Interface& a, const Interface& b) {

@@ -18,7 +18,8 @@ namespace railweave::discovery {
 
 using Bytes = std::span<const std::byte>;
 
-inline constexpr unsigned kLowerUp = 1u << 16;  // IFF_LOWER_UP, which <net/if.h> lacks and <linux/if.h> cannot share a file with
+// IFF_LOWER_UP, which <net/if.h> lacks and <linux/if.h> cannot share a file with
+inline constexpr unsigned kLowerUp = 1u << 16;
 
 // Sends a dump request of `type` (RTM_GETLINK, RTM_GETADDR) and calls `each` with the body of every message of type
 // `answer`. When the kernel says that the dump was torn by a change it is asked again: `restart` runs before every try.
@@ -30,8 +31,8 @@ struct NetlinkAnswer {
   std::vector<std::byte> body;  // of the answering message, behind its header
 };
 
-// Sends one request of `type` with `body` (the fixed part and its attributes) on a socket of its own and waits for the answer, at most
-// kNetlinkPatience. Errors: system; timed out is EAGAIN. A refusal by the kernel is an answer.
+// Sends one request of `type` with `body` (the fixed part and its attributes) on a socket of its own and waits for the
+// answer, at most kNetlinkPatience. Errors: system; timed out is EAGAIN. A refusal by the kernel is an answer.
 inline constexpr Nanos kNetlinkPatience = std::chrono::milliseconds(200);
 Result<NetlinkAnswer> netlink_ask(int type, Bytes body);
 

@@ -7,7 +7,8 @@
 namespace railweave::discovery {
 namespace {
 
-constexpr std::uint32_t kNeighboursTried = 32;  // more than a host has rails, whose addresses may be the first of a subnet
+// more than a host has rails, whose addresses may be the first of a subnet
+constexpr std::uint32_t kNeighboursTried = 32;
 
 // The interface by which packets from `own` leave to its subnet; empty: not known.
 std::string way_back(const Address& own) {

@@ -1,5 +1,5 @@
-// Asks this host what find_hazards() wants to know of a rail: settings of its interface, and where its routes lead. A few requests to the
-// kernel (route_lookup.h); nothing fails, what is not told is left empty. Threads: any.
+// Asks this host what find_hazards() wants to know of a rail: settings of its interface, and where its routes lead. A
+// few requests to the kernel (route_lookup.h); nothing fails, what is not told is left empty. Threads: any.
 #pragma once
 
 #include "discovery/host_view.h"

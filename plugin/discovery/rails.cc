@@ -79,7 +79,8 @@ int known_as(const Interface& one, const std::vector<Rail>& known, const std::ve
   const auto is_there = [&](const Rail& rail) {
     return std::ranges::any_of(all, [&](const Interface& other) { return other.link.ifindex == rail.ifindex; });
   };
-  const auto named = std::ranges::find_if(known, [&](const Rail& rail) { return rail.name == one.link.name && !is_there(rail); });
+  const auto named =
+      std::ranges::find_if(known, [&](const Rail& rail) { return rail.name == one.link.name && !is_there(rail); });
   return named == known.end() ? -1 : int(named - known.begin());
 }
 
@@ -157,7 +158,8 @@ Survey survey_rails(const Config& config, const HostView& host) {
   return result;
 }
 
-Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known) {
+Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host,
+                                             const std::vector<Rail>& known) {
   RW_ASSIGN_OR_RETURN(const std::vector<Interface> all, survey(host, config.family));
   std::vector<UsableRail> rails;
   std::vector<int> rail_of;  // by interface
@@ -166,12 +168,14 @@ Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostVie
     const int rail = rail_of.emplace_back(known_as(one, known, all));
     if (rail < 0) continue;
     ++there;
-    if (unusable(one).empty() && has_settled(one.addresses, known[std::size_t(rail)])) rails.push_back({to_rail(one), rail});
+    if (unusable(one).empty() && has_settled(one.addresses, known[std::size_t(rail)]))
+      rails.push_back({to_rail(one), rail});
   }
   std::vector<Interface> with_known = all;
   for (std::size_t rail = 0; rail < known.size(); ++rail) {
     const auto its = std::ranges::find(rail_of, int(rail));
-    count_as_usable(known[rail], its == rail_of.end() ? nullptr : &with_known[std::size_t(its - rail_of.begin())], with_known);
+    count_as_usable(known[rail], its == rail_of.end() ? nullptr : &with_known[std::size_t(its - rail_of.begin())],
+                    with_known);
   }
   const Result<Selection> selection = select(config, with_known);
   if (!selection.ok() && rails.empty()) return selection.status();

@@ -46,12 +46,14 @@ struct UsableRail {
   int known = -1;  // which of those that were known; -1: none
 };
 
-// Those of the rails that are known (by the index of an interface, for its name may change; by its name where the rail's own interface is
-// gone, as when it was plugged out and in) that are usable as they are now, and what the rules take beside them, as if all known ones
-// carried: a second choice does not become a rail because the first has no link for a while. A known one is left out while an address
-// is in duplicate detection, or only link-local ones are left of routable ones. Waits for nothing and logs nothing. Errors: as a
-// Survey's status, but that none may be usable, and where a known one is, names may be wrong.
-Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host, const std::vector<Rail>& known);
+// Those of the rails that are known (by the index of an interface, for its name may change; by its name where the
+// rail's own interface is gone, as when it was plugged out and in) that are usable as they are now, and what the rules
+// take beside them, as if all known ones carried: a second choice does not become a rail because the first has no link
+// for a while. A known one is left out while an address is in duplicate detection, or only link-local ones are left of
+// routable ones. Waits for nothing and logs nothing. Errors: as a Survey's status, but that none may be usable, and
+// where a known one is, names may be wrong.
+Result<std::vector<UsableRail>> usable_rails(const Config& config, const HostView& host,
+                                             const std::vector<Rail>& known);
 
 // The rails, never none, or why there are none.
 Result<Discovered> discover_rails(const Config& config, const HostView& host);

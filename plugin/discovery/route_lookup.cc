@@ -43,7 +43,8 @@ std::vector<std::byte> request_of(const RouteQuery& query, bool by_source) {
   fixed.rtm_family = query.destination.family == Address::Family::v4 ? AF_INET : AF_INET6;
   fixed.rtm_dst_len = static_cast<unsigned char>(raw(query.destination).size() * 8);
   fixed.rtm_src_len = by_source ? static_cast<unsigned char>(raw(query.source).size() * 8) : 0;
-  // The route as it stands in the table. Without this flag an IPv4 address that no route leads to is answered as a neighbour.
+  // The route as it stands in the table. Without this flag an IPv4 address that no route leads to is answered as a
+  // neighbour.
   fixed.rtm_flags = RTM_F_FIB_MATCH;
   const Bytes bytes = std::as_bytes(std::span(&fixed, 1));
   std::vector<std::byte> body(bytes.begin(), bytes.end());
@@ -87,7 +88,8 @@ void read_hops(Address::Family family, Bytes value, std::vector<Hop>& hops) {
     Hop& hop = hops.emplace_back();
     hop.ifindex = header.rtnh_ifindex;
     hop.carrier = (header.rtnh_flags & kNoCarrier) == 0;
-    for_each_attribute(value.first(header.rtnh_len), sizeof(header), [&](int type, Bytes part) { read_hop_attribute(family, type, part, hop); });
+    for_each_attribute(value.first(header.rtnh_len), sizeof(header),
+                       [&](int type, Bytes part) { read_hop_attribute(family, type, part, hop); });
     value = value.subspan(std::min<std::size_t>(RTNH_ALIGN(header.rtnh_len), value.size()));
   }
 }
@@ -117,15 +119,18 @@ RouteAnswer because(Kind kind, std::string cause) {
 // A route of type "blackhole" answers EINVAL, one of type "prohibit" EACCES.
 RouteAnswer judge_error(const RouteQuery& query, int error) {
   const bool v4 = query.destination.family == Address::Family::v4;
-  if (error == EHOSTUNREACH || (error == ENETUNREACH && !v4)) return because(Kind::none, "the routing tables have none");
-  if (error == ENETUNREACH) return because(Kind::none, "the routing tables have none, or the address to send from is not this host's");
+  if (error == EHOSTUNREACH || (error == ENETUNREACH && !v4))
+    return because(Kind::none, "the routing tables have none");
+  if (error == ENETUNREACH)
+    return because(Kind::none, "the routing tables have none, or the address to send from is not this host's");
   if (error == EACCES || error == EINVAL) return because(Kind::none, "a route forbids it");
   return because(Kind::unknown, std::string(system_error(Scope::lane, "RTM_GETROUTE", error).message()));
 }
 
 std::string name_of(int ifindex) {
   std::array<char, IF_NAMESIZE> name{};
-  return ::if_indextoname(static_cast<unsigned>(ifindex), name.data()) ? name.data() : fmt::format("interface {}", ifindex);
+  return ::if_indextoname(static_cast<unsigned>(ifindex), name.data()) ? name.data()
+                                                                       : fmt::format("interface {}", ifindex);
 }
 
 RouteAnswer by(const Hop& hop, Kind kind) {
@@ -158,7 +163,8 @@ RouteAnswer ask_once(const RouteQuery& query, bool by_source = true) {
 
 RouteAnswer find_route(const RouteQuery& query) {
   RouteAnswer answer = ask_once(query);
-  // With a source the kernel answers for IPv6 by any interface. A socket that is bound to one goes by its routes alone, whatever their metric.
+  // With a source the kernel answers for IPv6 by any interface. A socket that is bound to one goes by its routes alone,
+  // whatever their metric.
   if (answer.kind == Kind::elsewhere && query.destination.family == Address::Family::v6)
     if (RouteAnswer bound = ask_once(query, false); bound.kind == Kind::reachable) return bound;
   if (answer.kind != Kind::none || query.ifindex == 0) return answer;
@@ -172,7 +178,8 @@ RouteAnswer find_route(const RouteQuery& query) {
 std::string why_no_route(const RouteQuery& query, const std::string& interface, const RouteAnswer& answer) {
   if (answer.kind == Kind::reachable || answer.kind == Kind::unknown) return {};
   const std::string why = answer.kind == Kind::elsewhere ? "the route leads by " + answer.interface : answer.cause;
-  return fmt::format("no route to {} by {} from {}: {}", to_text(query.destination), interface, to_text(query.source), why);
+  return fmt::format("no route to {} by {} from {}: {}", to_text(query.destination), interface, to_text(query.source),
+                     why);
 }
 
 }  // namespace railweave::discovery

@@ -13,8 +13,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "nccl/net/comm.h"
 
 namespace railweave::nccl {
@@ -34,7 +34,8 @@ class Context {
 
 class Library {
  public:
-  // The library of this process. A forked child has one of its own; the parent's is left as the fork caught it, perhaps locked.
+  // The library of this process. A forked child has one of its own; the parent's is left as the fork caught it, perhaps
+  // locked.
   static Library& get();
 
   // Starts the engine if there is none. Errors: the engine's.

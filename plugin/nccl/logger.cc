@@ -12,24 +12,18 @@ std::atomic<abi::Logger> nccl_logger{nullptr};
 unsigned long flags_for(LogLevel level, LogTopic topic) {
   if (level == LogLevel::warn) return abi::kSubsysAll;
   switch (topic) {
-    case LogTopic::init:
-      return abi::kSubsysInit | abi::kSubsysNet;
-    case LogTopic::net:
-      return abi::kSubsysNet;
-    case LogTopic::env:
-      return abi::kSubsysEnv;
+    case LogTopic::init: return abi::kSubsysInit | abi::kSubsysNet;
+    case LogTopic::net: return abi::kSubsysNet;
+    case LogTopic::env: return abi::kSubsysEnv;
   }
   return abi::kSubsysNet;
 }
 
 abi::LogLevel level_for(LogLevel level) {
   switch (level) {
-    case LogLevel::warn:
-      return abi::kLogWarn;
-    case LogLevel::info:
-      return abi::kLogInfo;
-    case LogLevel::trace:
-      return abi::kLogTrace;
+    case LogLevel::warn: return abi::kLogWarn;
+    case LogLevel::info: return abi::kLogInfo;
+    case LogLevel::trace: return abi::kLogTrace;
   }
   return abi::kLogInfo;
 }

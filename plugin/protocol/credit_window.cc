@@ -8,7 +8,9 @@ namespace {
 
 constexpr Nanos kLookMost = std::chrono::milliseconds(100);  // while data waits somebody looks more often than that
 
-std::uint64_t left(std::uint64_t most, std::uint64_t used) { return most == Credit::kNone ? most : most - std::min(most, used); }
+std::uint64_t left(std::uint64_t most, std::uint64_t used) {
+  return most == Credit::kNone ? most : most - std::min(most, used);
+}
 
 }  // namespace
 
@@ -19,8 +21,8 @@ void CreditWindow::hear(std::uint64_t edition, const Credit& credit) {
   starved_ = false;
 }
 
-// The receiver's kernel makes room again in a window that is used up. A window that is too small for anything stays so. Nobody looks at a lane that
-// is idle, nor while this process stands still: the receiver is not to blame for that time.
+// The receiver's kernel makes room again in a window that is used up. A window that is too small for anything stays so.
+// Nobody looks at a lane that is idle, nor while this process stands still: the receiver is not to blame for that time.
 void CreditWindow::look(TimePoint now, std::uint64_t position, bool waits) {
   refused_ = refused_ && waits;
   if (refused_) without_credit_ += std::min(now - now_, kLookMost);

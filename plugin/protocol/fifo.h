@@ -1,5 +1,5 @@
-// An intrusive list, first in, first out but for insert(): no allocation, an element is in it at most once. The element carries a FifoHook
-// per list it can be in and outlives its membership. One thread at a time.
+// An intrusive list, first in, first out but for insert(): no allocation, an element is in it at most once. The element
+// carries a FifoHook per list it can be in and outlives its membership. One thread at a time.
 #pragma once
 
 #include <cassert>

@@ -34,20 +34,24 @@ Status check(const FrameHeader& h) {
     return malformed(h.length == 0 ? "a CRC of no payload" : "a CRC of its payload, which is not said to be checked");
   if (h.type != FrameType::segment) {
     if (h.length > kControlPayloadBytesMax)
-      return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.length) + " bytes of payload, expected at most " +
-                       std::to_string(kControlPayloadBytesMax));
+      return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.length) +
+                       " bytes of payload, expected at most " + std::to_string(kControlPayloadBytesMax));
     if (h.type == FrameType::rails && h.aux >= kRailsMax)
       return malformed("RAILS with rail " + std::to_string(h.aux) + ", expected below " + std::to_string(kRailsMax));
-    if (h.waiting != 0) return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.waiting) + " in bytes 60 to 63, expected 0");
-    if (h.type == FrameType::retire && h.b > 1) return malformed("RETIRE that says " + std::to_string(h.b) + ", expected 0 or 1");
+    if (h.waiting != 0)
+      return malformed(std::string(name_of(h.type)) + " with " + std::to_string(h.waiting) +
+                       " in bytes 60 to 63, expected 0");
+    if (h.type == FrameType::retire && h.b > 1)
+      return malformed("RETIRE that says " + std::to_string(h.b) + ", expected 0 or 1");
     return {};
   }
   if (h.length > kSegmentBytesMax)
-    return malformed("segment of " + std::to_string(h.length) + " bytes, expected at most " + std::to_string(kSegmentBytesMax));
+    return malformed("segment of " + std::to_string(h.length) + " bytes, expected at most " +
+                     std::to_string(kSegmentBytesMax));
   if (h.b > kMessageBytesMax) return malformed("message of " + std::to_string(h.b) + " bytes, expected at most 2^40");
   if (h.a > h.b || h.length > h.b - h.a)
-    return malformed("segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) + ") outside its message of " +
-                     std::to_string(h.b) + " bytes");
+    return malformed("segment [" + std::to_string(h.a) + ", +" + std::to_string(h.length) +
+                     ") outside its message of " + std::to_string(h.b) + " bytes");
   if (h.length == 0 && h.b != 0) return malformed("empty segment of a message of " + std::to_string(h.b) + " bytes");
   return {};
 }

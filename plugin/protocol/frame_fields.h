@@ -1,9 +1,10 @@
-// What `aux`, `a`, `b` and `message` of a FrameHeader mean for each type. Each struct here is one type of frame, with its fields by name:
-// of() reads a header of that type, and the conversion makes such a header. Of the plugin's other files only the codec (frame.h) touches
-// `aux`, `a` and `b`.
+// What `aux`, `a`, `b` and `message` of a FrameHeader mean for each type. Each struct here is one type of frame, with
+// its fields by name: of() reads a header of that type, and the conversion makes such a header. Of the plugin's other
+// files only the codec (frame.h) touches `aux`, `a` and `b`.
 //
-// A struct holds what its frame says. The lane adds `consumed` and `sequence` (LaneLedger::take), and the payload's CRC where it is checked.
-// A field of a peer's frame may have any value, unless the field's comment names the bound that decode() checks.
+// A struct holds what its frame says. The lane adds `consumed` and `sequence` (LaneLedger::take), and the payload's CRC
+// where it is checked. A field of a peer's frame may have any value, unless the field's comment names the bound that
+// decode() checks.
 // GOODBYE has no struct: the frame says nothing but its type.
 //
 // All functions are inline and allocate nothing: a field that nobody reads costs nothing.
@@ -25,22 +26,30 @@ using LaneId = std::uint16_t;
 // Payload of a message.
 struct SegmentFrame {
   StreamId stream = 0;
-  std::uint32_t length = 0;      // bytes of payload; offset + length <= size
+  std::uint32_t length = 0;  // bytes of payload; offset + length <= size
   std::uint64_t message = 0;
-  std::uint64_t offset = 0;      // in the message, of the payload's first byte
-  std::uint64_t size = 0;        // bytes of the whole message; at most kMessageBytesMax
-  std::uint64_t tag = 0;         // of the message
-  bool eager = false;            // the message goes without a grant, and has a slot
-  std::uint16_t eager_slot = 0;  // valid where eager
-  std::uint32_t waiting_kib = 0; // KiB, rounded up, that the sender's session has waiting behind this segment
+  std::uint64_t offset = 0;       // in the message, of the payload's first byte
+  std::uint64_t size = 0;         // bytes of the whole message; at most kMessageBytesMax
+  std::uint64_t tag = 0;          // of the message
+  bool eager = false;             // the message goes without a grant, and has a slot
+  std::uint16_t eager_slot = 0;   // valid where eager
+  std::uint32_t waiting_kib = 0;  // KiB, rounded up, that the sender's session has waiting behind this segment
 
   static constexpr SegmentFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::segment);
     return {h.stream, h.length, h.message, h.a, h.b, h.tag, (h.flags & kFlagEager) != 0, h.aux, h.waiting};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::segment, .flags = std::uint8_t(eager ? kFlagEager : 0), .aux = eager_slot, .stream = stream, .length = length,
-            .message = message, .a = offset, .b = size, .tag = tag, .waiting = waiting_kib};
+    return {.type = FrameType::segment,
+            .flags = std::uint8_t(eager ? kFlagEager : 0),
+            .aux = eager_slot,
+            .stream = stream,
+            .length = length,
+            .message = message,
+            .a = offset,
+            .b = size,
+            .tag = tag,
+            .waiting = waiting_kib};
   }
 };
 
@@ -48,15 +57,20 @@ struct SegmentFrame {
 struct GrantFrame {
   StreamId stream = 0;
   std::uint64_t message = 0;
-  std::uint64_t capacity = 0;    // bytes that the receive takes
-  std::uint64_t acked = 0;       // every message below is wholly received, as an ACK says. On the wire: the low 16 bits (see ack_in)
+  std::uint64_t capacity = 0;  // bytes that the receive takes
+  // every message below is wholly received, as an ACK says. On the wire: the low 16 bits (see ack_in)
+  std::uint64_t acked = 0;
 
   static GrantFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::grant);
     return {h.stream, h.message, h.a, ack_in(h)};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::grant, .flags = kFlagFromReceiver, .aux = std::uint16_t(acked), .stream = stream, .message = message,
+    return {.type = FrameType::grant,
+            .flags = kFlagFromReceiver,
+            .aux = std::uint16_t(acked),
+            .stream = stream,
+            .message = message,
             .a = capacity};
   }
 };
@@ -70,15 +84,17 @@ struct AckFrame {
     assert(h.type == FrameType::ack);
     return {h.stream, h.message};
   }
-  constexpr operator FrameHeader() const { return {.type = FrameType::ack, .flags = kFlagFromReceiver, .stream = stream, .message = acked}; }
+  constexpr operator FrameHeader() const {
+    return {.type = FrameType::ack, .flags = kFlagFromReceiver, .stream = stream, .message = acked};
+  }
 };
 
 // The sender's word that a stream begins.
 struct OpenFrame {
   StreamId stream = 0;
-  std::uint16_t priority = 0;    // a Priority as a number; a peer may send any other number
+  std::uint16_t priority = 0;  // a Priority as a number; a peer may send any other number
   std::uint64_t listener = 0;
-  std::uint64_t rail_mask = 0;   // the sender's rails that the stream uses: a bit for each
+  std::uint64_t rail_mask = 0;  // the sender's rails that the stream uses: a bit for each
 
   static constexpr OpenFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::open);
@@ -102,12 +118,17 @@ struct OpenedFrame {
     return {h.stream, h.a, h.b, (h.flags & kFlagRefused) != 0, h.length};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::opened, .flags = std::uint8_t(kFlagFromReceiver | (refused ? kFlagRefused : 0)), .stream = stream,
-            .length = length, .a = rail_mask, .b = eager_slot_bytes};
+    return {.type = FrameType::opened,
+            .flags = std::uint8_t(kFlagFromReceiver | (refused ? kFlagRefused : 0)),
+            .stream = stream,
+            .length = length,
+            .a = rail_mask,
+            .b = eager_slot_bytes};
   }
 };
 
-// The sender's word that there will be no messages from number `messages` on; the receiver's word that it takes no more, and has all below.
+// The sender's word that there will be no messages from number `messages` on; the receiver's word that it takes no
+// more, and has all below.
 struct CloseFrame {
   StreamId stream = 0;
   std::uint64_t messages = 0;
@@ -118,14 +139,17 @@ struct CloseFrame {
     return {h.stream, h.message, (h.flags & kFlagFromReceiver) != 0};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::close, .flags = std::uint8_t(from_receiver ? kFlagFromReceiver : 0), .stream = stream, .message = messages};
+    return {.type = FrameType::close,
+            .flags = std::uint8_t(from_receiver ? kFlagFromReceiver : 0),
+            .stream = stream,
+            .message = messages};
   }
 };
 
 // One end of a stream failed, or was cancelled. The payload says why.
 struct AbortFrame {
   StreamId stream = 0;
-  Code code = Code::ok;          // a peer's may be no Code of ours
+  Code code = Code::ok;  // a peer's may be no Code of ours
   bool from_receiver = false;
   std::uint32_t length = 0;
 
@@ -134,8 +158,11 @@ struct AbortFrame {
     return {h.stream, Code(h.aux), (h.flags & kFlagFromReceiver) != 0, h.length};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::abort, .flags = std::uint8_t(from_receiver ? kFlagFromReceiver : 0), .aux = std::uint16_t(code),
-            .stream = stream, .length = length};
+    return {.type = FrameType::abort,
+            .flags = std::uint8_t(from_receiver ? kFlagFromReceiver : 0),
+            .aux = std::uint16_t(code),
+            .stream = stream,
+            .length = length};
   }
 };
 
@@ -143,7 +170,7 @@ struct AbortFrame {
 struct FenceFrame {
   LaneId lane = 0;
   std::uint64_t frames = 0;
-  bool too_slow = false;         // that was why the lane was given up
+  bool too_slow = false;  // that was why the lane was given up
 
   static constexpr FenceFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::fence);
@@ -157,7 +184,7 @@ struct FenceFrame {
 // Carries `consumed`. Its payload is padding.
 struct KeepFrame {
   std::uint32_t length = 0;
-  bool answer_me = false;        // the receiver is to send something on this lane
+  bool answer_me = false;  // the receiver is to send something on this lane
 
   static constexpr KeepFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::keep);
@@ -168,7 +195,7 @@ struct KeepFrame {
 
 // A rail of the sender is as the payload says. Of two statements about a rail the one of the higher edition stands.
 struct RailsFrame {
-  int rail = 0;                  // index into the sender's list; below kRailsMax
+  int rail = 0;  // index into the sender's list; below kRailsMax
   std::uint64_t edition = 0;
   std::uint32_t length = 0;
 
@@ -181,23 +208,26 @@ struct RailsFrame {
   }
 };
 
-// A lane takes no new frames while another lane is there, or serves again. Of two statements about a lane the one of the higher edition stands.
+// A lane takes no new frames while another lane is there, or serves again. Of two statements about a lane the one of
+// the higher edition stands.
 struct RetireFrame {
   LaneId lane = 0;
   std::uint64_t edition = 0;
-  std::uint64_t frames = 0;      // that the sender gave the lane so far
-  bool retires = false;          // false: the lane serves again. On the wire: 1 or 0, nothing else
+  std::uint64_t frames = 0;  // that the sender gave the lane so far
+  bool retires = false;      // false: the lane serves again. On the wire: 1 or 0, nothing else
 
   static constexpr RetireFrame of(const FrameHeader& h) {
     assert(h.type == FrameType::retire);
     return {h.aux, h.a, h.message, h.b != 0};
   }
   constexpr operator FrameHeader() const {
-    return {.type = FrameType::retire, .aux = lane, .message = frames, .a = edition, .b = std::uint64_t(retires ? 1 : 0)};
+    return {
+        .type = FrameType::retire, .aux = lane, .message = frames, .a = edition, .b = std::uint64_t(retires ? 1 : 0)};
   }
 };
 
-// What the frame's sender, who receives by a lane, allows to be sent there. Of two statements about a lane the one of the higher edition stands.
+// What the frame's sender, who receives by a lane, allows to be sent there. Of two statements about a lane the one of
+// the higher edition stands.
 struct WindowFrame {
   LaneId lane = 0;
   std::uint64_t edition = 0;
@@ -213,6 +243,8 @@ struct WindowFrame {
 };
 
 // Where in its message the payload of a SEGMENT begins; 0 for other types, whose payload belongs to no message.
-constexpr std::uint64_t payload_offset(const FrameHeader& h) { return h.type == FrameType::segment ? SegmentFrame::of(h).offset : 0; }
+constexpr std::uint64_t payload_offset(const FrameHeader& h) {
+  return h.type == FrameType::segment ? SegmentFrame::of(h).offset : 0;
+}
 
 }  // namespace railweave::protocol

@@ -33,8 +33,8 @@ Status LaneLedger::on_peer_consumed(std::uint32_t consumed) {
   const std::uint64_t more = std::uint32_t(consumed - std::uint32_t(peer_consumed_));
   if (more > written_ - peer_consumed_)
     return Status(Code::remote, Scope::lane,
-                  "the peer says it consumed " + std::to_string(peer_consumed_ + more) + " frames of this lane, but only " +
-                      std::to_string(written_) + " were written");
+                  "the peer says it consumed " + std::to_string(peer_consumed_ + more) +
+                      " frames of this lane, but only " + std::to_string(written_) + " were written");
   peer_consumed_ += more;
   assert(peer_consumed_ <= written_ && written_ <= taken_);
   return {};
@@ -49,8 +49,8 @@ const FrameHeader* LaneLedger::forget_next() {
 Status LaneLedger::on_fence(std::uint64_t consumed) {
   if (consumed < peer_consumed_ || consumed > written_)
     return Status(Code::remote, Scope::session,
-                  "FENCE after " + std::to_string(consumed) + " frames, expected " + std::to_string(peer_consumed_) + " to " +
-                      std::to_string(written_));
+                  "FENCE after " + std::to_string(consumed) + " frames, expected " + std::to_string(peer_consumed_) +
+                      " to " + std::to_string(written_));
   released_ = taken_;
   peer_consumed_ = consumed;
   return {};
@@ -59,7 +59,8 @@ Status LaneLedger::on_fence(std::uint64_t consumed) {
 Status LaneLedger::on_header(std::uint32_t sequence) {
   if (sequence == std::uint32_t(consumed_)) return {};
   return Status(Code::remote, Scope::lane,
-                "malformed frame: sequence " + std::to_string(sequence) + ", expected " + std::to_string(std::uint32_t(consumed_)));
+                "malformed frame: sequence " + std::to_string(sequence) + ", expected " +
+                    std::to_string(std::uint32_t(consumed_)));
 }
 
 }  // namespace railweave::protocol

@@ -1,6 +1,6 @@
-// What one lane carried, both ways, as exact counts: the basis of fences (decision D6). Going out, every frame taken by the
-// lane stays here until the lane and the kernel let go of it and the peer said it consumed it; a fence names a count, and
-// exactly the frames after it go again. Coming in, only counts. One thread at a time.
+// What one lane carried, both ways, as exact counts: the basis of fences (decision D6). Going out, every frame taken by
+// the lane stays here until the lane and the kernel let go of it and the peer said it consumed it; a fence names a
+// count, and exactly the frames after it go again. Coming in, only counts. One thread at a time.
 #pragma once
 
 #include <algorithm>
@@ -60,7 +60,8 @@ class LaneLedger {
   }
   // One above the number of the newest statement of state; 0: the lane took none.
   std::uint64_t statements_end() const { return statements_end_; }
-  // The peer's kernel acknowledged the first `bytes` bytes of the lane. Returns how many frames lie wholly within. Neither goes back.
+  // The peer's kernel acknowledged the first `bytes` bytes of the lane. Returns how many frames lie wholly within.
+  // Neither goes back.
   std::uint64_t on_kernel_acknowledged(std::uint64_t bytes);
   // What on_kernel_acknowledged() returned last, or more if the peer's session said so since.
   std::uint64_t kernel_acknowledged() const { return std::max(kernel_acknowledged_, first_); }
@@ -94,12 +95,12 @@ class LaneLedger {
   }
 
   std::array<FrameHeader, kLedgerFrames> frames_;
-  std::uint64_t first_ = 0;                     // oldest frame remembered
-  std::uint64_t first_byte_ = 0;                // where on the lane that frame begins
+  std::uint64_t first_ = 0;       // oldest frame remembered
+  std::uint64_t first_byte_ = 0;  // where on the lane that frame begins
   std::uint64_t taken_ = 0, written_ = 0, released_ = 0, peer_consumed_ = 0;
   std::uint64_t statements_end_ = 0;
-  std::uint64_t kernel_acknowledged_ = 0;       // frames
-  std::uint64_t unacknowledged_byte_ = 0;       // where on the lane the first frame after these begins
+  std::uint64_t kernel_acknowledged_ = 0;  // frames
+  std::uint64_t unacknowledged_byte_ = 0;  // where on the lane the first frame after these begins
   std::uint64_t consumed_ = 0, reported_ = 0;
 };
 

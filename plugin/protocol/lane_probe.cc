@@ -8,14 +8,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kTailBytes = 16 * KiB;     // a timer may hold back their acknowledgement
+constexpr std::uint64_t kTailBytes = 16 * KiB;  // a timer may hold back their acknowledgement
 constexpr std::uint64_t kLeastBytes = 2 * kTailBytes;
 static_assert(kLeastBytes <= LaneProbe::kBytes && LaneProbe::kBytes % kLeastBytes == 0);
 constexpr Nanos kTakesMost = 250ms;                // unless kLeastBytes take longer
 constexpr std::uint64_t kIdleBytesMax = 16 * KiB;  // outstanding: a lane with more is in use
 constexpr double kStep = 4;                        // up or down, at most
 constexpr Nanos kRest = 200ms, kRestMax = 5s;
-constexpr int kRestTimes = 40;                     // what the last probe took
+constexpr int kRestTimes = 40;  // what the last probe took
 
 std::uint64_t bytes_for(Rate believed) {
   const auto in_time = std::uint64_t(believed.bytes_in(kTakesMost)) / kLeastBytes * kLeastBytes;
@@ -43,7 +43,8 @@ bool LaneProbe::begin(TimePoint now, std::uint64_t outstanding_bytes, Rate belie
 
 void LaneProbe::handed(std::uint64_t bytes) { left_ -= std::min(left_, bytes); }
 
-std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t acknowledged_bytes, std::uint64_t outstanding_bytes) {
+std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t acknowledged_bytes,
+                                                    std::uint64_t outstanding_bytes) {
   acknowledged_ = acknowledged_bytes;
   if (!running_) return {};
   const bool whole = acknowledged_ >= end_;
@@ -56,7 +57,8 @@ std::optional<LaneProbe::Bounds> LaneProbe::observe(TimePoint now, std::uint64_t
   next_ = now + rest;
   const std::optional<Bounds> before = std::exchange(faster_, std::nullopt);
   if (!whole) return {};
-  Bounds bounds{Rate::of(double(counted(bytes_)), took_at_most), Rate::of(double(bytes_), std::max(took_at_least, Nanos{1us}))};
+  Bounds bounds{Rate::of(double(counted(bytes_)), took_at_most),
+                Rate::of(double(bytes_), std::max(took_at_least, Nanos{1us}))};
   if (bounds.least > believed_ && !before) {
     faster_ = bounds;
     next_ = now;

@@ -5,7 +5,8 @@
 
 namespace railweave::protocol {
 
-void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged, Nanos smoothed_rtt) {
+void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std::uint64_t acknowledged,
+                      Nanos smoothed_rtt) {
   assert(before <= now && acknowledged <= taken);
   acknowledged_ = acknowledged;
   late_end_ = 0;
@@ -19,7 +20,8 @@ void LateFrames::look(TimePoint before, TimePoint now, std::uint64_t taken, std:
     --count_;
   }
   if (count_ > 0 && at(0).at <= before - patience) late_end_ = at(0).taken;
-  const bool worth_keeping = count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kLooksInPatience);
+  const bool worth_keeping =
+      count_ == 0 || (taken > at(count_ - 1).taken && now - at(count_ - 1).at >= patience / kLooksInPatience);
   if (worth_keeping && count_ < kLooksMax) at(count_++) = {now, taken};
 }
 

@@ -29,13 +29,15 @@ std::span<const std::byte> RailUpdates::next(FrameHeader& header) {
   Ours& ours = **std::ranges::find_if(ours_, [](const auto& news) { return news->pending; });
   ours.pending = false;
   ++ours.named;
-  header = RailsFrame{.rail = ours.news.rail, .edition = ours.news.edition, .length = std::uint32_t(ours.news.bytes.size())};
+  header =
+      RailsFrame{.rail = ours.news.rail, .edition = ours.news.edition, .length = std::uint32_t(ours.news.bytes.size())};
   return std::as_bytes(std::span(ours.news.bytes));
 }
 
 RailUpdates::Ours& RailUpdates::find(const FrameHeader& frame) {
   const auto said = RailsFrame::of(frame);
-  const auto ours = std::ranges::find_if(ours_, [&](const auto& o) { return o->news.rail == said.rail && o->news.edition == said.edition; });
+  const auto ours = std::ranges::find_if(
+      ours_, [&](const auto& o) { return o->news.rail == said.rail && o->news.edition == said.edition; });
   assert(ours != ours_.end() && (*ours)->named > 0 && "what a ledger names is kept");
   return **ours;
 }
@@ -55,8 +57,8 @@ void RailUpdates::let_go(const FrameHeader& frame) {
 void RailUpdates::forget_outdated() {
   std::erase_if(ours_, [this](const auto& ours) {
     return ours->named == 0 && std::ranges::any_of(ours_, [&](const auto& other) {
-      return other && other->news.rail == ours->news.rail && other->news.edition > ours->news.edition;
-    });
+             return other && other->news.rail == ours->news.rail && other->news.edition > ours->news.edition;
+           });
   });
 }
 

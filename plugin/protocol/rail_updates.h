@@ -1,6 +1,6 @@
-// What each side says of its rails while a session lives: those that are new, and those whose addresses changed. Statements of
-// state, keyed by rail: of two, that of the higher edition stands. What a statement says is the engine's; here it is bytes.
-// One thread at a time.
+// What each side says of its rails while a session lives: those that are new, and those whose addresses changed.
+// Statements of state, keyed by rail: of two, that of the higher edition stands. What a statement says is the engine's;
+// here it is bytes. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class RailUpdates {
   struct Ours {
     Statement news;
     bool pending = true;
-    int named = 0;         // by ledgers of lanes
+    int named = 0;  // by ledgers of lanes
   };
   struct Heard {
     Statement news;

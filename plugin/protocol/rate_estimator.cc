@@ -9,18 +9,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kBusyBytes = 8 * KiB;       // outstanding: a lane believed slow never has more than two segments
+// outstanding: a lane believed slow never has more than two segments
+constexpr std::uint64_t kBusyBytes = 8 * KiB;
 constexpr std::uint64_t kTeachingBytes = 32 * KiB;  // more than an acknowledgement may be delayed for
 constexpr Nanos kSampleMin = 1ms;
-constexpr Nanos kSilence = 20ms;      // a busy lane without an acknowledgement for so long carries nothing
+constexpr Nanos kSilence = 20ms;  // a busy lane without an acknowledgement for so long carries nothing
 // Time constants of the moving average. A lane that looks slow gets little to prove itself with, so upwards is quicker.
 constexpr Nanos kMemoryUp = 2ms, kMemoryDown = 8ms;
 constexpr Nanos kWindow = 20ms;
 constexpr std::uint64_t kWindowBytesMin = 256 * KiB;  // a shaper's bucket, full at its start, is a small part of it
-constexpr Nanos kIdleStep = 50ms;     // an idle lane's estimate grows by half in each of these
+constexpr Nanos kIdleStep = 50ms;                     // an idle lane's estimate grows by half in each of these
 constexpr double kIdleGrowth = 1.5;
 constexpr Rate kUnheard = Rate::from_megabits(100'000);  // so that the first sample decides
-constexpr double kBytesPerSecondMin = 16 * 1024;  // of an estimate: from zero none would ever grow
+constexpr double kBytesPerSecondMin = 16 * 1024;         // of an estimate: from zero none would ever grow
 
 double weight_of(Nanos over, Nanos memory) { return 1 - std::exp(-double(over.count()) / double(memory.count())); }
 
@@ -56,15 +57,18 @@ bool RateEstimator::observe(TimePoint now, std::uint64_t acknowledged_bytes, std
   }
   bool sampled = false;
   const bool whole = progress && since_acknowledgement_;
-  if (over >= kSilence && (whole || outstanding_bytes >= kTeachingBytes)) silence(seen, over);
-  else if (whole && over >= kSampleMin) sampled = sample(seen, over);
-  else if (!progress || since_acknowledgement_) return false;
+  if (over >= kSilence && (whole || outstanding_bytes >= kTeachingBytes))
+    silence(seen, over);
+  else if (whole && over >= kSampleMin)
+    sampled = sample(seen, over);
+  else if (!progress || since_acknowledgement_)
+    return false;
   begin(now, progress);
   return sampled;
 }
 
-// A lane believed slow is given so little that each look finds all of it through: no sample ends, and bursts prove nothing.
-// But it carried at least what it carried.
+// A lane believed slow is given so little that each look finds all of it through: no sample ends, and bursts prove
+// nothing. But it carried at least what it carried.
 void RateEstimator::look_back(TimePoint now) {
   const Nanos over = now - window_since_;
   if (over < kWindow) return;
@@ -87,8 +91,8 @@ void RateEstimator::drained() {
   busy_ = false;
 }
 
-// It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no slower.
-// A shaper's bucket or an empty queue takes a short one at any speed: that says nothing of what follows.
+// It may have ended long before this look, and have begun a round trip before its first acknowledgement: it was no
+// slower. A shaper's bucket or an empty queue takes a short one at any speed: that says nothing of what follows.
 void RateEstimator::burst(Rate seen, Nanos over) {
   if (!known_) {
     known_ = true;
@@ -118,7 +122,8 @@ bool RateEstimator::sample(Rate seen, Nanos over) {
   known_ = true;
   sampled_ += over;
   // The first samples count alike, by their time; the very first replaces what bursts said.
-  move(seen, std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown), double(over.count()) / double(sampled_.count())));
+  move(seen, std::max(weight_of(over, seen > rate_ ? kMemoryUp : kMemoryDown),
+                      double(over.count()) / double(sampled_.count())));
   fastest_ = std::max(fastest_, rate_);
   return true;
 }

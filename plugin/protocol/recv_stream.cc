@@ -9,8 +9,9 @@ namespace railweave::protocol {
 namespace {
 
 Status contradiction(StreamId id, const FrameHeader& h, const std::string& what) {
-  return Status(Code::remote, Scope::lane, std::string(name_of(h.type)) + " for message " + std::to_string(h.message) +
-                                               " of stream " + std::to_string(id) + ": " + what);
+  return Status(Code::remote, Scope::lane,
+                std::string(name_of(h.type)) + " for message " + std::to_string(h.message) + " of stream " +
+                    std::to_string(id) + ": " + what);
 }
 
 }  // namespace
@@ -22,7 +23,8 @@ void RecvStream::accept(std::uint64_t rail_mask, bool slots) {
   if (state_ == State::open) {  // not given up by the peer meanwhile
     messages_ = std::make_unique<std::array<Message, kMessageSlots>>();
     if (!slots) eager_slot_bytes_ = 0;
-    if (eager_slot_bytes_ > 0) eager_slots_ = std::make_unique_for_overwrite<std::byte[]>(eager_slot_bytes_ * kEagerSlots);
+    if (eager_slot_bytes_ > 0)
+      eager_slots_ = std::make_unique_for_overwrite<std::byte[]>(eager_slot_bytes_ * kEagerSlots);
   }
   rail_mask_ = rail_mask;
   accepted_ = opened_pending_ = true;
@@ -37,7 +39,8 @@ void RecvStream::refuse(std::string reason) {
 
 // ---------------------------------------------------------------------------------------------------------- posting
 
-void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool read_while_landing) {
+void RecvStream::post(void* request, std::byte* data, std::uint64_t capacity, Completions& out,
+                      bool read_while_landing) {
   assert(can_post() && accepted_);
   if (state_ != State::open) {
     out.push_back({request, 0, error_});
@@ -59,8 +62,8 @@ bool RecvStream::fits(std::uint64_t message, Completions& out) {
   const Message& m = at(message);
   if (m.size <= m.capacity) return true;
   fail(Status(Code::truncated, Scope::stream,
-              "message " + std::to_string(message) + " of stream " + std::to_string(id_) + " has " + std::to_string(m.size) +
-                  " bytes, but its receive takes at most " + std::to_string(m.capacity)),
+              "message " + std::to_string(message) + " of stream " + std::to_string(id_) + " has " +
+                  std::to_string(m.size) + " bytes, but its receive takes at most " + std::to_string(m.capacity)),
        true, out);
   return false;
 }
@@ -87,7 +90,8 @@ Result<std::span<std::byte>> RecvStream::on_segment(const FrameHeader& h, Comple
   if (m.size_known && m.tag != segment.tag)
     return contradiction(id_, h, "tag " + std::to_string(segment.tag) + ", before it was " + std::to_string(m.tag));
   if (m.placed + segment.length > segment.size) return contradiction(id_, h, "more bytes than it has");
-  if (m.placed > 0 && m.eager != segment.eager) return contradiction(id_, h, segment.eager ? "suddenly eager" : "eager before");
+  if (m.placed > 0 && m.eager != segment.eager)
+    return contradiction(id_, h, segment.eager ? "suddenly eager" : "eager before");
   if (segment.eager) return on_eager(h, m, out);
   if (!m.posted) return contradiction(id_, h, "it was not granted");
   if (segment.size > m.capacity)
@@ -115,8 +119,10 @@ Result<std::span<std::byte>> RecvStream::on_eager(const FrameHeader& h, Message&
   const auto segment = SegmentFrame::of(h);
   const bool other_slot = m.eager && (segment.size == 0 || segment.eager_slot != m.eager_slot);
   if (segment.size > eager_slot_bytes_ || segment.eager_slot >= kEagerSlots || other_slot)
-    return contradiction(id_, h, "eager segment [" + std::to_string(segment.offset) + ", +" + std::to_string(segment.length) + ") of " +
-                                     std::to_string(segment.size) + " bytes in slot " + std::to_string(segment.eager_slot));
+    return contradiction(id_, h,
+                         "eager segment [" + std::to_string(segment.offset) + ", +" + std::to_string(segment.length) +
+                             ") of " + std::to_string(segment.size) + " bytes in slot " +
+                             std::to_string(segment.eager_slot));
   learn(m, segment);
   m.placed += segment.length;
   if (!m.eager) m.in_slot = !m.posted;  // all its segments go where the first went
@@ -170,8 +176,9 @@ void RecvStream::publish(std::uint64_t acked, Completions& out) {
   }
   if (!final_known_ || published_ < final_ || posted_ <= final_) return;
   if (final_error_.ok())
-    final_error_ = Status(Code::left, Scope::stream, "the peer closed stream " + std::to_string(id_) + " after " +
-                                                           std::to_string(final_) + " messages");
+    final_error_ =
+        Status(Code::left, Scope::stream,
+               "the peer closed stream " + std::to_string(id_) + " after " + std::to_string(final_) + " messages");
   if (state_ != State::open) return;
   fail(final_error_, false, out);
   close_pending_ = true;  // a sender that closed in peace still waits for the acks
@@ -221,7 +228,10 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   if (opened_pending_) {
     opened_pending_ = false;
     if (refused_) payload = std::as_bytes(std::span(error_text_));
-    h = OpenedFrame{.stream = id_, .rail_mask = rail_mask_, .eager_slot_bytes = eager_slot_bytes_, .refused = refused_,
+    h = OpenedFrame{.stream = id_,
+                    .rail_mask = rail_mask_,
+                    .eager_slot_bytes = eager_slot_bytes_,
+                    .refused = refused_,
                     .length = std::uint32_t(payload.size())};
     return true;
   }
@@ -237,7 +247,8 @@ bool RecvStream::next_control(FrameHeader& h, std::span<const std::byte>& payloa
   if (abort_pending_) {
     abort_pending_ = close_pending_ = false;
     payload = std::as_bytes(std::span(error_text_));
-    h = AbortFrame{.stream = id_, .code = error_.code(), .from_receiver = true, .length = std::uint32_t(payload.size())};
+    h = AbortFrame{
+        .stream = id_, .code = error_.code(), .from_receiver = true, .length = std::uint32_t(payload.size())};
     return true;
   }
   if (close_pending_) {

@@ -1,10 +1,11 @@
 // The receiving end of a stream: where each message lands, what arrived, what to grant and to acknowledge.
 //
-// Life of a message: posted → granted (at once, by one frame) → segments arrive → complete → acknowledged, cumulatively →
-// its request done. A small message may come before its receive: it waits in an eager slot.
-// A request is done, in posting order, when its message is complete and, unless that was eager, its ack was handed over.
-// Nobody waits for the ack of an eager message, nor for a grant while a quarter of the posted receives have theirs:
-// such statements are lazy, they ride on the next frame that goes anyway (a ping-pong costs one system call each way).
+// Life of a message: posted → granted (at once, by one frame) → segments arrive → complete → acknowledged, cumulatively
+// → its request done. A small message may come before its receive: it waits in an eager slot.
+// A request is done, in posting order, when its message is complete and, unless that was eager, its ack was handed
+// over. Nobody waits for the ack of an eager message, nor for a grant while a quarter of the posted receives have
+// theirs: such statements are lazy, they ride on the next frame that goes anyway (a ping-pong costs one system call
+// each way).
 //
 // One thread at a time (the session's owner). Memory: [data, data+capacity) is written until the request ends. What it
 // keeps of its own, slots above all, exists from accept() to its end only: an OPEN alone reserves next to nothing.
@@ -29,21 +30,21 @@ class RecvStream {
 
   StreamId id() const { return id_; }
 
-  // Answers the peer's OPEN. REQUIRES: called once, accept() or refuse(). Segments that come before are no peer's. Without
-  // `slots` every message waits at its sender until its receive is posted.
+  // Answers the peer's OPEN. REQUIRES: called once, accept() or refuse(). Segments that come before are no peer's.
+  // Without `slots` every message waits at its sender until its receive is posted.
   void accept(std::uint64_t rail_mask, bool slots = true);
   void refuse(std::string reason);
   bool accepted() const { return accepted_; }
 
   // --- posting
   bool can_post() const { return posted_ - published_ < kMessagesInFlight; }
-  // REQUIRES: can_post(), accepted. On a failed stream the request ends at once with the stream's error. `read_while_landing`:
-  // somebody reads the memory while the message lands.
+  // REQUIRES: can_post(), accepted. On a failed stream the request ends at once with the stream's error.
+  // `read_while_landing`: somebody reads the memory while the message lands.
   void post(void* request, std::byte* data, std::uint64_t capacity, Completions& out, bool read_while_landing = false);
   std::uint64_t unfinished() const { return posted_ - published_; }
 
-  // --- data
-  // Where a segment's payload goes; data() == nullptr: nowhere. Errors: the header contradicts what is known (Scope::lane).
+  // --- data Where a segment's payload goes; data() == nullptr: nowhere. Errors: the header contradicts what is known
+  // (Scope::lane).
   Result<std::span<std::byte>> on_segment(const FrameHeader& header, Completions& out);
   bool read_while_landing(std::uint64_t message) const { return messages_ && at(message).read_while_landing; }
   // Its lane was lost before the segment was wholly there: it will come again.
@@ -72,7 +73,8 @@ class RecvStream {
   // --- ending
   void close(Completions& out);
   void fail(const Status& why, bool tell_peer, Completions& out);
-  // The peer is gone. Messages that are wholly here end well, those not yet posted for included; all others end with `why`.
+  // The peer is gone. Messages that are wholly here end well, those not yet posted for included; all others end with
+  // `why`.
   void on_peer_lost(const Status& why, Completions& out);
   bool touches(std::span<const std::byte> range) const;
   bool failed() const { return state_ == State::failed; }
@@ -86,7 +88,8 @@ class RecvStream {
   FifoHook<RecvStream> lazy_hook;     // Session: streams with a lazy ack
   std::uint32_t ledger_frames = 0;    // frames in lane ledgers that name this stream
   std::uint32_t landing = 0;          // lanes on which a payload of it is arriving
-  bool open_seen = false;             // Session: the peer's OPEN arrived (it may be overtaken by that of a later stream)
+  // Session: the peer's OPEN arrived (it may be overtaken by that of a later stream)
+  bool open_seen = false;
 
  private:
   enum class State { open, closed, failed };
@@ -94,18 +97,18 @@ class RecvStream {
     void* request = nullptr;
     std::byte* data = nullptr;
     std::uint64_t capacity = 0;
-    std::uint64_t size = 0;       // valid when size_known, as the tag is
+    std::uint64_t size = 0;  // valid when size_known, as the tag is
     std::uint64_t tag = 0;
-    std::uint64_t placed = 0;     // bytes that were given a place
-    std::uint64_t received = 0;   // of these, those wholly there
+    std::uint64_t placed = 0;    // bytes that were given a place
+    std::uint64_t received = 0;  // of these, those wholly there
     bool posted = false;
     bool read_while_landing = false;
     bool size_known = false;
     bool eager = false;
-    bool in_slot = false;         // eager bytes landed (or are landing) in the slot, not in `data`
-    bool arrived = false;         // all bytes are in `data` or in the slot
-    bool complete = false;        // all bytes are in `data`
-    bool grant_due = false;       // its grant was lost with a lane
+    bool in_slot = false;    // eager bytes landed (or are landing) in the slot, not in `data`
+    bool arrived = false;    // all bytes are in `data` or in the slot
+    bool complete = false;   // all bytes are in `data`
+    bool grant_due = false;  // its grant was lost with a lane
     std::uint8_t eager_slot = 0;
   };
 
@@ -116,7 +119,8 @@ class RecvStream {
   }
   // What is said below of the numbers of messages.
   bool numbers_hold() const {
-    return published_ <= ready_ && ready_ <= posted_ && granted_ <= posted_ && ack_sent_ <= ready_ && ack_written_ <= ack_sent_;
+    return published_ <= ready_ && ready_ <= posted_ && granted_ <= posted_ && ack_sent_ <= ready_ &&
+           ack_written_ <= ack_sent_;
   }
   void learn(Message& m, const SegmentFrame& segment);
   Result<std::span<std::byte>> on_eager(const FrameHeader& header, Message& m, Completions& out);
@@ -141,16 +145,16 @@ class RecvStream {
   bool opened_pending_ = false, refused_ = false, close_pending_ = false, abort_pending_ = false;
   bool ack_urgent_ = false, grants_due_ = false, peer_done_ = false, user_done_ = false;
   bool accepted_ = false;
-  bool peer_lost_ = false, slots_idle_ = false;    // slots_idle_: nothing waits in them, and nothing will
+  bool peer_lost_ = false, slots_idle_ = false;  // slots_idle_: nothing waits in them, and nothing will
   bool final_known_ = false;
-  std::uint64_t final_ = 0;                        // messages the sender has at all, when it closed
-  Status final_error_;                             // of receives beyond; OK: the peer closed in peace
+  std::uint64_t final_ = 0;  // messages the sender has at all, when it closed
+  Status final_error_;       // of receives beyond; OK: the peer closed in peace
 
   // published_ <= ready_ <= posted_, granted_ <= posted_, ack_written_ <= ack_sent_ <= ready_.
   std::uint64_t posted_ = 0, granted_ = 0, ready_ = 0, published_ = 0;
   std::uint64_t ack_sent_ = 0, ack_written_ = 0;
   std::unique_ptr<std::array<Message, kMessageSlots>> messages_;  // while open and accepted
-  std::unique_ptr<std::byte[]> eager_slots_;       // likewise: for unexpected messages
+  std::unique_ptr<std::byte[]> eager_slots_;                      // likewise: for unexpected messages
 };
 
 }  // namespace railweave::protocol

@@ -1,7 +1,7 @@
-// Whose segment goes next (decision D3): streams that are expedited before urgent, normal and bulk ones; within each of these
-// queues by the order of the message that is due, equal ones by turns of about a segment (deficit round robin, Shreedhar and
-// Varghese 1996). A queue that was overtaken by 16 segments gets one, so none starves. Within a queue that is up to the caller:
-// who numbers what it issues has the old go first.
+// Whose segment goes next (decision D3): streams that are expedited before urgent, normal and bulk ones; within each of
+// these queues by the order of the message that is due, equal ones by turns of about a segment (deficit round robin,
+// Shreedhar and Varghese 1996). A queue that was overtaken by 16 segments gets one, so none starves. Within a queue
+// that is up to the caller: who numbers what it issues has the old go first.
 // One thread at a time (the session's owner). No allocation.
 #pragma once
 

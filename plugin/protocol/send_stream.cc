@@ -55,8 +55,8 @@ bool SendStream::fits_grant(std::uint64_t message, Completions& out) {
   const Message& m = at(message);
   if (m.size <= m.capacity) return true;
   fail(Status(Code::truncated, Scope::stream,
-              "message " + std::to_string(message) + " of stream " + std::to_string(id_) + " has " + std::to_string(m.size) +
-                  " bytes, but its receive takes at most " + std::to_string(m.capacity)),
+              "message " + std::to_string(message) + " of stream " + std::to_string(id_) + " has " +
+                  std::to_string(m.size) + " bytes, but its receive takes at most " + std::to_string(m.capacity)),
        true, out);
   return false;
 }
@@ -69,7 +69,9 @@ Status SendStream::on_opened(const FrameHeader& header, std::string_view reason,
   const auto opened = OpenedFrame::of(header);
   if (opened.refused) {
     told_peer_ = true;
-    fail(Status(Code::remote, Scope::stream, "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason)), false, out);
+    fail(Status(Code::remote, Scope::stream,
+                "the peer refused stream " + std::to_string(id_) + ": " + std::string(reason)),
+         false, out);
     return {};
   }
   assert(eager_bytes_ == 0 && "slots keep their size while one is in use");
@@ -87,13 +89,15 @@ Status SendStream::on_grant(const FrameHeader& header, Completions& out) {
     if (Status s = apply_ack(grant.acked, out); !s.ok()) return s;
   if (grant.message < acked_) return {};  // late: a statement that is true no longer
   if (grant.message >= acked_ + kMessagesInFlight)
-    return contradiction("GRANT", id_, "message " + std::to_string(grant.message) + ", expected below " +
-                                           std::to_string(acked_ + kMessagesInFlight));
+    return contradiction(
+        "GRANT", id_,
+        "message " + std::to_string(grant.message) + ", expected below " + std::to_string(acked_ + kMessagesInFlight));
   Message& m = at(grant.message);
   if (grant.message >= posted_ && !m.granted) m = Message{};
   m.granted = true;
   m.capacity = grant.capacity;
-  // After CLOSE all is done here, and the peer could not be told of a failure any more: its receive will see the message's size.
+  // After CLOSE all is done here, and the peer could not be told of a failure any more: its receive will see the
+  // message's size.
   if (grant.message < posted_ && state_ != State::closing && !fits_grant(grant.message, out)) return {};
   refresh();
   return {};
@@ -106,11 +110,13 @@ Status SendStream::on_ack(const FrameHeader& header, Completions& out) {
 
 Status SendStream::apply_ack(std::uint64_t below, Completions& out) {
   if (below > posted_)
-    return contradiction("ACK", id_, "below message " + std::to_string(below) + ", but only " + std::to_string(posted_) +
-                                         " were posted");
+    return contradiction(
+        "ACK", id_,
+        "below message " + std::to_string(below) + ", but only " + std::to_string(posted_) + " were posted");
   for (std::uint64_t i = acked_; i < below; ++i) {
     const Message& m = at(i);
-    if (!m.started || m.cut != m.size) return contradiction("ACK", id_, "message " + std::to_string(i) + " was not sent yet");
+    if (!m.started || m.cut != m.size)
+      return contradiction("ACK", id_, "message " + std::to_string(i) + " was not sent yet");
   }
   acked_ = below;
   std::erase_if(requeued_, [this](const Range& r) { return r.message < acked_; });
@@ -163,8 +169,14 @@ SendStream::Segment SendStream::segment_of(std::uint64_t message, std::uint64_t 
   ++m.unreleased;
   m.started = true;
   Segment s;
-  s.header = SegmentFrame{.stream = id_, .length = std::uint32_t(length), .message = message, .offset = offset, .size = m.size, .tag = m.tag,
-                          .eager = m.eager, .eager_slot = m.eager_slot};
+  s.header = SegmentFrame{.stream = id_,
+                          .length = std::uint32_t(length),
+                          .message = message,
+                          .offset = offset,
+                          .size = m.size,
+                          .tag = m.tag,
+                          .eager = m.eager,
+                          .eager_slot = m.eager_slot};
   const std::byte* from = m.eager ? eager_copies_.get() + m.eager_slot * eager_limit_bytes_ : m.data;
   if (length > 0) s.payload = {from + offset, std::size_t(length)};
   return s;
@@ -263,7 +275,8 @@ bool SendStream::next_control(FrameHeader& header, std::span<const std::byte>& p
   payload = {};
   if (open_pending_) {
     open_pending_ = false;
-    header = OpenFrame{.stream = id_, .priority = std::uint16_t(class_), .listener = listener_, .rail_mask = local_rails_};
+    header =
+        OpenFrame{.stream = id_, .priority = std::uint16_t(class_), .listener = listener_, .rail_mask = local_rails_};
     return true;
   }
   if (!answered_) return false;
@@ -291,7 +304,8 @@ void SendStream::repeat_control(FrameType type) {
 
 void SendStream::close(Completions& out) {
   if (!failed() && state_ != State::closing && (unfinished() > 0 || state_ == State::opening))
-    fail(Status(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the sender"), true, out);
+    fail(Status(Code::cancelled, Scope::stream, "stream " + std::to_string(id_) + " was closed by the sender"), true,
+         out);
   user_done_ = true;  // only now: before a repeated call it must not seem gone
   if (state_ == State::closing || told_peer_) return;
   if (!failed()) state_ = State::closing;

@@ -1,9 +1,9 @@
 // The sending end of a stream: which bytes of which message are waiting, on a lane, or acknowledged.
 //
-// Life of a message: posted → cut into segments, oldest message first (eager: copied and sent without a grant, when it is
-// small and a slot of the receiver's window is free; else when granted) → acknowledged → retired.
-// Its request is done when the kernel has an eager message, or when the receiver has any other and nothing refers to its
-// bytes any more; requests are done in posting order.
+// Life of a message: posted → cut into segments, oldest message first (eager: copied and sent without a grant, when it
+// is small and a slot of the receiver's window is free; else when granted) → acknowledged → retired.
+// Its request is done when the kernel has an eager message, or when the receiver has any other and nothing refers to
+// its bytes any more; requests are done in posting order.
 // Life of the stream: opening → open → closing → gone, or failed from any of them.
 //
 // One thread at a time (the session's owner). Memory: `data` of a message is referenced until its request ends; eager
@@ -26,7 +26,8 @@ namespace railweave::protocol {
 
 class SendStream {
  public:
-  SendStream(StreamId id, Priority priority, std::uint64_t listener, std::uint64_t rail_mask, std::size_t eager_limit_bytes);
+  SendStream(StreamId id, Priority priority, std::uint64_t listener, std::uint64_t rail_mask,
+             std::size_t eager_limit_bytes);
 
   StreamId id() const { return id_; }
   Priority priority() const { return class_; }
@@ -87,7 +88,7 @@ class SendStream {
   // Nothing will happen here any more; the session may forget the stream once no lane's ledger names it.
   bool gone() const;
 
-  FifoHook<SendStream> round_hook;     // RoundRobin: streams with a segment to send
+  FifoHook<SendStream> round_hook;    // RoundRobin: streams with a segment to send
   int turn_queue = 0;                 // RoundRobin: where it is linked,
   std::uint64_t turn_order = 0;       // and its order() as of then
   std::int64_t turn_bytes_left = 0;   // RoundRobin: of this stream's turn
@@ -103,18 +104,18 @@ class SendStream {
     std::uint64_t size = 0;
     std::uint64_t tag = 0;
     std::uint64_t order = 0;
-    std::uint64_t capacity = 0;   // of the granted receive
-    std::uint64_t cut = 0;        // bytes cut so far, in ascending order
-    std::uint32_t unwritten = 0;  // segments taken and not yet in the kernel
-    std::uint32_t unreleased = 0; // segments whose bytes something still refers to
+    std::uint64_t capacity = 0;    // of the granted receive
+    std::uint64_t cut = 0;         // bytes cut so far, in ascending order
+    std::uint32_t unwritten = 0;   // segments taken and not yet in the kernel
+    std::uint32_t unreleased = 0;  // segments whose bytes something still refers to
     bool granted = false;
-    bool started = false;         // at least one segment was cut (tells a sent zero-byte message)
+    bool started = false;  // at least one segment was cut (tells a sent zero-byte message)
     std::uint8_t eager_slot = 0;
     bool eager = false;
   };
   struct Range {
     std::uint64_t message, offset, length;
-    std::uint32_t unwritten;          // of Message::unwritten: its lane took it and never wrote it
+    std::uint32_t unwritten;  // of Message::unwritten: its lane took it and never wrote it
   };
 
   Message& at(std::uint64_t message) { return messages_[message % kMessageSlots]; }
@@ -141,21 +142,21 @@ class SendStream {
   std::size_t eager_limit_bytes_;
   State state_ = State::opening;
   Status error_;
-  std::string error_text_;            // payload of ABORT
+  std::string error_text_;  // payload of ABORT
   bool open_pending_ = true, close_pending_ = false, abort_pending_ = false;
-  bool answered_ = false;             // OPENED came: what overtook the OPEN would mean nothing to the peer
+  bool answered_ = false;  // OPENED came: what overtook the OPEN would mean nothing to the peer
   bool told_peer_ = false, user_done_ = false;
 
   // Message numbers: retired_ <= done_ <= posted_, retired_ <= acked_ <= cursor_ <= posted_.
   std::uint64_t posted_ = 0, done_ = 0, acked_ = 0, retired_ = 0;
-  std::uint64_t cursor_ = 0;          // first message not wholly cut
-  std::uint64_t expedited_below_ = 0;   // messages of smaller order go first
+  std::uint64_t cursor_ = 0;           // first message not wholly cut
+  std::uint64_t expedited_below_ = 0;  // messages of smaller order go first
   std::uint64_t sendable_bytes_ = 0;
   bool has_segment_ = false;
   std::array<Message, kMessageSlots> messages_;
-  std::vector<Range> requeued_;       // grows only when a lane was lost
+  std::vector<Range> requeued_;  // grows only when a lane was lost
   std::uint8_t free_eager_slots_ = 0xff;
-  std::size_t eager_bytes_ = 0;       // in slots that are not free
+  std::size_t eager_bytes_ = 0;  // in slots that are not free
   std::unique_ptr<std::byte[]> eager_copies_;
 };
 static_assert(kEagerSlots == 8, "free_eager_slots_ has a bit for each");

@@ -11,7 +11,8 @@ constexpr StreamId kOpenGapMax = 1024;  // OPENs of so many streams may overtake
 
 Status unknown_stream(const FrameHeader& h) {
   return Status(Code::remote, Scope::lane,
-                std::string("malformed frame: ") + name_of(h.type) + " for stream " + std::to_string(h.stream) + ", which was never opened");
+                std::string("malformed frame: ") + name_of(h.type) + " for stream " + std::to_string(h.stream) +
+                    ", which was never opened");
 }
 
 Status from_peer(const FrameHeader& h, std::string_view text) {
@@ -106,15 +107,18 @@ Status SessionProtocol::on_open(const FrameHeader& h) {
     return {};  // repeated after a lane was lost
   const auto open = OpenFrame::of(h);
   if (open.priority >= kPriorities)
-    return Status(Code::remote, Scope::lane, "malformed frame: OPEN with class " + std::to_string(open.priority) + ", expected 0..2");
+    return Status(Code::remote, Scope::lane,
+                  "malformed frame: OPEN with class " + std::to_string(open.priority) + ", expected 0..2");
   if (recv_streams_.size() >= kStreamsMax)
-    return Status(Code::remote, Scope::session, "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
+    return Status(Code::remote, Scope::session,
+                  "the peer opened more than " + std::to_string(kStreamsMax) + " streams");
   if (unaccepted_ >= kUnacceptedMax)
-    return Status(Code::remote, Scope::session, "the peer has more than " + std::to_string(kUnacceptedMax) +
-                                                    " streams open that nobody accepted");
+    return Status(Code::remote, Scope::session,
+                  "the peer has more than " + std::to_string(kUnacceptedMax) + " streams open that nobody accepted");
   if (h.stream >= next_recv_id_ && h.stream - next_recv_id_ > kOpenGapMax)
-    return Status(Code::remote, Scope::lane, "malformed frame: OPEN of stream " + std::to_string(h.stream) + ", expected about " +
-                                                 std::to_string(next_recv_id_));
+    return Status(Code::remote, Scope::lane,
+                  "malformed frame: OPEN of stream " + std::to_string(h.stream) + ", expected about " +
+                      std::to_string(next_recv_id_));
   // OPENs may overtake each other on different lanes: every id up to the highest is known to exist.
   for (; next_recv_id_ <= h.stream; ++next_recv_id_, ++unaccepted_) {
     auto stream = std::make_unique<RecvStream>(next_recv_id_, options_.eager_limit_bytes);
@@ -154,7 +158,9 @@ Status SessionProtocol::on_receiver_control(const FrameHeader& h, std::string_vi
       break;
     case FrameType::abort: s->on_peer_close(from_peer(h, payload), completions_); break;
     case FrameType::opened: status = s->on_opened(h, payload, completions_); break;
-    default: status = Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
+    default:
+      status =
+          Status(Code::remote, Scope::lane, std::string("malformed frame: ") + name_of(h.type) + " from a receiver");
   }
   // Whichever of the peer's frames comes first is its answer to our OPEN.
   if (opening && !s->opening()) events_.push_back({Event::Kind::opened, h.stream, 0, 0, s->error()});

@@ -8,14 +8,13 @@
 namespace railweave::protocol {
 namespace {
 
-constexpr Nanos kWindowLook = std::chrono::microseconds(50);  // at a lane that the receiver bounds: how much of its window is free
+// at a lane that the receiver bounds: how much of its window is free
+constexpr Nanos kWindowLook = std::chrono::microseconds(50);
 constexpr std::uint64_t kUnreportedBytesMax = 32 * 1024;  // a report costs two system calls: not for every few bytes
 
 }  // namespace
 
-SessionProtocol::Lane* SessionProtocol::find(LaneId id) {
-  return const_cast<Lane*>(std::as_const(*this).find(id));
-}
+SessionProtocol::Lane* SessionProtocol::find(LaneId id) { return const_cast<Lane*>(std::as_const(*this).find(id)); }
 
 const SessionProtocol::Lane* SessionProtocol::find(LaneId id) const {
   for (const auto& lane : lanes_)
@@ -58,7 +57,9 @@ void SessionProtocol::add_lane(LaneId id, int local_rail, int remote_rail, bool 
 // Lanes of which nothing will be said any more, but by FENCEs that go again because we may not know that they came.
 void SessionProtocol::forget_lanes() {
   std::erase_if(lanes_, [this](const auto& lane) {
-    if (lane->state != Lane::State::fenced || lane->fence_pending || !lane->fence_taken || !(lane->closed || lane->fenced_early)) return false;
+    if (lane->state != Lane::State::fenced || lane->fence_pending || !lane->fence_taken ||
+        !(lane->closed || lane->fenced_early))
+      return false;
     if (forgotten_.size() <= lane->id) forgotten_.resize(std::size_t(lane->id) + 1);
     forgotten_[lane->id] = true;
     return true;
@@ -70,7 +71,8 @@ bool SessionProtocol::has_room_for_lane() const {
 }
 
 bool SessionProtocol::goodbye_written() const {
-  return goodbye_written_ && std::ranges::none_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::lost; });
+  return goodbye_written_ &&
+         std::ranges::none_of(lanes_, [](const auto& lane) { return lane->state == Lane::State::lost; });
 }
 
 int SessionProtocol::live_lanes() const {
@@ -85,10 +87,11 @@ void SessionProtocol::report(LaneId id, TimePoint now, const LaneReport& report)
     lane->estimator.bound(seen->least, seen->most);
   prove(*lane, report.acknowledged_bytes);
   lane->window.look(now, lane->taken_bytes, !turns_.empty());
-  lane->view = {lane->estimator.known(), lane->estimator.rate(), report.min_rtt, report.outstanding_bytes, urgent_send_streams_ > 0,
-                lane->window.standing().window_bytes};
+  lane->view = {lane->estimator.known(),  lane->estimator.rate(),   report.min_rtt,
+                report.outstanding_bytes, urgent_send_streams_ > 0, lane->window.standing().window_bytes};
   const bool full = !worth_refilling(lane->view);
-  if (const auto seen = lane->held.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
+  if (const auto seen =
+          lane->held.observe(now, report.acknowledged_bytes, report.outstanding_bytes, full, report.min_rtt))
     lane->estimator.no_faster(seen->most, seen->over);
   lane->estimator.age(now, !lane->probe.passed_over());  // idle because others are chosen: a probe will tell
   lane->reported_at = now;
@@ -247,9 +250,11 @@ Status SessionProtocol::on_fence(const FrameHeader& header) {
 // peer send again what it wrote.
 Status SessionProtocol::on_fence_of_unknown(const FenceFrame& fence) {
   forget_lanes();
-  if (fence.frames != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->fenced_early; }) >= std::ptrdiff_t(kLanesKnownMax))
-    return Status(Code::remote, Scope::lane, "malformed frame: FENCE after " + std::to_string(fence.frames) + " frames for lane " +
-                                                 std::to_string(fence.lane) + ", which never was");
+  if (fence.frames != 0 || std::ranges::count_if(lanes_, [](const auto& lane) { return lane->fenced_early; }) >=
+                               std::ptrdiff_t(kLanesKnownMax))
+    return Status(Code::remote, Scope::lane,
+                  "malformed frame: FENCE after " + std::to_string(fence.frames) + " frames for lane " +
+                      std::to_string(fence.lane) + ", which never was");
   auto lane = std::make_unique<Lane>();
   lane->id = fence.lane;
   lane->state = Lane::State::fenced;

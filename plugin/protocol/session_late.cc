@@ -1,5 +1,5 @@
-// Control that a lane's kernel does not get acknowledged in time is said again by another lane (decision D8). No fence is needed: a
-// statement of state does no harm late or twice.
+// Control that a lane's kernel does not get acknowledged in time is said again by another lane (decision D8). No fence
+// is needed: a statement of state does no harm late or twice.
 #include <algorithm>
 
 #include "protocol/session_protocol.h"
@@ -9,7 +9,8 @@ namespace railweave::protocol {
 bool SessionProtocol::watches_control() const {
   if (live_lanes() < 2) return false;
   return std::ranges::any_of(lanes_, [](const auto& lane) {
-    return lane->state == Lane::State::live && (lane->late.any() || lane->ledger.statements_end() > lane->ledger.kernel_acknowledged());
+    return lane->state == Lane::State::live &&
+           (lane->late.any() || lane->ledger.statements_end() > lane->ledger.kernel_acknowledged());
   });
 }
 
@@ -20,7 +21,8 @@ std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint 
     const std::uint64_t acknowledged = lane->ledger.on_kernel_acknowledged(look.report.acknowledged_bytes);
     lane->late.look(before, now, lane->ledger.taken(), acknowledged, look.report.smoothed_rtt);
   }
-  const bool another = std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });
+  const bool another =
+      std::ranges::any_of(lanes_, [this](const auto& lane) { return serves(*lane) && !lane->late.any(); });
   // Behind a GOODBYE nothing follows: lanes half-close as soon as it is written.
   if (!another || goodbye_written_) return 0;
   std::size_t said = 0;
@@ -39,7 +41,8 @@ std::size_t SessionProtocol::say_late_control_again(TimePoint before, TimePoint 
 
 void SessionProtocol::say_again(const FrameHeader& frame) {
   if (frame.type != FrameType::fence) return repeat({frame, true});
-  if (Lane* of = find(FenceFrame::of(frame).lane); of != nullptr && !of->fence_taken) of->fence_pending = session_control_ = true;
+  if (Lane* of = find(FenceFrame::of(frame).lane); of != nullptr && !of->fence_taken)
+    of->fence_pending = session_control_ = true;
 }
 
 }  // namespace railweave::protocol

@@ -1,4 +1,5 @@
-// What a lane writes next: control first, then data by round robin (round_robin.h) and earliest completion (decisions D3, D4).
+// What a lane writes next: control first, then data by round robin (round_robin.h) and earliest completion (decisions
+// D3, D4).
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -13,7 +14,9 @@ namespace {
 constexpr std::uint64_t kQueueBytes = 64 * KiB;  // less is one message that goes without a grant, more several
 
 // Rounded up: a byte that waits is said to wait.
-std::uint32_t kib_of(std::uint64_t bytes) { return std::uint32_t(std::min<std::uint64_t>((bytes + KiB - 1) / KiB, ~std::uint32_t{0})); }
+std::uint32_t kib_of(std::uint64_t bytes) {
+  return std::uint32_t(std::min<std::uint64_t>((bytes + KiB - 1) / KiB, ~std::uint32_t{0}));
+}
 
 constexpr std::array<std::byte, kControlPayloadBytesMax> kPadding{};
 
@@ -45,14 +48,15 @@ std::size_t SessionProtocol::next_frames(LaneId id, std::span<OutgoingFrame> fra
   return n;
 }
 
-// A lane that is doubtful, or came after a loss, gets kBytes of padding, and nothing else until all of that is acknowledged, while a proven lane is there.
+// A lane that is doubtful, or came after a loss, gets kBytes of padding, and nothing else until all of that is
+// acknowledged, while a proven lane is there.
 bool SessionProtocol::is_held_back(const Lane& lane) const {
   if (lane.proven) return false;
   return std::ranges::any_of(lanes_, [this](const auto& other) { return serves(*other) && other->proven; });
 }
 
-// Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is late, or not
-// proven yet, comes behind all others.
+// Control goes by the lane that delivers it first, so that it never queues behind a slow lane's backlog. A lane that is
+// late, or not proven yet, comes behind all others.
 bool SessionProtocol::carries_control(const Lane& lane) const {
   const auto delay = [](const Lane& l) {
     if (!l.view.rate_known) return l.view.min_rtt / 2 + Nanos(std::int64_t(l.view.outstanding_bytes));
@@ -147,7 +151,8 @@ OthersView SessionProtocol::others(const Lane& lane, const SendStream& stream) c
   return sum;
 }
 
-// A stream keeps to the rails of its two devices; where no lane joins two such rails and may have data, any lane serves.
+// A stream keeps to the rails of its two devices; where no lane joins two such rails and may have data, any lane
+// serves.
 bool SessionProtocol::may_use(const SendStream& stream, const Lane& lane) const {
   if (stream.may_use(lane.local_bit, lane.remote_bit)) return true;
   return std::ranges::none_of(lanes_, [&](const auto& other) {
@@ -157,15 +162,16 @@ bool SessionProtocol::may_use(const SendStream& stream, const Lane& lane) const 
 
 // At once, whether data waits or not: a lane that leads nowhere is found out before anybody counts on it.
 bool SessionProtocol::owes_padding(const Lane& lane) const {
-  return lane.taken_bytes < LaneProbe::kBytes && serves(lane) && is_held_back(lane) && lane.ledger.has_room() && !goodbye_written_;
+  return lane.taken_bytes < LaneProbe::kBytes && serves(lane) && is_held_back(lane) && lane.ledger.has_room() &&
+         !goodbye_written_;
 }
 
 bool SessionProtocol::any_owes_padding() const {
   return must_prove_ && std::ranges::any_of(lanes_, [this](const auto& lane) { return owes_padding(*lane); });
 }
 
-// No message waits for padding: a lane that is slow, or leads nowhere, costs its own time only (docs/decisions/0023). The last of it is to
-// be answered, so that the lane is proven though nobody asks its kernel.
+// No message waits for padding: a lane that is slow, or leads nowhere, costs its own time only (docs/decisions/0023).
+// The last of it is to be answered, so that the lane is proven though nobody asks its kernel.
 std::size_t SessionProtocol::take_padding(Lane& lane, std::span<OutgoingFrame> frames, std::uint64_t bytes) {
   std::size_t n = 0;
   for (std::uint64_t taken = 0; taken < bytes && n < frames.size() && lane.ledger.has_room(); ++n) {
@@ -206,7 +212,8 @@ std::size_t SessionProtocol::take_data(Lane& lane, std::span<OutgoingFrame> fram
     SendStream::Segment segment = s->cut(std::uint32_t(std::min<std::uint64_t>(bytes, allowed)));
     segment.header.waiting = kib_of(waiting_bytes_ - std::min<std::uint64_t>(waiting_bytes_, segment.header.length));
     frames[n] = {segment.header, segment.payload};
-    if (const auto first = lane.window.took()) events_.push_back({Event::Kind::overridden, 0, lane.id, 0, {}, false, *first});
+    if (const auto first = lane.window.took())
+      events_.push_back({Event::Kind::overridden, 0, lane.id, 0, {}, false, *first});
     ++s->ledger_frames;
     take(lane, frames[n++]);
     lane.data_end = lane.taken_bytes;

@@ -41,8 +41,8 @@ void SessionProtocol::refuse_stream(StreamId id, std::string reason) {
   note(stream);
 }
 
-void SessionProtocol::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size, std::uint64_t tag,
-                   std::uint64_t order) {
+void SessionProtocol::post(SendStream& stream, void* request, const std::byte* data, std::uint64_t size,
+                           std::uint64_t tag, std::uint64_t order) {
   stream.post(request, data, size, completions_, tag, order);
   note(stream);
 }
@@ -52,7 +52,8 @@ void SessionProtocol::expedite(SendStream& stream, std::uint64_t order) {
   turns_.note(stream);
 }
 
-void SessionProtocol::post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity, bool read_while_landing) {
+void SessionProtocol::post(RecvStream& stream, void* request, std::byte* data, std::uint64_t capacity,
+                           bool read_while_landing) {
   stream.post(request, data, capacity, completions_, read_while_landing);
   note(stream);
 }
@@ -80,12 +81,14 @@ bool SessionProtocol::withdraw(RecvStream& stream, std::span<const std::byte> ra
 }
 
 void SessionProtocol::cancel(SendStream& stream) {
-  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished send was deregistered"), true, completions_);
+  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished send was deregistered"), true,
+              completions_);
   note(stream);
 }
 
 void SessionProtocol::cancel(RecvStream& stream) {
-  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished receive was deregistered"), true, completions_);
+  stream.fail(Status(Code::cancelled, Scope::stream, "memory of an unfinished receive was deregistered"), true,
+              completions_);
   note(stream);
 }
 

@@ -1,5 +1,5 @@
-// Lanes that end in good order (docs/internals/protocol.md, "Lanes and fences"): both ends stop using one, and when all on it is consumed it is
-// given up, so that nothing goes again.
+// Lanes that end in good order (docs/internals/protocol.md, "Lanes and fences"): both ends stop using one, and when all
+// on it is consumed it is given up, so that nothing goes again.
 //
 //   dialler                           acceptor
 //      RETIRE, by another lane  ─────►
@@ -31,14 +31,18 @@ bool SessionProtocol::is_retiring(LaneId id) const {
 
 bool SessionProtocol::serves(const Lane& lane) const {
   if (lane.state != Lane::State::live || !lane.retires) return lane.state == Lane::State::live;
-  return std::ranges::none_of(lanes_, [](const auto& other) { return other->state == Lane::State::live && !other->retires; });
+  return std::ranges::none_of(lanes_,
+                              [](const auto& other) { return other->state == Lane::State::live && !other->retires; });
 }
 
 bool SessionProtocol::next_retire(FrameHeader& header) {
   const auto lane = std::ranges::find(lanes_, true, &Lane::retire_pending);
   if (lane == lanes_.end()) return false;
   (*lane)->retire_pending = false;
-  header = RetireFrame{.lane = (*lane)->id, .edition = (*lane)->retire_edition, .frames = (*lane)->ledger.taken(), .retires = (*lane)->retires};
+  header = RetireFrame{.lane = (*lane)->id,
+                       .edition = (*lane)->retire_edition,
+                       .frames = (*lane)->ledger.taken(),
+                       .retires = (*lane)->retires};
   return true;
 }
 

@@ -1,4 +1,5 @@
-// Credit windows (docs/internals/credit_windows.md): what each side says of lanes that it receives by, and hears of those that it sends by.
+// Credit windows (docs/internals/credit_windows.md): what each side says of lanes that it receives by, and hears of
+// those that it sends by.
 #include <algorithm>
 
 #include "protocol/session_protocol.h"

@@ -11,16 +11,17 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t kProbeSegmentBytes = 64 * 1024;  // a new lane starts with one of these
 constexpr Nanos kSegmentTime = 500us;
-constexpr Nanos kShortSegmentTime = 200us;               // of a lane that holds less (docs/decisions/0018)
+constexpr Nanos kShortSegmentTime = 200us;                 // of a lane that holds less (docs/decisions/0018)
 constexpr std::uint32_t kWindowSegmentBytesMin = 4 * KiB;  // of a lane with a small window
-constexpr Nanos kShareTime = 25us;                       // less of a lane is not worth the system call
-constexpr Nanos kHoldTime = 1500us;                      // covers the pauses of a caller that polls ...
+constexpr Nanos kShareTime = 25us;                         // less of a lane is not worth the system call
+constexpr Nanos kHoldTime = 1500us;                        // covers the pauses of a caller that polls ...
 constexpr Nanos kLookRestMax = 1ms;
-constexpr double kHoldBytesMax = 4 * MiB;                // ... of a fast rail, too: memory
-constexpr Nanos kShortHoldTime = 400us;                  // covers few of these pauses: a latency, paid with calls
-constexpr double kInFlightBytesMax = 1024 * MiB;          // 100 Gb/s over 40 ms, twice: beyond any send buffer
+constexpr double kHoldBytesMax = 4 * MiB;         // ... of a fast rail, too: memory
+constexpr Nanos kShortHoldTime = 400us;           // covers few of these pauses: a latency, paid with calls
+constexpr double kInFlightBytesMax = 1024 * MiB;  // 100 Gb/s over 40 ms, twice: beyond any send buffer
 
-static_assert(kSegmentBytesMin % kLineBytes == 0 && kSegmentBytesMax % kLineBytes == 0 && kProbeSegmentBytes % kLineBytes == 0);
+static_assert(kSegmentBytesMin % kLineBytes == 0 && kSegmentBytesMax % kLineBytes == 0 &&
+              kProbeSegmentBytes % kLineBytes == 0);
 static_assert(kSegmentBytesMin <= kProbeSegmentBytes && kProbeSegmentBytes <= kSegmentBytesMax);
 
 }  // namespace
@@ -29,11 +30,14 @@ std::uint64_t outstanding_bytes_max(const LaneView& lane) {
   if (!lane.rate_known) return std::min<std::uint64_t>(kProbeSegmentBytes, lane.window_bytes);
   const double in_flight = std::min(lane.rate.bytes_in(2 * lane.min_rtt), kInFlightBytesMax);
   const double held = std::min(lane.rate.bytes_in(lane.holds_less ? kShortHoldTime : kHoldTime), kHoldBytesMax);
-  const std::uint64_t worth = std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
+  const std::uint64_t worth =
+      std::max<std::uint64_t>(std::uint64_t(std::max(in_flight, held)), 2 * segment_bytes(lane));
   return std::min(worth, lane.window_bytes);
 }
 
-bool is_bound_by_window(const LaneView& lane) { return lane.window_bytes != Credit::kNone && outstanding_bytes_max(lane) == lane.window_bytes; }
+bool is_bound_by_window(const LaneView& lane) {
+  return lane.window_bytes != Credit::kNone && outstanding_bytes_max(lane) == lane.window_bytes;
+}
 
 bool worth_refilling(const LaneView& lane) {
   const std::uint64_t most = outstanding_bytes_max(lane);
@@ -59,9 +63,12 @@ Nanos delivery(const LaneView& lane, std::uint32_t segment) {
 }  // namespace
 
 std::uint32_t segment_bytes(const LaneView& lane) {
-  const std::uint32_t usual = lane.rate_known ? whole_lines(lane.rate.bytes_in(lane.holds_less ? kShortSegmentTime : kSegmentTime)) : kProbeSegmentBytes;
+  const std::uint32_t usual = lane.rate_known
+                                  ? whole_lines(lane.rate.bytes_in(lane.holds_less ? kShortSegmentTime : kSegmentTime))
+                                  : kProbeSegmentBytes;
   if (lane.window_bytes >= 2 * std::uint64_t(usual)) return usual;
-  return std::uint32_t(std::max<std::uint64_t>(lane.window_bytes / 2 / kLineBytes * kLineBytes, kWindowSegmentBytesMin));
+  return std::uint32_t(
+      std::max<std::uint64_t>(lane.window_bytes / 2 / kLineBytes * kLineBytes, kWindowSegmentBytesMin));
 }
 
 std::uint32_t segment_bytes(const LaneView& lane, const OthersView& others, std::uint64_t waiting_bytes) {
@@ -80,10 +87,12 @@ void OthersView::add(const LaneView& lane) {
   soonest = std::min(soonest, delivery(lane, least_bytes));
 }
 
-bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes) {
+bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment,
+                      std::uint64_t waiting_bytes) {
   if (!others.any || others.rate.bytes_per_s <= 0) return true;
   if (!lane.rate_known) return true;
-  const Nanos together = others.rate.time_for(double(others.outstanding_bytes + std::max<std::uint64_t>(waiting_bytes, segment)));
+  const Nanos together =
+      others.rate.time_for(double(others.outstanding_bytes + std::max<std::uint64_t>(waiting_bytes, segment)));
   return delivery(lane, segment) <= together || delivery(lane, others.least_bytes) <= others.soonest;
 }
 

@@ -14,8 +14,8 @@ struct LaneView {
   bool rate_known = false;
   Rate rate;
   Nanos min_rtt{0};
-  std::uint64_t outstanding_bytes = 0;   // written or taken, not yet acknowledged
-  bool holds_less = false;               // urgent streams of this end wait for whatever it holds
+  std::uint64_t outstanding_bytes = 0;         // written or taken, not yet acknowledged
+  bool holds_less = false;                     // urgent streams of this end wait for whatever it holds
   std::uint64_t window_bytes = Credit::kNone;  // that the receiver allows to be outstanding
 };
 
@@ -41,12 +41,13 @@ bool is_bound_by_window(const LaneView& lane);
 // Enough of that has drained for one system call to carry much.
 bool worth_refilling(const LaneView& lane);
 
-// How long a lane that is not worth refilling needs no look: half of what it takes to become so at its rate, 1 ms at most
-// (its rate may have risen since). Zero for one that is.
+// How long a lane that is not worth refilling needs no look: half of what it takes to become so at its rate, 1 ms at
+// most (its rate may have risen since). Zero for one that is.
 Nanos rest_before_look(const LaneView& lane);
 
-// Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a millisecond;
-// in 0.2 ms where it holds less. Of a window that is less than two such segments: half of the window, 4 KiB at least.
+// Segment for this lane: a multiple of 128 within [kSegmentBytesMin, 256 KiB], about what it carries in half a
+// millisecond; in 0.2 ms where it holds less. Of a window that is less than two such segments: half of the window, 4
+// KiB at least.
 std::uint32_t segment_bytes(const LaneView& lane);
 
 // The same, but of the last `waiting_bytes` (what is posted and not yet on any lane) no more than lets this lane end
@@ -55,6 +56,7 @@ std::uint32_t segment_bytes(const LaneView& lane, const OthersView& others, std:
 
 // True when `lane` would have delivered the segment before the others could have carried all `waiting_bytes` (it
 // included), or the least one before any of them. Of all lanes that could carry it one always answers true.
-bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment, std::uint64_t waiting_bytes);
+bool finishes_in_time(const LaneView& lane, const OthersView& others, std::uint32_t segment,
+                      std::uint64_t waiting_bytes);
 
 }  // namespace railweave::protocol

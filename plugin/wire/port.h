@@ -1,9 +1,9 @@
-// How lanes are made (decision D10). A wire opens ports: one for each rail of this host, or one for what stays inside the host. A port
-// holds what its lanes share (a device, a protection domain, ring memory) and begins them.
+// How lanes are made (decision D10). A wire opens ports: one for each rail of this host, or one for what stays inside
+// the host. A port holds what its lanes share (a device, a protection domain, ring memory) and begins them.
 //
-// Two instances have to agree before there is a lane. Each end begins a pending lane. What the pending lane offers travels in the
-// handshake (docs/internals/protocol.md, "Handshake"). The connection of the handshake is the bootstrap of every wire: it becomes the lane (tcp),
-// or stays open beside the lane as a sign of life (shm, verbs, ofi).
+// Two instances have to agree before there is a lane. Each end begins a pending lane. What the pending lane offers
+// travels in the handshake (docs/internals/protocol.md, "Handshake"). The connection of the handshake is the bootstrap
+// of every wire: it becomes the lane (tcp), or stays open beside the lane as a sign of life (shm, verbs, ofi).
 //
 //   dialler                                          acceptor
 //   begin_lane(dialler), offer()  ─── hello ───►     begin_lane(acceptor), hear(), offer()
@@ -32,14 +32,14 @@ inline constexpr std::size_t kOfferBytesMax = 256;
 
 // What one end tells the other of a lane to be.
 struct Offer {
-  std::vector<std::byte> bytes = {};   // at most kOfferBytesMax
-  OwnedFd descriptor = OwnedFd();      // goes along on a connection within one host (AF_UNIX), and on no other
+  std::vector<std::byte> bytes = {};  // at most kOfferBytesMax
+  OwnedFd descriptor = OwnedFd();     // goes along on a connection within one host (AF_UNIX), and on no other
 };
 
 // The connection on which two instances agreed.
 struct Bootstrap {
-  OwnedFd fd = OwnedFd();                     // connected, non-blocking; nothing unread of the handshake
-  std::unique_ptr<TlsStream> tls = nullptr;   // what encrypts on it; null: in clear
+  OwnedFd fd = OwnedFd();                    // connected, non-blocking; nothing unread of the handshake
+  std::unique_ptr<TlsStream> tls = nullptr;  // what encrypts on it; null: in clear
 };
 
 // A lane on its way. Destroying it gives the lane up, and closes the bootstrap.
@@ -48,7 +48,8 @@ class PendingLane {
   virtual ~PendingLane() = default;
   // For the peer's end. Called once at most; the acceptor calls hear() before. Errors: exhausted, system.
   virtual Result<Offer> offer() = 0;
-  // What the peer's end offers; empty where it offers nothing. Errors: Code::remote (no offer of this wire), exhausted, system.
+  // What the peer's end offers; empty where it offers nothing. Errors: Code::remote (no offer of this wire), exhausted,
+  // system.
   virtual Status hear(Offer offer) = 0;
   // Both ends agreed.
   virtual void start(Bootstrap bootstrap) = 0;

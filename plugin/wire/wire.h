@@ -1,8 +1,9 @@
-// A lane moves frames between two instances. It knows headers as opaque bytes and payload as spans; what they mean is the
-// session's business (plugin/protocol), reached through LaneHandler. How lanes are made: wire/port.h.
+// A lane moves frames between two instances. It knows headers as opaque bytes and payload as spans; what they mean is
+// the session's business (plugin/protocol), reached through LaneHandler. How lanes are made: wire/port.h.
 //
-// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health(), ack_status() and end(),
-// one at a time. Handler calls come from inside read() and write(), on that thread, never re-entering the lane.
+// Threads: whoever holds the lane's claim (engine) or the simulator calls read(), write(), withdraw_*(), health(),
+// ack_status() and end(), one at a time. Handler calls come from inside read() and write(), on that thread, never
+// re-entering the lane.
 #pragma once
 
 #include <poll.h>
@@ -31,15 +32,15 @@ struct OutFrame {
 
 // The answer to a header: where the frame's payload goes.
 struct Target {
-  std::span<std::byte> where;               // exactly the payload's length; data == nullptr: read and throw away
-  bool read_while_landing = false;                     // somebody reads it meanwhile, and relies on ascending order
+  std::span<std::byte> where;       // exactly the payload's length; data == nullptr: read and throw away
+  bool read_while_landing = false;  // somebody reads it meanwhile, and relies on ascending order
 };
 
 struct LaneHealth {
-  std::uint64_t outstanding_bytes = 0;      // taken by us, not acknowledged by the peer's side (header bytes included)
-  std::uint64_t acknowledged_bytes = 0;     // ever
-  Nanos min_rtt{0};                         // 0: not known yet
-  Nanos smoothed_rtt{0};                    // of late, held-back acknowledgements included; 0: not known
+  std::uint64_t outstanding_bytes = 0;   // taken by us, not acknowledged by the peer's side (header bytes included)
+  std::uint64_t acknowledged_bytes = 0;  // ever
+  Nanos min_rtt{0};                      // 0: not known yet
+  Nanos smoothed_rtt{0};                 // of late, held-back acknowledgements included; 0: not known
 };
 
 // Why a lane ended.
@@ -54,13 +55,16 @@ enum class LaneEnd {
 
 // What the peer's kernel says, if only that it is there. The default: it is always there.
 struct AckStatus {
-  TimePoint heard_at = TimePoint::max();    // when anything came last
-  std::optional<TimePoint> late_since;      // since when it owes an answer, if that is for longer than answers take here
-  std::optional<TimePoint> silent_since;    // likewise, if for so long that the lane counts as silent
-  Nanos usual{0};                           // an answer takes no longer here, unless it is late
-  bool owes = false;                        // an answer
-  bool owes_keepalive = false;              // only to a keepalive, which the kernel sends again late: a frame would be sent again sooner
-  bool asks_later = false;                  // its window is shut: what we send stays here until the kernel asks again by itself
+  TimePoint heard_at = TimePoint::max();  // when anything came last
+  // since when it owes an answer, if that is for longer than answers take here
+  std::optional<TimePoint> late_since;
+  std::optional<TimePoint> silent_since;  // likewise, if for so long that the lane counts as silent
+  Nanos usual{0};                         // an answer takes no longer here, unless it is late
+  bool owes = false;                      // an answer
+  // only to a keepalive, which the kernel sends again late: a frame would be sent again sooner
+  bool owes_keepalive = false;
+  // its window is shut: what we send stays here until the kernel asks again by itself
+  bool asks_later = false;
 };
 
 class LaneHandler {
@@ -81,8 +85,8 @@ class LaneHandler {
 };
 
 struct Moved {
-  std::size_t bytes = 0;      // headers and payload
-  bool blocked = false;       // the kernel (or link) would take or give no more now
+  std::size_t bytes = 0;  // headers and payload
+  bool blocked = false;   // the kernel (or link) would take or give no more now
 };
 
 class Lane {
@@ -97,24 +101,27 @@ class Lane {
   virtual Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) = 0;
   // Why the lane ended. Says something once read() or write() has failed by an error that is not the handler's.
   virtual LaneEnd why_ended() const = 0;
-  // Ends the lane: read() and write() are not called any more; the rest may be. True: the lane has ended; destroying it waits for nothing, and then neither the wire
-  // nor a device touches memory of its callers. False: the lane is ending (a queue pair takes milliseconds to die); ask again soon. A lane
-  // that ends when its descriptor is closed has nothing to wait for.
+  // Ends the lane: read() and write() are not called any more; the rest may be. True: the lane has ended; destroying it
+  // waits for nothing, and then neither the wire nor a device touches memory of its callers. False: the lane is ending
+  // (a queue pair takes milliseconds to die); ask again soon. A lane that ends when its descriptor is closed has
+  // nothing to wait for.
   virtual bool end() { return true; }
   // Goes on after read() saw the peer's orderly end (half-close). That the connection broke is told by read(), write()
   // is then merely blocked; its own errors end the lane.
   virtual Result<Moved> write(LaneHandler& handler) = 0;
   // False while a frame that was taken waits to be written: a control frame would go behind it.
   virtual bool at_frame_boundary() const = 0;
-  // Does not read `range` after return: what is unsent of payload there is copied into memory of the lane. False: the kernel holds
-  // pages of it (zero-copy) and reads them until the lane is destroyed, which the caller must do before they are used for anything else.
+  // Does not read `range` after return: what is unsent of payload there is copied into memory of the lane. False: the
+  // kernel holds pages of it (zero-copy) and reads them until the lane is destroyed, which the caller must do before
+  // they are used for anything else.
   [[nodiscard]] virtual bool withdraw_payload(std::span<const std::byte> range) = 0;
   // Does not write to `range` after return: the rest of a target there is thrown away as it arrives.
   virtual void withdraw_target(std::span<const std::byte> range) = 0;
   virtual LaneHealth health() = 0;
   virtual AckStatus ack_status() { return {}; }
-  // What may be under way to us is bounded to about `bytes` from now on; kUnbounded: by nothing but the wire. True: the wire itself sees to that, so
-  // the peer may hold more than that ready. False: the peer has to see to it, now at least. To be called again after each read() that moved bytes.
+  // What may be under way to us is bounded to about `bytes` from now on; kUnbounded: by nothing but the wire. True: the
+  // wire itself sees to that, so the peer may hold more than that ready. False: the peer has to see to it, now at
+  // least. To be called again after each read() that moved bytes.
   static constexpr std::uint64_t kUnbounded = ~std::uint64_t{0};
   virtual bool bound_arrivals(std::uint64_t /*bytes*/) { return false; }
   // What arrives is what was sent, without a check of ours: no network is between, or something else sees to it.
@@ -124,11 +131,12 @@ class Lane {
   LaneStats stats() const { return metrics()->stats(); }
   // No more frames will be written: half-close after what was taken. read() goes on.
   virtual Status finish_writing() = 0;
-  // A descriptor that can be polled, an epoll descriptor, say; it stays the same. -1: none, the lane has to be looked at by time.
+  // A descriptor that can be polled, an epoll descriptor, say; it stays the same. -1: none, the lane has to be looked
+  // at by time.
   virtual int descriptor() const = 0;
-  // The caller is about to wait on descriptor(), level-triggered, for what is answered: POLLIN, which tells of input and of
-  // the peer's end, and, where `writing`, whatever tells of room for what write() left. 0: there is something to read or
-  // write already. Holds until the descriptor was ready, or read() or write() moved something.
+  // The caller is about to wait on descriptor(), level-triggered, for what is answered: POLLIN, which tells of input
+  // and of the peer's end, and, where `writing`, whatever tells of room for what write() left. 0: there is something to
+  // read or write already. Holds until the descriptor was ready, or read() or write() moved something.
   virtual short prepare_to_wait(bool writing) { return short(POLLIN | (writing ? POLLOUT : 0)); }
 };
 

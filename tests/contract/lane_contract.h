@@ -27,14 +27,15 @@ struct LaneFactory {
 };
 inline void PrintTo(const LaneFactory& factory, std::ostream* out) { *out << factory.name; }
 
-// A file NAME_factory.cc in this folder makes one of these, with a factory for each way to use its wire; nothing else lists the wires.
+// A file NAME_factory.cc in this folder makes one of these, with a factory for each way to use its wire; nothing else
+// lists the wires.
 struct RegisteredFactories {
   explicit RegisteredFactories(std::vector<LaneFactory> factories);
 };
 std::vector<LaneFactory> all_factories();
 
-// A pair of lanes as two instances make it: pending lanes, offers, bootstraps, birth (wire/port.h). `dialled` and `accepted` are the ends of
-// one connection. Descriptors that are offered pass directly.
+// A pair of lanes as two instances make it: pending lanes, offers, bootstraps, birth (wire/port.h). `dialled` and
+// `accepted` are the ends of one connection. Descriptors that are offered pass directly.
 LanePair connect_by(Port& port, Bootstrap dialled, Bootstrap accepted, std::function<void()> pass_time);
 // The same for a wire within the host, over a socket pair.
 LanePair connect_over_unix_socket(const Wire& wire);

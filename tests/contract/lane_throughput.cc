@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "wire/tcp/lane.h"
 #include "wire/bootstrap/socket.h"
+#include "wire/tcp/lane.h"
 
 namespace railweave::wire {
 namespace {

@@ -39,13 +39,9 @@ class Recorder final : public LaneHandler {
 
   // Receiving. The next frame to come is this one.
   void expect(const FrameName& frame) { add({frame, {}, nullptr, true, false}); }
-  void expect_at(const FrameName& frame, std::span<std::byte> memory) {
-    add({frame, memory, nullptr, true, false});
-  }
+  void expect_at(const FrameName& frame, std::span<std::byte> memory) { add({frame, memory, nullptr, true, false}); }
   // Its payload is withdrawn on the way: nobody looks at it.
-  void expect_lost(const FrameName& frame, std::span<std::byte> memory) {
-    add({frame, memory, nullptr, false, false});
-  }
+  void expect_lost(const FrameName& frame, std::span<std::byte> memory) { add({frame, memory, nullptr, false, false}); }
   // The answer to its header is: throw away.
   void expect_discarded(const FrameName& frame) { add({frame, {}, nullptr, false, true}); }
   // Lane::read once; returns the bytes moved. Does nothing after an error.

@@ -18,7 +18,8 @@ LanePair connect_shm(const ShmLaneOptions& options) {
 
 const RegisteredFactories registered_shm({{"shm", [] { return connect_shm({.one_copy = shm::OneCopy::always}); }},
                                           {"shm_measured", [] { return connect_over_unix_socket(shm_wire()); }},
-                                          {"shm_copying", [] { return connect_shm({.one_copy = shm::OneCopy::never}); }}});
+                                          {"shm_copying",
+                                           [] { return connect_shm({.one_copy = shm::OneCopy::never}); }}});
 
 }  // namespace
 }  // namespace railweave::wire::contract

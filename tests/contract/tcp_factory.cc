@@ -2,8 +2,8 @@
 #include <unistd.h>
 
 #include "tests/contract/lane_contract.h"
-#include "wire/tcp/wire.h"
 #include "wire/bootstrap/socket.h"
+#include "wire/tcp/wire.h"
 
 namespace railweave::wire::contract {
 namespace {
@@ -28,8 +28,8 @@ Sockets connect_sockets(const char* listen_text) {
   return {std::move(*dialled), std::move(accepted->fd)};
 }
 
-LanePair connect_tcp(const char* listen_text, const Config& config = {}, Rate rail_speed = {}, std::unique_ptr<TlsStream> client = nullptr,
-                     std::unique_ptr<TlsStream> server = nullptr) {
+LanePair connect_tcp(const char* listen_text, const Config& config = {}, Rate rail_speed = {},
+                     std::unique_ptr<TlsStream> client = nullptr, std::unique_ptr<TlsStream> server = nullptr) {
   Sockets sockets = connect_sockets(listen_text);
   Rail rail;
   rail.name = "lo";
@@ -37,7 +37,8 @@ LanePair connect_tcp(const char* listen_text, const Config& config = {}, Rate ra
   rail.speed_known = rail_speed.bytes_per_s > 0;
   auto port = tcp_wire().open(&rail, config);
   EXPECT_TRUE(port.ok());
-  return connect_by(**port, {std::move(sockets.dialled), std::move(client)}, {std::move(sockets.accepted), std::move(server)}, [] { ::usleep(100); });
+  return connect_by(**port, {std::move(sockets.dialled), std::move(client)},
+                    {std::move(sockets.accepted), std::move(server)}, [] { ::usleep(100); });
 }
 
 void shake_hands(LanePair& pair) {
@@ -54,7 +55,8 @@ void shake_hands(LanePair& pair) {
 LanePair connect_tls(std::uint64_t update_bytes) {
   TlsKey key;
   key.fill(std::byte{7});
-  auto client = TlsStream::make(TlsEnd::client, key, update_bytes), server = TlsStream::make(TlsEnd::server, key, update_bytes);
+  auto client = TlsStream::make(TlsEnd::client, key, update_bytes),
+       server = TlsStream::make(TlsEnd::server, key, update_bytes);
   EXPECT_TRUE(client.ok() && server.ok());
   LanePair pair = connect_tcp("127.0.0.1:0", {}, {}, std::move(*client), std::move(*server));
   shake_hands(pair);

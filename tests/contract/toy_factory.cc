@@ -1,5 +1,5 @@
-// A whole wire in one file: frames over the unix socket that the handshake would have used. It shows what a wire has to do (docs/internals/wire.md,
-// "Adding a wire"), and that the contract suite is all that learns of it.
+// A whole wire in one file: frames over the unix socket that the handshake would have used. It shows what a wire has to
+// do (docs/internals/wire.md, "Adding a wire"), and that the contract suite is all that learns of it.
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -27,7 +27,8 @@ class ToyLane final : public Lane {
 
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override {
     Moved moved;
-    while (failure_.ok() && moved.bytes < budget_bytes && !moved.blocked) take_some(handler, budget_bytes - moved.bytes, moved);
+    while (failure_.ok() && moved.bytes < budget_bytes && !moved.blocked)
+      take_some(handler, budget_bytes - moved.bytes, moved);
     if (!failure_.ok()) return failure_;
     return moved;
   }
@@ -59,7 +60,8 @@ class ToyLane final : public Lane {
 
   LaneHealth health() override {
     int unread = 0;
-    (void)::ioctl(descriptor(), SIOCOUTQ, &unread);  // of a unix socket: what the kernel holds, its own accounts included
+    // of a unix socket: what the kernel holds, its own accounts included
+    (void)::ioctl(descriptor(), SIOCOUTQ, &unread);
     if (unread == 0) acknowledged_bytes_ = sent_bytes_;
     return {taken_bytes_ - acknowledged_bytes_, acknowledged_bytes_, std::chrono::microseconds(5), Nanos{0}};
   }
@@ -75,7 +77,8 @@ class ToyLane final : public Lane {
   void take_some(LaneHandler& handler, std::size_t budget, Moved& moved) {
     const bool in_header = header_have_ < kHeaderBytes;
     std::array<std::byte, 16 * KiB> bytes;
-    const std::size_t wanted = in_header ? kHeaderBytes - header_have_ : std::min({payload_left_, budget, bytes.size()});
+    const std::size_t wanted =
+        in_header ? kHeaderBytes - header_have_ : std::min({payload_left_, budget, bytes.size()});
     const ssize_t n = ::recv(descriptor(), bytes.data(), wanted, MSG_DONTWAIT);
     if (n < 0 && errno == EAGAIN) {
       moved.blocked = true;
@@ -84,7 +87,8 @@ class ToyLane final : public Lane {
       failure_ = Status(Code::remote, Scope::lane, n == 0 ? "toy: closed by the peer" : "toy: reset by the peer");
     } else {
       moved.bytes += std::size_t(n);
-      failure_ = in_header ? take_header(handler, std::span(bytes).first(std::size_t(n))) : take_payload(handler, std::span(bytes).first(std::size_t(n)));
+      failure_ = in_header ? take_header(handler, std::span(bytes).first(std::size_t(n)))
+                           : take_payload(handler, std::span(bytes).first(std::size_t(n)));
     }
   }
 
@@ -127,15 +131,19 @@ class ToyLane final : public Lane {
   void send_some(LaneHandler& handler, Moved& moved) {
     const bool in_header = header_sent_ < kHeaderBytes;
     const auto rest = in_header ? std::span<const std::byte>(frame_->header).subspan(header_sent_) : frame_->payload;
-    const ssize_t n = rest.empty() ? 0 : ::send(descriptor(), rest.data(), std::min<std::size_t>(rest.size(), 64 * KiB), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const ssize_t n = rest.empty() ? 0
+                                   : ::send(descriptor(), rest.data(), std::min<std::size_t>(rest.size(), 64 * KiB),
+                                            MSG_DONTWAIT | MSG_NOSIGNAL);
     if (n < 0) {  // read() says why, if it is more than a full socket
       moved.blocked = true;
       return;
     }
     moved.bytes += std::size_t(n);
     sent_bytes_ += std::uint64_t(n);
-    if (in_header) header_sent_ += std::size_t(n);
-    else send_payload(std::size_t(n));
+    if (in_header)
+      header_sent_ += std::size_t(n);
+    else
+      send_payload(std::size_t(n));
     if (header_sent_ < kHeaderBytes || !frame_->payload.empty()) return;
     frame_.reset();
     metrics_->sent.frames.add();
@@ -154,13 +162,13 @@ class ToyLane final : public Lane {
   LaneEnd why_ended_ = LaneEnd::closed;
   int asked_for_end_ = 0;
   bool finishing_ = false;
-  std::optional<OutFrame> frame_;     // taken, and not wholly sent; its payload shrinks
-  std::vector<std::byte> kept_;       // that payload, once it was withdrawn
-  std::size_t header_sent_ = 0;       // of the frame's
+  std::optional<OutFrame> frame_;  // taken, and not wholly sent; its payload shrinks
+  std::vector<std::byte> kept_;    // that payload, once it was withdrawn
+  std::size_t header_sent_ = 0;    // of the frame's
   std::uint64_t taken_bytes_ = 0, sent_bytes_ = 0, acknowledged_bytes_ = 0;
   std::array<std::byte, kHeaderBytes> header_{};
-  std::size_t header_have_ = 0;       // all of it: its payload is coming
-  std::byte* place_ = nullptr;        // of the next byte; null: thrown away
+  std::size_t header_have_ = 0;  // all of it: its payload is coming
+  std::byte* place_ = nullptr;   // of the next byte; null: thrown away
   std::size_t payload_left_ = 0;
 };
 
@@ -187,7 +195,9 @@ class PendingToyLane final : public PendingLane {
 
 class ToyPort final : public Port {
  public:
-  Result<std::unique_ptr<PendingLane>> begin_lane(Role) override { return std::unique_ptr<PendingLane>(std::make_unique<PendingToyLane>()); }
+  Result<std::unique_ptr<PendingLane>> begin_lane(Role) override {
+    return std::unique_ptr<PendingLane>(std::make_unique<PendingToyLane>());
+  }
 };
 
 class ToyWire final : public Wire {
@@ -195,7 +205,9 @@ class ToyWire final : public Wire {
   std::string_view name() const override { return "toy"; }
   Reach reach() const override { return Reach::within_host; }
   bool is_available() const override { return true; }
-  Result<std::unique_ptr<Port>> open(const Rail*, const Config&) const override { return std::unique_ptr<Port>(std::make_unique<ToyPort>()); }
+  Result<std::unique_ptr<Port>> open(const Rail*, const Config&) const override {
+    return std::unique_ptr<Port>(std::make_unique<ToyPort>());
+  }
 };
 
 const ToyWire toy_wire;

@@ -1,5 +1,5 @@
-// Descriptors of this process that belong to rails' accounts (plugin/engine/credit/shared_account.h). How many there are depends on this user's other
-// processes, so counts of descriptors or sockets leave these out.
+// Descriptors of this process that belong to rails' accounts (plugin/engine/credit/shared_account.h). How many there
+// are depends on this user's other processes, so counts of descriptors or sockets leave these out.
 #pragma once
 
 #include <sys/socket.h>

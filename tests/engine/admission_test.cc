@@ -1,4 +1,5 @@
-// Engines with a key (docs/operate/admission.md): who has it comes in, who has not is told so, and strangers learn nothing.
+// Engines with a key (docs/operate/admission.md): who has it comes in, who has not is told so, and strangers learn
+// nothing.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -126,7 +127,8 @@ TEST(Admission, LanesJoinAndTheKeyIsInNoLine) {
 }
 
 // One that is certain: no second round, no waiting for the time that a connect has.
-void refused_at_both_ends(const Config& dialler, const Config& acceptor, const std::string& at_dialler, const std::string& at_acceptor) {
+void refused_at_both_ends(const Config& dialler, const Config& acceptor, const std::string& at_dialler,
+                          const std::string& at_acceptor) {
   LogCapture log;
   const auto a = start_engine(dialler), b = start_engine(acceptor);
   ASSERT_TRUE(a && b);
@@ -152,17 +154,20 @@ constexpr char kAnother[] = "the peer has another key than ours (RAILWEAVE_KEY_F
 
 TEST(Admission, AnotherKeyIsNamedAtBothEndsAtOnce) {
   const KeyFile file, another(kAnotherKey);
-  for (const bool shm : {false, true}) refused_at_both_ends(with_key(file, shm), with_key(another, shm), kAnother, kAnother);
+  for (const bool shm : {false, true})
+    refused_at_both_ends(with_key(file, shm), with_key(another, shm), kAnother, kAnother);
 }
 
 TEST(Admission, AKeyAtTheDiallerAloneIsNamedAtBothEndsAtOnce) {
   const KeyFile file;
-  for (const bool shm : {false, true}) refused_at_both_ends(with_key(file, shm), without_key(shm), kPeerHasNone, kWeHaveNone);
+  for (const bool shm : {false, true})
+    refused_at_both_ends(with_key(file, shm), without_key(shm), kPeerHasNone, kWeHaveNone);
 }
 
 TEST(Admission, AKeyAtTheAcceptorAloneIsNamedAtBothEndsAtOnce) {
   const KeyFile file;
-  for (const bool shm : {false, true}) refused_at_both_ends(without_key(shm), with_key(file, shm), kWeHaveNone, kPeerHasNone);
+  for (const bool shm : {false, true})
+    refused_at_both_ends(without_key(shm), with_key(file, shm), kWeHaveNone, kPeerHasNone);
 }
 
 TEST(Admission, AFileThatIsUnfitStartsNoEngine) {
@@ -170,8 +175,8 @@ TEST(Admission, AFileThatIsUnfitStartsNoEngine) {
   const auto engine = Engine::start(with_key(open_to_all));
   ASSERT_FALSE(engine.ok());
   EXPECT_EQ(engine.status().code(), Code::invalid_config);
-  EXPECT_EQ(engine.status().message(),
-            "RAILWEAVE_KEY_FILE=" + open_to_all.path() + ": mode 0644, expected nothing for group and others (chmod 600)");
+  EXPECT_EQ(engine.status().message(), "RAILWEAVE_KEY_FILE=" + open_to_all.path() +
+                                           ": mode 0644, expected nothing for group and others (chmod 600)");
 }
 
 // Two engines that are connected, and somebody between them who has seen all of it.
@@ -193,7 +198,8 @@ class Watched : public testing::Test {
     ASSERT_EQ(sessions(*b_), 1u);
     recorded_ = between_->said_by_dialler();
     ASSERT_GT(recorded_.size(), kHelloAt + engine::kHelloFixedBytes);
-    const auto head = std::span<const std::byte, engine::kHelloFixedBytes>(recorded_.data() + kHelloAt, engine::kHelloFixedBytes);
+    const auto head =
+        std::span<const std::byte, engine::kHelloFixedBytes>(recorded_.data() + kHelloAt, engine::kHelloFixedBytes);
     const auto bytes = engine::hello_bytes(head);
     ASSERT_TRUE(bytes.ok()) << bytes.status().message();
     said_ = engine::decode_hello(std::span(recorded_).subspan(kHelloAt, bytes.value())).value();
@@ -293,11 +299,12 @@ TEST(Admission, WhatIsAlteredOnItsWayIsNotLetIn) {
     bool from_dialler;
     std::size_t at;
   };
-  for (const Place place : {Place{true, 40}, Place{true, 140}, Place{true, 160 + 56}, Place{true, 160 + 90}, Place{false, 30},
-                            Place{false, 70}, Place{false, 80 + 67}, Place{false, 80 + 100}}) {
+  for (const Place place : {Place{true, 40}, Place{true, 140}, Place{true, 160 + 56}, Place{true, 160 + 90},
+                            Place{false, 30}, Place{false, 70}, Place{false, 80 + 67}, Place{false, 80 + 100}}) {
     SCOPED_TRACE(std::to_string(place.at) + (place.from_dialler ? " of the dialler" : " of the acceptor"));
     const Between between(handle, [place](bool from_dialler, std::size_t at, std::span<std::byte> bytes) {
-      if (from_dialler == place.from_dialler && place.at >= at && place.at < at + bytes.size()) bytes[place.at - at] ^= std::byte{1};
+      if (from_dialler == place.from_dialler && place.at >= at && place.at < at + bytes.size())
+        bytes[place.at - at] ^= std::byte{1};
     });
     Config config = with_key(file);
     config.connect_timeout = deadline(3s);

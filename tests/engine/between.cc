@@ -13,7 +13,8 @@ namespace railweave::engine_test {
 
 OwnedFd probe_at(const engine::HandleContent& handle) {
   OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto v4 = std::ranges::find_if(handle.addresses, [](const auto& a) { return a.address.family == Address::Family::v4; });
+  const auto v4 =
+      std::ranges::find_if(handle.addresses, [](const auto& a) { return a.address.family == Address::Family::v4; });
   if (v4 == handle.addresses.end()) return ADD_FAILURE() << "no IPv4 address", OwnedFd();
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -24,7 +25,9 @@ OwnedFd probe_at(const engine::HandleContent& handle) {
 }
 
 Between::Between(const Handle& acceptor, Alter alter)
-    : alter_(std::move(alter)), acceptor_(engine::decode_handle(acceptor).value()), self_(acceptor_),
+    : alter_(std::move(alter)),
+      acceptor_(engine::decode_handle(acceptor).value()),
+      self_(acceptor_),
       door_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in here{};
   here.sin_family = AF_INET;
@@ -78,7 +81,8 @@ void Between::let_in() {
 // False: that end is gone.
 bool Between::pass(Pair& pair, bool from_dialler) {
   std::array<std::byte, 16384> chunk;
-  const int from = (from_dialler ? pair.dialler : pair.acceptor).get(), to = (from_dialler ? pair.acceptor : pair.dialler).get();
+  const int from = (from_dialler ? pair.dialler : pair.acceptor).get(),
+            to = (from_dialler ? pair.acceptor : pair.dialler).get();
   const ssize_t n = recv(from, chunk.data(), chunk.size(), MSG_DONTWAIT);
   if (n <= 0) return false;
   const auto bytes = std::span(chunk).first(std::size_t(n));

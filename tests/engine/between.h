@@ -19,7 +19,8 @@ using Bytes = std::vector<std::byte>;
 
 class Between {
  public:
-  // May alter bytes on their way; `at`: how many went that way on that connection before. Called on the Between's thread.
+  // May alter bytes on their way; `at`: how many went that way on that connection before. Called on the Between's
+  // thread.
   using Alter = std::function<void(bool from_dialler, std::size_t at, std::span<std::byte> bytes)>;
 
   explicit Between(const Handle& acceptor, Alter alter = {});
@@ -46,8 +47,8 @@ class Between {
   std::atomic<bool> stop_{false};
   std::vector<std::unique_ptr<Pair>> pairs_;  // the thread's
   mutable std::mutex mutex_;
-  Bytes recorded_;                            // guarded by mutex_
-  bool recording_ = true;                     // the thread's: of the first connection
+  Bytes recorded_;         // guarded by mutex_
+  bool recording_ = true;  // the thread's: of the first connection
   std::thread thread_;
 };
 

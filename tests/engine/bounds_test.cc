@@ -101,14 +101,16 @@ TEST(Bounds, UnmatchedMessagesAreBounded) {
     }
     EXPECT_EQ(sends.size(), kRequestsPerStream);
     std::size_t done = 0;
-    (void)eventually([&] {
-      while (done < sends.size()) {
-        auto progress = ends.send->test(sends[done]);
-        if (!progress.ok() || !progress->done) break;
-        ++done;
-      }
-      return false;
-    }, 300ms);
+    (void)eventually(
+        [&] {
+          while (done < sends.size()) {
+            auto progress = ends.send->test(sends[done]);
+            if (!progress.ok() || !progress->done) break;
+            ++done;
+          }
+          return false;
+        },
+        300ms);
     EXPECT_GE(done, 1u);
     EXPECT_LE(done, most) << "of " << bytes << " bytes, and the receiver has posted nothing";
     std::vector<std::byte> place(data.size());
@@ -129,7 +131,8 @@ TEST(Bounds, WhatIsWithdrawnBeforeTheSessionHadRoomForItIsNeverRead) {
   ASSERT_TRUE(ends);
   const std::vector<std::byte> early(4096, std::byte{'a'});
   std::vector<std::byte> late(4096, std::byte{'b'});
-  for (int i = 0; i < 8; ++i) ASSERT_TRUE(finish(*ends.send, post_send(*ends.send, early)).ok()) << "eager: nobody receives yet";
+  for (int i = 0; i < 8; ++i)
+    ASSERT_TRUE(finish(*ends.send, post_send(*ends.send, early)).ok()) << "eager: nobody receives yet";
   std::vector<Request*> sends;
   for (;;) {
     const auto& data = sends.size() < 60 ? early : late;

@@ -78,10 +78,13 @@ std::uint64_t damaged(const Engine& engine) {
 
 std::size_t open_lanes(const Engine& engine) {
   const EngineStats stats = engine.stats();
-  return stats.sessions.size() != 1 ? 0 : std::size_t(std::ranges::count(stats.sessions[0].lanes, false, &LaneStats::closed));
+  return stats.sessions.size() != 1
+             ? 0
+             : std::size_t(std::ranges::count(stats.sessions[0].lanes, false, &LaneStats::closed));
 }
 
-// What was received, with no other byte seen on the way there than the one before and the one after where `read_while_landing`.
+// What was received, with no other byte seen on the way there than the one before and the one after where
+// `read_while_landing`.
 bool send_fill(Ends& ends, std::size_t size, bool read_while_landing) {
   const std::vector<std::byte> data(size, kFill);
   std::vector<std::byte> place(size);
@@ -102,7 +105,8 @@ bool send_fill(Ends& ends, std::size_t size, bool read_while_landing) {
       sent = progress->done;
     }
     for (std::size_t i = 0; read_while_landing && i < size; i += 1)  // as a GPU would, whatever we know of it
-      wrong |= __atomic_load_n(reinterpret_cast<unsigned char*>(&place[i]), __ATOMIC_RELAXED) == std::to_integer<unsigned char>(kWrong);
+      wrong |= __atomic_load_n(reinterpret_cast<unsigned char*>(&place[i]), __ATOMIC_RELAXED) ==
+               std::to_integer<unsigned char>(kWrong);
     return sent && received;
   });
   EXPECT_TRUE(failed.ok()) << failed.message();
@@ -113,10 +117,12 @@ bool send_fill(Ends& ends, std::size_t size, bool read_while_landing) {
 }
 
 void goes_again(bool from_dialler, std::size_t size, bool read_while_landing, bool receiver_checks) {
-  SCOPED_TRACE(std::string(from_dialler ? "from the dialler, " : "from the acceptor, ") + std::to_string(size) + (read_while_landing ? " read_while_landing" : ""));
+  SCOPED_TRACE(std::string(from_dialler ? "from the dialler, " : "from the acceptor, ") + std::to_string(size) +
+               (read_while_landing ? " read_while_landing" : ""));
   LogCapture log;
   OneWrongByte wrong(from_dialler);
-  Pair pair = meet_through(checked(from_dialler || receiver_checks), checked(!from_dialler || receiver_checks), wrong.alter());
+  Pair pair =
+      meet_through(checked(from_dialler || receiver_checks), checked(!from_dialler || receiver_checks), wrong.alter());
   ASSERT_TRUE(pair);
   Ends& ends = from_dialler ? pair.there : pair.back;
   Engine& receiver = from_dialler ? *pair.acceptor : *pair.dialler;
@@ -191,12 +197,13 @@ TEST(Checksum, WhatWasWithdrawnMeanwhileIsThrownAwayUnseen) {
     constexpr std::size_t kSize = 4 << 20, kHeldAt = 100'000;
     std::atomic<bool> held{false}, go_on{false}, stop{false};
     OneWrongByte wrong(true, kHeldAt);
-    Pair pair = meet_through(checked(true), checked(true), [&, alter = wrong.alter()](bool from, std::size_t at, std::span<std::byte> bytes) {
-      alter(from, at, bytes);
-      if (!wrong.done() || held) return;
-      held = true;  // the wrong byte and the rest of its segment
-      while (!go_on && !stop) std::this_thread::sleep_for(1ms);
-    });
+    Pair pair = meet_through(checked(true), checked(true),
+                             [&, alter = wrong.alter()](bool from, std::size_t at, std::span<std::byte> bytes) {
+                               alter(from, at, bytes);
+                               if (!wrong.done() || held) return;
+                               held = true;  // the wrong byte and the rest of its segment
+                               while (!go_on && !stop) std::this_thread::sleep_for(1ms);
+                             });
     struct Let {
       std::atomic<bool>& go;
       ~Let() { go = true; }
@@ -206,7 +213,8 @@ TEST(Checksum, WhatWasWithdrawnMeanwhileIsThrownAwayUnseen) {
     ASSERT_TRUE(other);
     const std::vector<std::byte> data(kSize, kFill);
     std::vector<std::byte> place(kSize);
-    auto receive = pair.there.recv->post(place.data(), kSize, read_while_landing ? Reading::while_landing : Reading::when_done);
+    auto receive =
+        pair.there.recv->post(place.data(), kSize, read_while_landing ? Reading::while_landing : Reading::when_done);
     ASSERT_TRUE(receive.ok());
     Request* const send = post_send(*pair.there.send, data);
     ASSERT_TRUE(eventually([&] {

@@ -11,8 +11,8 @@
 #include "base/random.h"
 #include "engine/connect/handle.h"
 #include "engine/connect/hello.h"
-#include "protocol/frame.h"
 #include "joined_engines.h"
+#include "protocol/frame.h"
 #include "rogue.h"
 
 namespace railweave::engine_test {
@@ -42,8 +42,12 @@ TEST_F(Unconfirmed, WhoNeverConfirmsHasNoSessionAndIsShownOut) {
 }
 
 TEST_F(Unconfirmed, AnothersConfirmIsNone) {
-  for (const Rogue::Spoil spoil : {+[](Hello& h) { h.lane = 7; }, +[](Hello& h) { h.session = 78; }, +[](Hello& h) { h.from = {}; },
-                                   +[](Hello& h) { h.kind = Hello::Kind::join; h.padding_bytes = 0; }}) {
+  for (const Rogue::Spoil spoil :
+       {+[](Hello& h) { h.lane = 7; }, +[](Hello& h) { h.session = 78; }, +[](Hello& h) { h.from = {}; },
+        +[](Hello& h) {
+          h.kind = Hello::Kind::join;
+          h.padding_bytes = 0;
+        }}) {
     const LogCapture log;
     Rogue rogue(handle_, as_it_is, spoil, 1);
     ASSERT_TRUE(rogue.welcome());
@@ -118,7 +122,8 @@ class Silent {
   bool hear(Hello& hello) {
     std::vector<std::byte> message(engine::kHelloFixedBytes);
     if (!read_whole(message)) return false;
-    const auto all = engine::hello_bytes(std::span<const std::byte, engine::kHelloFixedBytes>(message.data(), message.size()));
+    const auto all =
+        engine::hello_bytes(std::span<const std::byte, engine::kHelloFixedBytes>(message.data(), message.size()));
     if (!all.ok()) return false;
     message.resize(all.value());
     if (!read_whole(std::span(message).subspan(engine::kHelloFixedBytes))) return false;
@@ -126,7 +131,9 @@ class Silent {
     if (heard.ok()) hello = std::move(*heard);
     return heard.ok();
   }
-  bool read_whole(std::span<std::byte> bytes) { return recv(fd_.get(), bytes.data(), bytes.size(), MSG_WAITALL) == ssize_t(bytes.size()); }
+  bool read_whole(std::span<std::byte> bytes) {
+    return recv(fd_.get(), bytes.data(), bytes.size(), MSG_WAITALL) == ssize_t(bytes.size());
+  }
 
  private:
   OwnedFd door_, fd_;

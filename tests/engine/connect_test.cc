@@ -36,7 +36,8 @@ TEST(Connect, MessagesOfEverySizeArrive) {
   Ends ends = join(*a, *b);
   ASSERT_TRUE(ends);
   unsigned seed = 0;
-  for (std::size_t bytes : {0, 1, 47, 48, 127, 128, 129, 4096, 16384, 16385, 65536, 65537, 262144, 262145, 1 << 20, 9'999'999})
+  for (std::size_t bytes :
+       {0, 1, 47, 48, 127, 128, 129, 4096, 16384, 16385, 65536, 65537, 262144, 262145, 1 << 20, 9'999'999})
     ASSERT_TRUE(transfer(ends, bytes, ++seed));
 }
 
@@ -92,7 +93,8 @@ TEST(Connect, LanesPerRailIsObeyed) {
   ASSERT_TRUE(a && b);
   Ends ends = join(*a, *b);
   ASSERT_TRUE(ends);
-  EXPECT_TRUE(eventually([&] { return lanes_of(*a) == 4 && lanes_of(*b) == 4; })) << lanes_of(*a) << " and " << lanes_of(*b);
+  EXPECT_TRUE(eventually([&] { return lanes_of(*a) == 4 && lanes_of(*b) == 4; }))
+      << lanes_of(*a) << " and " << lanes_of(*b);
   for (unsigned seed = 0; seed < 10; ++seed) ASSERT_TRUE(transfer(ends, 4 << 20, seed));
   std::size_t used = 0;
   const EngineStats stats = a->stats();
@@ -151,23 +153,25 @@ TEST(Connect, FiveHundredAndTwelveAtOnceToOneListener) {
   std::vector<std::unique_ptr<SendStream>> sends;
   std::vector<std::unique_ptr<RecvStream>> recvs;
   Status failed;
-  const bool all = eventually([&] {
-    for (auto& connector : connectors) {
-      if (!connector) continue;
-      auto send = connector->poll();
-      if (!send.ok()) failed = send.status();
-      if (!send.ok() || !*send) continue;
-      sends.push_back(std::move(*send));
-      connector.reset();
-    }
-    for (;;) {
-      auto recv = (*listener)->accept();
-      if (!recv.ok()) failed = recv.status();
-      if (!recv.ok() || !*recv) break;
-      recvs.push_back(std::move(*recv));
-    }
-    return !failed.ok() || (sends.size() == connectors.size() && recvs.size() == connectors.size());
-  }, std::chrono::seconds(60));
+  const bool all = eventually(
+      [&] {
+        for (auto& connector : connectors) {
+          if (!connector) continue;
+          auto send = connector->poll();
+          if (!send.ok()) failed = send.status();
+          if (!send.ok() || !*send) continue;
+          sends.push_back(std::move(*send));
+          connector.reset();
+        }
+        for (;;) {
+          auto recv = (*listener)->accept();
+          if (!recv.ok()) failed = recv.status();
+          if (!recv.ok() || !*recv) break;
+          recvs.push_back(std::move(*recv));
+        }
+        return !failed.ok() || (sends.size() == connectors.size() && recvs.size() == connectors.size());
+      },
+      std::chrono::seconds(60));
   EXPECT_TRUE(failed.ok()) << failed.message();
   ASSERT_TRUE(all) << sends.size() << " sends and " << recvs.size() << " receives of " << connectors.size();
   EXPECT_EQ(sessions_of(*to), std::size_t(kEngines));
@@ -208,12 +212,16 @@ TEST(Connect, AnAddressWhereNobodyListensIsAnErrorInBoundedTime) {
   auto connector = a->connect(0, handle);
   ASSERT_TRUE(connector.ok());
   Status status;
-  ASSERT_TRUE(eventually([&] {
-    auto send = (*connector)->poll();
-    if (!send.ok()) status = send.status();
-    return !send.ok();
-  }, std::chrono::seconds(10)));
-  EXPECT_TRUE(status.message().find("127.0.0.1") != std::string::npos || status.message().find("[::1]") != std::string::npos) << status.message();
+  ASSERT_TRUE(eventually(
+      [&] {
+        auto send = (*connector)->poll();
+        if (!send.ok()) status = send.status();
+        return !send.ok();
+      },
+      std::chrono::seconds(10)));
+  EXPECT_TRUE(status.message().find("127.0.0.1") != std::string::npos ||
+              status.message().find("[::1]") != std::string::npos)
+      << status.message();
 }
 
 TEST(Connect, ConnectorsThatGiveUpLeaveNothingBehind) {
@@ -232,7 +240,8 @@ TEST(Connect, ConnectorsThatGiveUpLeaveNothingBehind) {
     EXPECT_TRUE(transfer(ends, 100'000, 3));
     const auto here = a->stats(), there = b->stats();
     return here.sessions.front().send_streams == 1 && there.sessions.front().recv_streams == 1;
-  })) << a->stats().sessions.front().send_streams << " send streams, " << b->stats().sessions.front().recv_streams << " receive streams";
+  })) << a->stats().sessions.front().send_streams
+      << " send streams, " << b->stats().sessions.front().recv_streams << " receive streams";
   EXPECT_EQ(log.warnings(), std::vector<std::string>());
 }
 

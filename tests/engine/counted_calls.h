@@ -1,4 +1,5 @@
-// Counts what a thread asks of the allocator and of mutexes. Its executable's operator new and pthread_mutex_lock() are replaced.
+// Counts what a thread asks of the allocator and of mutexes. Its executable's operator new and pthread_mutex_lock() are
+// replaced.
 #pragma once
 
 #include <cstdint>

@@ -22,9 +22,7 @@ constexpr engine::InstanceId kThere{6};
 
 class Dialling {
  public:
-  Dialling() {
-    EXPECT_TRUE(reactor_.start().ok());
-  }
+  Dialling() { EXPECT_TRUE(reactor_.start().ok()); }
   ~Dialling() {
     reactor_.stop();
     directory_.stop_dialling();
@@ -32,7 +30,8 @@ class Dialling {
 
   SessionDirectory& directory() { return directory_; }
   std::shared_ptr<PendingStream> stream(Nanos patience = 20s) const {
-    return std::make_shared<PendingStream>(engine::HandleContent{kThere, 7, {porch_.address()}}, 0, 1, Priority::normal, now() + patience);
+    return std::make_shared<PendingStream>(engine::HandleContent{kThere, 7, {porch_.address()}}, 0, 1, Priority::normal,
+                                           now() + patience);
   }
   bool nobody_is_dialled() {
     settle();
@@ -52,8 +51,9 @@ class Dialling {
   engine::LoopbackIdentity here_{config_, {5}};
   engine::Porch porch_;
   engine::Reactor reactor_;
-  SessionDirectory directory_{reactor_, here_.self, Status(Code::cancelled, Scope::engine, "the engine ended"),
-                              [](const engine::PeerKey&, const engine::Hello&, std::uint64_t, engine::NewLane, SessionDirectory::Waiters) {}};
+  SessionDirectory directory_{
+      reactor_, here_.self, Status(Code::cancelled, Scope::engine, "the engine ended"),
+      [](const engine::PeerKey&, const engine::Hello&, std::uint64_t, engine::NewLane, SessionDirectory::Waiters) {}};
 };
 
 TEST(DirectoryWithoutMemory, open__one_that_fails_leaves_no_dial_behind_that_nobody_starts) {

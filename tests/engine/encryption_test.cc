@@ -1,4 +1,5 @@
-// Engines that encrypt (docs/operate/encryption.md): they keep every promise, nobody hears a payload, and who alters one gains nothing.
+// Engines that encrypt (docs/operate/encryption.md): they keep every promise, nobody hears a payload, and who alters
+// one gains nothing.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -75,7 +76,8 @@ TEST(Encryption, WhoEncryptsAloneIsToldSoAtBothEndsAtOnce) {
     for (const bool dialler_does : {true, false}) {
       SCOPED_TRACE(std::string(shm ? "shm, " : "") + (dialler_does ? "the dialler does" : "the acceptor does"));
       LogCapture log;
-      const auto a = start_engine(with_key(file, dialler_does, shm)), b = start_engine(with_key(file, !dialler_does, shm));
+      const auto a = start_engine(with_key(file, dialler_does, shm)),
+                 b = start_engine(with_key(file, !dialler_does, shm));
       ASSERT_TRUE(a && b);
       Handle handle;
       auto listener = b->listen(0, handle);
@@ -101,7 +103,8 @@ TEST(Encryption, WithoutAKeyNoEngineStarts) {
   const auto engine = Engine::start(config);
   ASSERT_FALSE(engine.ok());
   EXPECT_EQ(engine.status().code(), Code::invalid_config);
-  EXPECT_EQ(engine.status().message(), "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
+  EXPECT_EQ(engine.status().message(),
+            "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
 }
 
 // Any 16 bytes of it, at places a quarter of a kilobyte apart.
@@ -160,7 +163,8 @@ TEST(Encryption, WhatIsAlteredOnItsWayCostsALaneAndNoByte) {
     EXPECT_TRUE(altered);
     EXPECT_EQ(b->stats().sessions.size(), 1u);
     const EngineStats stats = a->stats();
-    for (const LaneStats& lane : stats.sessions.at(0).lanes) EXPECT_EQ(lane.damaged_frames, 0u) << "nothing that came to it was altered";
+    for (const LaneStats& lane : stats.sessions.at(0).lanes)
+      EXPECT_EQ(lane.damaged_frames, 0u) << "nothing that came to it was altered";
     EXPECT_NE(log.all().find("TLS: "), std::string::npos) << log.all();
   }
 }

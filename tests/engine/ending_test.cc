@@ -25,7 +25,9 @@ TEST(Ending, AStreamClosedInPeaceIsForgottenAtBothEnds) {
     if (i % 3 == 0) ends.recv.reset();
     if (i % 3 == 1) ends.send.reset();
   }
-  const auto left = [&] { return std::pair(a->stats().sessions.front().send_streams, b->stats().sessions.front().recv_streams); };
+  const auto left = [&] {
+    return std::pair(a->stats().sessions.front().send_streams, b->stats().sessions.front().recv_streams);
+  };
   // A lane's ledger names a stream until the peer's next frame on that lane says what it consumed.
   EXPECT_TRUE(eventually([&] { return transfer(kept, 10, 1) && left() == std::pair(1u, 1u); }, 5s))
       << left().first << " and " << left().second;
@@ -77,8 +79,10 @@ TEST(Ending, ASendLargerThanItsReceiveFailsAtBothEndsAndNowhereElse) {
       Status later;
       eventually([&] {
         Result<Request*> more = ends.send->post(data.data(), data.size());
-        if (!more.ok()) later = more.status();
-        else if (*more) later = finish(*ends.send, *more).status();
+        if (!more.ok())
+          later = more.status();
+        else if (*more)
+          later = finish(*ends.send, *more).status();
         return !later.ok();
       });
       EXPECT_EQ(later.code(), Code::truncated) << later.message();

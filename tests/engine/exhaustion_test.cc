@@ -101,7 +101,8 @@ TEST(Exhaustion, WithoutDescriptorsNoEngineStartsAndNothingHangs) {
         return 1;
       }
       if (s.message().find("descriptor") == std::string::npos && s.message().find("open files") == std::string::npos) {
-        std::fprintf(stderr, "with %d to spare the message does not say what is missing: %s\n", spare, s.message().c_str());
+        std::fprintf(stderr, "with %d to spare the message does not say what is missing: %s\n", spare,
+                     s.message().c_str());
         return 2;
       }
     }
@@ -197,11 +198,13 @@ TEST(Exhaustion, ADiallerOutOfDescriptorsSaysSo) {
     auto connector = engine->connect(0, *handle);
     if (!connector.ok()) return 2;
     Status failed;
-    if (!eventually([&] {
-          auto polled = (*connector)->poll();
-          if (!polled.ok()) failed = polled.status();
-          return !failed.ok();
-        }, 10s))
+    if (!eventually(
+            [&] {
+              auto polled = (*connector)->poll();
+              if (!polled.ok()) failed = polled.status();
+              return !failed.ok();
+            },
+            10s))
       return 3;
     if (failed.message().find("ulimit -n") != std::string::npos) return 0;
     std::fprintf(stderr, "%s\n", failed.message().c_str());

@@ -3,8 +3,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <cstdlib>
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "key_file.h"
@@ -29,7 +29,8 @@ void close_for_both(int fd) { shutdown(fd, SHUT_RDWR); }
 constexpr std::size_t kLanes = 4;
 
 // Messages while `broken` of the lanes break. They all end well.
-void send_while_lanes_break(Ends& ends, const std::set<int>& others, void (*break_connection)(int fd), std::size_t broken) {
+void send_while_lanes_break(Ends& ends, const std::set<int>& others, void (*break_connection)(int fd),
+                            std::size_t broken) {
   constexpr std::size_t kMessages = 4;
   const auto data = pattern(1 << 20, unsigned(broken));
   std::vector<std::vector<std::byte>> places(kMessages, std::vector<std::byte>(data.size()));
@@ -65,7 +66,8 @@ void break_lanes(void (*break_connection)(int fd), Config config = loopback()) {
   ASSERT_TRUE(ends);
   for (const std::size_t broken : {1, 2, 3, 1}) {
     SCOPED_TRACE(broken);
-    ASSERT_TRUE(eventually([&] { return lanes_of(*a) == kLanes && lanes_of(*b) == kLanes; })) << lanes_of(*a) << ", " << lanes_of(*b);
+    ASSERT_TRUE(eventually([&] { return lanes_of(*a) == kLanes && lanes_of(*b) == kLanes; }))
+        << lanes_of(*a) << ", " << lanes_of(*b);
     send_while_lanes_break(ends, others, break_connection, broken);
     if (testing::Test::HasFatalFailure()) return;
   }
@@ -104,7 +106,8 @@ TEST(Failover, AFullSessionMayLoseEveryLaneAtOnce) {
   Ends ends = join(*a, *b);
   ASSERT_TRUE(ends);
   for (int time = 0; time < 3; ++time) {
-    ASSERT_TRUE(eventually([&] { return lanes_of(*a) >= kAll && lanes_of(*b) >= kAll; })) << lanes_of(*a) << ", " << lanes_of(*b);
+    ASSERT_TRUE(eventually([&] { return lanes_of(*a) >= kAll && lanes_of(*b) >= kAll; }))
+        << lanes_of(*a) << ", " << lanes_of(*b);
     ASSERT_TRUE(transfer(ends, 4 << 20, 9));
     std::set<int> lanes = connections();
     for (const int fd : others) lanes.erase(fd);

@@ -2,10 +2,10 @@
 // forking thread lives on in the child.
 #pragma once
 
+#include <sys/types.h>
 #include <functional>
 #include <optional>
 #include <string>
-#include <sys/types.h>
 
 #include "base/fd.h"
 #include "railweave/endpoint.h"
@@ -19,7 +19,9 @@ class Wire {
   bool say(const void* data, std::size_t bytes);
   bool hear(void* data, std::size_t bytes);
   template <class T>
-  bool say(const T& value) { return say(&value, sizeof value); }
+  bool say(const T& value) {
+    return say(&value, sizeof value);
+  }
   template <class T>
   std::optional<T> hear() {
     T value;
@@ -35,7 +37,7 @@ class Forked {
  public:
   // Runs `body` in the child, which ends by _exit(what body returned).
   explicit Forked(const std::function<int(Wire&)>& body);
-  ~Forked();                       // kills it if it still runs
+  ~Forked();  // kills it if it still runs
   Wire& wire() { return *wire_; }
   void kill(int signal);
   // Returns when it is stopped; kill(SIGCONT) has it go on.

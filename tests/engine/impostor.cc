@@ -57,7 +57,8 @@ void Impostor::say(const protocol::FrameHeader& frame) {
 void Impostor::greet(OwnedFd fd) {
   std::vector<std::byte> message;
   if (!read_whole(fd.get(), message, engine::kHelloFixedBytes)) return;
-  const auto whole = engine::hello_bytes(std::span<const std::byte, engine::kHelloFixedBytes>(message.data(), engine::kHelloFixedBytes));
+  const auto whole = engine::hello_bytes(
+      std::span<const std::byte, engine::kHelloFixedBytes>(message.data(), engine::kHelloFixedBytes));
   if (!whole.ok() || !read_whole(fd.get(), message, whole.value())) return;
   const auto said = engine::decode_hello(message);
   if (!said.ok()) return;
@@ -71,7 +72,8 @@ void Impostor::greet(OwnedFd fd) {
   ++handshakes_;
   if (!answer_(said.value(), answer)) return;
   const auto bytes = engine::encode_hello(answer);
-  if (send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size())) connections_.push_back(std::move(fd));
+  if (send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == ssize_t(bytes.size()))
+    connections_.push_back(std::move(fd));
   // The dialler's confirm comes next, and frames behind it: nobody here reads them.
 }
 

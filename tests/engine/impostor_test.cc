@@ -38,7 +38,8 @@ TEST(Impostors, WhoseWelcomeNamesARailTheyDoNotHave) {
     ASSERT_TRUE(connector.ok()) << connector.status().message();
     const Status failed = outcome_of(**connector, 10s);
     EXPECT_EQ(failed.code(), Code::remote);
-    EXPECT_NE(failed.message().find("a welcome by rail " + std::to_string(rail)), std::string::npos) << failed.message();
+    EXPECT_NE(failed.message().find("a welcome by rail " + std::to_string(rail)), std::string::npos)
+        << failed.message();
   }
 }
 

@@ -1,4 +1,5 @@
-// Two engines on loopback with a stream between them, whose bystander it is: whatever a test does to the second one, the stream goes on.
+// Two engines on loopback with a stream between them, whose bystander it is: whatever a test does to the second one,
+// the stream goes on.
 #pragma once
 
 #include <gtest/gtest.h>

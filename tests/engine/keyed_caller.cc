@@ -12,7 +12,8 @@ namespace railweave::engine_test {
 
 using engine::Challenge;
 
-KeyedCaller::KeyedCaller(const Handle& handle, const engine::SharedKey& key, const engine::Hello& hello, const engine::Secret* session)
+KeyedCaller::KeyedCaller(const Handle& handle, const engine::SharedKey& key, const engine::Hello& hello,
+                         const engine::Secret* session)
     : fd_(probe_at(engine::decode_handle(handle).value())) {
   answer_.kind = engine::Hello::Kind::refused;
   if (fd_) speak(key, hello, session);

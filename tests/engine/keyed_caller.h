@@ -10,7 +10,8 @@ namespace railweave::engine_test {
 
 class KeyedCaller {
  public:
-  KeyedCaller(const Handle& handle, const engine::SharedKey& key, const engine::Hello& hello, const engine::Secret* session = nullptr);
+  KeyedCaller(const Handle& handle, const engine::SharedKey& key, const engine::Hello& hello,
+              const engine::Secret* session = nullptr);
 
   // The peer showed that it has the key.
   bool admitted() const { return admitted_; }

@@ -29,7 +29,8 @@ std::shared_ptr<engine::HostEngine> with_rails(int count, int lanes_each, int fi
     Rail rail;
     rail.name = "rail" + std::to_string(i);
     rail.ifindex = 900 + i;
-    rail.addresses = {Address{.family = Address::Family::v4, .bytes = {127, 0, 0, std::uint8_t(first + i)}, .prefix_bits = 8}};
+    rail.addresses = {
+        Address{.family = Address::Family::v4, .bytes = {127, 0, 0, std::uint8_t(first + i)}, .prefix_bits = 8}};
     rail.speed = Rate::from_megabits(400'000);
     rails.push_back(rail);
     all.rails.push_back(i);
@@ -56,7 +57,9 @@ void reset_rail(int from, int most = 1000) {
   for (const int fd : connections()) {
     sockaddr_in here{};
     socklen_t size = sizeof here;
-    if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 || int(ntohl(here.sin_addr.s_addr) & 255) != from || most-- <= 0) continue;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 ||
+        int(ntohl(here.sin_addr.s_addr) & 255) != from || most-- <= 0)
+      continue;
     reset_connection(fd);
   }
 }
@@ -82,7 +85,8 @@ int door_of(int at) {
     sockaddr_in here{};
     int listens = 0;
     socklen_t size = sizeof here, length = sizeof listens;
-    if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 || int(ntohl(here.sin_addr.s_addr) & 255) != at) continue;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&here), &size) != 0 || int(ntohl(here.sin_addr.s_addr) & 255) != at)
+      continue;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 && listens != 0) found = fd;
   }
   closedir(dir);
@@ -131,15 +135,18 @@ TEST(LaneShares, ALostPairHasItsLanesAgain) {
     ASSERT_TRUE(eventually([&] { return lanes_of(*a) == std::size_t(wanted); }));
     const Counts before = lanes(*a);
     const auto first = std::ranges::find_if(before, [](const auto& pair) { return pair.first.first == 10; });
-    ASSERT_NE(first, before.end());  // on a busy machine the first lane may lead to another rail than 110: so does the plan, then
+    // on a busy machine the first lane may lead to another rail than 110: so does the plan, then
+    ASSERT_NE(first, before.end());
     reset_rail(10);
     EXPECT_TRUE(transfer(ends, 1 << 20, 2));
-    EXPECT_TRUE(eventually([&] { return lanes(*a)[first->first] >= half; }, std::chrono::seconds(5))) << testing::PrintToString(lanes(*a));
+    EXPECT_TRUE(eventually([&] { return lanes(*a)[first->first] >= half; }, std::chrono::seconds(5)))
+        << testing::PrintToString(lanes(*a));
     EXPECT_TRUE(transfer(ends, 1 << 20, 3));
   }
 }
 
-// Two rails at either end. Of their four pairs only 11 to 110 takes connections any more; that pair is a stand-in and has no lane yet.
+// Two rails at either end. Of their four pairs only 11 to 110 takes connections any more; that pair is a stand-in and
+// has no lane yet.
 struct OnlyAStandInConnects {
   explicit OnlyAStandInConnects(int lanes_each) : a(with_rails(2, lanes_each, 10)), b(with_rails(2, lanes_each, 110)) {
     if (!a || !b) return;
@@ -163,17 +170,23 @@ TEST(LaneShares, APairThatStandsInForAllHasAllLanes) {
   EXPECT_TRUE(transfer(two.ends, 1 << 20, 4));
 }
 
-// The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, probes by the pairs that take no connection from us.
+// The stand-in was lost with the others, and rests as they do. The peer, who has no lane either, probes by the pairs
+// that take no connection from us.
 TEST(LaneShares, APairThatStandsInForAllIsDialledThoughThePeerProbesByOthers) {
   OnlyAStandInConnects two(1);
   ASSERT_TRUE(two.is_ready);
   reset_rail(10);
   for (unsigned round = 0; round < 4; ++round) {  // chance decides whose rest is over first
-    ASSERT_TRUE(eventually([&] { return lanes(*two.a).contains({11, 110}); })) << "round " << round << ": " << testing::PrintToString(lanes(*two.a));
+    ASSERT_TRUE(eventually([&] {
+      return lanes(*two.a).contains({11, 110});
+    })) << "round "
+        << round << ": " << testing::PrintToString(lanes(*two.a));
     ASSERT_TRUE(transfer(two.ends, 1 << 10, round));
     reset_rails({11});
   }
-  EXPECT_TRUE(eventually([&] { return lanes(*two.a) == Counts{{{11, 110}, 1}}; })) << testing::PrintToString(lanes(*two.a));
+  EXPECT_TRUE(eventually([&] {
+    return lanes(*two.a) == Counts{{{11, 110}, 1}};
+  })) << testing::PrintToString(lanes(*two.a));
 }
 
 // Some of its lanes are there, and dials for the others failed.

@@ -1,5 +1,5 @@
-// Engines that find no memory at one moment or another: nothing terminates, hangs, or stays broken once there is some again.
-// Every story runs in a child process.
+// Engines that find no memory at one moment or another: nothing terminates, hangs, or stays broken once there is some
+// again. Every story runs in a child process.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -25,19 +25,21 @@ Ends try_to_join(Engine& from, Engine& to, Nanos patience) {
     if (!listener.ok()) return ends;
     auto connector = from.connect(0, handle);
     if (!connector.ok()) return ends;
-    (void)eventually([&] {
-      if (!ends.send) {
-        auto polled = (*connector)->poll();
-        if (!polled.ok()) return true;
-        ends.send = std::move(*polled);
-      }
-      if (!ends.recv) {
-        auto accepted = (*listener)->accept();
-        if (!accepted.ok()) return true;
-        ends.recv = std::move(*accepted);
-      }
-      return bool(ends);
-    }, patience);
+    (void)eventually(
+        [&] {
+          if (!ends.send) {
+            auto polled = (*connector)->poll();
+            if (!polled.ok()) return true;
+            ends.send = std::move(*polled);
+          }
+          if (!ends.recv) {
+            auto accepted = (*listener)->accept();
+            if (!accepted.ok()) return true;
+            ends.recv = std::move(*accepted);
+          }
+          return bool(ends);
+        },
+        patience);
   } catch (const std::bad_alloc&) {
   }
   return ends;

@@ -1,4 +1,5 @@
-// post() neither allocates nor locks (decision D5): counted over a million posts, watched and borrowed (engine/session/session_watch.h).
+// post() neither allocates nor locks (decision D5): counted over a million posts, watched and borrowed
+// (engine/session/session_watch.h).
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,16 +16,14 @@
 namespace railweave::engine_test {
 namespace {
 
-constexpr std::size_t kBurst = 32;   // of requests under way in a stream
+constexpr std::size_t kBurst = 32;  // of requests under way in a stream
 using Bytes = std::array<std::byte, 8>;
 
 // What is counted at all: both counters see what they should.
 TEST(CountedCalls, see_an_allocation_and_a_lock) {
   std::mutex mutex;
   const CountedCalls counted;
-  {
-    const std::lock_guard lock(mutex);
-  }
+  { const std::lock_guard lock(mutex); }
   const auto allocated = std::make_unique<std::deque<int>>(1000);
   EXPECT_GE(counted.allocations(), 1u);
   EXPECT_EQ(counted.locks(), 1u);

@@ -116,7 +116,8 @@ TEST_F(Asleep, CallersThatComeAndGo) {
       if (random() % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 2500));
     }
     ASSERT_TRUE(sent.ok());
-    for (unsigned polls = random() % 4; polls > 0; --polls) std::this_thread::sleep_for(std::chrono::microseconds(random() % 1000));
+    for (unsigned polls = random() % 4; polls > 0; --polls)
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 1000));
     const Result<std::size_t> received = finish(*there_.recv, receive, 5s);
     ASSERT_TRUE(received.ok()) << received.status().message() << " in round " << rounds << " of " << bytes << " bytes";
     ASSERT_TRUE(place == data);

@@ -68,7 +68,8 @@ class TwoRails : public testing::Test {
     for (int fd = 0; fd < 1024; ++fd) {
       int listens = 0;
       socklen_t size = sizeof listens;
-      if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 && family_of(fd) != AF_UNIX) shutdown(fd, SHUT_RD);
+      if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0 && family_of(fd) != AF_UNIX)
+        shutdown(fd, SHUT_RD);
     }
   }
   bool whole() {
@@ -127,7 +128,8 @@ TEST_F(TwoRails, OfASessionThatIsLostOneLineIsEnough) {
   EXPECT_FALSE(finish(*ends_.recv, receive).ok());
   std::this_thread::sleep_for(kTellsLast);
   Lines told = log.warnings();
-  std::erase_if(told, [](const std::string& line) { return line.starts_with("cannot accept connections"); });  // the closed doors'
+  // the closed doors'
+  std::erase_if(told, [](const std::string& line) { return line.starts_with("cannot accept connections"); });
   ASSERT_EQ(told.size(), 1u) << log.all();
   EXPECT_TRUE(told[0].starts_with("connection to ")) << log.all();
 }

@@ -20,7 +20,9 @@ using protocol::FrameType;
 
 Rogue::Rogue(const Handle& handle) : Rogue(handle, [](engine::Hello&) {}) {}
 
-Rogue::Rogue(const Handle& handle, Spoil spoil) : Rogue(handle, spoil, [](engine::Hello&) {}, 1) {}
+Rogue::Rogue(const Handle& handle, Spoil spoil)
+    : Rogue(
+          handle, spoil, [](engine::Hello&) {}, 1) {}
 
 Rogue::Rogue(const Handle& handle, Spoil spoil, Spoil spoil_confirm, int confirms)
     : target_(engine::decode_handle(handle).value()), fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -36,7 +38,8 @@ void Rogue::confirm(Spoil spoil) {
 }
 
 void Rogue::shake_hands(Spoil spoil) {
-  const auto v4 = std::ranges::find_if(target_.addresses, [](const auto& a) { return a.address.family == Address::Family::v4; });
+  const auto v4 =
+      std::ranges::find_if(target_.addresses, [](const auto& a) { return a.address.family == Address::Family::v4; });
   ASSERT_NE(v4, target_.addresses.end());
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -62,7 +65,9 @@ void Rogue::shake_hands(Spoil spoil) {
   if (auto answer = engine::decode_hello(in); answer.ok()) answer_ = std::move(answer.value());
 }
 
-void Rogue::open_at(std::uint64_t listener) { say(protocol::OpenFrame{.stream = streams_++, .listener = listener, .rail_mask = 1}); }
+void Rogue::open_at(std::uint64_t listener) {
+  say(protocol::OpenFrame{.stream = streams_++, .listener = listener, .rail_mask = 1});
+}
 
 void Rogue::say(FrameHeader frame) {
   frame.sequence = sequence_++;
@@ -74,7 +79,8 @@ void Rogue::say(FrameHeader frame) {
 
 void Rogue::say_eager(std::uint32_t stream, std::uint16_t slot) {
   constexpr std::uint32_t kBytes = 64 * 1024;
-  say(protocol::SegmentFrame{.stream = stream, .length = kBytes, .message = slot, .size = kBytes, .eager = true, .eager_slot = slot});
+  say(protocol::SegmentFrame{
+      .stream = stream, .length = kBytes, .message = slot, .size = kBytes, .eager = true, .eager_slot = slot});
 }
 
 bool Rogue::flush() {
@@ -94,7 +100,8 @@ bool Rogue::flush() {
 std::size_t Rogue::answers() {
   if (!welcome()) return 0;
   std::byte chunk[16384];
-  for (ssize_t n; (n = recv(fd_.get(), chunk, sizeof chunk, MSG_DONTWAIT)) > 0;) heard_.insert(heard_.end(), chunk, chunk + n);
+  for (ssize_t n; (n = recv(fd_.get(), chunk, sizeof chunk, MSG_DONTWAIT)) > 0;)
+    heard_.insert(heard_.end(), chunk, chunk + n);
   std::size_t at = 0;
   while (heard_.size() - at >= protocol::kFrameHeaderBytes) {
     const auto frame = protocol::decode(protocol::ConstHeaderBytes(heard_.data() + at, protocol::kFrameHeaderBytes));
@@ -112,7 +119,8 @@ bool Rogue::shown_out(Nanos within) {
     pollfd p{fd_.get(), POLLIN, 0};
     char sink[4096];
     if (poll(&p, 1, 50) <= 0) continue;
-    if (const ssize_t n = recv(fd_.get(), sink, sizeof sink, MSG_DONTWAIT); n == 0 || (n < 0 && errno != EAGAIN)) return true;
+    if (const ssize_t n = recv(fd_.get(), sink, sizeof sink, MSG_DONTWAIT); n == 0 || (n < 0 && errno != EAGAIN))
+      return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
-// Who shakes hands as a peer does and then asks for more than a peer would: what he costs is bounded, and others do not pay.
+// Who shakes hands as a peer does and then asks for more than a peer would: what he costs is bounded, and others do not
+// pay.
 #include "rogue.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +51,8 @@ TEST_F(RogueBounds, OpensToNobodyReserveNothing) {
   EXPECT_LT(most, 64 * MiB);
   EXPECT_TRUE(eventually([&] {
     const auto warnings = log.warnings();
-    return std::ranges::any_of(warnings, [](const auto& w) { return w.find("rogue pid 1") != w.npos && w.find("16384") != w.npos; });
+    return std::ranges::any_of(
+        warnings, [](const auto& w) { return w.find("rogue pid 1") != w.npos && w.find("16384") != w.npos; });
   })) << log.all();
 }
 
@@ -224,7 +226,8 @@ TEST_F(RogueBounds, SessionsWithoutStreamsEndWhenThereAreMany) {
   }
   EXPECT_TRUE(eventually([&] { return open_descriptors() <= before + 150 + 64; }, 20s)) << open_descriptors() - before;
   const auto warnings = log.warnings();
-  EXPECT_EQ(std::ranges::count_if(warnings, [](const auto& w) { return w.find("never opened a stream") != w.npos; }), 1);
+  EXPECT_EQ(std::ranges::count_if(warnings, [](const auto& w) { return w.find("never opened a stream") != w.npos; }),
+            1);
   EXPECT_FALSE(b_->stats().sessions.empty());
 }
 

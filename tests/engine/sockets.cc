@@ -18,7 +18,9 @@ std::set<int> connections() {
     const int fd = std::atoi(entry->d_name);
     sockaddr_storage peer{};
     socklen_t size = sizeof peer;
-    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 && (peer.ss_family == AF_INET || peer.ss_family == AF_INET6)) found.insert(fd);
+    if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0 &&
+        (peer.ss_family == AF_INET || peer.ss_family == AF_INET6))
+      found.insert(fd);
   }
   closedir(dir);
   return found;

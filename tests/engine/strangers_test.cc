@@ -52,7 +52,8 @@ class Strangers : public testing::Test {
   OwnedFd probe(int flags = 0) {
     OwnedFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
     if (!fd) return fd;
-    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&door_), sizeof door_) != 0 && errno != EINPROGRESS) fd.reset();
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&door_), sizeof door_) != 0 && errno != EINPROGRESS)
+      fd.reset();
     return fd;
   }
 

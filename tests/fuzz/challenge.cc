@@ -1,5 +1,5 @@
-// What strangers say to an end that has a key, or has none: only an honest partner's own messages, unaltered and in their order,
-// lead to an admission.
+// What strangers say to an end that has a key, or has none: only an honest partner's own messages, unaltered and in
+// their order, lead to an admission.
 #include "engine/admission/challenge.h"
 
 #include <algorithm>
@@ -34,8 +34,8 @@ Challenge::Nonce nonce(unsigned char value) {
 
 }  // namespace
 
-// The first byte: our role and whether we have a key. Then each message begins with where it comes from: 0 the input itself, 1 an
-// honest partner, 2 the partner with a byte altered, 3 what we said ourselves.
+// The first byte: our role and whether we have a key. Then each message begins with where it comes from: 0 the input
+// itself, 1 an honest partner, 2 the partner with a byte altered, 3 what we said ourselves.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   static const SharedKey shared = key();
   Input in(data, size);

@@ -34,7 +34,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   Result<Config> config = Config::parse(environment);
   if (!config.ok()) {
     check(config.status().code() == railweave::Code::invalid_config, "the configuration is to blame");
-    check(config.status().message().size() <= 1024 * (environment.size() + 1), "a message for people, whatever was found");
+    check(config.status().message().size() <= 1024 * (environment.size() + 1),
+          "a message for people, whatever was found");
     return 0;
   }
   check(config->lanes_per_rail >= 0 && config->lanes_per_rail <= 16, "lanes per rail");

@@ -11,7 +11,6 @@
 using railweave::fuzz::check;
 using namespace railweave::protocol;
 
-
 // The first byte's lowest bit: put the right CRC in, or leave what is there.
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t size) {
   if (size == 0) return 0;
@@ -28,10 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
     check(header.status().message().starts_with("malformed frame: "), "the engine knows bad headers by these words");
     return 0;
   }
-  check(header->length <= (header->type == FrameType::segment ? kSegmentBytesMax : kControlPayloadBytesMax), "length is bounded");
+  check(header->length <= (header->type == FrameType::segment ? kSegmentBytesMax : kControlPayloadBytesMax),
+        "length is bounded");
   if (header->type == FrameType::segment) {
     const auto segment = SegmentFrame::of(*header);
-    check(segment.offset <= segment.size && segment.length <= segment.size - segment.offset, "a segment lies inside its message");
+    check(segment.offset <= segment.size && segment.length <= segment.size - segment.offset,
+          "a segment lies inside its message");
   }
   std::array<std::byte, kFrameHeaderBytes> again;
   encode(*header, again);

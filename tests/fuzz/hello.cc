@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* data, std::size_t siz
   }
   auto expected = hello_bytes(std::span(message).first<kHelloFixedBytes>());
   if (!expected.ok()) return 0;
-  check(*expected >= kHelloFixedBytes && *expected <= kHelloFixedBytes + kHelloBodyBytesMax + kHelloPaddingBytesMax, "the length is bounded");
+  check(*expected >= kHelloFixedBytes && *expected <= kHelloFixedBytes + kHelloBodyBytesMax + kHelloPaddingBytesMax,
+        "the length is bounded");
   if (*expected > message.size()) return 0;
   message.resize(*expected);
   message.shrink_to_fit();

@@ -29,7 +29,15 @@ std::string text(const Bytes& bytes) {
 void frames(const fs::path& folder) {
   using namespace protocol;
   for (int type = 1; type <= 13; ++type) {
-    FrameHeader h{.type = FrameType(type), .aux = 1, .stream = 3, .length = 128, .message = 7, .a = 256, .b = 512, .consumed = 9, .sequence = 10};
+    FrameHeader h{.type = FrameType(type),
+                  .aux = 1,
+                  .stream = 3,
+                  .length = 128,
+                  .message = 7,
+                  .a = 256,
+                  .b = 512,
+                  .consumed = 9,
+                  .sequence = 10};
     if (h.type == FrameType::retire) h.b = 1;
     std::array<std::byte, kFrameHeaderBytes> bytes;
     encode(h, bytes);
@@ -62,7 +70,10 @@ void hellos(const fs::path& folder) {
   h.peer = "host pid 123";
   for (int rails = 0; rails <= 2; ++rails) {
     write(folder, "first-" + std::to_string(rails) + "-rails", '\0' + text(engine::encode_hello(h)));
-    h.rails.push_back({"eth" + std::to_string(rails), 25000, {address(Address::Family::v4, 1), address(Address::Family::v6, 2)}, false});
+    h.rails.push_back({"eth" + std::to_string(rails),
+                       25000,
+                       {address(Address::Family::v4, 1), address(Address::Family::v6, 2)},
+                       false});
   }
   h.kind = engine::Hello::Kind::welcome;
   write(folder, "welcome", '\3' + text(engine::encode_hello(h)));
@@ -80,16 +91,20 @@ void hellos(const fs::path& folder) {
   write(folder, "features", '\0' + text(engine::encode_hello(h)));
   h.version = 1;
   write(folder, "version", '\0' + text(engine::encode_hello(h)));
-  write(folder, "http", '\0' + std::string("GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: a scanner that probes at every door it finds\r\n\r\n"));
+  write(folder, "http",
+        '\0' + std::string("GET / HTTP/1.1\r\nHost: example.org\r\nUser-Agent: a scanner that probes at every door it "
+                           "finds\r\n\r\n"));
 }
 
-// As tests/fuzz/challenge.cc reads them: role and key, then 80 bytes for each message, the first of which names its source.
+// As tests/fuzz/challenge.cc reads them: role and key, then 80 bytes for each message, the first of which names its
+// source.
 void challenges(const fs::path& folder) {
   const auto from = [](char source, char at = 0, char change = 0) {
     return std::string{source, at, change} + std::string(engine::kChallengeBytes - 3, '\0');
   };
   for (const char ends : {'\0', '\1', '\2', '\3'}) {
-    const std::string name = std::string(ends & 1 ? "dialler" : "acceptor") + (ends & 2 ? "" : "-without-key"), head(1, ends);
+    const std::string name = std::string(ends & 1 ? "dialler" : "acceptor") + (ends & 2 ? "" : "-without-key"),
+                      head(1, ends);
     write(folder, name, head + from(1) + from(1));
     write(folder, name + "-reflected", head + from(3) + from(3));
     write(folder, name + "-altered-first", head + from(2, 20, 1));
@@ -133,19 +148,26 @@ std::string acts(std::initializer_list<int> bytes) {
 }
 
 void sessions(const fs::path& folder) {
-  const std::string open = acts({0, 1, 7, 1}), all_out = acts({18, 15, 1, 15, 15}), opened = acts({28, 4, 4, 0, 0, 0, 63, 0, 0, 0x80});
-  const std::string send = acts({4, 0, 70}), grant = acts({28, 1, 4, 0, 0, 192 + 20, 192 + 20, 0, 0, 0x80}), ack = acts({28, 2, 4, 0, 1, 0, 0, 0, 0, 0x80});
+  const std::string open = acts({0, 1, 7, 1}), all_out = acts({18, 15, 1, 15, 15}),
+                    opened = acts({28, 4, 4, 0, 0, 0, 63, 0, 0, 0x80});
+  const std::string send = acts({4, 0, 70}), grant = acts({28, 1, 4, 0, 0, 192 + 20, 192 + 20, 0, 0, 0x80}),
+                    ack = acts({28, 2, 4, 0, 1, 0, 0, 0, 0, 0x80});
   const std::string incoming = acts({28, 3, 0, 0, 0, 7, 63, 0, 1, 0x80, 2, 0}), receive = acts({8, 0, 72});
-  const std::string eager = acts({28, 0, 65, 0, 0, 0, 66, 0, 0x80, 1}), segment = acts({28, 0, 64, 0, 0, 0, 72, 0, 0x80, 1});
+  const std::string eager = acts({28, 0, 65, 0, 0, 0, 66, 0, 0x80, 1}),
+                    segment = acts({28, 0, 64, 0, 0, 0, 72, 0, 0x80, 1});
   write(folder, "send", open + all_out + opened + send + grant + all_out + ack + all_out);
   write(folder, "send-eager", open + all_out + opened + send + all_out + ack + all_out);
   write(folder, "receive", incoming + receive + all_out + segment + all_out);
   write(folder, "receive-eager", incoming + eager + receive + all_out);
   write(folder, "receive-twice", incoming + receive + all_out + segment + segment + all_out);
   write(folder, "close", incoming + receive + open + all_out + opened + send + acts({36, 0, 37, 0}) + all_out);
-  write(folder, "withdraw", incoming + receive + open + all_out + opened + acts({38, 0, 0}) + send + acts({39, 0, 0}) + all_out);
-  write(folder, "lane-lost", open + all_out + opened + send + send + grant + acts({12, 15, 1, 40}) + acts({29, 7, 0, 0, 0, 2, 0, 0, 0, 0x80}) + acts({19, 15, 1, 15, 15}));
-  write(folder, "goodbye", open + all_out + acts({46, 0, 1, 0, 0, 0, 0}) + acts({28, 8, 0, 0, 0, 0, 0, 0, 0, 0x80}) + all_out);
+  write(folder, "withdraw",
+        incoming + receive + open + all_out + opened + acts({38, 0, 0}) + send + acts({39, 0, 0}) + all_out);
+  write(folder, "lane-lost",
+        open + all_out + opened + send + send + grant + acts({12, 15, 1, 40}) +
+            acts({29, 7, 0, 0, 0, 2, 0, 0, 0, 0x80}) + acts({19, 15, 1, 15, 15}));
+  write(folder, "goodbye",
+        open + all_out + acts({46, 0, 1, 0, 0, 0, 0}) + acts({28, 8, 0, 0, 0, 0, 0, 0, 0, 0x80}) + all_out);
   write(folder, "abort", incoming + receive + acts({28, 6, 0, 0, 0, 0, 0, 0, 3, 0x80}) + all_out);
 }
 
@@ -153,7 +175,9 @@ void sessions(const fs::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2 || std::string_view(argv[1]) == "--help") {
-    std::printf("usage: corpus_seeds FOLDER\nWrites FOLDER/{frame,hello,challenge,handle,session}/*, the seeds of tests/fuzz.\n");
+    std::printf(
+        "usage: corpus_seeds FOLDER\nWrites FOLDER/{frame,hello,challenge,handle,session}/*, the seeds of "
+        "tests/fuzz.\n");
     return argc == 2 ? 0 : 2;
   }
   const fs::path folder = argv[1];

@@ -57,14 +57,21 @@ void SessionWorld::step() {
   switch ((act >> 1) % 24) {
     case 0: return open_stream();
     case 1: return answer_incoming();
-    case 2: case 3: return post_send();
-    case 4: case 5: return post_receive();
+    case 2:
+    case 3: return post_send();
+    case 4:
+    case 5: return post_receive();
     case 6: return take(lane);
     case 7: return write(lane);
     case 8: return release(lane);
     case 9: return take(lane), write(lane), release(lane);
-    case 10: case 11: case 12: case 13: return frame(lane);
-    case 14: case 15: case 16: return payload(lane), frame(lane), payload(lane);
+    case 10:
+    case 11:
+    case 12:
+    case 13: return frame(lane);
+    case 14:
+    case 15:
+    case 16: return payload(lane), frame(lane), payload(lane);
     case 17: return payload(lane);
     case 18: return lane ? close_one(sends_) : close_one(receives_);
     case 19: return lane ? withdraw_one(sends_, true) : withdraw_one(receives_, false);
@@ -75,7 +82,9 @@ void SessionWorld::step() {
   }
   const std::uint8_t what = in_.u8();
   if (what == 0) session_.say_goodbye();
-  if (what == 1) session_.announce_rail({int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
+  if (what == 1)
+    session_.announce_rail(
+        {int(in_.below(kRailsMax)), in_.number(), std::string(in_.below(kControlPayloadBytesMax + 1), 'r')});
   if (what == 2 || what == 3) (void)session_.retire(LaneId(lane), what == 2);
   now_ += std::chrono::microseconds(in_.u8());
   session_.report(LaneId(lane), now_, {in_.number(), in_.number(), Nanos(in_.u16())});
@@ -253,7 +262,8 @@ void SessionWorld::fail_session(const Status& why) {
   for (int i = 0; i < kLanes; ++i) lose_lane(i);
 }
 
-// ------------------------------------------------------------------------------------------- what the session hands out
+// ------------------------------------------------------------------------------------------- what the session hands
+// out
 
 void SessionWorld::drain() {
   while (!session_.completions().empty() || !session_.events().empty()) {
@@ -272,19 +282,24 @@ void SessionWorld::on_completion(const Completion& completion) {
   check(!completion.status.ok() || completion.bytes <= t.size, "no more bytes than there is memory");
   check(!completion.status.ok() || !t.send || completion.bytes == t.size, "a send that ended well was whole");
   check(!completion.status.ok() || t.send || !arrives_in(t), "a receive that ended well is not written any more");
-  check(!completion.status.ok() || !t.send || !in_good_order(t) || !refers_to(t), "a send that ended well is not read any more");
+  check(!completion.status.ok() || !t.send || !in_good_order(t) || !refers_to(t),
+        "a send that ended well is not read any more");
   // The caller deregisters memory before it frees it.
   withdraw_from_lanes({t.memory.get(), t.size});
   t.memory.reset();
 }
 
 bool SessionWorld::arrives_in(const Ticket& ticket) const {
-  return std::ranges::any_of(lanes_, [&](const Lane& l) { return l.arriving && overlap(l.target, {ticket.memory.get(), ticket.size}); });
+  return std::ranges::any_of(lanes_, [&](const Lane& l) {
+    return l.arriving && overlap(l.target, {ticket.memory.get(), ticket.size});
+  });
 }
 
 bool SessionWorld::refers_to(const Ticket& ticket) const {
   return std::ranges::any_of(lanes_, [&](const Lane& l) {
-    return std::ranges::any_of(l.taken, [&](const Taken& t) { return overlap(t.payload, {ticket.memory.get(), ticket.size}); });
+    return std::ranges::any_of(l.taken, [&](const Taken& t) {
+      return overlap(t.payload, {ticket.memory.get(), ticket.size});
+    });
   });
 }
 
@@ -305,7 +320,8 @@ void SessionWorld::on_event(const Event& event) {
   switch (event.kind) {
     case Event::Kind::incoming: return incoming_.push_back(event.stream);
     case Event::Kind::lane_failed_by_peer: return event.lane < kLanes ? lose_lane(event.lane) : void();
-    case Event::Kind::lane_retired: return event.lane < kLanes && session_.is_retiring(event.lane) ? lose_lane(event.lane) : void();
+    case Event::Kind::lane_retired:
+      return event.lane < kLanes && session_.is_retiring(event.lane) ? lose_lane(event.lane) : void();
     case Event::Kind::rails_told:
       for (const RailUpdates::Statement& news : session_.drain_rail_updates()) {
         check(news.rail < kRailsMax, "a mask has a bit for each rail");

@@ -1,6 +1,6 @@
-// One session among everything the engine may do to it, in any order: its caller posts and closes, its lanes come, write,
-// read and break, and at their other end sits a peer that may say anything. Memory of a request is freed the moment the
-// session says it is done: what touches it later is a use after free.
+// One session among everything the engine may do to it, in any order: its caller posts and closes, its lanes come,
+// write, read and break, and at their other end sits a peer that may say anything. Memory of a request is freed the
+// moment the session says it is done: what touches it later is a use after free.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ class SessionWorld {
     bool added = false, live = false;
     std::deque<Taken> taken;
     std::uint32_t frames_taken = 0;
-    bool arriving = false;             // a header came, its payload did not yet
+    bool arriving = false;  // a header came, its payload did not yet
     std::span<std::byte> target;
     std::uint32_t next_sequence = 0, consumed = 0;
   };
@@ -82,7 +82,7 @@ class SessionWorld {
   Streams<protocol::SendStream> sends_;
   Streams<protocol::RecvStream> receives_;
   std::deque<protocol::StreamId> incoming_;
-  std::deque<Ticket> tickets_;         // by address: a request
+  std::deque<Ticket> tickets_;  // by address: a request
   std::uint64_t pending_sends_ = 0, pending_receives_ = 0, posted_bytes_ = 0;
   TimePoint now_{};
 };

@@ -22,7 +22,8 @@ using namespace railweave::discovery;
 namespace {
 
 constexpr int kLinks = 3;
-constexpr const char* kPci[kLinks] = {"pci0000:5d/0000:5e:00.0", "pci0000:5d/0000:5e:00.1", "pci0000:5d/0000:5e:01.0/virtio1"};
+constexpr const char* kPci[kLinks] = {"pci0000:5d/0000:5e:00.0", "pci0000:5d/0000:5e:00.1",
+                                      "pci0000:5d/0000:5e:01.0/virtio1"};
 constexpr std::array kAttributes{"ifindex", "speed", "dev_port", "phys_port_name"};
 constexpr std::array kKinds{"", "veth", "vlan", "bond", "bridge", "tun", "dummy", "vrf", "macvlan", "wireguard"};
 
@@ -98,7 +99,9 @@ class Host final : public HostView {
     address.tentative = in.u8() == 1;
     addresses_.push_back(address);
     for (const char* attribute : kAttributes)
-      write(tree.net(i) + "/" + attribute, in.u8() & 1 ? text_of(in) : attribute == kAttributes[0] ? std::to_string(i + 1) : "");
+      write(tree.net(i) + "/" + attribute, in.u8() & 1                   ? text_of(in)
+                                           : attribute == kAttributes[0] ? std::to_string(i + 1)
+                                                                         : "");
     write(tree.node(i), text_of(in));
   }
 

@@ -1,5 +1,5 @@
-"""net_perf with the built plugin in the hosts of a lab, for the tests of the engine on real links: what every rank said,
-what its lanes and interfaces counted, and how and how fast it ended.
+"""net_perf with the built plugin in the hosts of a lab, for the tests of the engine on real links: what every rank
+said, what its lanes and interfaces counted, and how and how fast it ended.
 
 The first argument of a test program is the folder of net_perf and nccl_tests (default: the release build).
 """
@@ -60,7 +60,8 @@ class Outcome:
     def said(self, host: int) -> list[str]:
         """Both streams of one host, without the prefix."""
         mark = f"[host{host}] "
-        return [line[len(mark):] for line in [*self.stdout.splitlines(), *self.stderr.splitlines()] if line.startswith(mark)]
+        return [line[len(mark):] for line in [*self.stdout.splitlines(), *self.stderr.splitlines()]
+                if line.startswith(mark)]
 
     def warnings(self, host: int) -> list[str]:
         return [line for line in self.said(host) if line.startswith("WARN ")]
@@ -80,7 +81,8 @@ class Outcome:
     def lanes(self, rank: int) -> list[Lane]:
         counted = self.result["ranks"][rank]["engine"]["lanes"]
         # Each host calls its end's interface by a name of its own: "[fe80::1%eth0]:4000".
-        local, remote = ([re.sub(r"%[^]]*", "", lane[end]) for lane in counted] for end in ("local_address", "remote_address"))
+        local, remote = ([re.sub(r"%[^]]*", "", lane[end]) for lane in counted]
+                         for end in ("local_address", "remote_address"))
         return [Lane(lane["rail"], here, there, lane["bytes_sent"], lane["bytes_received"])
                 for lane, here, there in zip(counted, local, remote)]
 

@@ -45,12 +45,14 @@ class OpenLab:
 
     def run(self, host: int, *argv: str) -> str:
         """What a command says in a host."""
-        return subprocess.run(["ip", "netns", "exec", self.plan.hosts[host].ns, *argv], capture_output=True, text=True, check=True,
+        return subprocess.run(["ip", "netns", "exec", self.plan.hosts[host].ns, *argv], capture_output=True, text=True,
+                              check=True,
                               timeout=20).stdout
 
     def link(self, host: int, nic: int) -> dict:
         """The NIC as `ip` has it."""
-        return json.loads(self.run(host, "ip", "-json", "-details", "-stats", "link", "show", "dev", self.nic(host, nic)[1].name))[0]
+        return json.loads(self.run(host, "ip", "-json", "-details", "-stats", "link", "show", "dev",
+                                   self.nic(host, nic)[1].name))[0]
 
     def bytes_in(self, host: int, nic: int) -> int:
         return self.link(host, nic)["stats64"]["rx"]["bytes"]

@@ -1,8 +1,9 @@
-"""What the tests of real hosts share: networks as they are outside of labs, with Linux's own ARP, one switch, routers, pods, and faults of
-switches and firewalls. All rails carry, a loss costs a moment, and what is wrong with a rail is said.
+"""What the tests of real hosts share: networks as they are outside of labs, with Linux's own ARP, one switch, routers,
+pods, and faults of switches and firewalls. All rails carry, a loss costs a moment, and what is wrong with a rail is
+said.
 
-Rails are of 100 Mb/s, shaped both ways. What a test expects is the payload that arrives; which NIC carried is told by the
-receiver's counters.
+Rails are of 100 Mb/s, shaped both ways. What a test expects is the payload that arrives; which NIC carried is told by
+the receiver's counters.
 """
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def payload_mbps(outcome: Outcome, from_s: float, until_s: float = 1e9) -> float
     found = recovery.bins(outcome.result)
     zero_s = found[0].begin_s
     chosen = [b for b in found if b.begin_s >= zero_s + from_s and b.end_s <= zero_s + until_s]
-    return sum(b.payload_bytes for b in chosen) * 8e-6 / max(chosen[-1].end_s - chosen[0].begin_s, 1e-9) if chosen else 0.0
+    return sum(b.payload_bytes for b in chosen) * 8e-6 / max(chosen[-1].end_s - chosen[0].begin_s,
+                                                             1e-9) if chosen else 0.0
 
 
 def longest_pause_s(outcome: Outcome, from_s: float = 0.0) -> float:
@@ -47,18 +49,23 @@ def by_half_seconds(outcome: Outcome) -> str:
 class RealHosts(EngineTest):
     def transfer(self, lab: list[str], fault: str = "", seconds: float = 6, from_start: str = "", beside: str = "",
                  setup: str = "") -> Outcome:
-        """1 MiB messages, four in flight, from host 0 to host 1. `fault` comes at FAULT_S, `from_start` before anything is sent: both
-        are options of `tools/lab set`; `setup` is a script that each rank runs first, instead. Ends without an error or a wrong byte."""
+        """1 MiB messages, four in flight, from host 0 to host 1. `fault` comes at FAULT_S, `from_start` before anything
+        is sent: both are options of `tools/lab set`; `setup` is a script that each rank runs first, instead. Ends
+        without an error or a wrong byte."""
         once = ["--at", f"{FAULT_S}:{SET} {fault}"] if fault else []
-        outcome = net_perf(lab, "--size", "1M", "--duration", str(seconds), "--warmup", "0.5", *once, deadline_s=seconds + 25,
-                           setup=f"[ $RANK = 1 ] || {SET} {from_start} || exit 1" if from_start else setup, beside=beside)
+        outcome = net_perf(lab, "--size", "1M", "--duration", str(seconds), "--warmup", "0.5", *once,
+                           deadline_s=seconds + 25,
+                           setup=f"[ $RANK = 1 ] || {SET} {from_start} || exit 1" if from_start else setup,
+                           beside=beside)
         self.assertEqual(0, outcome.status, str(outcome))
-        self.assertEqual([0] if fault else [], [event["exit"] for event in outcome.result["events"]], f"the fault did not happen: {outcome}")
+        self.assertEqual([0] if fault else [], [event["exit"] for event in outcome.result["events"]],
+                         f"the fault did not happen: {outcome}")
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         return outcome
 
     def assert_carries(self, rails: float, outcome: Outcome, from_s: float = 0.5) -> None:
-        """The payload of so many rails from that second on; of a whole number no more either: else the fault did not happen."""
+        """The payload of so many rails from that second on; of a whole number no more either: else the fault did not
+        happen."""
         if rails == int(rails):
             self.assertLess(payload_mbps(outcome, from_s), _LEAST_TOO_MUCH * rails * _RAIL_MBPS,
                             f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
@@ -67,10 +74,12 @@ class RealHosts(EngineTest):
     def assert_carries_at_least(self, rails: float, outcome: Outcome, from_s: float = 0.5) -> None:
         """The fault is over in a moment, or harmless."""
         seen = payload_mbps(outcome, from_s)
-        self.assertGreater(seen, _MOST * rails * _RAIL_MBPS, f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
+        self.assertGreater(seen, _MOST * rails * _RAIL_MBPS,
+                           f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
 
     def assert_no_pause(self, outcome: Outcome, from_s: float = 0.0) -> None:
-        self.assertLess(longest_pause_s(outcome, from_s), _PAUSE_S, f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
+        self.assertLess(longest_pause_s(outcome, from_s), _PAUSE_S,
+                        f"Mb/s by half seconds: {by_half_seconds(outcome)}\n{outcome}")
 
     def assert_both_carry(self, outcome: Outcome, nics: tuple[str, ...] = ("eth0", "eth1")) -> None:
         """Each NIC of the receiver its share, by its counters."""
@@ -81,4 +90,5 @@ class RealHosts(EngineTest):
     def assert_warned(self, outcome: Outcome, hosts: tuple[int, ...], *words: str) -> None:
         """One line at WARN has all the words."""
         for host in hosts:
-            self.assertTrue(any(all(word in line for word in words) for line in outcome.warnings(host)), f"host {host}, {words}: {outcome}")
+            self.assertTrue(any(all(word in line for word in words) for line in outcome.warnings(host)),
+                            f"host {host}, {words}: {outcome}")

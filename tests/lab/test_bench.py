@@ -1,4 +1,5 @@
-"""tools/bench and tools/compare without measuring: acceptance.json, formulas, bounds, values out of JSON, verdicts. Pure; runs anywhere."""
+"""tools/bench and tools/compare without measuring: acceptance.json, formulas, bounds, values out of JSON, verdicts.
+Pure; runs anywhere."""
 from __future__ import annotations
 
 import argparse
@@ -50,7 +51,8 @@ class ComparedSides(unittest.TestCase):
     """tools/compare measures nothing that it could not hold against something."""
 
     def refused(self, lacking: str, *argv: str) -> str:
-        with mock.patch.object(compare, "missing", side_effect=lambda name, _: f"{name} is not there" if lacking in name else None), \
+        with mock.patch.object(compare, "missing", side_effect=lambda name,
+                               _: f"{name} is not there" if lacking in name else None), \
                 mock.patch("sys.stderr"), self.assertRaises(ValueError) as raised:
             compare._sweep(compare._parse([*argv]), Path("bin"))
         return str(raised.exception)
@@ -110,18 +112,25 @@ class Values(unittest.TestCase):
 
 
 class Acceptance(unittest.TestCase):
-    # As the issue has them: (id, greatest of >= bounds or least of <=); where it has no number, as docs/internals/bench.md says why. A bound here is never loosened.
+    # As the issue has them: (id, greatest of >= bounds or least of <=); where it has no number, as
+    # docs/internals/bench.md says why. A bound here is never loosened.
     kBounds = {"A1": {">= 0.97", ">= 0.95"}, "A2": {">= 0.95", ">= 0.90"}, "A3": {">= 0.95"}, "A4": {">= 0.95"},
-               "A5": {"<= 1.15"}, "A6": {"<= 1.25", "<= 1.5"}, "A7": {"<= 0"}, "A8": {"== 0", "<= 64"}, "E1": {">= 1.9", ">= 1.04"},
-               "B1": {">= 0.95", ">= 0.85", ">= 0.90"}, "B2": {">= 1.9", ">= 3"}, "B3": {">= 2", ">= 1"}, "B4": {"<= 1.10", "<= 1"},
-               "C3": {">= 1.9", ">= 3", ">= 0.97", "<= 1"}, "O1": {"<= 1.08", ">= 1.9", "== 0"}, "O2": {">= 0.90", ">= 1.6", "== 0"},
+               "A5": {"<= 1.15"}, "A6": {"<= 1.25", "<= 1.5"}, "A7": {"<= 0"}, "A8": {"== 0", "<= 64"},
+               "E1": {">= 1.9", ">= 1.04"},
+               "B1": {">= 0.95", ">= 0.85", ">= 0.90"}, "B2": {">= 1.9", ">= 3"}, "B3": {">= 2", ">= 1"},
+               "B4": {"<= 1.10", "<= 1"},
+               "C3": {">= 1.9", ">= 3", ">= 0.97", "<= 1"}, "O1": {"<= 1.08", ">= 1.9", "== 0"},
+               "O2": {">= 0.90", ">= 1.6", "== 0"},
                "O3": {"<= 1.05", "== 0"}, "O4": {"<= 0.5", "<= 1.02"},
-               "O5": {"<= 1.01", "<= 1.03", "== 0", "<= 2", "== 1"}, "O6": {"<= 1.10", "== 0", ">= 0.90"}, "R1": {"<= 0.5", "<= 1.5", "<= 3", "<= 5", ">= 0.9", ">= 0.5", "== 0"},
+               "O5": {"<= 1.01", "<= 1.03", "== 0", "<= 2", "== 1"}, "O6": {"<= 1.10", "== 0", ">= 0.90"},
+               "R1": {"<= 0.5", "<= 1.5", "<= 3", "<= 5", ">= 0.9", ">= 0.5", "== 0"},
                "R2": {"<= 2", "<= 3", "<= 5", "<= 8", ">= 0", "== 0"},
                "R4": {">= 0.97", "<= 1.03", ">= 0.005", "== 0"}, "R7": {">= 0.95"},
-               "F1": {">= 0.95", "== 0"}, "F2": {"<= 1200", "<= 0.25", "== 0"}, "F3": {">= 0.97", "<= 1.03", ">= 0.005"}, "F4": {">= 0.95"},
+               "F1": {">= 0.95", "== 0"}, "F2": {"<= 1200", "<= 0.25", "== 0"},
+               "F3": {">= 0.97", "<= 1.03", ">= 0.005"}, "F4": {">= 0.95"},
                "N1": {">= 0.97", "== 0"}, "N2": {"<= 0.15", "<= 0.6", "<= 1.5", "<= 5", ">= 0.5", "== 0"},
-               "N2x20": {"<= 0.15", "<= 0.6", "<= 1.5", "<= 5", "== 0"}, "N3": {">= 0.90", "== 0"}, "N4": {"<= 0.001", "== 0"}, "N5": {"<= 5", "== 0"},
+               "N2x20": {"<= 0.15", "<= 0.6", "<= 1.5", "<= 5", "== 0"}, "N3": {">= 0.90", "== 0"},
+               "N4": {"<= 0.001", "== 0"}, "N5": {"<= 5", "== 0"},
                "N6": {">= 0.97", "<= 1.03", ">= 0.005"}, "N7": {">= 60", ">= 100", "== 0"},
                "S3": {">= 0.98", "<= 1.03", "<= 1.01"}}
 
@@ -130,9 +139,12 @@ class Acceptance(unittest.TestCase):
         self.assertEqual(sorted({case.id for case in cases}), sorted(self.kBounds))
         self.assertEqual(len({case.full_name for case in cases}), len(cases))
         for case in cases:
-            self.assertTrue({check.bound for check in case.checks if not check.yardstick} <= self.kBounds[case.id], case.full_name)
+            self.assertTrue({check.bound for check in case.checks if not check.yardstick} <= self.kBounds[case.id],
+                            case.full_name)
             # The others' rounds are within a run, or as many as the bound needs.
-            self.assertTrue(case.runs == 5 or case.id[0] == "N" or (case.id[0] == "F" and case.runs == 3) or case.id in ("A8", "O1", "O2", "O3", "O4", "O5", "O6", "R1", "R2", "R4", "R7", "S3", "F3"), case.full_name)
+            self.assertTrue(case.runs == 5 or case.id[0] == "N" or (case.id[0] == "F" and case.runs == 3)
+                            or case.id in ("A8", "O1", "O2", "O3", "O4", "O5", "O6", "R1", "R2", "R4", "R7", "S3",
+                                           "F3"), case.full_name)
 
     def test_stricter_bound_for_the_host_shape(self) -> None:
         for case in acceptance.choose(acceptance.load(), ["A1"]):
@@ -158,7 +170,8 @@ class Acceptance(unittest.TestCase):
     def test_choice(self) -> None:
         cases = acceptance.load()
         self.assertEqual([case.full_name for case in acceptance.choose(cases, ["A1/2x2/host"])], ["A1/2x2/host"])
-        self.assertEqual(acceptance.choose(cases, []), [case for case in cases if case.id != "N2x20"])  # that one by hand
+        # that one by hand
+        self.assertEqual(acceptance.choose(cases, []), [case for case in cases if case.id != "N2x20"])
         self.assertTrue(acceptance.choose(cases, ["N2x20"]))
         with self.assertRaisesRegex(LookupError, "no 'A9' in acceptance.json; it has A1, A2, .*--list"):
             acceptance.choose(cases, ["A9"])
@@ -182,43 +195,55 @@ class Acceptance(unittest.TestCase):
 
     def test_what_is_over_nothing_is_told_when_the_file_is_read(self) -> None:
         value = {"side": "ours", "over": "raw", "path": "x"}
-        entry = {"id": "A1", "case": "x", "what": "", "lab": [], "sides": {"ours": {}, "raw": {}}, "values": {"x": value}}
+        entry = {"id": "A1", "case": "x", "what": "", "lab": [], "sides": {"ours": {}, "raw": {}},
+                 "values": {"x": value}}
         self.assertEqual(acceptance._case(entry, {"runs": 1, "timeout_s": 1}).values["x"], value)
         for wrong, said in (({"over": "raws"}, "'raws', which is no side"), ({"by_size": "x"}, "has no pairs")):
             with self.assertRaisesRegex(ValueError, said):
                 acceptance._case({**entry, "values": {"x": {**value, **wrong}}}, {"runs": 1, "timeout_s": 1})
 
     def test_a_case_of_rows_is_one_of_each(self) -> None:
-        entry = {"id": "N1", "case": "each row", "rows": "some", "what": "$bad, $rails", "lab": ["--a"], "sides": {"ours": {"argv": ["x", "$rails"]}},
+        entry = {"id": "N1", "case": "each row", "rows": "some", "what": "$bad, $rails", "lab": ["--a"],
+                 "sides": {"ours": {"argv": ["x", "$rails"]}},
                  "values": {}}
-        made = rows.expanded(entry, {"some": [{"name": "one", "lab": ["--b"], "rails": 2, "bad": "slow"}, {"name": "two", "lab": [], "rails": 1, "bad": ""}]})
+        made = rows.expanded(entry, {"some": [{"name": "one", "lab": ["--b"], "rails": 2, "bad": "slow"},
+                                              {"name": "two", "lab": [], "rails": 1, "bad": ""}]})
         self.assertEqual([(case["case"], case["what"], case["lab"], case["sides"]["ours"]["argv"]) for case in made],
                          [("one", "slow, 2", ["--a", "--b"], ["x", "2"]), ("two", ", 1", ["--a"], ["x", "1"])])
-        own = {**entry, "rows": [{"name": "own", "lab": [], "rails": 2, "bad": ""}], "checks": [{"formula": "x / $rails"}]}
-        self.assertEqual([(case["case"], case["checks"]) for case in rows.expanded(own, {})], [("own", [{"formula": "x / 2"}])])
+        own = {**entry, "rows": [{"name": "own", "lab": [], "rails": 2, "bad": ""}],
+               "checks": [{"formula": "x / $rails"}]}
+        self.assertEqual([(case["case"], case["checks"]) for case in rows.expanded(own, {})],
+                         [("own", [{"formula": "x / 2"}])])
         with self.assertRaises(KeyError):
             rows.expanded({**entry, "what": "$none"}, {"some": [{"name": "one", "lab": []}]})
 
     def test_a_case_is_skipped_where_a_skip_holds_whatever_its_checks_say(self) -> None:
         case = acceptance.choose(acceptance.load(), ["F2"])[0]
-        good = {"ours_p50_us": 1200, "ours_p99_us": 2500, "raw_p99_us": 10000, "raw_gbps": 0.95, "ours_failed": 0, "raw_failed": 0}
-        for figures, verdict in (({"ours_busy": 0.699, "raw_busy": 0.4}, "PASS"), ({"ours_busy": 0.7, "raw_busy": 0.4}, "SKIP"),
-                                 ({"ours_busy": 0.4, "raw_busy": 0.8}, "SKIP"), ({"ours_busy": 0.4, "raw_busy": 0.4, "ours_p50_us": 1201}, "FAIL"),
-                                 ({"ours_busy": 0.4, "raw_busy": 0.4, "ours_p99_us": 2501}, "FAIL"), ({"ours_busy": 0.9, "raw_busy": 0.4, "ours_p50_us": 9000}, "SKIP")):
-            outcome = measure.Outcome(case, "FAIL", values={name: {"median": value} for name, value in (good | figures).items()})
+        good = {"ours_p50_us": 1200, "ours_p99_us": 2500, "raw_p99_us": 10000, "raw_gbps": 0.95, "ours_failed": 0,
+                "raw_failed": 0}
+        for figures, verdict in (({"ours_busy": 0.699, "raw_busy": 0.4}, "PASS"),
+                                 ({"ours_busy": 0.7, "raw_busy": 0.4}, "SKIP"),
+                                 ({"ours_busy": 0.4, "raw_busy": 0.8}, "SKIP"),
+                                 ({"ours_busy": 0.4, "raw_busy": 0.4, "ours_p50_us": 1201}, "FAIL"),
+                                 ({"ours_busy": 0.4, "raw_busy": 0.4, "ours_p99_us": 2501}, "FAIL"),
+                                 ({"ours_busy": 0.9, "raw_busy": 0.4, "ours_p50_us": 9000}, "SKIP")):
+            outcome = measure.Outcome(case, "FAIL", values={name: {"median": value} for name,
+                                                            value in (good | figures).items()})
             measure._judge(outcome)
             self.assertEqual(outcome.verdict, verdict, figures)
             self.assertEqual("busy: 0." in outcome.reason, verdict == "SKIP", outcome.reason)
 
     def test_a_skip_that_names_no_value_is_told_when_the_file_is_read(self) -> None:
-        entry = {"id": "F2", "case": "x", "what": "", "sides": {"ours": {}}, "values": {"x": {"side": "ours", "path": "x"}},
+        entry = {"id": "F2", "case": "x", "what": "", "sides": {"ours": {}},
+                 "values": {"x": {"side": "ours", "path": "x"}},
                  "skip": [{"name": "", "formula": "y", "bound": ">= 0.7"}]}
         with self.assertRaisesRegex(FormulaError, "neither arithmetic nor one of x"):
             acceptance._case(entry, {"runs": 1, "timeout_s": 1})
 
     def test_sides_alternate(self) -> None:
         case = acceptance.choose(acceptance.load(), ["A1/2x2/host"])[0]
-        names = [step["name"] for step in measure.steps(case, Path("bin"), {"ours": range(2), "raw": range(3, 6)}, Path("key"))]
+        names = [step["name"] for step in measure.steps(case, Path("bin"), {"ours": range(2), "raw": range(3, 6)},
+                                                        Path("key"))]
         self.assertEqual(names, ["ours-0", "raw-3", "ours-1", "raw-4", "raw-5"])
 
     def test_a_side_with_a_key_has_the_case_s_own_and_the_others_have_none(self) -> None:
@@ -235,7 +260,8 @@ class Acceptance(unittest.TestCase):
         parser = argparse.ArgumentParser()
         run_options.add(parser.add_subparsers())
         for options, favoured in ((["--nics", "1"], True), (["--no-favour"], False)):
-            with mock.patch.object(lab_steps.subprocess, "Popen", side_effect=OSError) as started, self.assertRaises(OSError):
+            with mock.patch.object(lab_steps.subprocess, "Popen",
+                                   side_effect=OSError) as started, self.assertRaises(OSError):
                 lab_steps.in_lab(options, Path("plan"), lambda step: None)
             argv = started.call_args.args[0]
             self.assertIs(parser.parse_args(argv[argv.index("run"):]).favour, favoured)
@@ -244,7 +270,8 @@ class Acceptance(unittest.TestCase):
 class Pooled(unittest.TestCase):
     """Figures of all cases of an id."""
 
-    kRuns = [({"name": f"x{x}", "told": told}, {"ours": [{"s": {"x": x}}]}) for told, x in ((True, 1), (True, 3), (False, 5), (True, 2))]
+    kRuns = [({"name": f"x{x}", "told": told}, {"ours": [{"s": {"x": x}}]}) for told,
+             x in ((True, 1), (True, 3), (False, 5), (True, 2))]
 
     def pool(self, runs: list, **spec: object) -> float:
         return pooled.value({"side": "ours", "path": "s.x", **spec}, runs)["median"]
@@ -267,8 +294,10 @@ class Pooled(unittest.TestCase):
     def test_verdict_is_of_the_cases_before(self) -> None:
         case = acceptance.choose(acceptance.load(), ["N2/together"])[0]
         row = {"told": True, "excuse": "", "watch_s": 20.5}
-        figures = {"median_s": 0.1, "p99_s": 0.2, "full_speed_s": 1, "least_after_full": 0.9, "errors": 0, "wrong_bytes": 0}
-        others = [measure.Outcome(mock.Mock(row=row | {"name": str(told), "told": told}), "PASS", raw={"ours": [{"summary": figures | more}]})
+        figures = {"median_s": 0.1, "p99_s": 0.2, "full_speed_s": 1, "least_after_full": 0.9, "errors": 0,
+                   "wrong_bytes": 0}
+        others = [measure.Outcome(mock.Mock(row=row | {"name": str(told), "told": told}), "PASS",
+                                  raw={"ours": [{"summary": figures | more}]})
                   for told, more in ((True, {}), (False, {"median_s": 0.5}))]
         self.assertEqual(measure.pool(case, others).verdict, "PASS")
         others[0].raw["ours"][0]["summary"]["errors"] = 1
@@ -279,7 +308,8 @@ class Pooled(unittest.TestCase):
 class ResultsTold(unittest.TestCase):
     def test_commits_are_those_of_the_results(self) -> None:
         root = acceptance.kFile.parents[1]
-        (table,) = re.findall(r"\| rows \| what \| commit \|\n\|[-|]+\n(.*?)\n\n", (root / "docs" / "guide" / "results.md").read_text(), re.DOTALL)
+        (table,) = re.findall(r"\| rows \| what \| commit \|\n\|[-|]+\n(.*?)\n\n",
+                              (root / "docs" / "guide" / "results.md").read_text(), re.DOTALL)
         told = {}
         for line in table.splitlines():
             rows, _, commits = (cell.strip() for cell in line.strip("|").split("|"))
@@ -308,7 +338,8 @@ class Host(unittest.TestCase):
         self.assertEqual(before.stolen_since(before), 0.0)
 
     def test_what_was_taken_is_the_step_s_that_was_going_on(self) -> None:
-        ticks = iter([host.Cores(used, stolen, 0) for used, stolen in ((0, 0), (0, 90), (100, 90), (160, 130), (200, 130))])
+        ticks = iter([host.Cores(used, stolen, 0) for used, stolen in ((0, 0), (0, 90), (100, 90), (160, 130),
+                                                                       (200, 130))])
         shown = []
         with mock.patch.object(host.Cores, "now", lambda: next(ticks)):
             stolen = measure._Stolen(["ours", "raw"], shown.append)
@@ -348,9 +379,12 @@ class Results(unittest.TestCase):
             where = {"commit": "1", "dirty": False}
             results.write(Path(folder), "A4", [(self.outcome("A4/veth", "FAIL"), 5)], where)
             path = results.write(Path(folder), "A4", [(self.outcome("A4/loopback", "PASS"), 5)], where)
-            self.assertEqual((json.loads(path.read_text())["verdict"], len(json.loads(path.read_text())["cases"])), ("FAIL", 2))
-            results.write(Path(folder), "A4", [(self.outcome("A4/loopback", "SKIP"), 5)], {"commit": "2", "dirty": False})
-            self.assertEqual((json.loads(path.read_text())["verdict"], len(json.loads(path.read_text())["cases"])), ("SKIP", 1))
+            self.assertEqual((json.loads(path.read_text())["verdict"], len(json.loads(path.read_text())["cases"])),
+                             ("FAIL", 2))
+            results.write(Path(folder), "A4", [(self.outcome("A4/loopback", "SKIP"), 5)],
+                          {"commit": "2", "dirty": False})
+            self.assertEqual((json.loads(path.read_text())["verdict"], len(json.loads(path.read_text())["cases"])),
+                             ("SKIP", 1))
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ _INFO = ""  # set below
 
 
 def _ask(script: str, *options: str) -> tuple[int, dict[str, Any]]:
-    """Runs `script` in one host with $INFO printing JSON; returns its status and the document. NCCL_SOCKET_IFNAME, which
-    the lab sets, is cleared: here the automatic choice is wanted."""
+    """Runs `script` in one host with $INFO printing JSON; returns its status and the document. NCCL_SOCKET_IFNAME,
+    which the lab sets, is cleared: here the automatic choice is wanted."""
     command = f"unset NCCL_SOCKET_IFNAME; INFO='{_INFO} --json'; {script}"
     done = lab("run", "--hosts", "1", *options, "--", "sh", "-ec", command)
     text = "\n".join(line.split("] ", 1)[-1] for line in done.stdout.splitlines() if line.startswith("[host0] "))
@@ -68,7 +68,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(["good", "good"], self._verdicts(f"{script} {mend} >&2;"))
 
     def test_a_default_route_on_one_rail_and_policy_routing(self) -> None:
-        set_up = (_setting("arp_ignore", 1) + "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.8.0.1/24 dev eth0;"
+        set_up = (_setting("arp_ignore", 1) + "ip addr flush dev eth0; ip addr flush dev eth1; ip addr add 10.8.0.1/24 "
+                                              "dev eth0;"
                   "ip addr add 10.8.1.1/24 dev eth1; ip route add default via 10.8.0.254;")
         first, second = self._verdicts(set_up)
         self.assertEqual("good", first)
@@ -78,7 +79,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(0, status)
         self.assertEqual(["good", "good"], [rail["verdict"] for rail in document["rails"]])
         self.assertEqual([("reachable", "10.8.0.254"), ("reachable", "10.8.1.254")],
-                         [(rail["default_routes"][0]["kind"], rail["default_routes"][0]["gateway"]) for rail in document["rails"]])
+                         [(rail["default_routes"][0]["kind"], rail["default_routes"][0]["gateway"])
+                          for rail in document["rails"]])
 
 
 class Discovery(unittest.TestCase):
@@ -93,16 +95,19 @@ class Discovery(unittest.TestCase):
         status, document = _ask("$INFO", "--ipv6", "--names", "ens")
         self.assertEqual((0, ["ens0", "ens1"]), (status, _names(document)))
         for rail in document["rails"]:
-            self.assertTrue(all(":" in address and not address.startswith("fe80") for address in rail["addresses"]), rail)
+            self.assertTrue(all(":" in address and not address.startswith("fe80") for address in rail["addresses"]),
+                            rail)
 
     def test_links_that_come_up_late_are_waited_for(self) -> None:
         status, document = _ask("ip link set eth0 down; ip link set eth1 down;"
-                                "(sleep 0.1; ip link set eth0 up; ip link set eth1 up) & ip link set eth0 up; $INFO; wait")
+                                "(sleep 0.1; ip link set eth0 up; ip link set eth1 up) & ip link set eth0 up; $INFO; "
+                                "wait")
         self.assertEqual(0, status)
         self.assertIn("eth0", _names(document))
 
     def test_a_bridge_of_containers_a_vlan_and_loopback_are_left(self) -> None:
-        status, document = _ask("ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; ip link set docker0 up;"
+        status, document = _ask("ip link add docker0 type bridge; ip addr add 172.17.0.1/16 dev docker0; ip link set "
+                                "docker0 up;"
                                 "ip link add veth7 type veth peer name veth8; ip link set veth7 master docker0;"
                                 "ip link set veth7 up; ip link set veth8 up; $INFO")
         self.assertEqual((0, ["eth0", "eth1"]), (status, _names(document)))
@@ -118,7 +123,8 @@ class Discovery(unittest.TestCase):
     def test_settings_with_which_no_engine_starts_are_no_success(self) -> None:
         for setting, why in [("RAILWEAVE_KEY_FILE=/nonexistent", "RAILWEAVE_KEY_FILE=/nonexistent: open: "),
                              ("RAILWEAVE_ENCRYPT=1", "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty"),
-                             ("RAILWEAVE_TCP_CONGESTION=bbrx", "RAILWEAVE_TCP_CONGESTION: congestion control 'bbrx' refused")]:
+                             ("RAILWEAVE_TCP_CONGESTION=bbrx",
+                              "RAILWEAVE_TCP_CONGESTION: congestion control 'bbrx' refused")]:
             with self.subTest(setting):
                 status, document = _ask(f"{setting} $INFO")
                 self.assertEqual((1, ["eth0", "eth1"]), (status, _names(document)))

@@ -14,8 +14,8 @@ _SOON_S = 20
 
 
 class LostRail(EngineTest):
-    """One of two rails goes in mid-transfer. Either the other one carries on, what the lost one had under way included, or
-    every request of both ranks ends with an error. Never a hang, never a wrong byte."""
+    """One of two rails goes in mid-transfer. Either the other one carries on, what the lost one had under way included,
+    or every request of both ranks ends with an error. Never a hang, never a wrong byte."""
 
     def check(self, outcome: Outcome, rail: str) -> None:
         self.assertLess(outcome.status, 124, f"it hangs: {outcome}")
@@ -55,25 +55,31 @@ class LostRail(EngineTest):
             self.assertIn("ncclRemoteError", "".join(outcome.said(host)), str(outcome))
             silent, lost = self.warnings_of(host, outcome, 2)
             self.assertRegex(silent, f"no answer from host{1 - host} pid \\d+ on eth1", str(outcome))
-            self.assertRegex(lost, f"connection to host{1 - host} pid \\d+ lost: no answer on eth1 for 4 s", str(outcome))
+            self.assertRegex(lost, f"connection to host{1 - host} pid \\d+ lost: no answer on eth1 for 4 s",
+                             str(outcome))
 
     def survived(self, faults: str, *lab: str) -> Outcome:
         """150 MB over eth1 and eth2, with these faults once it flows; the program's own talk goes by eth0."""
         outcome = net_perf(["--nics", "3", "--rate", "200mbit", *lab], "--bytes", "150M", deadline_s=60,
-                           setup="export RAILWEAVE_RAILS=eth1,eth2", beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {faults}) &")
+                           setup="export RAILWEAVE_RAILS=eth1,eth2",
+                           beside=f"[ $RANK = 0 ] || (moved eth1 3000000; {faults}) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         return outcome
 
     def test_two_different_ones(self) -> None:
         """No lane is left that works, but the rails that live reach each other."""
-        self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut", "--subnets", "shared")
+        self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --cut; $RWLAB_PROGRAM set --host 1 --nic 2 --cut",
+                      "--subnets", "shared")
 
     def test_most_here_and_the_others_there(self) -> None:
         """Of 144 pairs no one that carried works; those that do are found before the peer counts as gone."""
-        dead = [f"$RWLAB_PROGRAM set --host {host} --nic {nic} --cut &" for host, nics in ((0, range(1, 9)), (1, range(9, 13))) for nic in nics]
-        outcome = net_perf(["--nics", "13", "--rate", "40mbit", "--subnets", "shared"], "--bytes", "300M", deadline_s=90,
-                           setup=f"export RAILWEAVE_PEER_TIMEOUT=5 RAILWEAVE_RAILS={','.join(f'eth{nic}' for nic in range(1, 13))}",
+        dead = [f"$RWLAB_PROGRAM set --host {host} --nic {nic} --cut &" for host,
+                nics in ((0, range(1, 9)), (1, range(9, 13))) for nic in nics]
+        outcome = net_perf(["--nics", "13", "--rate", "40mbit", "--subnets", "shared"], "--bytes", "300M",
+                           deadline_s=90,
+                           setup=f"export RAILWEAVE_PEER_TIMEOUT=5 "
+                                 f"RAILWEAVE_RAILS={','.join(f'eth{nic}' for nic in range(1, 13))}",
                            beside=f"[ $RANK = 0 ] || (moved eth1 2000000; {' '.join(dead)} wait) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -98,8 +104,10 @@ class LostRail(EngineTest):
         self.renumbered(0)
 
     def test_the_address_of_one_moves_to_the_other(self) -> None:
-        """As where a host moves its addresses itself when a card dies: whoever dials there meets the same process by another rail."""
-        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "300M", deadline_s=60,
+        """As where a host moves its addresses itself when a card dies: whoever dials there meets the same process by
+        another rail."""
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--subnets", "shared"], "--bytes", "300M",
+                           deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=5", beside="""
             [ $RANK = 0 ] || (moved eth1 3000000; its=$(ip -o -4 addr show dev eth2 | awk '{print $4}'); ip -4 addr flush dev eth1
                               ip link set eth2 down; ip -4 addr flush dev eth2; ip addr add $its dev eth1
@@ -110,14 +118,16 @@ class LostRail(EngineTest):
 
     def test_the_last_rail_is_reset_while_the_other_is_down(self) -> None:
         """Who gave up no lane itself, but was told that the peer did, waits for another all the same."""
-        outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 --nic 2 --reset",
+        outcome = self.survived("$RWLAB_PROGRAM set --host 0 --nic 1 --down; sleep 0.5; $RWLAB_PROGRAM set --host 1 "
+                                "--nic 2 --reset",
                                 "--shape", "switch")
         self.assertTrue(any("gave it up" in said for said in outcome.warnings(1)), str(outcome))
 
     def test_a_firewall_refuses_on_one_rail_and_the_other_is_reset_at_once(self) -> None:
         """The lanes of both went together, so a refusal by one may be the peer's word. The other one is asked, too."""
         refuse = "nft 'add table inet f; add chain inet f c { type filter hook input priority 0; }; add rule inet f c iifname eth2 meta l4proto tcp reject with tcp reset'"
-        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--shape", "switch"], "--duration", "4", "--both", deadline_s=30,
+        outcome = net_perf(["--nics", "3", "--rate", "200mbit", "--shape", "switch"], "--duration", "4", "--both",
+                           deadline_s=30,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_LANES_PER_RAIL=1", beside=f"""
             [ $RANK = 1 ] || (moved eth1 3000000; {refuse}; echo refused $?; sleep 0.05
                               ss -K -Htn state established '( src 10.77.1.1 )') &""")
@@ -127,7 +137,8 @@ class LostRail(EngineTest):
         self.assertRegex(str(outcome), r"10\.77\.1\.1%eth1:\d+ +10\.77", f"as ss lists what it ends: {outcome}")
 
     def all_reset(self, times: int, every_s: float, *net_perf_args: str, rate: str = "200mbit") -> None:
-        """As by a firewall that forgets its connections, over more than the peer timeout: the peer is asked whether it died, and did not."""
+        """As by a firewall that forgets its connections, over more than the peer timeout: the peer is asked whether it
+        died, and did not."""
         outcome = net_perf(["--nics", "3", "--rate", rate], *net_perf_args, deadline_s=60,
                            setup="export RAILWEAVE_RAILS=eth1,eth2 RAILWEAVE_PEER_TIMEOUT=2", beside=f"""
             [ $RANK = 0 ] || (until [ $(ss -Htn state established '( src 10.77.1.2 or src 10.77.2.2 )' | wc -l) -ge 2 ]; do sleep 0.05; done
@@ -200,7 +211,8 @@ class RailLog(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         named = [line for line in outcome.warnings(0) + outcome.warnings(1) if "lost so often" in line]
         self.assertEqual(1, len(named), str(outcome))
-        self.assertRegex(named[0], r"rail eth1 to rail eth1 of host1 pid \d+: lost so often, or so slow, that it backs off for [2-9] s", str(outcome))
+        self.assertRegex(named[0], r"rail eth1 to rail eth1 of host1 pid \d+: lost so often, or so slow, that it backs "
+                                   r"off for [2-9] s", str(outcome))
 
 
 class ReturningRail(EngineTest):
@@ -216,7 +228,8 @@ class ReturningRail(EngineTest):
         returned = int(outcome.values(1, "returned")[0][0])
         self.assertGreater(outcome.carried(1)["eth1"][1] - returned, 20_000_000, str(outcome))
         for rank in (0, 1):
-            self.assertLessEqual(len([warning for warning in outcome.warnings(rank) if "eth1" in warning]), 2, str(outcome))
+            self.assertLessEqual(len([warning for warning in outcome.warnings(rank) if "eth1" in warning]), 2,
+                                 str(outcome))
 
     def test_taken_down_at_the_receiver(self) -> None:
         self.check("--down", "--up", 1)
@@ -228,9 +241,10 @@ class ReturningRail(EngineTest):
         self.check("--cut", "--up", 0)
 
     def test_what_its_new_lane_sends_first_is_lost(self) -> None:
-        """Small packets pass when the rail is back, larger ones only 1.2 s later: a handshake does not come through meanwhile, or a lane is lost
-        at once. The rail carries within five seconds of its return all the same."""
-        outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60, setup="export NCCL_DEBUG=INFO", beside="""
+        """Small packets pass when the rail is back, larger ones only 1.2 s later: a handshake does not come through
+        meanwhile, or a lane is lost at once. The rail carries within five seconds of its return all the same."""
+        outcome = net_perf([*_TWO, "--shape", "switch"], "--duration", "7.5", deadline_s=60,
+                           setup="export NCCL_DEBUG=INFO", beside="""
             [ $RANK = 1 ] || (until [ $(cat /sys/class/net/eth1/statistics/tx_bytes) -gt 3000000 ]; do sleep 0.02; done
                               $RWLAB_PROGRAM set --host 1 --nic 1 --cut-out; sleep 1.7  # its SYN-ACK goes again at 2.2
                               tc qdisc add dev eth1 root tbf rate 1gbit burst 1000 limit 1000000  # drops all that is larger
@@ -258,8 +272,10 @@ class StandIn(EngineTest):
     """All NICs on one switch: a lost pair is stood in for by the rails that are left, until it is back."""
 
     def test_retires_when_the_home_pair_is_back(self) -> None:
-        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch", "--arp", "strict"],
-                           "--duration", "14", "--both", deadline_s=60, setup="export RAILWEAVE_RAILS=eth1,eth2 NCCL_DEBUG=INFO", beside="""
+        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared", "--shape", "switch", "--arp",
+                            "strict"],
+                           "--duration", "14", "--both", deadline_s=60,
+                           setup="export RAILWEAVE_RAILS=eth1,eth2 NCCL_DEBUG=INFO", beside="""
             [ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --host 1 --nic 1 --cut; sleep 3
                               $RWLAB_PROGRAM set --host 1 --nic 1 --up) &""")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -274,8 +290,9 @@ class StandIn(EngineTest):
 
 
 class NewRail(EngineTest):
-    """A pair of NICs that comes in mid-transfer, as a hot-plugged VF does, carries data of the session that is there. Gone, and
-    back by the same name with other addresses, it is the same rail. Gone again, the first one does the rest."""
+    """A pair of NICs that comes in mid-transfer, as a hot-plugged VF does, carries data of the session that is there.
+    Gone, and back by the same name with other addresses, it is the same rail. Gone again, the first one does the
+    rest."""
 
     def test_plugged_unplugged_and_plugged_elsewhere(self) -> None:
         plug = """
@@ -312,7 +329,8 @@ class OtherInterface(EngineTest):
                 f"ip addr add 10.77.0.99/24 dev {name}; ip link set {name} up")
 
     def by_rails_alone(self, host: int, beside: str, setup: str) -> Outcome:
-        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared"], "--duration", "9", "--both", deadline_s=60,
+        outcome = net_perf(["--nics", "3", "--rate", "100mbit", "--subnets", "shared"], "--duration", "9", "--both",
+                           deadline_s=60,
                            setup=f"{setup}; export NCCL_DEBUG=INFO",
                            beside=f"[ $RANK != {host} ] || (moved eth1 3000000; {beside}) &")
         self.assertEqual(0, outcome.status, str(outcome))
@@ -327,7 +345,8 @@ class OtherInterface(EngineTest):
             ss -K -Htn state established '( not src 10.77.0.0/24 )' > /dev/null; sleep 2; echo after $(cat /sys/class/net/net9/statistics/tx_bytes)""",
             "export RAILWEAVE_RAILS=eth1,eth2")
         after = int(outcome.values(host, "after")[0][0])
-        self.assertGreater(outcome.carried(host)["net9"][0] - after, 5_000_000, f"it carries, and after a loss of all lanes: {outcome}")
+        self.assertGreater(outcome.carried(host)["net9"][0] - after, 5_000_000,
+                           f"it carries, and after a loss of all lanes: {outcome}")
 
     def test_one_is_renamed_where_lanes_are_dialled(self) -> None:
         self.renamed(0)
@@ -368,7 +387,8 @@ class SlowRail(EngineTest):
                            beside="[ $RANK = 0 ] || (moved eth1 3000000; $RWLAB_PROGRAM set --nic 1 --rate 1kbit) &")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
-        self.assertRegex("".join(outcome.warnings(0)), r"rail eth1 to host1 pid \d+: (too slow|no answer to what was sent)", str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)), r"rail eth1 to host1 pid \d+: (too slow|no answer to what was "
+                                                       r"sent)", str(outcome))
 
 
 class LostPeer(EngineTest):
@@ -391,12 +411,15 @@ class LostPeer(EngineTest):
         self.check_killed(0)
 
     def test_a_killed_rank_one_of_whose_rails_is_dead(self) -> None:
-        """The dead rail is being dialled, by the one that dialled before, or is not given up yet; nobody waits for that."""
+        """The dead rail is being dialled, by the one that dialled before, or is not given up yet; nobody waits for
+        that."""
         for victim, after_s in ((0, 3), (1, 3), (0, 0.3), (1, 0.3)):
             with self.subTest(killed=victim, after_s=after_s):
-                outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=50, setup="export RAILWEAVE_PEER_TIMEOUT=60",
+                outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=50,
+                                   setup="export RAILWEAVE_PEER_TIMEOUT=60",
                                    beside=f"[ $RANK != {victim} ] || (moved eth0 3000000; "
-                                   f"$RWLAB_PROGRAM set --host {victim} --nic 1 --cut; sleep {after_s}; kill -9 $pid) &")
+                                   f"$RWLAB_PROGRAM set --host {victim} --nic 1 --cut; sleep {after_s}; kill -9 $pid) "
+                                   f"&")
                 self.assertEqual(128 + 9, outcome.status, str(outcome))
                 self.assertLess(outcome.seconds, _SOON_S, str(outcome))
                 self.assertIn("ncclRemoteError", "".join(outcome.said(1 - victim)), str(outcome))
@@ -424,7 +447,8 @@ class LostPeer(EngineTest):
         outcome = net_perf(_TWO, "--bytes", "64G", "--both", deadline_s=30, setup="export RAILWEAVE_STALL_TIMEOUT=7",
                            beside="[ $RANK = 0 ] || (moved eth0 3000000; kill -STOP $pid; sleep 12; kill -9 $pid) &")
         self.assertIn("host0 ended with status 1", outcome.stderr, str(outcome))
-        self.assertRegex("".join(outcome.warnings(0)), r"host1 pid \d+ lost: its kernel answers, but it has not for 7 s", str(outcome))
+        self.assertRegex("".join(outcome.warnings(0)), r"host1 pid \d+ lost: its kernel answers, but it has not for 7 "
+                                                       r"s", str(outcome))
 
     def test_a_stopped_rank_is_waited_for(self) -> None:
         for rank in (0, 1):

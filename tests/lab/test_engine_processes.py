@@ -1,5 +1,5 @@
-"""Who the two ends are and what they share: processes with equal pids, one process, crossing dials, forked children, many
-comms, and the mark on the packets."""
+"""Who the two ends are and what they share: processes with equal pids, one process, crossing dials, forked children,
+many comms, and the mark on the packets."""
 from __future__ import annotations
 
 import re
@@ -37,7 +37,8 @@ class Identity(EngineTest):
         self.assertEqual(1, outcome.status, str(outcome))
         self.assertLess(outcome.seconds, 20, str(outcome))  # who waits for a comm does so for 30 s
         for host in (0, 1):
-            self.assertIn("the peer has another key than ours (RAILWEAVE_KEY_FILE)", "".join(outcome.warnings(host)), str(outcome))
+            self.assertIn("the peer has another key than ours (RAILWEAVE_KEY_FILE)", "".join(outcome.warnings(host)),
+                          str(outcome))
         self.assertIn("the other rank has gone", "".join(outcome.said(1)), str(outcome))
 
     def test_who_has_no_key_says_once_that_anyone_may_connect(self) -> None:

@@ -28,7 +28,8 @@ export NCCL_SOCKET_IFNAME=lo RAILWEAVE_LANES_PER_RAIL=16
 class Shapes(EngineTest):
     def test_an_address_on_loopback_that_routes_lead_to(self) -> None:
         """real-hosts 6.4, BGP unnumbered. One of two links gets none of sixteen lanes once in 2^15 runs."""
-        outcome = self.assert_works(net_perf([*_TWO, "--management", "--rate", "200mbit"], "--both", setup=_BGP_UNNUMBERED))
+        outcome = self.assert_works(net_perf([*_TWO, "--management", "--rate", "200mbit"], "--both",
+                                             setup=_BGP_UNNUMBERED))
         self.assertEqual([("lo", "lo")] * 16, outcome.pairs(), str(outcome))
         for host in (0, 1):
             for nic in ("eth0", "eth1"):
@@ -36,7 +37,8 @@ class Shapes(EngineTest):
 
     def test_an_address_on_loopback__and_a_link_is_lost(self) -> None:
         lose = "[ $RANK = 0 ] || (moved eth1 2000000; ip link set eth1 down; echo lost eth1) &"
-        outcome = net_perf([*_TWO, "--management", "--rate", "200mbit"], "--duration", "4", setup=_BGP_UNNUMBERED, beside=lose)
+        outcome = net_perf([*_TWO, "--management", "--rate", "200mbit"], "--duration", "4", setup=_BGP_UNNUMBERED,
+                           beside=lose)
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         self.assertEqual([["eth1"]], outcome.values(1, "lost"), str(outcome))
@@ -51,8 +53,10 @@ class Shapes(EngineTest):
         self.assert_pairs(_ALIGNED, self.assert_works(outcome))
 
     def test_one_shared_subnet(self) -> None:
-        """Either NIC of a host may answer for the other's address: which pairs there are is chance, that all rails carry is not."""
-        outcome = self.assert_works(net_perf([*_TWO, "--subnets", "shared", "--rate", "200mbit"], "--both", "--bytes", "64M"))
+        """Either NIC of a host may answer for the other's address: which pairs there are is chance, that all rails
+        carry is not."""
+        outcome = self.assert_works(net_perf([*_TWO, "--subnets", "shared", "--rate", "200mbit"], "--both", "--bytes",
+                                             "64M"))
         self.assert_bound(outcome)
         for host in (0, 1):
             self.assertEqual({"eth0", "eth1"}, {pair[host] for pair in outcome.pairs()}, str(outcome))
@@ -134,7 +138,8 @@ class Configured(EngineTest):
         self.assertGreater(outcome.carried(0)["eth1"][0], outcome.result["bytes"], str(outcome))
 
     def test_there_are_as_many_devices_as_rails(self) -> None:
-        done = lab("run", "--hosts", "1", *_TWO, "--", "env", "RAILWEAVE_DEVICES=rails", str(kBin / "net_perf"), "--local",
+        done = lab("run", "--hosts", "1", *_TWO, "--", "env", "RAILWEAVE_DEVICES=rails", str(kBin / "net_perf"),
+                   "--local",
                    "--device", "2")
         self.assertIn("--device 2: the plugin has 2 device(s)", done.stderr)
 

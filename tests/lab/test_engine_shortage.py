@@ -1,5 +1,5 @@
-"""A process that may have no more descriptors, or no more memory, in mid-transfer (rlimits), while a rail is lost whose lane it would
-dial or take in again. Never a hang, a crash or a wrong byte."""
+"""A process that may have no more descriptors, or no more memory, in mid-transfer (rlimits), while a rail is lost whose
+lane it would dial or take in again. Never a hang, a crash or a wrong byte."""
 from __future__ import annotations
 
 import unittest
@@ -14,7 +14,8 @@ _RESET = "$RWLAB_PROGRAM set --host 1 --nic 1 --reset"
 class Shortage(EngineTest):
     def short(self, victim: int, size: str, what: str, *lab: str) -> Outcome:
         """`what` happens at one rank once both rails are in full swing."""
-        return net_perf([*_TWO, *lab], "--bytes", size, "--both", deadline_s=90, beside=f"[ $RANK != {victim} ] || (moved eth1 3000000; {what}) &")
+        return net_perf([*_TWO, *lab], "--bytes", size, "--both", deadline_s=90,
+                        beside=f"[ $RANK != {victim} ] || (moved eth1 3000000; {what}) &")
 
     def test_without_descriptors_the_other_rail_goes_on_and_the_lost_one_comes_back_with_them(self) -> None:
         for victim, role in enumerate(("dialler", "acceptor")):
@@ -32,7 +33,8 @@ class Shortage(EngineTest):
         """Nothing tells of the address again: the engine looks for it by itself."""
         outcome = self.short(1, "256M", """prlimit --pid $pid --nofile=3:; $RWLAB_PROGRAM set --host 1 --nic 1 --address 10.77.1.77/24
             $RWLAB_PROGRAM set --host 1 --nic 1 --reset; sleep 1
-            echo until $(cat /sys/class/net/eth1/statistics/rx_bytes); prlimit --pid $pid --nofile=1024:""", "--disable-ipv6")
+            echo until $(cat /sys/class/net/eth1/statistics/rx_bytes); prlimit --pid $pid --nofile=1024:""",
+                             "--disable-ipv6")
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         until = int(outcome.values(1, "until")[0][0])

@@ -1,6 +1,6 @@
-"""Who comes to the doors of two hosts in mid-transfer without being a peer: a third host that scans every port and talks what other
-protocols do, one that opens connections and says nothing, one that never ends its handshakes. The transfer goes on, and neither
-descriptors nor memory grow without bound."""
+"""Who comes to the doors of two hosts in mid-transfer without being a peer: a third host that scans every port and
+talks what other protocols do, one that opens connections and says nothing, one that never ends its handshakes. The
+transfer goes on, and neither descriptors nor memory grow without bound."""
 from __future__ import annotations
 
 import sys
@@ -37,7 +37,8 @@ exit $status
 
 class Strangers(EngineTest):
     def strangers(self, what: str, beside: str = "") -> Outcome:
-        outcome = net_perf(["--favour", "--hosts", "3", "--nics", "2", "--rate", "200mbit"], "--both", "--duration", "14", deadline_s=110,
+        outcome = net_perf(["--favour", "--hosts", "3", "--nics", "2", "--rate", "200mbit"], "--both", "--duration",
+                           "14", deadline_s=110,
                            through=["sh", "-c", _RANKS, "sh"], setup=f"export STRANGER={what}", beside=beside)
         self.assertEqual(0, outcome.status, str(outcome))
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
@@ -61,7 +62,8 @@ class Strangers(EngineTest):
     def test_a_port_scanner(self) -> None:
         outcome = self.strangers("scan")
         found, = outcome.values(2, "found")
-        self.assertEqual(4, len([place for place in found if place.endswith(":23000")]), str(outcome))  # two rails of two hosts
+        # two rails of two hosts
+        self.assertEqual(4, len([place for place in found if place.endswith(":23000")]), str(outcome))
         (out, of), = outcome.values(2, "shown-out")
         self.assertEqual((out, of), (of, str(5 * len(found))), str(outcome))
 

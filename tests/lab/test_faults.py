@@ -92,7 +92,8 @@ class Packets(Fault):
                 before = lab.link(0, 1)["stats64"]["tx"]
                 self.assertEqual(pump(end, other, 4_000_000, 3), 4_000_000)
                 after = lab.link(0, 1)["stats64"]["tx"]
-            self.assertGreater((after["bytes"] - before["bytes"]) / (after["packets"] - before["packets"]), 2 * 9000, "bytes a packet")
+            self.assertGreater((after["bytes"] - before["bytes"]) / (after["packets"] - before["packets"]), 2 * 9000,
+                               "bytes a packet")
 
     def test_offload_stays_off_while_another_port_needs_it_off(self) -> None:
         with OpenLab(*_STRICT, "--mtu", "9000") as lab:
@@ -106,7 +107,8 @@ class Packets(Fault):
     def test_a_firewall_in_the_host(self) -> None:
         with OpenLab(*_STRICT) as lab:
             for rule, seen in ((Rule(), "silent"), (Rule("reject"), "refused"), (Rule("reset"), "refused"),
-                               (Rule(direction="in"), "silent"), (Rule(direction="out"), "silent"), (Rule(family="ipv6"), "connected")):
+                               (Rule(direction="in"), "silent"), (Rule(direction="out"), "silent"),
+                               (Rule(family="ipv6"), "connected")):
                 with self.subTest(rule=rule):
                     faults.filter_tcp(*lab.nic(1, 1), rule)
                     self.assertEqual((lab.reaches(1, 1, 0.5), lab.reaches(0, 0)), (seen, "connected"))
@@ -134,7 +136,8 @@ class Packets(Fault):
                 faults.filter_tcp(*lab.nic(1, 1), Rule("reject", "in"))
                 self.assertEqual((said, pump(end, other, 1000, 0.3)), ("connected", 0))
                 self.undone(lab)
-                self.assertTrue(eventually(lambda: select.select([other], [], [], 0)[0]), "what was sent before does not arrive")
+                self.assertTrue(eventually(lambda: select.select([other], [], [], 0)[0]),
+                                "what was sent before does not arrive")
 
     def test_ipv4_alone_may_be_broken(self) -> None:
         with OpenLab(*_STRICT, "--dual-stack") as lab:
@@ -159,7 +162,8 @@ class Packets(Fault):
         for options in (_STRICT, ["--arp", "strict"]):
             with self.subTest(options=options), OpenLab(*options) as lab:
                 faults.lose_packets(lab.plan, lab.nic(1, 1)[1], 10)
-                self.assertGreater(lab.carries(1, 1, 200_000, 30), 0)  # some 140 packets; a SYN may be lost several times
+                # some 140 packets; a SYN may be lost several times
+                self.assertGreater(lab.carries(1, 1, 200_000, 30), 0)
                 sent = lab.run(0, "cat", "/proc/net/snmp").splitlines()
                 names, values = (line.split() for line in sent if line.startswith("Tcp:"))
                 self.assertGreater(int(values[names.index("RetransSegs")]), 0)
@@ -173,7 +177,8 @@ class Addresses(Fault):
     def test_other_addresses(self) -> None:
         with OpenLab(*_STRICT) as lab:
             faults.replace_addresses(*lab.nic(1, 1), ["10.79.1.9/24"])
-            self.assertEqual((lab.reaches(0, 0), "10.79.1.9/24" in lab.run(1, "ip", "addr", "show", "dev", "eth1")), ("connected", True))
+            self.assertEqual((lab.reaches(0, 0), "10.79.1.9/24" in lab.run(1, "ip", "addr", "show", "dev", "eth1")),
+                             ("connected", True))
             self.assertNotIn("10.77.1.2", lab.run(1, "ip", "addr"))
             self.undone(lab)
 
@@ -197,7 +202,8 @@ class Addresses(Fault):
                     lose(*lab.nic(1, nic))
                     faults.restore(lab.plan, *lab.nic(1, nic))
                     found = json.loads(ip("-json", "-4", "route", "show", ns=host.ns))
-                    self.assertEqual(sorted((route["dst"], route["dev"]) for route in found), [("10.77.0.0/16", "eth0"), ("10.77.0.0/16", "eth1")])
+                    self.assertEqual(sorted((route["dst"], route["dev"]) for route in found),
+                                     [("10.77.0.0/16", "eth0"), ("10.77.0.0/16", "eth1")])
 
     def test_arp_flips_in_mid_transfer(self) -> None:
         with OpenLab("--network", "one-switch", "--arp", "strict") as lab, lab.listen(1, 1) as listener:
@@ -207,7 +213,8 @@ class Addresses(Fault):
                 for target in (0, 1):
                     faults.flip_arp(*lab.nic(1, 1), lab.nic(1, target)[1])
                     mac = lab.link(1, target)["address"]
-                    self.assertTrue(eventually(lambda: mac in lab.run(0, "ip", "neigh", "show", "10.77.1.2", "dev", "eth1")))
+                    self.assertTrue(eventually(lambda: mac in lab.run(0, "ip", "neigh", "show", "10.77.1.2", "dev",
+                                                                      "eth1")))
                     before = lab.bytes_in(1, target)
                     self.assertEqual(pump(end, other, 400_000, 5), 400_000)
                     self.assertGreater(lab.bytes_in(1, target) - before, 400_000)
@@ -253,7 +260,8 @@ class Router(Fault):
 class Paths(Fault):
     def test_some_connections_are_lost_and_the_others_are_whole(self) -> None:
         for direction in ("in", "out", "both"):
-            with self.subTest(direction=direction), OpenLab("--network", "routed", "--routes", "policy") as lab, lab.listen(1, 1) as listener:
+            with self.subTest(direction=direction), OpenLab("--network", "routed", "--routes",
+                                                            "policy") as lab, lab.listen(1, 1) as listener:
                 faults.lose_flows(lab.nic(1, 1)[1], 50, direction)
                 said = []
                 for _ in range(24):
@@ -268,14 +276,20 @@ class CommandLine(unittest.TestCase):
     """`tools/lab set`; what each fault does to packets is tested above, what a rate does by test_traffic.py."""
 
     kFaults = {  # option: what it calls, with which arguments beside plan, host and NIC
-        "--rate 20mbit": ("set_rate", 20_000_000), "--down": ("take_down",), "--port-down": ("take_port_down",), "--cut": ("cut",),
-        "--cut-out": ("cut_out",), "--switch-down": ("take_switch_down",), "--reset": ("reset",), "--port-mtu 1000": ("shrink_port_mtu", 1000),
-        "--firewall reset --direction in": ("filter_tcp", Rule("reset", "in")), "--firewall reject": ("filter_tcp", Rule("reject")),
+        "--rate 20mbit": ("set_rate", 20_000_000), "--down": ("take_down",), "--port-down": ("take_port_down",),
+               "--cut": ("cut",),
+        "--cut-out": ("cut_out",), "--switch-down": ("take_switch_down",), "--reset": ("reset",),
+               "--port-mtu 1000": ("shrink_port_mtu", 1000),
+        "--firewall reset --direction in": ("filter_tcp", Rule("reset", "in")),
+               "--firewall reject": ("filter_tcp", Rule("reject")),
         "--firewall drop --at port --family ipv4": ("filter_tcp", Rule("drop", at="port", family="ipv4")),
-        "--lose 5 --direction out": ("lose_packets", 5, "out"), "--lose-flows 50 --direction in": ("lose_flows", 50, "in"),
+        "--lose 5 --direction out": ("lose_packets", 5, "out"),
+               "--lose-flows 50 --direction in": ("lose_flows", 50, "in"),
         "--lose-syn 50 --direction in": ("filter_tcp", Rule("drop", "in", "port", syn_percent=50)),
-        "--address 10.79.0.1/24,fd00::1/64": ("replace_addresses", ["10.79.0.1/24", "fd00::1/64"]), "--lose-routes": ("lose_routes",),
-        "--forget-connections": ("forget_connections",), "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",), "--up": ("restore",)}
+        "--address 10.79.0.1/24,fd00::1/64": ("replace_addresses", ["10.79.0.1/24", "fd00::1/64"]),
+               "--lose-routes": ("lose_routes",),
+        "--forget-connections": ("forget_connections",), "--arp-flip 0": ("flip_arp",), "--new-mac": ("change_mac",),
+               "--up": ("restore",)}
 
     def called(self, options: str, plan: Plan) -> list[tuple]:
         """What `tools/lab set` calls of lab for NIC 1 of host 1, with plain values among the arguments."""
@@ -284,7 +298,8 @@ class CommandLine(unittest.TestCase):
         calls: list[tuple] = []
         with contextlib.ExitStack() as stack:
             for module, name in (*((faults, name) for name in faults.__all__ if name != "Rule"), (shaping, "set_rate")):
-                stack.enter_context(mock.patch.object(module, name, lambda *given, name=name: calls.append((name, *given))))
+                stack.enter_context(mock.patch.object(module, name, lambda *given,
+                                                      name=name: calls.append((name, *given))))
             set_options.apply(plan, parser.parse_args(["set", "--host", "1", "--nic", "1", *options.split()]))
         nic, other = plan.hosts[1].nics[1], plan.hosts[1].nics[0]
         self.assertTrue(all(nic in call or plan in call for call in calls), options)
@@ -295,21 +310,26 @@ class CommandLine(unittest.TestCase):
             for options, fault in self.kFaults.items():
                 self.assertEqual([fault], self.called(options, lab.plan), options)
         usage = support.lab("set", "--help").stdout.partition("(")[2].partition(")")[0]
-        self.assertEqual(set(re.findall(r"--[a-z-]+", usage)), {options.split()[0] for options in self.kFaults}, "a fault without a test")
+        self.assertEqual(set(re.findall(r"--[a-z-]+", usage)), {options.split()[0] for options in self.kFaults},
+                         "a fault without a test")
 
     def test_every_fault_can_be_had_of_a_lab_that_runs(self) -> None:
         with OpenLab(*_STRICT) as lab:
             for options in self.kFaults:
                 done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *options.split())
-                seen = (0, "") if options != "--forget-connections" else (1, "tools/lab: this lab's router has no firewall (--stateful makes one)\n")
+                seen = (0, "") if options != "--forget-connections" else (1,
+                                                                          "tools/lab: this lab's router has no "
+                                                                          "firewall (--stateful makes one)\n")
                 self.assertEqual((done.returncode, done.stderr), seen, options)
             self.assertTrue(eventually(lambda: lab.reaches(1, 1) == "connected"))  # --up came last
             self.assertEqual(lab.run(1, "nft", "list", "ruleset"), "")
 
     def test_what_cannot_be_is_refused_by_name(self) -> None:
         with OpenLab() as lab:
-            for option, said in (("--lose 0", "--lose 0"), ("--port-mtu 1", "--port-mtu 1"), ("--arp-flip 7", "--arp-flip 7"),
-                                 ("--port-down", "no switch"), ("--address x", "no address"), ("--firewall reset --at port", "only drop")):
+            for option, said in (("--lose 0", "--lose 0"), ("--port-mtu 1", "--port-mtu 1"),
+                                 ("--arp-flip 7", "--arp-flip 7"),
+                                 ("--port-down", "no switch"), ("--address x", "no address"),
+                                 ("--firewall reset --at port", "only drop")):
                 done = support.lab("set", "--lab", lab.plan.name, "--host", "1", "--nic", "1", *option.split())
                 self.assertIn(done.returncode, (1, 2), option)
                 self.assertIn(said, done.stderr, option)

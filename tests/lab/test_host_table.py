@@ -37,18 +37,22 @@ class Pairwise(unittest.TestCase):
 
 class Table(unittest.TestCase):
     def test_file_is_what_the_script_makes(self) -> None:
-        self.assertEqual(table_rows.kTable.read_text(), make_table.text(), "perf/bench/hosts/make_table.py > perf/real_hosts.json")
+        self.assertEqual(table_rows.kTable.read_text(), make_table.text(),
+                         "perf/bench/hosts/make_table.py > perf/real_hosts.json")
 
     def test_every_pair_occurs(self) -> None:
         chosen = rows.chosen()
         for names, values, found in (
                 ("shape and setting", {(shape, kind, value) for shape in kShapes for kind, value in self.settings()},
                  {(cell.shape, kind, value) for cell in chosen for kind, value in self.of(cell.setting)}),
-                ("fault and setting", {(fault, kind, value) for fault in losses.kLosses for kind, value in self.settings()},
+                ("fault and setting", {(fault, kind, value) for fault in losses.kLosses for kind,
+                                       value in self.settings()},
                  {(cell.fault, kind, value) for cell in chosen for kind, value in self.of(cell.setting)}),
-                ("shape and family", {(shape, family) for shape, kind in kShapes.items() for family, faults in rows.kFamilies.items()
+                ("shape and family", {(shape, family) for shape, kind in kShapes.items() for family,
+                                      faults in rows.kFamilies.items()
                                       if any(rows.can_happen(kind, fault) for fault in faults)},
-                 {(cell.shape, family) for cell in chosen for family, faults in rows.kFamilies.items() if cell.fault in faults})):
+                 {(cell.shape, family) for cell in chosen for family,
+                  faults in rows.kFamilies.items() if cell.fault in faults})):
             self.assertEqual(values, found, names)
 
     def settings(self) -> set[tuple[str, object]]:
@@ -61,7 +65,8 @@ class Table(unittest.TestCase):
         chosen = rows.chosen()
         self.assertLessEqual(len(chosen), 66)
         self.assertTrue(all(rows.can_happen(kShapes[cell.shape], cell.fault) for cell in chosen))
-        self.assertEqual(sorted(losses.kLosses), sorted(fault for faults in rows.kFamilies.values() for fault in faults))
+        self.assertEqual(sorted(losses.kLosses), sorted(fault for faults in rows.kFamilies.values()
+                                                        for fault in faults))
 
     def test_names_are_unique(self) -> None:
         for name, found in make_table.table().items():
@@ -75,7 +80,8 @@ class Table(unittest.TestCase):
 
 
     def test_a_row_waits_for_ipv6_or_a_warning_where_one_is_due(self) -> None:
-        found = {row["name"]: (row["settle_s"], row["seconds"], row["rounds"]) for row in make_table.table()["no_fault"]}
+        found = {row["name"]: (row["settle_s"], row["seconds"], row["rounds"])
+                 for row in make_table.table()["no_fault"]}
         self.assertEqual(found["cables/arp-default/rp1/ipv6"], (0.5, 1.2, 3))
         self.assertEqual(found["one-subnet/arp-default/rp0/ipv6"], (7.0, 3.0, 1))
         self.assertEqual(found["one-subnet/arp-default/rp0/no-ipv6"], (0.5, 11.0, 1))
@@ -86,7 +92,8 @@ class Expected(unittest.TestCase):
 
     def check(self, rails: int, said: str, shape: str, arp: str, rp_filter: int, ipv6: bool) -> None:
         setting = Setting(arp, rp_filter, ipv6)
-        self.assertEqual((rails, said), (rails_that_carry(kShapes[shape], setting), warning(kShapes[shape], setting)), (shape, setting))
+        self.assertEqual((rails, said), (rails_that_carry(kShapes[shape], setting), warning(kShapes[shape], setting)),
+                         (shape, setting))
 
     def test_one_segment_with_arp_as_shipped(self) -> None:
         for shape in ("one-subnet", "subnet-per-rail", "pods"):
@@ -141,9 +148,11 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
     def warnings_of_the_plugin(self) -> dict[str, set[str]]:
         """What it may say at WARN, by source file. RailLog puts its lines together of two texts."""
         sources = {file: file.read_text() for file in (support.kPerf.parent / "plugin").rglob("*.cc")}
-        said = {file.name: {"".join(re.findall(r'"([^"]*)"', text)) for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
+        said = {file.name: {"".join(re.findall(r'"([^"]*)"', text))
+                            for text in re.findall(r'RW_WARN\(\w+,\s*("[^"]*"(?:\s*"[^"]*")*)', source)}
                 for file, source in sources.items() if "RW_WARN(" in source}
-        ends = re.findall(r'fmt::format\("([^"]*)"', next(source for file, source in sources.items() if file.name == "rail_log.cc"))
+        ends = re.findall(r'fmt::format\("([^"]*)"', next(source for file,
+                                                          source in sources.items() if file.name == "rail_log.cc"))
         said["rail_log.cc"] = {start.removesuffix("{}") + end for start in said["rail_log.cc"] for end in ends}
         return said
 
@@ -174,24 +183,31 @@ INFO NET/Railweave : rail eth1 to host1 pid 1: 1 of 2 lanes left
 
 class OutsideALab(unittest.TestCase):
     def test_programs_say_what_to_run_them_by(self) -> None:
-        outside = {name: value for name, value in os.environ.items() if not name.startswith(("RWLAB", "MASTER_", "RANK", "WORLD_SIZE"))}
-        for program, options in (("bench/faults/rail_loss_perf", ["--kind", "reset"]), ("bench/faults/peer_loss_perf", ["--kind", "kill"]),
-                                 ("bench/incast/incast_perf", []), ("bench/incast/sharing_perf", []), ("bench/hosts/share_perf", ["--rails", "1"]), ("bench/hosts/false_alarm_perf", []),
+        outside = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("RWLAB", "MASTER_", "RANK", "WORLD_SIZE"))}
+        for program, options in (("bench/faults/rail_loss_perf", ["--kind", "reset"]),
+                                 ("bench/faults/peer_loss_perf", ["--kind", "kill"]),
+                                 ("bench/incast/incast_perf", []), ("bench/incast/sharing_perf", []),
+                                 ("bench/hosts/share_perf", ["--rails", "1"]), ("bench/hosts/false_alarm_perf", []),
                                  ("bench/hosts/connect_loss_perf", [])):
-            done = subprocess.run([sys.executable, "-B", support.kPerf / f"{program}.py", *options], env={**outside, "RANK": "0"},
+            done = subprocess.run([sys.executable, "-B", support.kPerf / f"{program}.py", *options],
+                                  env={**outside, "RANK": "0"},
                                   capture_output=True, text=True, timeout=20, check=False)
             self.assertEqual(2, done.returncode, program)
-            self.assertRegex(done.stderr, "error: WORLD_SIZE, .*RWLAB_ADDRESSES not set: run it by tools/lab run", program)
+            self.assertRegex(done.stderr, "error: WORLD_SIZE, .*RWLAB_ADDRESSES not set: run it by tools/lab run",
+                             program)
 
 
 class Disturbances(unittest.TestCase):
     def test_they_are_the_seed_s_and_leave_the_only_switch_alone(self) -> None:
-        made = [[disturbances.drawn(chance) for _ in range(400)] for chance in (random.Random(1), random.Random(1), random.Random(2))]
+        made = [[disturbances.drawn(chance) for _ in range(400)]
+                for chance in (random.Random(1), random.Random(1), random.Random(2))]
         self.assertEqual(made[0], made[1])
         self.assertNotEqual(made[0], made[2])
         self.assertEqual({one.kind for one in made[0]}, set(disturbances.kKinds))
         self.assertFalse({"switch", "mtu-hole"} & set(disturbances.kKinds))
-        self.assertTrue(all(one.host == losses.kLosses[one.kind].at for one in made[0] if one.kind in ("down-sender", "down-receiver")))
+        self.assertTrue(all(one.host == losses.kLosses[one.kind].at for one in made[0]
+                            if one.kind in ("down-sender", "down-receiver")))
 
     def test_bad_rails_are_eight(self) -> None:
         self.assertEqual(8, len(bad_rails.rows()))

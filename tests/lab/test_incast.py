@@ -1,5 +1,5 @@
-"""Many senders into one rail, as tools/bench's R7, F1 and F2 have it: that the programs run to their end, and how R7's figures are read off.
-How those of F1 and F2 are: tests/perf/test_sharing.py."""
+"""Many senders into one rail, as tools/bench's R7, F1 and F2 have it: that the programs run to their end, and how R7's
+figures are read off. How those of F1 and F2 are: tests/perf/test_sharing.py."""
 from __future__ import annotations
 
 import json
@@ -42,8 +42,10 @@ class FourSenders(unittest.TestCase):
     def check(self, program: str, *options: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
-            done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch", "--timeout", "100", "--",
-                               sys.executable, "-B", str(_PROGRAM), "--program", program, "--senders", "4", "--settle", "3", "--duration", "3",
+            done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch",
+                               "--timeout", "100", "--",
+                               sys.executable, "-B", str(_PROGRAM), "--program", program, "--senders", "4", "--settle",
+                               "3", "--duration", "3",
                                "--programs", str(engine_lab.kBin), "--json", str(file), *options, timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             found = json.loads(file.read_text())["summary"]
@@ -67,8 +69,10 @@ class FourThatComeAndGo(unittest.TestCase):
     def found(self, *options: str) -> dict:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
-            done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch", "--buffer", "524288", "--timeout", "100",
-                               "--", sys.executable, "-B", str(_SHARING), "--senders", "4", "--settle", "2", "--stagger", "0.4", *options,
+            done = support.lab("run", "--hosts", "3", "--nics", "1", "--rate", "200mbit", "--shape", "switch",
+                               "--buffer", "524288", "--timeout", "100",
+                               "--", sys.executable, "-B", str(_SHARING), "--senders", "4", "--settle", "2",
+                               "--stagger", "0.4", *options,
                                "--programs", str(engine_lab.kBin), "--json", str(file), timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             return json.loads(file.read_text())

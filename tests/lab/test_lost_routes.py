@@ -46,8 +46,8 @@ class BothEnds(RealHosts):
         self.assert_carries(1, outcome)
 
     def test_all_paths_to_a_rail_are_dead_at_first(self) -> None:
-        """ECMP: a connection that is dialled again has another source port, and may take another path. The first ones all fail; of the
-        later ones one in twenty would."""
+        """ECMP: a connection that is dialled again has another source port, and may take another path. The first ones
+        all fail; of the later ones one in twenty would."""
         outcome = self.transfer([*ROUTED, "--routes", "policy"], "--host 1 --nic 1 --lose-flows 5", seconds=14,
                                 from_start="--host 1 --nic 1 --lose-flows 100")
         self.assert_no_pause(outcome)
@@ -67,7 +67,8 @@ class BothEnds(RealHosts):
 
     def test_ipv4_is_broken_on_one_rail_of_two_families(self) -> None:
         """IPv6 carries there."""
-        outcome = self.transfer([*TWO, "--dual-stack"], seconds=10, from_start="--host 1 --nic 1 --firewall drop --at port --family ipv4")
+        outcome = self.transfer([*TWO, "--dual-stack"], seconds=10,
+                                from_start="--host 1 --nic 1 --firewall drop --at port --family ipv4")
         self.assert_no_pause(outcome)
         self.assert_carries(2, outcome, from_s=4)
 

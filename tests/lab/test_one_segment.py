@@ -1,4 +1,5 @@
-"""Two NICs in one segment, where by Linux's own settings any NIC answers ARP for any address of its host (real-hosts 1)."""
+"""Two NICs in one segment, where by Linux's own settings any NIC answers ARP for any address of its host (real-hosts
+1)."""
 from __future__ import annotations
 
 import engine_lab
@@ -31,7 +32,8 @@ class OneSegment(RealHosts):
 
     def test_without_ipv6_the_refusal_names_the_setting_that_mends_it(self) -> None:
         """As above, and there is no other way."""
-        outcome = net_perf([*ONE_SWITCH, "--disable-ipv6"], "--size", "1M", "--duration", "1", deadline_s=40, setup="export RAILWEAVE_RAILS=eth0")
+        outcome = net_perf([*ONE_SWITCH, "--disable-ipv6"], "--size", "1M", "--duration", "1", deadline_s=40,
+                           setup="export RAILWEAVE_RAILS=eth0")
         self.assertNotEqual(0, outcome.status, str(outcome))
         self.assert_warned(outcome, (0,), "arrived on eth1, which is no rail here", "arp_ignore")
 
@@ -77,7 +79,8 @@ class SameAddressNewMac(RealHosts):
     """A container that is made anew under its old address, or a bond that fails over without a word."""
 
     def test_in_mid_transfer(self) -> None:
-        outcome = self.transfer([*ONE_SWITCH, "--arp", "strict", "--disable-ipv6"], "--host 1 --nic 1 --new-mac", seconds=14)
+        outcome = self.transfer([*ONE_SWITCH, "--arp", "strict", "--disable-ipv6"], "--host 1 --nic 1 --new-mac",
+                                seconds=14)
         self.assert_no_pause(outcome, FAULT_S + 1)
         self.assert_carries_at_least(1, outcome, from_s=FAULT_S + 1)
 

@@ -1,5 +1,5 @@
-"""Two losses of a peer of each kind that tools/bench's R2 has twenty of, with short timeouts, and how what was told is judged. How soon
-it is told is R2's."""
+"""Two losses of a peer of each kind that tools/bench's R2 has twenty of, with short timeouts, and how what was told is
+judged. How soon it is told is R2's."""
 from __future__ import annotations
 
 import json
@@ -27,8 +27,10 @@ class Losses(engine_lab.EngineTest):
     @classmethod
     def setUpClass(cls) -> None:
         cls._folder = tempfile.TemporaryDirectory()
-        cls._running = {kind: support.start("run", *_LAB, "--", sys.executable, "-B", str(_PROGRAM), "--kind", kind, "--trials", "2",
-                                            "--programs", str(engine_lab.kBin), *_SHORTER.get(kind, []), "--json", str(cls._file(kind)))
+        cls._running = {kind: support.start("run", *_LAB, "--", sys.executable, "-B", str(_PROGRAM), "--kind", kind,
+                                            "--trials", "2",
+                                            "--programs", str(engine_lab.kBin), *_SHORTER.get(kind, []), "--json",
+                                            str(cls._file(kind)))
                         for kind in peer_losses.kLosses}
 
     @classmethod
@@ -51,7 +53,8 @@ class Losses(engine_lab.EngineTest):
             self.fail(f"{kind} hangs")
         self.assertEqual(0, running.returncode, stdout + stderr)
         found = json.loads(self._file(kind).read_text())
-        self.assertEqual((2, 0, 0), (found["summary"]["trials"], found["summary"]["wrong"], found["summary"].get("unnamed", 0)), found)
+        self.assertEqual((2, 0, 0), (found["summary"]["trials"], found["summary"]["wrong"],
+                                     found["summary"].get("unnamed", 0)), found)
         return found["summary"]
 
     def check_after_its_timeout(self, kind: str, told: int) -> None:
@@ -98,7 +101,8 @@ class Judgement(unittest.TestCase):
             self.assertEqual(1, self.judged("kill", [_KILLED, _told(8, (100.5, line))]).unnamed, line)
 
     def test_a_survivor_that_goes_on_or_crashes_was_not_told(self) -> None:
-        for end in (End(8, 0, []), End(8, -signal.SIGSEGV, [(101, "ncclRemoteError")]), End(8, 1, [(101, "the other rank has gone")])):
+        for end in (End(8, 0, []), End(8, -signal.SIGSEGV, [(101, "ncclRemoteError")]),
+                    End(8, 1, [(101, "the other rank has gone")])):
             self.assertEqual(1, len(self.judged("kill", [_KILLED, end]).wrong), end)
 
     def test_a_peer_that_is_stopped_is_warned_of_first_and_told_in_the_end(self) -> None:
@@ -112,7 +116,9 @@ class Judgement(unittest.TestCase):
 
     def test_an_outage_ends_nothing(self) -> None:
         series = {"t_s": [1.0, 2.0, 3.0], "received_bytes": [5, 0, 5], "rails": {}}
-        document = {"results": [{"verify": {"errors": 0}, "ranks": [{}, {"t0_monotonic_ns": 106_000_000_000, "series": series}]}]}
+        document = {"results": [{"verify": {"errors": 0}, "ranks": [{},
+                                                                    {"t0_monotonic_ns": 106_000_000_000,
+                                                                     "series": series}]}]}
         ends = [End(7, 0, []), End(8, 0, [])]
         found = self.judged("stop", ends, document)
         self.assertEqual([], found.wrong)

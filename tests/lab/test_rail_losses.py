@@ -15,17 +15,21 @@ _PROGRAM = support.kPerf / "bench/faults" / "rail_loss_perf.py"
 
 
 class Losses(engine_lab.EngineTest):
-    """No error, no wrong byte, and the rail is in use again when it is back. How soon the other one carries all is R1's."""
+    """No error, no wrong byte, and the rail is in use again when it is back. How soon the other one carries all is
+    R1's."""
 
     def check(self, kind: str) -> None:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "result.json"
-            done = support.lab("run", "--nics", "2", "--rate", "1gbit", "--shape", "switch", "--timeout", "100", "--", sys.executable,
-                               "-B", str(_PROGRAM), "--kind", kind, "--trials", "2", "--programs", str(engine_lab.kBin), "--json",
+            done = support.lab("run", "--nics", "2", "--rate", "1gbit", "--shape", "switch", "--timeout", "100", "--",
+                               sys.executable,
+                               "-B", str(_PROGRAM), "--kind", kind, "--trials", "2", "--programs", str(engine_lab.kBin),
+                               "--json",
                                str(file), timeout_s=120)
             self.assertEqual(0, done.returncode, done.stdout + done.stderr)
             found = json.loads(file.read_text())
-        self.assertEqual((2, 0, 0), tuple(found["summary"][name] for name in ("trials", "errors", "wrong_bytes")), found)
+        self.assertEqual((2, 0, 0), tuple(found["summary"][name] for name in ("trials", "errors", "wrong_bytes")),
+                         found)
         self.assertTrue(all(trial["returned_s"] is not None for trial in found["trials"]), found)
 
 
@@ -35,7 +39,8 @@ for _kind in losses.kOfR1:
 
 def _result(megabytes: list[int], rail: list[int], zero_s: float = 100.0) -> dict:
     """Of bins of 50 ms: what came in each, and what of it over eth1."""
-    series = {"interval_ms": 50, "t_s": [0.05 * (i + 1) for i in range(len(megabytes))], "received_bytes": [m * 1_000_000 for m in megabytes],
+    series = {"interval_ms": 50, "t_s": [0.05 * (i + 1) for i in range(len(megabytes))],
+              "received_bytes": [m * 1_000_000 for m in megabytes],
               "rails": {"eth1": {"rx_bytes": [m * 1_000_000 for m in rail], "tx_bytes": [0] * len(rail)}}}
     return {"ranks": [{}, {"t0_monotonic_ns": int(zero_s * 1e9), "series": series}]}
 
@@ -62,7 +67,8 @@ class Recovery(unittest.TestCase):
 
     def test_a_pause_is_seen_wherever_it_is(self) -> None:
         for paused in ([6, 0, 6, 12, 12], [6, 12, 12, 6, 0], [0, 6, 12, 12, 12]):
-            self.assertAlmostEqual(6 / 12.5, recovery.least_share(recovery.bins(_result(paused, [0] * 5)), 100.01, 200, 1.0))
+            self.assertAlmostEqual(6 / 12.5, recovery.least_share(recovery.bins(_result(paused, [0] * 5)), 100.01, 200,
+                                                                  1.0))
 
     def test_what_the_next_bin_has_instead_is_no_pause(self) -> None:
         bins = recovery.bins(_result([6, 5, 7, 6, 12], [0] * 5))
@@ -81,7 +87,8 @@ class Recovery(unittest.TestCase):
             recovery.mean_gbps(bins, 0.19, 1)
 
     def test_the_usual_rate_is_that_before_the_loss(self) -> None:
-        self.assertAlmostEqual(12 / 6.25, recovery.usual_gbps(recovery.bins(_result([12, 12, 1, 0, 0, 0], [0] * 6)), 100.16))
+        self.assertAlmostEqual(12 / 6.25, recovery.usual_gbps(recovery.bins(_result([12, 12, 1, 0, 0, 0], [0] * 6)),
+                                                              100.16))
 
 
 if __name__ == "__main__":

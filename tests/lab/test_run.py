@@ -25,7 +25,8 @@ class Environment(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
         self.assertEqual([line for line in lines if line.startswith("[host0] ")],
-                         ["[host0] 0/2 0/1 10.77.0.1:29500", "[host0] =eth0,eth1", "[host0] host0", "[host0] eth0 eth1 lo "])
+                         ["[host0] 0/2 0/1 10.77.0.1:29500", "[host0] =eth0,eth1", "[host0] host0",
+                          "[host0] eth0 eth1 lo "])
         self.assertEqual([line for line in lines if line.startswith("[host1] ")],
                          ["[host1] 1/2 0/1 10.77.0.1:29500", "[host1] =ens0,ens1,ens2", "[host1] host1",
                           "[host1] ens0 ens1 ens2 lo "])
@@ -47,7 +48,8 @@ class Environment(unittest.TestCase):
         self.assertEqual(sorted(done.stdout.splitlines()), ["[host0] fd77::1", "[host1] fd77::1"])
 
     def test_several_ranks_per_host(self) -> None:
-        done = lab("run", "--nics", "1", "--ranks-per-host", "2", "--", "sh", "-c", "echo $RANK/$WORLD_SIZE $LOCAL_RANK")
+        done = lab("run", "--nics", "1", "--ranks-per-host", "2", "--", "sh", "-c",
+                   "echo $RANK/$WORLD_SIZE $LOCAL_RANK")
         self.assertEqual(sorted(done.stdout.splitlines()),
                          ["[host0.0] 0/4 0", "[host0.1] 1/4 1", "[host1.0] 2/4 0", "[host1.1] 3/4 1"])
 
@@ -57,9 +59,11 @@ class Environment(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
 
     def test_loopback_needs_no_namespace(self) -> None:
-        done = lab("run", "--loopback", "--", "sh", "-c", "echo $RANK $NCCL_SOCKET_IFNAME $RWLAB_ADDRESSES $MASTER_ADDR; exit 4")
+        done = lab("run", "--loopback", "--", "sh", "-c", "echo $RANK $NCCL_SOCKET_IFNAME $RWLAB_ADDRESSES "
+                                                          "$MASTER_ADDR; exit 4")
         self.assertEqual(done.returncode, 4)
-        self.assertEqual(sorted(done.stdout.splitlines()), [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1" for rank in (0, 1)])
+        self.assertEqual(sorted(done.stdout.splitlines()), [f"[host{rank}] {rank} =lo 127.0.0.1;127.0.1.1 127.0.0.1"
+                                                            for rank in (0, 1)])
 
 
     def test_loopback_s_ports_are_none_that_an_outgoing_connection_may_have(self) -> None:
@@ -96,7 +100,8 @@ class ExitStatus(unittest.TestCase):
         self.assertEqual(lab("run", "--nics", "1", "--", "sh", "-c", "[ $RANK = 0 ] || kill -9 $$").returncode, 137)
 
     def test_command_that_does_not_exist(self) -> None:
-        for command, said in (("build/none/bin/net_perf", "`make build` makes"), ("no-such-command", "no-such-command")):
+        for command, said in (("build/none/bin/net_perf", "`make build` makes"),
+                              ("no-such-command", "no-such-command")):
             done = lab("run", "--nics", "1", "--", command)
             self.assertEqual(done.returncode, 127)
             self.assertIn(said, done.stderr)
@@ -106,7 +111,8 @@ class ExitStatus(unittest.TestCase):
         self.assertEqual(done.returncode, 124)
 
     def test_bad_command_line(self) -> None:
-        for args, said in ((["--nics", "0", "--", "true"], "--nics"), (["--rate", "quick", "--", "true"], "rate 'quick'"),
+        for args, said in ((["--nics", "0", "--", "true"], "--nics"),
+                           (["--rate", "quick", "--", "true"], "rate 'quick'"),
                            ([], "no command given"), (["--cut", "5:0", "--", "true"], "--cut")):
             done = lab("run", *args)
             self.assertEqual(done.returncode, 2)
@@ -129,7 +135,8 @@ class Claims(unittest.TestCase):
             claims: list[state.Claim] = []
             owner = threading.Thread(target=lambda: claims.append(state.Claim("rwlab-1-aa")))
             owner.start()
-            while not any(f":{os.fstat(cleaner).st_ino} " in line and "->" in line for line in Path("/proc/locks").read_text().splitlines()):
+            while not any(f":{os.fstat(cleaner).st_ino} " in line and "->" in line
+                          for line in Path("/proc/locks").read_text().splitlines()):
                 self.assertTrue(owner.is_alive())
                 time.sleep(0.01)
             path.unlink()

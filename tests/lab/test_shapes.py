@@ -1,4 +1,5 @@
-"""The shapes of networks that the lab makes: which NIC reaches which, by which NIC packets come in, and what hosts are told."""
+"""The shapes of networks that the lab makes: which NIC reaches which, by which NIC packets come in, and what hosts are
+told."""
 from __future__ import annotations
 
 import json
@@ -15,8 +16,8 @@ _OWN = [(0, 0), (1, 1)]
 
 class Reach(unittest.TestCase):
     def reached(self, *options: str, expected: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The pairs of NICs of host 0 and host 1 that connect. Those expected have time: an ARP request that is lost on a busy machine comes
-        again after a second."""
+        """The pairs of NICs of host 0 and host 1 that connect. Those expected have time: an ARP request that is lost on
+        a busy machine comes again after a second."""
         with OpenLab(*options) as lab:
             nics, peers = (range(len(host.nics)) for host in lab.plan.hosts)
             return [(nic, peer) for nic in nics for peer in peers
@@ -31,7 +32,8 @@ class Reach(unittest.TestCase):
 
     def test_one_switch(self) -> None:
         for subnets in ("shared", "disjoint"):
-            self.assertEqual(self.reached("--network", "one-switch", "--subnets", subnets, expected=_BOTH), _BOTH, subnets)
+            self.assertEqual(self.reached("--network", "one-switch", "--subnets", subnets, expected=_BOTH), _BOTH,
+                             subnets)
 
     def test_routed_with_a_route_by_each_nic(self) -> None:
         for routes in ("metric", "policy"):
@@ -41,7 +43,8 @@ class Reach(unittest.TestCase):
         self.assertEqual(self.reached("--network", "routed", "--ipv6", "--routes", "policy", expected=_BOTH), _BOTH)
 
     def test_routed_with_one_default_route(self) -> None:
-        self.assertEqual(self.reached("--network", "routed", "--routes", "one", expected=[(0, 0), (0, 1)]), [(0, 0), (0, 1)])
+        self.assertEqual(self.reached("--network", "routed", "--routes", "one", expected=[(0, 0), (0, 1)]),
+                         [(0, 0), (0, 1)])
 
     def test_routed_with_a_route_to_each_rail(self) -> None:
         self.assertLessEqual({*_OWN}, {*self.reached("--network", "routed", "--routes", "rail", expected=_OWN)})
@@ -64,14 +67,16 @@ class Hosts(unittest.TestCase):
     def test_hosts_are_as_linux_ships_them(self) -> None:
         with OpenLab() as lab:
             for name in ("arp_ignore", "arp_announce", "rp_filter"):
-                self.assertEqual([sysctl(lab, 1, f"net/ipv4/conf/{dev}/{name}") for dev in ("all", "default", "eth1")], ["0"] * 3)
+                self.assertEqual([sysctl(lab, 1, f"net/ipv4/conf/{dev}/{name}") for dev in ("all", "default", "eth1")],
+                                 ["0"] * 3)
             self.assertIn("fe80:", lab.run(1, "ip", "-6", "addr", "show", "dev", "eth1"))
             self.assertEqual(sysctl(lab, 1, "net/ipv6/conf/eth1/accept_dad"), "1")
 
     def test_choices_reach_every_nic(self) -> None:
         with OpenLab("--arp", "strict", "--rp-filter", "2", "--disable-ipv6") as lab:
             self.assertEqual(sysctl(lab, 0, "net/ipv4/conf/eth0/rp_filter"), "2")
-            self.assertEqual([sysctl(lab, 0, f"net/ipv4/conf/all/{name}") for name in ("arp_ignore", "arp_announce")], ["1", "2"])
+            self.assertEqual([sysctl(lab, 0, f"net/ipv4/conf/all/{name}") for name in ("arp_ignore", "arp_announce")],
+                             ["1", "2"])
             self.assertEqual(lab.run(0, "ip", "-6", "addr", "show"), "")
 
     def test_dual_stack(self) -> None:
@@ -94,7 +99,8 @@ class Hosts(unittest.TestCase):
 
 class ByWhichNic(unittest.TestCase):
     def test_default_arp_on_one_switch_brings_both_addresses_to_one_nic(self) -> None:
-        """Strict ARP brings each address to its NIC. With the default both addresses' packets may take one NIC: which, is chance."""
+        """Strict ARP brings each address to its NIC. With the default both addresses' packets may take one NIC: which,
+        is chance."""
         def brought(*options: str) -> list[int]:
             with OpenLab("--network", "one-switch", *options) as lab:
                 before = [lab.bytes_in(1, nic) for nic in (0, 1)]

@@ -30,7 +30,8 @@ class Running:
             self.pids += [int(match[2]), int(match[3])]
 
     def gone(self) -> bool:
-        return not namespaces(self.name) and not state_file(self.name).exists() and not any(alive(pid) for pid in self.pids)
+        return not namespaces(self.name) and not state_file(self.name).exists() and not any(alive(pid)
+                                                                                            for pid in self.pids)
 
     def end(self) -> tuple[int, str]:
         """Its exit status, and what it said."""
@@ -73,7 +74,8 @@ class Teardown(unittest.TestCase):
             os.killpg(process.pid, signal.SIGTERM)
             process.communicate(timeout=20)
             prefix = f"rwlab-{process.pid}"
-            self.assertTrue(eventually(lambda: not any(name.startswith(prefix) for name in state.namespaces())), delay_s)
+            self.assertTrue(eventually(lambda: not any(name.startswith(prefix) for name in state.namespaces())),
+                            delay_s)
 
     def test_a_process_group_that_a_rank_made_ends_with_it(self) -> None:
         # No namespace to find them in.
@@ -117,7 +119,8 @@ class Teardown(unittest.TestCase):
     def test_leftovers_of_a_lab_that_lost_its_guardian_too(self) -> None:
         running = Running()
         os.killpg(running.process.pid, signal.SIGSTOP)
-        guardians = subprocess.run(["pgrep", "-P", str(running.process.pid)], capture_output=True, text=True, check=True)
+        guardians = subprocess.run(["pgrep", "-P", str(running.process.pid)], capture_output=True, text=True,
+                                   check=True)
         for pid in [*map(int, guardians.stdout.split()), running.process.pid, *running.pids]:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -11,15 +11,17 @@ from support import kTraffic, lab
 _SEND = ["--", sys.executable, kTraffic]
 # TCP payload of a full frame, as the bucket counts it, is 1448 of 1514 bytes (IPv6: 1428).
 _MOST = 0.97
-# The least share of the rate, in the best half second of up to _RUNS runs. A busy machine loses half seconds, even all of one
-# run (one whose host took its cores reached 120 of 400 Mb/s for two seconds). A bucket that is too slow loses all.
+# The least share of the rate, in the best half second of up to _RUNS runs. A busy machine loses half seconds, even all
+# of one run (one whose host took its cores reached 120 of 400 Mb/s for two seconds). A bucket that is too slow loses
+# all.
 _LEAST = 0.85
 _RUNS = 3
 _STOLEN_MOST = 0.2  # of the cores, by the host of a virtual machine: beyond, rates too low say nothing
 
 
 def _rates(output: str, word: str) -> list[list[float]]:
-    return [[float(rate) for rate in line.split()[2:]] for line in output.splitlines() if line.startswith(f"[host0] {word}")]
+    return [[float(rate) for rate in line.split()[2:]] for line in output.splitlines()
+            if line.startswith(f"[host0] {word}")]
 
 
 class Rates(unittest.TestCase):
@@ -81,7 +83,8 @@ class MidRun(unittest.TestCase):
         self.assertTrue(15 < last < 25, last)
 
     def test_rate_behind_a_switch(self) -> None:
-        # 2 MiB of buffer are 0.8 s at this rate, and a loss holds back everything behind it: only a mean says something.
+        # 2 MiB of buffer are 0.8 s at this rate, and a loss holds back everything behind it: only a mean says
+        # something.
         last = [rates[1] for rates in self.change("--nic 1 --rate 20mbit", "switch")[-3:]]
         self.assertLess(sum(last) / 3, 40, last)
 
@@ -101,7 +104,8 @@ class MidRun(unittest.TestCase):
 class SharedSubnet(unittest.TestCase):
     def test_a_bound_socket_uses_its_nic(self) -> None:
         script = (f"{sys.executable} {kTraffic} 1 0; grep eth1: /proc/net/dev")
-        done = lab("run", "--favour", "--subnets", "shared", "--arp", "strict", "--rate", "100mbit", "--", "sh", "-c", script)
+        done = lab("run", "--favour", "--subnets", "shared", "--arp", "strict", "--rate", "100mbit", "--", "sh", "-c",
+                   script)
         self.assertEqual(done.returncode, 0, done.stderr)
         received_by_eth1 = int(next(line for line in done.stdout.splitlines() if "eth1:" in line).split()[2])
         self.assertLess(received_by_eth1, 100_000, "with --arp strict no packet for eth0 arrives at eth1")

@@ -1,4 +1,5 @@
-"""A rail that alters bytes: with RAILWEAVE_CHECKSUM nobody sees one, no request fails, and the rail carries almost nothing."""
+"""A rail that alters bytes: with RAILWEAVE_CHECKSUM nobody sees one, no request fails, and the rail carries almost
+nothing."""
 from __future__ import annotations
 
 import tempfile
@@ -12,7 +13,8 @@ _CABLE = Path(__file__).resolve().with_name("bad_cable.py")
 _TWO = ["--nics", "2", "--rate", "200mbit", "--shape", "switch", "--disable-ipv6"]
 
 
-def through_bad_cable(*options: str, per_mille: float, checksum: str, rails: str = "eth0,eth1", deadline_s: float = 60) -> Outcome:
+def through_bad_cable(*options: str, per_mille: float, checksum: str, rails: str = "eth0,eth1",
+                      deadline_s: float = 60) -> Outcome:
     """eth1's is bad. The ranks themselves meet by eth0."""
     with tempfile.TemporaryDirectory() as folder:
         said = Path(folder) / "cable"
@@ -39,7 +41,8 @@ class BadRail(EngineTest):
         self.assertEqual(0, outcome.result["verify"]["errors"], str(outcome))
         found = self.damaged(outcome)
         warned = [line for rank in (0, 1) for line in outcome.warnings(rank)]
-        self.assertEqual(sum(found.values()), len([line for line in warned if "on rail eth1 given up: " in line]), str(outcome))
+        self.assertEqual(sum(found.values()), len([line for line in warned if "on rail eth1 given up: " in line]),
+                         str(outcome))
         print(f"{found}, {outcome.result['seconds']:.1f} s", end=" ... ", flush=True)
         return found
 
@@ -63,7 +66,8 @@ class BadRail(EngineTest):
     def test_without_the_setting_they_arrive(self) -> None:
         """What the others rely on."""
         outcome = through_bad_cable("--bytes", "100M", per_mille=2, checksum="off")
-        self.assertGreater(outcome.document["results"][0]["verify"]["errors"] if outcome.document else 1, 0, str(outcome))
+        self.assertGreater(outcome.document["results"][0]["verify"]["errors"] if outcome.document else 1, 0,
+                           str(outcome))
         self.assertNotEqual(0, outcome.status, str(outcome))
 
 

@@ -60,7 +60,8 @@ class EditsTest(unittest.TestCase):
     def test_text_that_is_found_twice(self):
         self.refuse({"plugin/a.cc": "\nint x;\n", "include/b.h": "int x;\n"}, [("int x;", "int y;")],
                     r"^a\.mutant:4: 'int x;' is found 2 times \(include/b\.h:1, plugin/a\.cc:2\); remove more")
-        self.refuse({"plugin/a.cc": "int x; int x;\n", "include/b.h": ""}, [("int x;", "int y;")], r"found 2 times \(plugin/a\.cc:1, plugin/a\.cc:1\)")
+        self.refuse({"plugin/a.cc": "int x; int x;\n", "include/b.h": ""}, [("int x;", "int y;")],
+                    r"found 2 times \(plugin/a\.cc:1, plugin/a\.cc:1\)")
 
     def test_files_that_are_not_searched(self):
         self.refuse({"docs/a.md": "int x;\n", "tests/unit/a.cc": "int x;\n"}, [("int x;", "int y;")], "found 0 times")
@@ -73,7 +74,8 @@ class EditsTest(unittest.TestCase):
         self.expect("  if (a && b.c()) f();\n", [("a && b.c()", "a")], "  if (a) f();\n")
 
     def test_text_that_spans_lines(self):
-        self.expect("  {\n    a();\n    b();\n  }\n", [("a();\nb();", "b();\nif (x)\n  a();")], "  {\n    b();\n    if (x)\n      a();\n  }\n")
+        self.expect("  {\n    a();\n    b();\n  }\n", [("a();\nb();", "b();\nif (x)\n  a();")],
+                    "  {\n    b();\n    if (x)\n      a();\n  }\n")
         self.expect("  if (x)\n    a(1,\n      2);\n", [("a(1, 2);", "a(2, 1);")], "  if (x)\n    a(2, 1);\n")
         self.expect("  x = a(1, 2);\n", [("a(1,\n  2);", "a(\n\n  1);")], "  x = a(\n\n    1);\n")
 
@@ -88,18 +90,21 @@ class EditsTest(unittest.TestCase):
 
     def test_two_edits_in_one_file(self):
         self.expect("a\nb\nc\nd\n", [("c", "a\nb"), ("a", ""), ("b", "")], "a\nb\nd\n")
-        self.refuse({"plugin/a.cc": "a b c\n"}, [("a b", "x"), ("b c", "y")], r"^a\.mutant:4: overlaps another edit in plugin/a\.cc")
+        self.refuse({"plugin/a.cc": "a b c\n"}, [("a b", "x"), ("b c", "y")],
+                    r"^a\.mutant:4: overlaps another edit in plugin/a\.cc")
 
     def test_edits_in_two_files(self):
         self.write({"plugin/a.cc": "a\n", "include/b.h": "b\n"})
-        self.assertEqual(edits.mutate(self.mutant(("a", "x"), ("b", "y")), edits.read_tree(self.root)), {"plugin/a.cc": "x\n", "include/b.h": "y\n"})
+        self.assertEqual(edits.mutate(self.mutant(("a", "x"), ("b", "y")), edits.read_tree(self.root)),
+                         {"plugin/a.cc": "x\n", "include/b.h": "y\n"})
 
     def test_undo_keeps_every_byte(self):
         self.expect("a\r\nb\t\n\n", [("a", "x")], "x\r\nb\t\n\n")
 
     def test_a_move_to_another_file_and_depth(self):
         mutant = self.mutant(("if (a)\n  b();", "b();"))
-        for name, text, after in [("plugin/a.cc", "  if (a)\n    b();\n", "  b();\n"), ("collectives/a.cc", "if (a) b();\n", "b();\n")]:
+        for name, text, after in [("plugin/a.cc", "  if (a)\n    b();\n", "  b();\n"),
+                                  ("collectives/a.cc", "if (a) b();\n", "b();\n")]:
             self.assertEqual(edits.mutate(mutant, {name: text}), {name: after})
 
     def test_forms_that_are_refused(self):

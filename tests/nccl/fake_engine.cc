@@ -128,7 +128,9 @@ class FakeStream : public Base {
 class FakeSend final : public FakeStream<SendStream> {
  public:
   using FakeStream::FakeStream;
-  Result<Request*> post(const void* data, std::size_t size, std::uint64_t, std::uint64_t) override { return enqueue(data, size); }
+  Result<Request*> post(const void* data, std::size_t size, std::uint64_t, std::uint64_t) override {
+    return enqueue(data, size);
+  }
   void expedite(std::uint64_t) override {}
 };
 

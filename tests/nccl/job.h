@@ -7,7 +7,8 @@ namespace railweave::nccl_test {
 // status.
 int run_job();
 
-// The same two ranks: traffic both ways until nothing comes any more, because somebody cuts all cables; then both abort at once.
+// The same two ranks: traffic both ways until nothing comes any more, because somebody cuts all cables; then both abort
+// at once.
 int run_job_into_an_outage();
 
 }  // namespace railweave::nccl_test

@@ -9,8 +9,8 @@
 #include <set>
 #include <sstream>
 
-#include "tests/nccl/log_capture.h"
 #include "tests/nccl/library.h"
+#include "tests/nccl/log_capture.h"
 #include "tests/nccl/peer.h"
 #include "tests/nccl/versions.h"
 

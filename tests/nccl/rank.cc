@@ -119,7 +119,8 @@ void Rank::close() {
 
 void abort_promptly(Rank& rank) {
   using std::chrono::milliseconds, std::chrono::steady_clock;
-  constexpr milliseconds kTakingBackMost{1500}, kClosingMost{3000};  // an engine that leaves waits a second; the machine is shared
+  // an engine that leaves waits a second; the machine is shared
+  constexpr milliseconds kTakingBackMost{1500}, kClosingMost{3000};
   const auto begin = steady_clock::now();
   const auto take_back = [](SlottedFlow& flow) {
     if (flow.outstanding() == 0) throw Failure("nothing is outstanding: " + flow.state());

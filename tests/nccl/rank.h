@@ -50,8 +50,8 @@ class Rank {
   std::unique_ptr<ProgressThread> progress_ = std::make_unique<ProgressThread>();
 };
 
-// Abort while nothing comes from the peer: every flow's memory is taken back and forbidden, then the rank closes. Throws Failure
-// when a flow has nothing outstanding, or when it takes longer than who waits for nobody needs.
+// Abort while nothing comes from the peer: every flow's memory is taken back and forbidden, then the rank closes.
+// Throws Failure when a flow has nothing outstanding, or when it takes longer than who waits for nobody needs.
 void abort_promptly(Rank& rank);
 
 // The whole life of a rank: connect, run, barrier, close.

@@ -18,10 +18,8 @@ std::uint64_t mixed(std::uint64_t x) {  // a fixed scramble of 64 bits, so that 
 std::size_t Scenario::size_of(std::uint32_t comm, std::uint64_t message) const {
   const std::uint64_t draw = mixed(mixed(seed + comm * 0x9e3779b97f4a7c15) + message);
   switch (sizes) {
-    case Sizes::full:
-      return slot_bytes;
-    case Sizes::shorter:
-      return slot_bytes - 1 - draw % std::min<std::uint64_t>(slot_bytes, 1024);
+    case Sizes::full: return slot_bytes;
+    case Sizes::shorter: return slot_bytes - 1 - draw % std::min<std::uint64_t>(slot_bytes, 1024);
     case Sizes::random:
       if (draw % 8 == 0) return draw / 8 % 2 * slot_bytes;  // the extremes often
       return draw / 16 % (slot_bytes + 1) >> (draw >> 60);

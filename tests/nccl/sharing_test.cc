@@ -23,7 +23,8 @@ int sockets_of_this_process() {
   while (const dirent* entry = readdir(descriptors)) {
     struct stat what {};
     // Not fstat(): a thread sanitizer takes it for a use of a descriptor that the engine may be closing.
-    count += fstatat(dirfd(descriptors), entry->d_name, &what, 0) == 0 && S_ISSOCK(what.st_mode) && !is_of_an_account(entry->d_name);
+    count += fstatat(dirfd(descriptors), entry->d_name, &what, 0) == 0 && S_ISSOCK(what.st_mode) &&
+             !is_of_an_account(entry->d_name);
   }
   closedir(descriptors);
   return count;

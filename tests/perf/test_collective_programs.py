@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs nccl-tests' programs whole, their ranks on this machine. Tables are compared with those in golden/, byte for byte but
-for what is measured: `--update` writes them anew."""
+"""Runs nccl-tests' programs whole, their ranks on this machine. Tables are compared with those in golden/, byte for
+byte but for what is measured: `--update` writes them anew."""
 
 import argparse
 import json
@@ -22,13 +22,15 @@ NUMBER = re.compile(r" *\d+(\.\d+)?(e[+-]\d+)?")
 
 
 def clean_environment():
-    left_out = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NCCL_SOCKET_IFNAME", "NCCL_TESTS_MIN_BW")
+    left_out = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "NCCL_SOCKET_IFNAME",
+                "NCCL_TESTS_MIN_BW")
     return {name: value for name, value in os.environ.items() if name not in left_out and not name.startswith("OMPI_")}
 
 
 def run(words, **environment):
     argv = [str(ARGS.bin / words[0]), *words[1:]]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=60, env={**clean_environment(), **environment}, check=False)
+    return subprocess.run(argv, capture_output=True, text=True, timeout=60, env={**clean_environment(), **environment},
+                          check=False)
 
 
 def masked_figures(text, widths):
@@ -105,8 +107,10 @@ class Programs(unittest.TestCase):
             self.assertEqual({(row[8], row[12]) for row in rows}, {("0", "0")})
 
     def test_other_types_and_reductions(self):
-        for kind, reduction in [("int16", "bxor"), ("uint16", "bor"), ("bool", "band"), ("complex64", "sum"), ("complex128", "avg")]:
-            done = run(["all_reduce_perf", "--local", "2", "-b", "4000", "-e", "4000", "-n", "1", "-d", kind, "-o", reduction])
+        for kind, reduction in [("int16", "bxor"), ("uint16", "bor"), ("bool", "band"), ("complex64", "sum"),
+                                ("complex128", "avg")]:
+            done = run(["all_reduce_perf", "--local", "2", "-b", "4000", "-e", "4000", "-n", "1", "-d", kind, "-o",
+                        reduction])
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_every_root(self):
@@ -135,7 +139,8 @@ class Programs(unittest.TestCase):
             document = json.loads(path.read_text())
             self.assertEqual([row["size"] for row in document["results"]], [1024, 2048, 4096])
             first = document["results"][0]
-            self.assertEqual((first["count"], first["type"], first["redop"], first["root"]), (256, "float", "sum", "    -1"))
+            self.assertEqual((first["count"], first["type"], first["redop"], first["root"]),
+                             (256, "float", "sum", "    -1"))
             self.assertEqual(set(first["in_place"]), {"time", "alg_bw", "bus_bw", "nwrong"})
             self.assertEqual(len(document["config"]["devices"]), 2)
             self.assertEqual(document["out_of_bounds"], {"count": 0, "okay": "true"})
@@ -151,7 +156,8 @@ class Programs(unittest.TestCase):
         self.assertEqual(run(command, NCCL_TESTS_MIN_BW="0").returncode, 0)
 
     def test_refusals_say_why(self):
-        for options, word in [(["-G", "1"], "--cudagraph"), (["-r", "2", "--local", "2"], "--root 2"), (["-d", "f8e4m3"], "f8e4m3")]:
+        for options, word in [(["-G", "1"], "--cudagraph"), (["-r", "2", "--local", "2"], "--root 2"),
+                              (["-d", "f8e4m3"], "f8e4m3")]:
             done = run(["reduce_perf", *options])
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(word, done.stderr)
@@ -165,16 +171,20 @@ class Programs(unittest.TestCase):
     def test_output_that_cannot_be_written_is_no_success_and_no_crash(self):
         command = [str(ARGS.bin / "all_reduce_perf"), "-b", "8", "-e", "8", "-n", "1"]
         with open("/dev/full", "w") as full:
-            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, env=clean_environment(), check=False)
+            done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+                                  env=clean_environment(), check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn("standard output", done.stderr)
             refused = [*command, "-d", "none"]
-            self.assertEqual(subprocess.run(refused, stderr=full, timeout=60, env=clean_environment(), check=False).returncode, 2)
+            self.assertEqual(subprocess.run(refused, stderr=full, timeout=60, env=clean_environment(),
+                                            check=False).returncode, 2)
 
     def test_help_and_a_closed_stdout(self):
         program = ARGS.bin / "all_reduce_perf"
-        for words, code in [("--help >/dev/full", 1), ("--local 2 -b 8 -e 8 -n 1 >&-", 1), ("-b 8 -e 8 -n 1 <&- >&- 2>&-", 1)]:
-            done = subprocess.run(["sh", "-c", f"exec {program} {words}"], stderr=subprocess.PIPE, text=True, timeout=60,
+        for words, code in [("--help >/dev/full", 1), ("--local 2 -b 8 -e 8 -n 1 >&-", 1),
+                            ("-b 8 -e 8 -n 1 <&- >&- 2>&-", 1)]:
+            done = subprocess.run(["sh", "-c", f"exec {program} {words}"], stderr=subprocess.PIPE, text=True,
+                                  timeout=60,
                                   env=clean_environment(), check=False)
             self.assertEqual(done.returncode, code, words)
             if "2>&-" not in words:
@@ -210,8 +220,10 @@ class Programs(unittest.TestCase):
             self.assertEqual(os.listdir(folder), [])
 
     def test_an_error_begins_a_line_of_its_own(self):
-        argv = [str(ARGS.bin / "all_reduce_perf"), "--local", "2", "-b", "1K", "-e", "1K", "-N", "0", "-n", "1000000000"]
-        with subprocess.Popen(argv, env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+        argv = [str(ARGS.bin / "all_reduce_perf"), "--local", "2", "-b", "1K", "-e", "1K", "-N", "0", "-n",
+                "1000000000"]
+        with subprocess.Popen(argv, env=clean_environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT) as running:
             said = b""
             while not re.search(rb"\n +1024 .*-1$", said):  # the row has begun
                 said += os.read(running.stdout.fileno(), 4096)
@@ -225,7 +237,8 @@ class Programs(unittest.TestCase):
     def test_a_size_beyond_memory_is_lowered(self):
         """Real-hosts 6.7, as nccl-tests does. The first size is small, and the last is all that fits."""
         run_all = f"ulimit -v 1500000; exec {ARGS.bin / 'all_reduce_perf'} --local 2 -b 4M -e 4000G -f 1024 -n 1 -w 0 -c 0"
-        done = subprocess.run(["sh", "-c", run_all], capture_output=True, text=True, timeout=60, env=clean_environment(), check=False)
+        done = subprocess.run(["sh", "-c", run_all], capture_output=True, text=True, timeout=60,
+                              env=clean_environment(), check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         lowered = re.search(r"^# Reducing maxBytes to (\d+) due to memory limitation$", done.stdout, re.MULTILINE)
         self.assertTrue(lowered, done.stdout)
@@ -241,7 +254,8 @@ class Programs(unittest.TestCase):
         # Whether the ranks get by with so few is another matter.
         words = f"ulimit -n 16; exec {ARGS.bin / 'all_reduce_perf'} --local 2 -b 1M -e 1M -n 1 --patience 5"
         environment = {**clean_environment(), "NCCL_DEBUG": "WARN"}
-        running = subprocess.Popen(["sh", "-c", words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
+        running = subprocess.Popen(["sh", "-c", words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=environment,
                                    start_new_session=True)
         try:
             first = running.stderr.readline()
@@ -275,7 +289,8 @@ class Programs(unittest.TestCase):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
-        common = {**clean_environment(), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "NCCL_SOCKET_IFNAME": "lo"}
+        common = {**clean_environment(), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+                  "NCCL_SOCKET_IFNAME": "lo"}
         argv = [str(ARGS.bin / "all_reduce_perf"), "-b", "1K", "-e", "1K", "-n", "2"]
         ranks = [subprocess.Popen(argv, env={**common, "RANK": str(rank), "LOCAL_RANK": str(rank)}, text=True,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE) for rank in (1, 0)]
@@ -285,7 +300,8 @@ class Programs(unittest.TestCase):
         self.assertIn("# Collective test concluded: all_reduce_perf", outputs[1][0])
 
     def test_a_rank_that_does_not_come_is_named(self):
-        done = run(["all_reduce_perf", "--patience", "1"], RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="29871",
+        done = run(["all_reduce_perf", "--patience", "1"], RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                   MASTER_PORT="29871",
                    NCCL_SOCKET_IFNAME="lo")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"rank 1|ranks 1")
@@ -302,7 +318,8 @@ class Programs(unittest.TestCase):
     def test_nothing_is_left_of_ranks_that_are_killed(self):
         with tempfile.TemporaryDirectory() as folder:
             argv = [str(ARGS.bin / "all_reduce_perf"), "--local", "2", "-b", "1K", "-e", "1K", "-N", "0"]
-            with subprocess.Popen(argv, env={**clean_environment(), "TMPDIR": folder}, text=True, stdout=subprocess.PIPE) as running:
+            with subprocess.Popen(argv, env={**clean_environment(), "TMPDIR": folder}, text=True,
+                                  stdout=subprocess.PIPE) as running:
                 while (line := running.stdout.readline()).startswith("#"):
                     pass
                 self.assertNotEqual(line, "")
@@ -319,7 +336,8 @@ class Mpirun(unittest.TestCase):
             self.skipTest("no Open MPI here")
 
     def test_ranks_come_from_it(self):
-        argv = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
+        argv = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--mca", "btl", "tcp,self", "--mca",
+                "btl_tcp_if_include", "lo",
                 "-np", "3", str(ARGS.bin / "all_gather_perf"), "-b", "48K", "-e", "48K", "-n", "2"]
         done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False,
                               env={**clean_environment(), "NCCL_SOCKET_IFNAME": "lo"})

@@ -113,7 +113,8 @@ class RawTcp(unittest.TestCase):
 class Output(unittest.TestCase):
     def raw_tcp(self, *options, **streams):
         command = [str(ARGS.bin / "raw_tcp"), "--local", *QUICK, *options]
-        return subprocess.run(command, text=True, stderr=subprocess.PIPE, timeout=60, check=False, **{"stdout": subprocess.DEVNULL, **streams})
+        return subprocess.run(command, text=True, stderr=subprocess.PIPE, timeout=60, check=False,
+                              **{"stdout": subprocess.DEVNULL, **streams})
 
     def test_json_that_cannot_be_written_is_found_before_measuring(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -251,15 +252,19 @@ class SeveralSenders(unittest.TestCase):
     """Ranks 0 that one process receives from."""
 
     def ended(self, ports, *more, senders=2):
-        """The exit status of the receiver and what it said; exit status and document of each sender. The ports beyond `senders` have none."""
+        """The exit status of the receiver and what it said; exit status and document of each sender. The ports beyond
+        `senders` have none."""
         with tempfile.TemporaryDirectory() as folder:
             files = [Path(folder) / f"{port}.json" for port in ports[:senders]]
-            command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), "--bytes", "4M", "--size", "64K", "--warmup", "0", "--verify"]
+            command = [str(ARGS.bin / "net_perf"), "--plugin", str(ARGS.plugin), "--bytes", "4M", "--size", "64K",
+                       "--warmup", "0", "--verify"]
             common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1"}
-            running = [subprocess.Popen([*command, "--json", str(file)], env={**common, "RANK": "0", "MASTER_PORT": str(port)},
+            running = [subprocess.Popen([*command, "--json", str(file)],
+                                        env={**common, "RANK": "0", "MASTER_PORT": str(port)},
                                         stdout=subprocess.DEVNULL) for port, file in zip(ports, files)]
             places = ",".join(f"127.0.0.1:{port}" for port in ports)
-            receiver = subprocess.run([*command, "--meet", places, *more], env={**common, "RANK": "1", "MASTER_PORT": "1"}, capture_output=True,
+            receiver = subprocess.run([*command, "--meet", places, *more],
+                                      env={**common, "RANK": "1", "MASTER_PORT": "1"}, capture_output=True,
                                       text=True, timeout=60, check=False)
             statuses = [sender.wait(timeout=60) for sender in running]
             return receiver, statuses, [json.loads(file.read_text()) for file in files]
@@ -279,7 +284,8 @@ class SeveralSenders(unittest.TestCase):
         ports = [free_port(), free_port()]
         receiver, statuses, documents = self.ended(ports, "--patience", "1", senders=1)
         self.assertEqual(1, receiver.returncode)
-        self.assertRegex(receiver.stderr, rf"\Arank 1 of 127.0.0.1 port {ports[1]}: rank 0 was not at the rendezvous .*\n\Z")
+        self.assertRegex(receiver.stderr, rf"\Arank 1 of 127.0.0.1 port {ports[1]}: rank 0 was not at the rendezvous "
+                                          rf".*\n\Z")
         self.check_each_had_all(statuses, documents)
 
     def test_refusals_say_why(self):

@@ -1,5 +1,5 @@
-"""What sharing_perf makes of what the receivers had: bins, who is active in them, spans, goodput, busy cores; its picture; and which processes
-incast_perf starts."""
+"""What sharing_perf makes of what the receivers had: bins, who is active in them, spans, goodput, busy cores; its
+picture; and which processes incast_perf starts."""
 from __future__ import annotations
 
 import contextlib
@@ -31,14 +31,16 @@ class Bins(unittest.TestCase):
         return [(one.begin_s, one.shares) for one in sharing.bins(list(visits))]
 
     def test_the_first_full_bin_after_a_join_counts(self) -> None:
-        # The later one joins at 1.5: the bin from 1 on does not have it, the one from 1.5 on does, with what came right after the join.
+        # The later one joins at 1.5: the bin from 1 on does not have it, the one from 1.5 on does, with what came right
+        # after the join.
         late = Visit(Arrivals([1.5, 2.0, 4.0], [0, 300, 400]), 1.5, 4.0)
         found = self.found(_visit(0, 4), _visit(0, 4), late)
         self.assertEqual([(0, [100, 100]), (1, [100, 100]), (1.5, [100, 100, 325]), (2.5, [100, 100, 50])], found)
 
     def test_who_leaves_in_the_middle_of_a_bin_is_not_in_it(self) -> None:
         found = self.found(_visit(0, 3), _visit(0, 3), _visit(0, 1.5))
-        self.assertEqual([(0, [100, 100, 100]), (1, [100, 100]), (1.5, [100, 100])], found, "the bin from 2.5 on would end after all")
+        self.assertEqual([(0, [100, 100, 100]), (1, [100, 100]), (1.5, [100, 100])], found,
+                         "the bin from 2.5 on would end after all")
 
     def test_a_bin_that_ends_with_a_visit_has_it(self) -> None:
         self.assertEqual([(0, [100, 100]), (1, [100, 100])], self.found(_visit(0, 2), _visit(0, 2)))
@@ -81,16 +83,19 @@ class Messages(unittest.TestCase):
 
     def test_only_one_message_did(self) -> None:
         found = sharing.evenly(Arrivals([0, 1, 2, 3, 4, 5], [0, 10, 10, 10, 70, 70]), 30)
-        self.assertEqual([0, 10, 20, 30, 70, 70], found.total_bytes, "two more came in the last second, and nothing after that")
+        self.assertEqual([0, 10, 20, 30, 70, 70], found.total_bytes,
+                         "two more came in the last second, and nothing after that")
 
     def test_where_bytes_count_as_they_come_nothing_changes(self) -> None:
         given = Arrivals([0, 1, 2], [0, 0, 80])
         self.assertEqual(given, sharing.evenly(given, 0))
 
     def test_a_visit_is_the_time_of_both_ends(self) -> None:
-        receiver = {"t0_monotonic_ns": 5_000_000_000, "seconds": 2.0, "series": {"t_s": [1.0, 2.0], "received_bytes": [0, 8]}}
+        receiver = {"t0_monotonic_ns": 5_000_000_000, "seconds": 2.0,
+                    "series": {"t_s": [1.0, 2.0], "received_bytes": [0, 8]}}
         result = {"size": 8, "ranks": [{"t0_monotonic_ns": 5_250_000_000, "seconds": 1.5}, receiver]}
-        self.assertEqual(Visit(Arrivals([5.0, 6.0, 7.0], [0, 0, 8]), 5.25, 6.75), sharing.visit(result, counts_whole=False))
+        self.assertEqual(Visit(Arrivals([5.0, 6.0, 7.0], [0, 0, 8]), 5.25, 6.75),
+                         sharing.visit(result, counts_whole=False))
         self.assertEqual([0, 4, 8], sharing.visit(result, counts_whole=True).arrivals.total_bytes)
 
 
@@ -98,16 +103,19 @@ class Course(unittest.TestCase):
     """Of two senders; the second leaves and comes back."""
 
     def document(self) -> dict:
-        visits = [{"sender": 0, "joined_s": 0.0, "left_s": 0.8, "bin_s": 0.1, "mbps": [800, 600, 400, 400, 800, 800, 400, 400]},
+        visits = [{"sender": 0, "joined_s": 0.0, "left_s": 0.8, "bin_s": 0.1,
+                   "mbps": [800, 600, 400, 400, 800, 800, 400, 400]},
                   {"sender": 1, "joined_s": 0.2, "left_s": 0.4, "bin_s": 0.1, "mbps": [300, 500]},
                   {"sender": 1, "joined_s": 0.6, "left_s": 0.8, "bin_s": 0.1, "mbps": [400, 400]}]
-        return {"summary": {"senders": 2, "goodput_gbps": 0.8, "jain_median": 0.99, "jain_least": 0.9}, "series": {"visits": visits}}
+        return {"summary": {"senders": 2, "goodput_gbps": 0.8, "jain_median": 0.99, "jain_least": 0.9},
+                "series": {"visits": visits}}
 
     def test_rates_are_of_tenths_of_a_second(self) -> None:
         # 12.5e6 bytes each second are 100 Mb/s.
         found = sharing.rates_mbps(_visit(2.0, 2.35, 12_500_000))
         self.assertEqual([100.0] * 3, [round(rate, 3) for rate in found], "the rest of 0.05 s is no bin")
-        self.assertEqual(3, len(sharing.rates_mbps(_visit(0.1, 0.4))), "of which the difference is a little less than three bins")
+        self.assertEqual(3, len(sharing.rates_mbps(_visit(0.1, 0.4))),
+                         "of which the difference is a little less than three bins")
 
     def test_a_line_for_each_visit(self) -> None:
         found = course.lines(self.document())
@@ -144,7 +152,8 @@ class Turns(unittest.TestCase):
         made = sharing.turns(8, 2.0, 9.0, leave=True)
         self.assertEqual([0, 1, 2, 3, 3, 4, 5, 6, 7, 7], [turn.sender for turn in made])
         first, second = made[3:5]
-        self.assertEqual((first.joins_s, first.leaves_s, second.starts_s, second.joins_s, second.leaves_s), (0.75, 3.875, 3.875, 5.875, 9.0))
+        self.assertEqual((first.joins_s, first.leaves_s, second.starts_s, second.joins_s, second.leaves_s),
+                         (0.75, 3.875, 3.875, 5.875, 9.0))
 
 
 class CommandLine(unittest.TestCase):
@@ -152,7 +161,8 @@ class CommandLine(unittest.TestCase):
         parser = command_line.parser("some_perf", "about", senders=5, size="4K", settle_s=2.5)
         parser.add_argument("--more", action="store_true")
         found = parser.parse_args(["--senders", "7", "--more"])
-        self.assertEqual(("net_perf", 7, "4K", 2.5, None, True), (found.program, found.senders, found.size, found.settle, found.json, found.more))
+        self.assertEqual(("net_perf", 7, "4K", 2.5, None, True),
+                         (found.program, found.senders, found.size, found.settle, found.json, found.more))
         self.assertTrue(Path(found.programs).is_absolute())
 
     def test_the_senders_are_of_two_programs(self) -> None:
@@ -165,7 +175,8 @@ class CommandLine(unittest.TestCase):
 class Processes(unittest.TestCase):
     """Of host 0, with the receivers."""
 
-    kLab = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "4000", "RWLAB": "x", "RWLAB_PROGRAM": "lab", "RWLAB_NICS": "1",
+    kLab = {"RANK": "0", "WORLD_SIZE": "3", "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "4000", "RWLAB": "x",
+            "RWLAB_PROGRAM": "lab", "RWLAB_NICS": "1",
             "RWLAB_ADDRESSES": "10.0.0.1;10.0.0.2,10.1.0.2;10.0.0.3"}
 
     def pairs(self, count: int) -> list[pairs.Pair]:
@@ -191,16 +202,20 @@ class Processes(unittest.TestCase):
     def test_one_of_one_receiver_meets_its_sender_by_the_environment(self) -> None:
         argv, environment = self.started(self.pairs(2)[1:])
         self.assertEqual(["bin/net_perf", "--size", "4K", "--json", "out/1.json"], argv)
-        self.assertEqual(("1", "10.0.0.3", "4002"), (environment["RANK"], environment["MASTER_ADDR"], environment["MASTER_PORT"]))
+        self.assertEqual(("1", "10.0.0.3", "4002"), (environment["RANK"], environment["MASTER_ADDR"],
+                                                     environment["MASTER_PORT"]))
 
     def parsed(self, *options: str) -> int:
-        with mock.patch.dict(os.environ, self.kLab), mock.patch.object(sys, "argv", ["incast_perf", "--senders", "8", *options]):
+        with mock.patch.dict(os.environ, self.kLab), mock.patch.object(sys, "argv",
+                                                                       ["incast_perf", "--senders", "8", *options]):
             return incast_perf._parse().processes
 
     def test_there_is_one_for_each_sender_unless_asked_for_fewer(self) -> None:
-        self.assertEqual([8, 8, 1, 8], [self.parsed(), self.parsed("--program", "raw_tcp"), self.parsed("--processes", "1"),
+        self.assertEqual([8, 8, 1, 8], [self.parsed(), self.parsed("--program", "raw_tcp"),
+                                        self.parsed("--processes", "1"),
                                         self.parsed("--processes", "8", "--program", "raw_tcp")])
-        for options, said in ((("--processes", "0"), "found 0, expected 1 to 8 of net_perf"), (("--processes", "9"), "found 9, expected 1 to 8 of net_perf"),
+        for options, said in ((("--processes", "0"), "found 0, expected 1 to 8 of net_perf"),
+                              (("--processes", "9"), "found 9, expected 1 to 8 of net_perf"),
                               (("--processes", "2", "--program", "raw_tcp"), "found 2, expected 8 to 8 of raw_tcp")):
             told = io.StringIO()
             with self.subTest(options), contextlib.redirect_stderr(told), self.assertRaises(SystemExit):

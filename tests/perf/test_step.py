@@ -36,7 +36,8 @@ class StepTest(unittest.TestCase):
 
     def test_pieces_between_the_calls(self) -> None:
         trace = trace_of([_step(), _step(), _step(3)])
-        found = [(layer["gather_bytes"], layer["reduce_bytes"], layer["forward_s"], layer["backward_s"]) for layer in trace["layers"]]
+        found = [(layer["gather_bytes"], layer["reduce_bytes"], layer["forward_s"], layer["backward_s"])
+                 for layer in trace["layers"]]
         self.assertEqual([(10, 10, 1, 2), (20, 20, 2, 4), (30, 30, 3, 6)], found)
         self.assertEqual(0.5, trace["optimizer_s"])
         self.assertEqual(18.5, sum(each[2] + each[3] for each in found) + trace["optimizer_s"], "nothing is lost")
@@ -101,7 +102,8 @@ class StepTest(unittest.TestCase):
     def test_a_pair_without_a_ratio_counts_as_beyond_either_end(self) -> None:
         upper, lower = [float(number) for number in range(1, 21)], [1.0] * 20
         found = paired_ratio([*upper, 1.0], [*lower, -0.2])
-        self.assertEqual((5.0, 16.0), (found["low"], found["high"]))  # of 21 the sixth from either end, the pair without a ratio one of them
+        # of 21 the sixth from either end, the pair without a ratio one of them
+        self.assertEqual((5.0, 16.0), (found["low"], found["high"]))
         self.assertEqual(10.5, found["median"])
         self.assertEqual({"down": 0.5, "up": 0.5}, strays([0.8, 1.25], 1))
         with self.assertRaisesRegex(ValueError, "above 0, found -0.2"):

@@ -16,8 +16,10 @@ TORCHRUN = Path(__file__).resolve().parents[2] / ".venv" / "bin" / "torchrun"
 
 def torchrun(*words):
     kept = {name: value for name, value in os.environ.items()
-            if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT") and not name.startswith("OMPI_")}
-    return subprocess.run([str(TORCHRUN), "--no-python", *words], capture_output=True, text=True, timeout=100, check=False,
+            if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
+            and not name.startswith("OMPI_")}
+    return subprocess.run([str(TORCHRUN), "--no-python", *words], capture_output=True, text=True, timeout=100,
+                          check=False,
                           env={**kept, "NCCL_SOCKET_IFNAME": "lo"})
 
 

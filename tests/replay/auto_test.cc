@@ -10,9 +10,10 @@ using perf::fsdp_replay::random_trace;
 using perf::fsdp_replay::replay_auto;
 using perf::fsdp_replay::ring_of;
 
-// The order on the wire does what a window could do: none is needed, and `window:2` costs some of them much.
-// That auto is no slower follows from how it is played: each candidate once, by the player that judges, and the best taken. So this
-// judges the candidates and choose_candidate() only; what learns of steps is tested in tests/collectives and in the lab.
+// The order on the wire does what a window could do: none is needed, and `window:2` costs some of them much. That auto
+// is no slower follows from how it is played: each candidate once, by the player that judges, and the best taken. So
+// this judges the candidates and choose_candidate() only; what learns of steps is tested in tests/collectives and in
+// the lab.
 TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_policy) {
   const Parameters p = committed_parameters();
   int off_wins = 0;
@@ -26,7 +27,8 @@ TEST(Auto, steps_made_by_chance__take_at_most_a_hundredth_more_than_the_better_p
     const Nanos with_off = play(trace, off, p).step, with_window = play(trace, window, p).step;
     off_wins += 1.01 * double(with_off.count()) < double(with_window.count());
     EXPECT_LE(double(with_off.count()), 1.01 * double(with_window.count())) << "seed " << seed;
-    EXPECT_LE(double(automatic->step.count()), 1.01 * double(std::min(with_off, with_window).count())) << "seed " << seed;
+    EXPECT_LE(double(automatic->step.count()), 1.01 * double(std::min(with_off, with_window).count()))
+        << "seed " << seed;
   }
   EXPECT_GT(off_wins, 0);
 }
@@ -38,11 +40,12 @@ std::vector<std::int64_t> leads_of(const Outcome& outcome) {
   return leads;
 }
 
-// Two layers: the thread runs ahead, so the first gather is due at once, the others when all four of 2 MB were issued. A gradient's
-// reduction is handed over before the last piece is due.
+// Two layers: the thread runs ahead, so the first gather is due at once, the others when all four of 2 MB were issued.
+// A gradient's reduction is handed over before the last piece is due.
 TEST(Auto, leads__are_what_was_issued_until_a_piece_was_due) {
   const Parameters p = tiny_machine();
-  const Outcome outcome = play(tiny_trace(2, milliseconds(3), milliseconds(5)), {ring_of(p, 2), Mode::segments, {}, LimiterKind::none, false}, p);
+  const Outcome outcome = play(tiny_trace(2, milliseconds(3), milliseconds(5)),
+                               {ring_of(p, 2), Mode::segments, {}, LimiterKind::none, false}, p);
   EXPECT_EQ(leads_of(outcome), (std::vector<std::int64_t>{0, 4'000'000, 2'000'000, -1, 2'000'000, -1}));
 }
 

@@ -9,7 +9,8 @@ using namespace perf::fsdp_replay;
 
 namespace {
 
-// Gathers arrive at 1, 2, 3 and 4 ms. Forward computes 1-4 and 4-7, backward 7-12 and 12-17; reductions take 12-13 and 17-18.
+// Gathers arrive at 1, 2, 3 and 4 ms. Forward computes 1-4 and 4-7, backward 7-12 and 12-17; reductions take 12-13 and
+// 17-18.
 TEST(Bound, computing_in_front__first_gather_and_last_reduction_are_exposed) {
   const Parameters p = tiny_machine();
   EXPECT_EQ(bound_of(tiny_trace(2, milliseconds(3), milliseconds(5)), ring_of(p, 2)), milliseconds(18));
@@ -46,10 +47,12 @@ TEST(Bound, a_step_of_years__is_refused) {
   const auto outcome = replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p);
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.status().code(), Code::invalid_argument);
-  EXPECT_EQ(outcome.status().message(),
-            "tiny: found a step of 3e+296 s on a ring of 2, one thing after the other, expected 10000 s or less to play it");
+  EXPECT_EQ(
+      outcome.status().message(),
+      "tiny: found a step of 3e+296 s on a ring of 2, one thing after the other, expected 10000 s or less to play it");
   EXPECT_EQ(check_length_to_bound(trace, ring_of(p, 2)).message(),
-            "tiny: found a step of 3e+296 s on a ring of 2, one thing after the other, expected 1e+08 s or less to compute its bound");
+            "tiny: found a step of 3e+296 s on a ring of 2, one thing after the other, expected 1e+08 s or less to "
+            "compute its bound");
 }
 
 // Each of its milliseconds in which something is held would be played.
@@ -58,7 +61,8 @@ TEST(Bound, a_step_of_days__is_computed_but_not_played) {
   p.wire = Rate{30};
   const Trace trace = tiny_trace(1, milliseconds(0), milliseconds(0));
   EXPECT_TRUE(check_length_to_bound(trace, ring_of(p, 2)).ok());
-  EXPECT_EQ(replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p).status().code(), Code::invalid_argument);
+  EXPECT_EQ(replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p).status().code(),
+            Code::invalid_argument);
 }
 
 // 10 * 5 * 10,000 of 3600 s are no Nanos.
@@ -66,7 +70,8 @@ TEST(Bound, a_thread_of_years__is_refused) {
   Parameters p = tiny_machine();
   p.launch = p.wake = p.synchronize = std::chrono::hours(1);
   const Trace trace = tiny_trace(100'000, milliseconds(0), milliseconds(0));
-  EXPECT_EQ(replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p).status().code(), Code::invalid_argument);
+  EXPECT_EQ(replay(trace, {ring_of(p, 2), Mode::fluid, {}, LimiterKind::none, false}, p).status().code(),
+            Code::invalid_argument);
 }
 
 TEST(Bound, the_optimizer__comes_last) {
@@ -80,7 +85,8 @@ TEST(Bound, the_optimizer__comes_last) {
 TEST(Bound, hosts__move_what_is_not_their_own) {
   Parameters p = tiny_machine();
   p.host_step_latency = milliseconds(9);
-  EXPECT_EQ(bound_of(tiny_trace(1, milliseconds(0), milliseconds(0)), ring_of(p, 4)), std::chrono::microseconds(3 * 1500));
+  EXPECT_EQ(bound_of(tiny_trace(1, milliseconds(0), milliseconds(0)), ring_of(p, 4)),
+            std::chrono::microseconds(3 * 1500));
 }
 
 TEST(Bound, no_replay__is_shorter) {

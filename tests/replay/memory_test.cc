@@ -12,7 +12,8 @@ Setting with_limiter(const Parameters& p, LimiterKind limiter) {
   return {ring_of(p, 2), Mode::fluid, {.operations = 1}, limiter, true};
 }
 
-// The thread issues everything at once: four layers' parameters forward, and backward's while those wait; then gradients.
+// The thread issues everything at once: four layers' parameters forward, and backward's while those wait; then
+// gradients.
 TEST(Memory, no_limiter__holds_what_the_thread_ran_ahead) {
   const Parameters p = tiny_machine();
   const Trace trace = tiny_trace(4, milliseconds(3), milliseconds(3));
@@ -21,14 +22,16 @@ TEST(Memory, no_limiter__holds_what_the_thread_ran_ahead) {
 
 TEST(Memory, a_sliding_window__holds_two_gathers_and_their_gradients) {
   const Parameters p = tiny_machine();
-  const Outcome outcome = play(tiny_trace(4, milliseconds(3), milliseconds(3)), with_limiter(p, LimiterKind::sliding), p);
+  const Outcome outcome =
+      play(tiny_trace(4, milliseconds(3), milliseconds(3)), with_limiter(p, LimiterKind::sliding), p);
   EXPECT_EQ(outcome.memory_most, 2 * 2'000'000u + 3 * 2'000'000u);
   EXPECT_EQ(outcome.failed_allocations, 0);
 }
 
-// Forward, in blocks: gathers 0-1 and 1-2, computing 1-4 and 4-7; gathers 7-8 and 8-9, computing 8-11 and 11-14; backward is
-// communication only, in blocks of two: gather 14-15, reduction, gather, reduction to 18; and to 22. A sliding window gathers
-// the third at 4-5 and the fourth at 7-8, so that computing goes on to 13; backward to 20 (its first gather took 10-11).
+// Forward, in blocks: gathers 0-1 and 1-2, computing 1-4 and 4-7; gathers 7-8 and 8-9, computing 8-11 and 11-14;
+// backward is communication only, in blocks of two: gather 14-15, reduction, gather, reduction to 18; and to 22. A
+// sliding window gathers the third at 4-5 and the fourth at 7-8, so that computing goes on to 13; backward to 20 (its
+// first gather took 10-11).
 TEST(Memory, block_and_flush__leaves_a_bubble_in_each_block) {
   const Parameters p = tiny_machine();
   const Trace trace = tiny_trace(4, milliseconds(3), milliseconds(0));
@@ -38,9 +41,10 @@ TEST(Memory, block_and_flush__leaves_a_bubble_in_each_block) {
   EXPECT_EQ(slides.step, milliseconds(20));
 }
 
-// Room for three layers. The fourth gather waits for all that was launched, to 10 ms, and 5 for the synchronisation: 15-16, computing to
-// 19, and its gradient is reduced 19-20. The next gather did not fit beside these three: to 25. Then there is room for two gathers and a
-// gradient: 25-26, a reduction, the next gather 27-28, to 33; a reduction, the last gather 34-35, the last reduction 35-36.
+// Room for three layers. The fourth gather waits for all that was launched, to 10 ms, and 5 for the synchronisation:
+// 15-16, computing to 19, and its gradient is reduced 19-20. The next gather did not fit beside these three: to 25.
+// Then there is room for two gathers and a gradient: 25-26, a reduction, the next gather 27-28, to 33; a reduction, the
+// last gather 34-35, the last reduction 35-36.
 TEST(Memory, a_failed_allocation__waits_for_the_device_and_costs_a_synchronisation) {
   Parameters p = tiny_machine();
   p.memory_bytes = 7'000'000;

@@ -12,16 +12,20 @@ namespace {
 std::string refusal(const std::vector<const char*>& words) { return check_option_words(words).message(); }
 
 TEST(Options, what_would_mean_nothing__is_refused) {
-  for (const char* const word : {"--model", "--trace", "--random", "--hosts", "--batch", "--wire-gbps", "--bound", "--write-trace", "--policy",
-                                 "--limiter", "--one-line", "--mode"})
-    EXPECT_EQ(refusal({"--published", word}), std::string(word) + ": found together with --published, expected only one of the two");
+  for (const char* const word : {"--model", "--trace", "--random", "--hosts", "--batch", "--wire-gbps", "--bound",
+                                 "--write-trace", "--policy", "--limiter", "--one-line", "--mode"})
+    EXPECT_EQ(refusal({"--published", word}),
+              std::string(word) + ": found together with --published, expected only one of the two");
   for (const char* const word : {"--json", "--wire-gbps", "--bound", "--policy", "--limiter", "--one-line", "--mode"})
     EXPECT_EQ(refusal({"--model", "7B", "--write-trace", "x", word}),
               std::string(word) + ": found together with --write-trace, expected only one of the two");
   for (const char* const word : {"--policy", "--limiter", "--one-line", "--mode"})
-    EXPECT_EQ(refusal({"--bound", word}), std::string(word) + ": found together with --bound, expected only one of the two");
+    EXPECT_EQ(refusal({"--bound", word}),
+              std::string(word) + ": found together with --bound, expected only one of the two");
   EXPECT_TRUE(check_option_words(std::vector<const char*>{"--published", "--json", "x", "--parameters", "y"}).ok());
-  EXPECT_TRUE(check_option_words(std::vector<const char*>{"--trace", "x", "--hosts", "2", "--bound", "--wire-gbps", "1", "--json", "y"}).ok());
+  EXPECT_TRUE(check_option_words(std::vector<const char*>{"--trace", "x", "--hosts", "2", "--bound", "--wire-gbps", "1",
+                                                          "--json", "y"})
+                  .ok());
 }
 
 TEST(Options, a_batch_of_no_model__is_refused) {

@@ -70,7 +70,8 @@ TEST_P(Modes, an_urgent_gather__overtakes_a_reduction) {
   off.limiter = LimiterKind::block_and_flush;  // so that the last gather comes after the reduction has begun
   p.limiter_gathers = 1;
   const Outcome outcome = play(trace, off, p);
-  // Gathers 0-1 and 1-2; 2-3, computing to 4; then the reduction, which the last gather interrupts at 4, computing to 6.
+  // Gathers 0-1 and 1-2; 2-3, computing to 4; then the reduction, which the last gather interrupts at 4, computing to
+  // 6.
   EXPECT_GE(outcome.step, milliseconds(26));
   EXPECT_LE(outcome.step, milliseconds(27));
 }
@@ -104,12 +105,13 @@ TEST_P(Modes, windows__are_never_exceeded) {
 TEST_P(Modes, every_trace__ends) {
   Parameters p = committed_parameters();
   Trace trace = tiny_trace(5, milliseconds(1), milliseconds(2));
-  trace.layers[1].gather_bytes = 0;                             // nothing to move
+  trace.layers[1].gather_bytes = 0;                                   // nothing to move
   trace.layers[2].gather_bytes = trace.layers[2].reduce_bytes = 100;  // not a byte for each
   trace.layers[3].forward = Nanos(0);
   for (const bool kept : {false, true})
     for (const int hosts : {1, 2, 3, 16})
-      for (const Window window : {Window{}, Window{.operations = 1}, Window{.operations = 3}, Window{.bytes = 3'000'000}})
+      for (const Window window :
+           {Window{}, Window{.operations = 1}, Window{.operations = 3}, Window{.bytes = 3'000'000}})
         for (const LimiterKind limiter : {LimiterKind::none, LimiterKind::block_and_flush, LimiterKind::sliding})
           for (const bool one_line : {false, true})
             for (const int ahead : {0, 1, 4}) {
@@ -169,9 +171,11 @@ TEST(Agreement, segments_and_fluid__within_2_percent_at_8_and_16_hosts) {
 // As docs/guide/replay.md has it of 200: most within 2 %, and those that are not (of 4 to 157) within 7 %.
 TEST(Agreement, segments_and_fluid__of_steps_made_by_chance) {
   const Parameters p = committed_parameters();
-  std::map<std::uint64_t, double> tolerances{{4, 0.07}, {16, 0.07}, {49, 0.07}, {53, 0.07}, {70, 0.07}, {113, 0.07}, {157, 0.07}};
+  std::map<std::uint64_t, double> tolerances{{4, 0.07},  {16, 0.07},  {49, 0.07}, {53, 0.07},
+                                             {70, 0.07}, {113, 0.07}, {157, 0.07}};
   for (std::uint64_t seed = 20; seed < 35; ++seed) tolerances[seed] = 0.02;
-  for (const std::uint64_t seed : {80u, 95u, 110u, 159u, 162u, 192u}) tolerances[seed] = 0.02;  // much smaller ones beside large ones
+  // much smaller ones beside large ones
+  for (const std::uint64_t seed : {80u, 95u, 110u, 159u, 162u, 192u}) tolerances[seed] = 0.02;
   for (const auto& [seed, tolerance] : tolerances)
     for (const int hosts : {8, 16})
       for (const Window window : {Window{}, Window{.operations = 1}, Window{.operations = 2}}) {

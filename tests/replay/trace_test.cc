@@ -40,14 +40,17 @@ TEST(Trace, text__is_read_back_as_it_was) {
 TEST(Trace, parse__says_what_is_wrong_and_where) {
   EXPECT_EQ(refusal("{\n\n,"), "t.json: is no JSON from line 3 on");
   EXPECT_EQ(refusal("[]"), "t.json: found [], expected an object");
-  EXPECT_EQ(refusal(R"({"schema": 2, "name": "a", "layers": []})"), "t.json: schema: found 2, expected a number from 1 to 1");
-  EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": []})"), "t.json: layers: found [], expected a list of objects");
+  EXPECT_EQ(refusal(R"({"schema": 2, "name": "a", "layers": []})"),
+            "t.json: schema: found 2, expected a number from 1 to 1");
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": []})"),
+            "t.json: layers: found [], expected a list of objects");
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": -1}]})"),
             "t.json: layers[0]: gather_bytes: found -1, expected a whole number from 0 to 1125899906842624");
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": 0.9}]})"),
             "t.json: layers[0]: gather_bytes: found 0.9, expected a whole number from 0 to 1125899906842624");
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather": 1}]})"),
-            "t.json: layers[0]: found the key 'gather', expected one of name, gather_bytes, reduce_bytes, kept, forward_s, backward_s");
+            "t.json: layers[0]: found the key 'gather', expected one of name, gather_bytes, reduce_bytes, kept, "
+            "forward_s, backward_s");
   EXPECT_EQ(refusal(R"({"schema": 1, "name": "a", "layers": [{"name": "b", "gather_bytes": 1, "forward_s": "1"}]})"),
             "t.json: layers[0]: forward_s: found \"1\", expected a number from 0 to 100000");
 }
@@ -55,7 +58,8 @@ TEST(Trace, parse__says_what_is_wrong_and_where) {
 TEST(Trace, parse__numbers_and_brackets_beyond_all_bounds) {
   EXPECT_EQ(refusal(R"({"schema": 1e999})"), "t.json: number overflow parsing '1e999'");
   const std::string open(100'000, '['), closed(100'000, ']');
-  EXPECT_EQ(refusal(R"({"schema": 1, "name": )" + open + closed + "}"), "t.json: found more than 100 levels of brackets");
+  EXPECT_EQ(refusal(R"({"schema": 1, "name": )" + open + closed + "}"),
+            "t.json: found more than 100 levels of brackets");
   EXPECT_EQ(refusal(open), "t.json: is no JSON from line 1 on");
 }
 
@@ -94,7 +98,8 @@ TEST(Parameters, a_made_trace_beyond_all_memory__is_refused) {
 // 2 bytes a parameter; the sums are those of the models' names.
 TEST(Parameters, models__are_as_large_as_they_are_called) {
   const Parameters p = committed_parameters();
-  for (const auto& [name, billions] : {std::pair{"7B", 6.7}, {"13B", 13.0}, {"34B", 33.7}, {"70B", 69.0}, {"T5-11B", 11.3}}) {
+  for (const auto& [name, billions] :
+       {std::pair{"7B", 6.7}, {"13B", 13.0}, {"34B", 33.7}, {"70B", 69.0}, {"T5-11B", 11.3}}) {
     double bytes = 0;
     for (const Layer& layer : made(name, 1, 8, p).layers) bytes += double(layer.gather_bytes);
     EXPECT_NEAR(bytes / 2e9, billions, 0.1 * billions / 7) << name;

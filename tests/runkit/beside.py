@@ -6,9 +6,9 @@ from .processes import end_all
 
 
 class Beside:
-    """Within it run(interrupted) is at work in a thread of its own. At the end it is waited for, and what it raised is raised
-    here. After an exception of the body `interrupted`, an event, is set, all that any thread runs by run_lines() is ended, and what
-    run() raised is dropped."""
+    """Within it run(interrupted) is at work in a thread of its own. At the end it is waited for, and what it raised is
+    raised here. After an exception of the body `interrupted`, an event, is set, all that any thread runs by run_lines()
+    is ended, and what run() raised is dropped."""
 
     def __init__(self, run):
         self.thread = threading.Thread(target=self.go, args=(run,), daemon=True)

@@ -52,7 +52,8 @@ class Ahead:
     def step(self, command, log):
         if self.ended.is_set() or not command:
             return False
-        self.process = subprocess.Popen([*STAND_BACK, *command], cwd=ROOT, stdout=log, stderr=log, start_new_session=True)
+        self.process = subprocess.Popen([*STAND_BACK, *command], cwd=ROOT, stdout=log, stderr=log,
+                                        start_new_session=True)
         return self.process.wait() == 0
 
 

@@ -23,7 +23,8 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM)
 
 def arguments(argv):
     parser = argparse.ArgumentParser(prog="tests/run", description=__doc__)
-    parser.add_argument("suites", nargs="*", metavar="SUITE", help="the suites to run; where none is named those that are not marked in --list")
+    parser.add_argument("suites", nargs="*", metavar="SUITE",
+                        help="the suites to run; where none is named those that are not marked in --list")
     parser.add_argument("--record", metavar="FILE", type=Path, help="write down what ran, where and how it ended")
     parser.add_argument("--list", action="store_true", help="say what suites there are, and run none")
     args = parser.parse_args(argv)
@@ -36,12 +37,14 @@ def arguments(argv):
 
 def commit_here():
     """What is built and tested: asked for before a run, for somebody may commit meanwhile."""
-    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True,
+                          text=True).stdout.strip()
 
 
 def record(path, commit, lines, total):
     where = f"{time.strftime('%Y-%m-%d %H:%M')}, commit {commit}, Linux {os.uname().release}, {os.cpu_count()} cores"
-    path.write_text("\n".join([where, *lines, *(f"passed only when run again: {test}" for test in total.again), *total.failures, str(total)]) + "\n")
+    path.write_text("\n".join([where, *lines, *(f"passed only when run again: {test}" for test in total.again),
+                               *total.failures, str(total)]) + "\n")
 
 
 def end(number, _):
@@ -56,7 +59,8 @@ def main(argv):
     args = arguments(argv)
     if args.list:
         for suite in SUITES:
-            print(f"{suite.name:12} {suite.preset:11} {suite.why}{'   (only when named: make soak)' if suite.on_request else ''}")
+            print(f"{suite.name:12} {suite.preset:11} "
+                  f"{suite.why}{'   (only when named: make soak)' if suite.on_request else ''}")
         return 0
     chosen = [suite for suite in SUITES if suite.name in args.suites or not (args.suites or suite.on_request)]
     logs = ROOT / "build" / "test-logs"
@@ -93,7 +97,8 @@ def run_all(chosen, presets, logs, total, lines, built):
         for preset in dict.fromkeys(one.preset for one in (suite, *along)):
             if preset not in built:
                 built[preset] = build_now(preset, presets, patterns_of, logs)
-        ahead = Ahead([p for p in presets if p not in built], patterns_of, logs) if suite.waits else contextlib.nullcontext()
+        ahead = Ahead([p for p in presets if p not in built], patterns_of,
+                      logs) if suite.waits else contextlib.nullcontext()
         try:
             with Beside(partial(run_each, along, built, logs, results)), ahead:
                 results.append(tell(run_one(suite, built[suite.preset], logs)))
@@ -131,7 +136,8 @@ def run_one(suite, problem, logs, behind=False):
     else:
         count.passed += 1
     said = [f"{suite.name:22} {time.monotonic() - start:6.0f} s  {count}   ({suite.why})"]
-    said += [f"    {times} skipped: {reason}" for reason, times in (skip_reasons(suite).items() if count.skipped else ())]
+    said += [f"    {times} skipped: {reason}" for reason, times in (skip_reasons(suite).items() if count.skipped
+                                                                    else ())]
     said += [textwrap.indent(note.read_text().strip(), "    ") for note in sorted(notes_of(suite, logs).glob("*"))]
     return count, said
 

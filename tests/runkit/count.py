@@ -3,7 +3,9 @@
 import re
 from dataclasses import dataclass, field
 
-WHY = re.compile(r"^ERROR: |Error\b|error:|: Failure$|Which is: |^FAIL|replay: |does not hold|SUMMARY: |WARNING: Thread")  # of what a failing test says ...
+# of what a failing test says ...
+WHY = re.compile(r"^ERROR: |Error\b|error:|: Failure$|Which is: |^FAIL|replay: |does not hold|SUMMARY: |WARNING: "
+                 r"Thread")
 WHY_LINES_MAX = 4  # ... the first such lines are said once more at the end, which is what CI keeps of a long output
 AGAIN_MAX = 2  # tests of one run that may pass only when run again
 
@@ -39,7 +41,8 @@ class Count:
     def judge_again(self):
         """Too many tests that passed only when run again are a failure."""
         if len(self.again) > AGAIN_MAX:
-            self.fail(f"{len(self.again)} tests passed only when run again; at most {AGAIN_MAX} may: {', '.join(self.again)}")
+            self.fail(f"{len(self.again)} tests passed only when run again; at most {AGAIN_MAX} may: "
+                      f"{', '.join(self.again)}")
 
     def add(self, other):
         for name in ("passed", "failed", "skipped", "failures", "again"):

@@ -60,7 +60,8 @@ def run_suite(suite, logs, behind=False):
             failing = True
         progress.show(f"{suite.name}: {seen} of {expected}, {test}")
 
-    command = [*ctest(suite), "-L", suite.labels, "-j", str(suite.jobs), "--timeout", str(suite.limit_s), "--output-on-failure",
+    command = [*ctest(suite), "-L", suite.labels, "-j", str(suite.jobs), "--timeout", str(suite.limit_s),
+               "--output-on-failure",
                *(["-E", suite.leave] if suite.leave else [])]
     if suite.preset == "tsan":
         command = no_randomization() + command
@@ -69,7 +70,8 @@ def run_suite(suite, logs, behind=False):
     status = run_lines(command, suite.limit_s, log, on_line, {**os.environ, **ENVIRONMENT, "TESTS_NOTES": str(notes)})
     progress.clear()
     if status is None:
-        count.fail(f"{suite.name}: stopped after {suite.limit_s} s, its limit, with {seen - len(killed)} of {expected or '?'} tests done; "
+        count.fail(f"{suite.name}: stopped after {suite.limit_s} s, its limit, with {seen - len(killed)} of "
+                   f"{expected or '?'} tests done; "
                    f"no verdict on what was at work: {', '.join([*killed, *running]) or 'nothing'}")
         return count
     for test in killed:
@@ -88,7 +90,8 @@ def ctest(suite):
 
 
 def run_again(suite, logs, count):
-    """Runs each failed test that has the label TIMING once more, alone; one that passes then counts as passed, and is named."""
+    """Runs each failed test that has the label TIMING once more, alone; one that passes then counts as passed, and is
+    named."""
     failed = count.failed_tests(suite.name)
     for test in sorted(failed & timing_tests(suite)) if failed else ():
         log = logs / f"{suite.name}-again-{test}.log"
@@ -134,7 +137,8 @@ def skip_reasons(suite):
     """What the tests of ctest's last run said that did not apply: Counter of reasons."""
     log = ROOT / "build" / suite.preset / suite.folder / "Testing" / "Temporary" / "LastTest.log"
     reasons = Counter()
-    for test in re.split(r"^\d+/\d+ Testing: ", log.read_text(errors="replace") if log.exists() else "", flags=re.M)[1:]:
+    for test in re.split(r"^\d+/\d+ Testing: ", log.read_text(errors="replace") if log.exists() else "",
+                         flags=re.M)[1:]:
         if said := SKIP_REASON.search(test):
             reasons[said[1] or said[2]] += 1
     return reasons

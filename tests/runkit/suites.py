@@ -21,49 +21,69 @@ class Suite:
     beside: str = ""  # where that suite runs too, it goes along with it, standing back
 
 OLD_NET = "/v(6|7|8|9|10|11)(_| |$)"  # under sanitizers the newest net version speaks for all
-# A child of a process with threads: tsan bears no new threads there, and asan's allocator (gcc 12) may be locked for ever.
+# A child of a process with threads: tsan bears no new threads there, and asan's allocator (gcc 12) may be locked for
+# ever.
 FORKED = "AChildOfAnEngineMayMakeItsOwn|a_child_may_make_groups_of_its_own"
 RESET = "LanesThatAreReset"  # tsan does not bear that a test connects another thread's socket to nowhere
 SANITIZED = ["unit_*", "contract", "engine*", "nccl_*", "railweave_net*"]
-THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]  # other units' tests have one thread
+# other units' tests have one thread
+THREADED = ["unit_base", "unit_discovery", "unit_engine", "engine*", "nccl_*", "railweave_net*"]
 OF_ONE_THREAD = "unit_(protocol|wire|info)\\.part"  # so not built for THREADED
-# Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan cannot
-# read its own tables (it reports every virtual call).
-UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"  # the last: minutes of one thread
-# What the lab's tests start. Not Open MPI's part, whose own leaks would be found; its tests are left out where it is not built.
-LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf", "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
+# Under sanitizers these would test the sanitizer: its memory is no measure of ours, and without descriptors ubsan
+# cannot read its own tables (it reports every virtual call).
+# the last: minutes of one thread
+UNSANITARY = "Exhaust|NoDescriptors|no_descriptor|Bounds\\.|LeavesNoThreadAndNoDescriptor|lab_engine_shortage|SmallWorlds"
+# What the lab's tests start. Not Open MPI's part, whose own leaks would be found; its tests are left out where it is
+# not built.
+LAB_PROGRAMS = ["railweave_net*", "railweave-info", "net_perf", "raw_tcp", "nccl_tests", "all_gather_perf",
+                "all_reduce_perf", "reduce_scatter_perf", "alltoall_perf"]
 # Lab tests of the lab itself and of tools/bench: no program of ours runs there.
 LAB_ITSELF = "lab_(spec|bench|run|steps|traffic|teardown)"
-# Group tests that sanitizers leave out: few ranks over each wire stay. The executor among many ranks, one thread, takes minutes.
+# Group tests that sanitizers leave out: few ranks over each wire stay. The executor among many ranks, one thread, takes
+# minutes.
 LARGE_GROUPS = "collectives\\.(.*Execution|.*HundredsOfRanks|.*Operations.*/([1245678]_tcp|[1345678]_shm)|.*a_thousand_come_and_go)"
 SUITES = [
     Suite("tidy", "release", "^tidy$", 300, "layers, headers and the rules of the sources", jobs=2),
     Suite("unit", "release", "^unit$", 300, "each layer by itself", jobs=2),
     Suite("contract", "release", "^contract$", 300, "every wire keeps wire.h's promises", jobs=2),
-    Suite("sim", "release", "^sim$", 420, "the protocol and credit windows among many hosts in virtual time, seeded", ["sim_tests", "sim_credit"], jobs=2),
+    Suite("sim", "release", "^sim$", 420, "the protocol and credit windows among many hosts in virtual time, seeded",
+          ["sim_tests", "sim_credit"], jobs=2),
     Suite("engine", "release", "^engine$", 300, "engines over real sockets on loopback", jobs=2, waits=True),
-    Suite("collectives", "release", "^collectives$", 420, "kernels, schedules and groups of ranks", jobs=2, waits=True, optional=True),
+    Suite("collectives", "release", "^collectives$", 420, "kernels, schedules and groups of ranks", jobs=2, waits=True,
+          optional=True),
     Suite("nccl", "release", "^nccl$", 600, "the plugin as NCCL's proxy drives it", jobs=2, waits=True),
     Suite("corpus", "release", "^fuzz$", 120, "the fuzz targets over their committed inputs"),
     Suite("perf", "release", "^perf$", 300, "the measuring programs, on a plugin without an engine", again=True),
-    Suite("lab", "release", "^lab$", 1200, "several hosts and NICs, in network namespaces", jobs=2, waits=True, again=True),
-    Suite("torch", "torch", "^torch$", 900, "the torch.distributed backend, from Python", jobs=2, waits=True, again=True),
+    Suite("lab", "release", "^lab$", 1200, "several hosts and NICs, in network namespaces", jobs=2, waits=True,
+          again=True),
+    Suite("torch", "torch", "^torch$", 900, "the torch.distributed backend, from Python", jobs=2, waits=True,
+          again=True),
     Suite("clang", "clang", "", 1, "a second compiler and its warnings", ["rw_*", "railweave*"]),
     Suite("asan", "asan-ubsan", "^(unit|contract|engine|nccl|collectives)$", 900, "memory, undefined acts",
-          [*SANITIZED, "collectives_collectives", "collectives_kernels"], f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
-    Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on", ["fuzz_*"], jobs=2),
-    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 1080, "data races", [*THREADED, "collectives_collectives"],
+          [*SANITIZED, "collectives_collectives", "collectives_kernels"],
+          f"{OLD_NET}|{FORKED}|{UNSANITARY}|{LARGE_GROUPS}", 2, waits=True),
+    Suite("fuzz", "fuzz", "^fuzz$", 240, "each fuzz target for a quarter of a minute, from its committed inputs on",
+          ["fuzz_*"], jobs=2),
+    Suite("tsan", "tsan", "^(unit|engine|nccl|collectives)$", 1080, "data races",
+          [*THREADED, "collectives_collectives"],
           f"{OLD_NET}|{FORKED}|{RESET}|{UNSANITARY}|{LARGE_GROUPS}|{OF_ONE_THREAD}", 2),
     # Suites of `make soak`: the same as sim and fuzz, for longer and from seeds nobody has seen.
-    Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"], on_request=True, waits=True),
-    Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"], on_request=True, folder="tests/sim", beside="day"),
-    Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7, on_request=True, beside="day"),
+    Suite("day", "release", "^day$", 5400, "a day of 64 simulated hosts, on one processor", ["sim_tests"],
+          on_request=True, waits=True),
+    Suite("worlds", "release", "^worlds$", 1500, "simulated hosts: new seeds, ten minutes twice", ["sim_tests"],
+          on_request=True, folder="tests/sim", beside="day"),
+    Suite("deep", "fuzz", "^deep$", 1500, "each fuzz target for twenty minutes, all at once", ["fuzz_*"], jobs=7,
+          on_request=True, beside="day"),
     # What `make test` runs or builds a part of, whole: the other compiler, every version of the net, the lab.
-    Suite("clang-all", "clang-alone", "", 1, "a second compiler and its warnings: tests and programs too, each file by itself", on_request=True),
-    Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version", SANITIZED,
+    Suite("clang-all", "clang-alone", "", 1, "a second compiler and its warnings: tests and programs too, each file by "
+                                             "itself", on_request=True),
+    Suite("asan-all", "asan-ubsan", "^(unit|contract|engine|nccl)$", 1500, "memory, undefined acts: every net version",
+          SANITIZED,
           f"{FORKED}|{UNSANITARY}", 2, on_request=True),
-    Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
+    Suite("asan-lab", "asan-ubsan", "^lab$", 1500, "memory, undefined acts, between the lab's hosts", LAB_PROGRAMS,
+          f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
     Suite("tsan-all", "tsan", "^(unit|contract|engine|nccl)$", 1500, "data races: every net version", SANITIZED,
           f"{FORKED}|{RESET}|{UNSANITARY}", 2, on_request=True),
-    Suite("tsan-lab", "tsan", "^lab$", 1500, "data races between the lab's hosts", LAB_PROGRAMS, f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
+    Suite("tsan-lab", "tsan", "^lab$", 1500, "data races between the lab's hosts", LAB_PROGRAMS,
+          f"{LAB_ITSELF}|{UNSANITARY}", 2, on_request=True),
 ]

@@ -14,7 +14,13 @@ constexpr Nanos kSpeakEvery = 20ms;
 class BadRailWorld : public World {
  public:
   explicit BadRailWorld(int rails) : World(1, false) {
-    weather_ = {.lanes_die = true, .ends_sleep = false, .rude = false, .refusals = false, .mortal = false, .spared = true, .lasting = false};
+    weather_ = {.lanes_die = true,
+                .ends_sleep = false,
+                .rude = false,
+                .refusals = false,
+                .mortal = false,
+                .spared = true,
+                .lasting = false};
     peer_timeout_ = 5s;
     for (const char* name : {"near", "far"}) {
       Host& host = add_host(name);

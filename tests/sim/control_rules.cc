@@ -50,8 +50,9 @@ std::string ControlRules::overdue(TimePoint now, Nanos most) {
   while (!waiting_.empty() && is_heard(waiting_.front().frame)) waiting_.pop_front();
   if (waiting_.empty() || now - waiting_.front().since <= most) return {};
   const protocol::FrameHeader& frame = waiting_.front().frame;
-  return std::string(protocol::name_of(frame.type)) + " of stream " + std::to_string(frame.stream) + ", message " + std::to_string(frame.message) +
-         ", waits for a lane since " + std::to_string((now - waiting_.front().since).count() / 1'000'000) + " ms";
+  return std::string(protocol::name_of(frame.type)) + " of stream " + std::to_string(frame.stream) + ", message " +
+         std::to_string(frame.message) + ", waits for a lane since " +
+         std::to_string((now - waiting_.front().since).count() / 1'000'000) + " ms";
 }
 
 }  // namespace railweave::sim

@@ -1,5 +1,6 @@
-// Control never waits for one lane (decision D8): what one end states is heard by the other within a bound, whichever lane took the
-// statement first. Keeps books of its own, from the frames alone: OPEN, OPENED, GRANT and ACK, one direction of one session.
+// Control never waits for one lane (decision D8): what one end states is heard by the other within a bound, whichever
+// lane took the statement first. Keeps books of its own, from the frames alone: OPEN, OPENED, GRANT and ACK, one
+// direction of one session.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ class ControlRules {
  private:
   struct Told {
     bool opened = false, over = false;
-    std::uint64_t acked = 0;               // every message below
-    std::set<std::uint64_t> granted;       // messages from acked on
+    std::uint64_t acked = 0;          // every message below
+    std::set<std::uint64_t> granted;  // messages from acked on
   };
   struct Statement {
     TimePoint since;
@@ -38,7 +39,7 @@ class ControlRules {
   bool is_heard(const protocol::FrameHeader& frame);
 
   std::map<std::pair<protocol::StreamId, bool>, Told> reported_;
-  std::deque<Statement> waiting_;          // oldest first; some may be heard already
+  std::deque<Statement> waiting_;  // oldest first; some may be heard already
 };
 
 }  // namespace railweave::sim

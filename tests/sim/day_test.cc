@@ -18,13 +18,13 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kSegmentsPerSecond = 30;      // of every host
+constexpr double kSegmentsPerSecond = 30;  // of every host
 constexpr double kFaultsOfEachPerHour = 1000. / 24;
-constexpr double kGrowthMost = 1.02;           // of memory, from the second quarter to the last
-constexpr double kJudgedHours = 4;             // shorter days are too short for that
-constexpr unsigned kStepSecondsMax = 120;      // of real time, for one second of the world's
-constexpr int kMemoryEvery = 5;                  // seconds, at memory
-constexpr int kTrimEvery = 12;                 // of these looks, at what is resident
+constexpr double kGrowthMost = 1.02;       // of memory, from the second quarter to the last
+constexpr double kJudgedHours = 4;         // shorter days are too short for that
+constexpr unsigned kStepSecondsMax = 120;  // of real time, for one second of the world's
+constexpr int kMemoryEvery = 5;            // seconds, at memory
+constexpr int kTrimEvery = 12;             // of these looks, at what is resident
 constexpr double kTellEverySeconds = 30;
 
 std::string text(const char* format, auto... args) {
@@ -54,7 +54,8 @@ struct Memory {
 };
 
 std::string quarters(const std::array<std::size_t, 4>& bytes) {
-  return text("%.1f %.1f %.1f %.1f MB", double(bytes[0]) / 1e6, double(bytes[1]) / 1e6, double(bytes[2]) / 1e6, double(bytes[3]) / 1e6);
+  return text("%.1f %.1f %.1f %.1f MB", double(bytes[0]) / 1e6, double(bytes[1]) / 1e6, double(bytes[2]) / 1e6,
+              double(bytes[3]) / 1e6);
 }
 
 double growth(const std::array<std::size_t, 4>& bytes) { return double(bytes[3]) / double(bytes[1]); }
@@ -65,24 +66,30 @@ std::string story(const DayWorld& world, double seconds) {
     all += world.faults(Fault(f));
     fewest = std::min(fewest, world.faults(Fault(f)));
   }
-  return text("%.2f h of virtual time, %zu hosts, %llu sessions, %.1f million segments, %llu faults (%llu at least of each of %zu kinds), in %.0f s",
-              double(world.lasted().count()) / 3.6e12, world.hosts(), static_cast<unsigned long long>(world.lives()), double(world.segments()) / 1e6,
-              static_cast<unsigned long long>(all), static_cast<unsigned long long>(fewest), kFaults, seconds);
+  return text(
+      "%.2f h of virtual time, %zu hosts, %llu sessions, %.1f million segments, %llu faults (%llu at least of each of "
+      "%zu kinds), in %.0f s",
+      double(world.lasted().count()) / 3.6e12, world.hosts(), static_cast<unsigned long long>(world.lives()),
+      double(world.segments()) / 1e6, static_cast<unsigned long long>(all), static_cast<unsigned long long>(fewest),
+      kFaults, seconds);
 }
 
 std::string each(const DayWorld& world) {
   std::string line;
   for (std::size_t f = 0; f < kFaults; ++f)
-    line += text("%s%s %llu", f == 0 ? "" : ", ", name_of(Fault(f)), static_cast<unsigned long long>(world.faults(Fault(f))));
+    line += text("%s%s %llu", f == 0 ? "" : ", ", name_of(Fault(f)),
+                 static_cast<unsigned long long>(world.faults(Fault(f))));
   return line;
 }
 
 TEST(Day, nothing_is_lost_and_nothing_piles_up) {
   const double hours = options().hours;
   const std::uint64_t seed = options().only_seed != 0 ? options().only_seed : options().first_seed;
-  const std::string replay = text("replay: %s --seed %llu --hours %g\n", options().program.c_str(), static_cast<unsigned long long>(seed), hours);
+  const std::string replay = text("replay: %s --seed %llu --hours %g\n", options().program.c_str(),
+                                  static_cast<unsigned long long>(seed), hours);
   std::printf("%s", replay.c_str());
-  const DayWorld::Plan plan{.length = Nanos(std::int64_t(hours * 3.6e12)), .segments_per_second = kSegmentsPerSecond,
+  const DayWorld::Plan plan{.length = Nanos(std::int64_t(hours * 3.6e12)),
+                            .segments_per_second = kSegmentsPerSecond,
                             .faults_of_each = std::uint64_t(hours * kFaultsOfEachPerHour)};
   DayWorld world(seed, options().trace, plan);
   Memory memory;
@@ -95,15 +102,17 @@ TEST(Day, nothing_is_lost_and_nothing_piles_up) {
     if (++step % kMemoryEvery == 0) memory.look(int(4 * world.lasted() / plan.length));
     if (seconds() - told < kTellEverySeconds) return;
     told = seconds();
-    std::printf("%s; %s, %.1f MB live, %.1f MB resident\n", story(world, told).c_str(), world.books().c_str(), double(mallinfo2().uordblks) / 1e6,
-                double(resident_bytes()) / 1e6);
+    std::printf("%s; %s, %.1f MB live, %.1f MB resident\n", story(world, told).c_str(), world.books().c_str(),
+                double(mallinfo2().uordblks) / 1e6, double(resident_bytes()) / 1e6);
     std::fflush(stdout);
   });
   alarm(0);
-  const std::string summary = story(world, seconds()) + "\n" + each(world) + "\nmost memory by quarter: live " + quarters(memory.live) +
-                              text(" (%.3f)", growth(memory.live)) + ", resident " + quarters(memory.resident) + text(" (%.3f)", growth(memory.resident));
+  const std::string summary = story(world, seconds()) + "\n" + each(world) + "\nmost memory by quarter: live " +
+                              quarters(memory.live) + text(" (%.3f)", growth(memory.live)) + ", resident " +
+                              quarters(memory.resident) + text(" (%.3f)", growth(memory.resident));
   std::printf("%s\n", summary.c_str());
-  if (const char* notes = std::getenv("TESTS_NOTES")) std::ofstream(text("%s/day-%llu", notes, static_cast<unsigned long long>(seed))) << summary << "\n";
+  if (const char* notes = std::getenv("TESTS_NOTES"))
+    std::ofstream(text("%s/day-%llu", notes, static_cast<unsigned long long>(seed))) << summary << "\n";
 
   EXPECT_EQ(failure, "") << replay;
   for (std::size_t f = 0; f < kFaults; ++f) EXPECT_GE(world.faults(Fault(f)), plan.faults_of_each) << name_of(Fault(f));

@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr double kMoreFaults = 1.04;         // than are asked for: there are pauses
-constexpr Nanos kAgain = 200ms;              // where it found nobody
+constexpr double kMoreFaults = 1.04;  // than are asked for: there are pauses
+constexpr Nanos kAgain = 200ms;       // where it found nobody
 constexpr Nanos kDownMost = 10s;
 constexpr std::ptrdiff_t kHostsDownMost = 8;
 
@@ -17,16 +17,17 @@ constexpr std::ptrdiff_t kHostsDownMost = 8;
 
 const char* name_of(Fault fault) {
   static constexpr const char* kNames[kFaults] = {
-      "rail cut", "rail silent outwards", "rail silent inwards", "rail silent", "rail without link", "rail slow", "lane given up",
-      "all lanes reset", "end asleep",
-      "sender closes", "receiver closes", "sender withdraws", "receiver withdraws", "stream refused", "receive too short",
-      "host crashes", "host loses power", "host leaves"};
+      "rail cut",        "rail silent outwards", "rail silent inwards", "rail silent",    "rail without link",
+      "rail slow",       "lane given up",        "all lanes reset",     "end asleep",     "sender closes",
+      "receiver closes", "sender withdraws",     "receiver withdraws",  "stream refused", "receive too short",
+      "host crashes",    "host loses power",     "host leaves"};
   return kNames[std::size_t(fault)];
 }
 
 // The next of its kind.
 void DayWorld::trouble_comes(Fault fault) {
-  const Nanos mean = Nanos(std::int64_t(double(plan_.length.count()) / (kMoreFaults * double(plan_.faults_of_each) + 1)));
+  const Nanos mean =
+      Nanos(std::int64_t(double(plan_.length.count()) / (kMoreFaults * double(plan_.faults_of_each) + 1)));
   const auto strike = [this, fault](const auto& self) -> void {
     if (over_) return;
     if (!trouble(fault)) return net_.after(kAgain, [self] { self(self); });
@@ -56,7 +57,8 @@ bool DayWorld::trouble(Fault fault) {
     }
     case Fault::stream_refused: {
       Line& line = any_line();
-      if (line.couple->dead || line.flow == nullptr || line.refused_next || !line.flow->open_at_both_ends()) return false;
+      if (line.couple->dead || line.flow == nullptr || line.refused_next || !line.flow->open_at_both_ends())
+        return false;
       line.refused_next = true;
       line.flow->end();
       return true;
@@ -90,7 +92,8 @@ bool DayWorld::trouble_of_stream(Fault fault) {
 
 bool DayWorld::end_a_host(Host::Fate fate) {
   Host& host = hosts_[below(hosts_.size())];
-  if (!host.lives() || std::ranges::count_if(hosts_, [](const Host& h) { return !h.lives(); }) >= kHostsDownMost) return false;
+  if (!host.lives() || std::ranges::count_if(hosts_, [](const Host& h) { return !h.lives(); }) >= kHostsDownMost)
+    return false;
   const std::size_t i = number_of(host);
   // With sessions to lose.
   if (couples_[i].dead || couples_[(i + hosts_.size() - 1) % hosts_.size()].dead) return false;

@@ -8,19 +8,26 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t kDayHosts = 64;
-constexpr double kMore = 1.1;                 // than is asked for: some of the time hosts are down
-constexpr Nanos kSilenceMost = 900ms;         // between two bursts of a line
+constexpr double kMore = 1.1;          // than is asked for: some of the time hosts are down
+constexpr Nanos kSilenceMost = 900ms;  // between two bursts of a line
 constexpr double kOwedMost = 500;
 constexpr Nanos kKeepEvery = 200ms;
-constexpr Nanos kRememberedFor = 5s;          // flows, and sessions, that are over: nothing of them is under way any more
+// flows, and sessions, that are over: nothing of them is under way any more
+constexpr Nanos kRememberedFor = 5s;
 constexpr Nanos kSparedFor = 1h, kSparedLeast = 5min;
-constexpr Nanos kCalm = 90s;                  // until lanes of rails that ailed rest no longer, by the slowest clock
+constexpr Nanos kCalm = 90s;  // until lanes of rails that ailed rest no longer, by the slowest clock
 constexpr std::size_t kFlowsMost = 40 * kDayHosts;
 
 }  // namespace
 
 DayWorld::DayWorld(std::uint64_t seed, bool trace, const Plan& plan) : World(seed, trace), plan_(plan) {
-  weather_ = {.lanes_die = true, .ends_sleep = true, .rude = false, .refusals = false, .mortal = true, .spared = true, .lasting = true};
+  weather_ = {.lanes_die = true,
+              .ends_sleep = true,
+              .rude = false,
+              .refusals = false,
+              .mortal = true,
+              .spared = true,
+              .lasting = true};
   peer_timeout_ = 5s;
 }
 
@@ -116,9 +123,11 @@ void DayWorld::open(Line& line) {
   Couple& c = *line.couple;
   if (line.flow != nullptr) line.flow->end();
   SessionEnd &from = line.forth ? *c.a : *c.b, &to = line.forth ? *c.b : *c.a;
-  const Flow::Manners manners{.eager_limit_bytes = c.eager_limit_bytes, .size_most = 60 * KiB, .small = true, .ordered = chance(0.5)};
+  const Flow::Manners manners{
+      .eager_limit_bytes = c.eager_limit_bytes, .size_most = 60 * KiB, .small = true, .ordered = chance(0.5)};
   const int number = flows_ever_++;
-  flows_.push_back(std::make_unique<Flow>(number, from, to, memory_, manners, random_(), [this](const std::string& what) { fail(what); }));
+  flows_.push_back(std::make_unique<Flow>(number, from, to, memory_, manners, random_(),
+                                          [this](const std::string& what) { fail(what); }));
   line.flow = flows_.back().get();
   watched_.push_back({line.flow, {.moved = net_.now()}});
   c.flows.push_back(line.flow);
@@ -147,13 +156,16 @@ void DayWorld::keep_flows() {
     watch.ended = flow->ended();
     if (t - watch.moved > standstill) return fail("stuck: " + flow->state());
     if (!flow->over() || !flow->settled()) watch.over_since = t;
-    const bool follower = std::ranges::none_of(lines_, [&, flow = flow](const Line& line) { return line.flow == flow; });
+    const bool follower =
+        std::ranges::none_of(lines_, [&, flow = flow](const Line& line) { return line.flow == flow; });
     if (follower && t - watch.over_since > kRememberedFor) forgotten.push_back(flow);
   }
   for (Couple& c : couples_)
-    if (!c.dead) std::erase_if(c.flows, [&](const Flow* f) { return std::ranges::find(forgotten, f) != forgotten.end(); });
+    if (!c.dead)
+      std::erase_if(c.flows, [&](const Flow* f) { return std::ranges::find(forgotten, f) != forgotten.end(); });
   std::erase_if(forgotten, [&](const Flow* f) {
-    return std::ranges::any_of(couples_, [&](const Couple& c) { return std::ranges::find(c.flows, f) != c.flows.end(); });
+    return std::ranges::any_of(couples_,
+                               [&](const Couple& c) { return std::ranges::find(c.flows, f) != c.flows.end(); });
   });
   if (forgotten.empty()) return;
   std::erase_if(watched_, [&](const auto& w) { return std::ranges::find(forgotten, w.first) != forgotten.end(); });
@@ -166,11 +178,14 @@ void DayWorld::keep_flows() {
 }
 
 bool DayWorld::finished(const Couple& c) {
-  const auto ended = [](SessionEnd& end) { return end.over() || (!end.host().lives() && end.host().fate != Host::Fate::leaves); };
+  const auto ended = [](SessionEnd& end) {
+    return end.over() || (!end.host().lives() && end.host().fate != Host::Fate::leaves);
+  };
   return ended(*c.a) && ended(*c.b) && std::ranges::all_of(c.flows, [](const Flow* f) { return f->settled(); });
 }
 
-// A host comes back when nobody waits for it any more; both hosts of a couple that finished speak anew when both are there.
+// A host comes back when nobody waits for it any more; both hosts of a couple that finished speak anew when both are
+// there.
 void DayWorld::keep_hosts() {
   const TimePoint t = net_.now();
   for (std::size_t i = 0; i < couples_.size(); ++i) {
@@ -237,7 +252,8 @@ std::string DayWorld::books() const {
       open += end->open_lanes().size();
     }
   }
-  return std::to_string(streams) + " streams of " + std::to_string(flows_.size()) + " flows, " + std::to_string(lanes) + " lanes, " + std::to_string(open) + " open";
+  return std::to_string(streams) + " streams of " + std::to_string(flows_.size()) + " flows, " + std::to_string(lanes) +
+         " lanes, " + std::to_string(open) + " open";
 }
 
 std::uint64_t DayWorld::fewest_segments() const { return *std::ranges::min_element(segments_); }

@@ -1,6 +1,7 @@
-// A world that lasts: 64 hosts that speak all day, one trouble after the other, of every kind and as often as is wanted. Hosts
-// that went come back as new instances, streams that failed are followed by others. Nothing may be lost, and nothing may pile up.
-// The first two rails of every host take turns at being spared, so no session may fail but with a host.
+// A world that lasts: 64 hosts that speak all day, one trouble after the other, of every kind and as often as is
+// wanted. Hosts that went come back as new instances, streams that failed are followed by others. Nothing may be lost,
+// and nothing may pile up. The first two rails of every host take turns at being spared, so no session may fail but
+// with a host.
 #pragma once
 
 #include <array>
@@ -14,9 +15,24 @@
 namespace railweave::sim {
 
 enum class Fault {
-  rail_cut, rail_silent_outwards, rail_silent_inwards, rail_silent, rail_without_link, rail_slow, lane_given_up, all_lanes_reset, end_asleep,
-  sender_closes, receiver_closes, sender_withdraws, receiver_withdraws, stream_refused, receive_too_short,
-  host_crashes, host_loses_power, host_leaves,
+  rail_cut,
+  rail_silent_outwards,
+  rail_silent_inwards,
+  rail_silent,
+  rail_without_link,
+  rail_slow,
+  lane_given_up,
+  all_lanes_reset,
+  end_asleep,
+  sender_closes,
+  receiver_closes,
+  sender_withdraws,
+  receiver_withdraws,
+  stream_refused,
+  receive_too_short,
+  host_crashes,
+  host_loses_power,
+  host_leaves,
 };
 inline constexpr std::size_t kFaults = 18;
 const char* name_of(Fault fault);
@@ -25,8 +41,8 @@ class DayWorld final : public World {
  public:
   struct Plan {
     Nanos length;
-    double segments_per_second;   // that every host sends, at least
-    std::uint64_t faults_of_each; // at least
+    double segments_per_second;    // that every host sends, at least
+    std::uint64_t faults_of_each;  // at least
   };
   DayWorld(std::uint64_t seed, bool trace, const Plan& plan);
 
@@ -34,21 +50,22 @@ class DayWorld final : public World {
   std::string run_day(const std::function<void()>& every_second);
 
   std::uint64_t faults(Fault fault) const { return faults_[std::size_t(fault)]; }
-  std::uint64_t segments() const;         // sent, ever, by all
-  std::uint64_t fewest_segments() const;  // by one host
+  std::uint64_t segments() const;                  // sent, ever, by all
+  std::uint64_t fewest_segments() const;           // by one host
   std::uint64_t lives() const { return joined_; }  // of sessions
   // What the sessions' books hold now, streams and lanes that are over included, and what the world's do.
   std::string books() const;
 
  private:
-  struct Line {                            // what one end of a couple has to say to the other: a stream, and the next, and the next
+  // what one end of a couple has to say to the other: a stream, and the next, and the next
+  struct Line {
     Couple* couple;
     bool forth;
     Flow* flow = nullptr;
-    double owed = 0;                       // messages
+    double owed = 0;  // messages
     bool refused_next = false;
   };
-  struct Watch {                           // of a flow
+  struct Watch {  // of a flow
     std::uint64_t ended = 0;
     TimePoint moved{};
     TimePoint over_since{};

@@ -1,5 +1,5 @@
-// The timers of a simulated process, for what the engine's reactor would call: in virtual time, by the clock of its host. None fires once the
-// process is dead.
+// The timers of a simulated process, for what the engine's reactor would call: in virtual time, by the clock of its
+// host. None fires once the process is dead.
 #pragma once
 
 #include <functional>

@@ -17,13 +17,23 @@ std::uint64_t mix(std::uint64_t x) {
 
 }  // namespace
 
-Flow::Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail)
-    : number_(number), from_(from), to_(to), memory_(memory), manners_(manners), seed_(seed), random_(seed), fail_(std::move(fail)),
+Flow::Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners,
+           std::uint64_t seed, Fail fail)
+    : number_(number),
+      from_(from),
+      to_(to),
+      memory_(memory),
+      manners_(manners),
+      seed_(seed),
+      random_(seed),
+      fail_(std::move(fail)),
       rules_(manners.eager_limit_bytes, [this](const std::string& what) { wrong(what); }) {}
 
 std::string Flow::named(const Request& r) { return (r.send ? "send " : "receive ") + std::to_string(r.index); }
 
-void Flow::wrong(const std::string& what) { fail_("stream " + from_.name() + " to " + to_.name() + ", flow " + std::to_string(number_) + ": " + what); }
+void Flow::wrong(const std::string& what) {
+  fail_("stream " + from_.name() + " to " + to_.name() + ", flow " + std::to_string(number_) + ": " + what);
+}
 
 std::size_t Flow::size_of(std::uint64_t index) const {
   const std::uint64_t r = mix(seed_ + index);
@@ -31,9 +41,14 @@ std::size_t Flow::size_of(std::uint64_t index) const {
   if (manners_.small && r % 200 > 9) return std::size_t(1 + scale % 250);
   switch (r % 10) {
     case 0: return 0;
-    case 1: case 2: case 3: return std::size_t(1 + scale % 200);
-    case 4: case 5: return std::size_t(manners_.eager_limit_bytes + scale % 3);
-    case 6: case 7: case 8: return std::size_t(1 + scale % (20 * KiB));
+    case 1:
+    case 2:
+    case 3: return std::size_t(1 + scale % 200);
+    case 4:
+    case 5: return std::size_t(manners_.eager_limit_bytes + scale % 3);
+    case 6:
+    case 7:
+    case 8: return std::size_t(1 + scale % (20 * KiB));
     default: return std::size_t(1 + scale % manners_.size_most);
   }
 }
@@ -89,7 +104,8 @@ bool Flow::post_send() {
   posted_bytes_ += r.buffer.size();
   rules_.send_posted(r.buffer.size(), tag_of(index));
   last_order_ = manners_.ordered ? from_.next_order() : 0;
-  from_.session().post(*out_, static_cast<railweave::Request*>(&r), r.buffer.data(), r.buffer.size(), tag_of(index), last_order_);
+  from_.session().post(*out_, static_cast<railweave::Request*>(&r), r.buffer.data(), r.buffer.size(), tag_of(index),
+                       last_order_);
   from_.touch();
   return true;
 }
@@ -104,7 +120,8 @@ bool Flow::post_receive(bool too_short) {
     capacity = std::size_t(r >> 20) % size_of(index);
     troubled_ = receiver_troubled_ = true;
   }
-  receives_.kept.push_back(std::make_unique<Request>(false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
+  receives_.kept.push_back(
+      std::make_unique<Request>(false, index, std::vector<std::byte>(capacity, MemoryWatch::kPoison)));
   Request& request = *receives_.kept.back();
   memory_.lend(request.buffer);
   rules_.receive_posted(capacity);
@@ -114,13 +131,16 @@ bool Flow::post_receive(bool too_short) {
 }
 
 bool Flow::over() const {
-  return died_ || left_in_peace_ || refused_ || out_closed_ || in_closed_ || (out_ && out_->failed()) || (in_ && in_->failed());
+  return died_ || left_in_peace_ || refused_ || out_closed_ || in_closed_ || (out_ && out_->failed()) ||
+         (in_ && in_->failed());
 }
 
 void Flow::even_out() {
   if (over()) return;
-  for (int i = 0; i < 64 && sends_.posted < receives_.posted && !out_closed_ && opened_ && out_->can_post(); ++i) post_send();
-  for (int i = 0; i < 64 && receives_.posted < sends_.posted && !in_closed_ && in_ && in_->can_post(); ++i) post_receive();
+  for (int i = 0; i < 64 && sends_.posted < receives_.posted && !out_closed_ && opened_ && out_->can_post(); ++i)
+    post_send();
+  for (int i = 0; i < 64 && receives_.posted < sends_.posted && !in_closed_ && in_ && in_->can_post(); ++i)
+    post_receive();
 }
 
 // ------------------------------------------------------------------------------------------------------------ ending
@@ -231,7 +251,8 @@ void Flow::complete(Request& r) {
   // A request that ended well needs no withdrawal: its memory is the caller's.
   memory_.take_back(std::move(r.buffer));
   r.buffer = {};
-  for (; all.kept.size() > kRemembered && all.kept.front()->ended && all.kept.front()->buffer.empty(); all.kept.pop_front())
+  for (; all.kept.size() > kRemembered && all.kept.front()->ended && all.kept.front()->buffer.empty();
+       all.kept.pop_front())
     check_ended(*all.kept.front());
 }
 
@@ -260,13 +281,17 @@ void Flow::check_sent(const Request& r) {
 void Flow::check_received(const Request& r) {
   const std::string what = named(r);
   if (r.index >= sends_.posted) return wrong(what + " is done before its send was posted");
-  if (r.bytes != size_of(r.index)) return wrong(what + " ended with " + std::to_string(r.bytes) + " bytes, expected " + std::to_string(size_of(r.index)));
+  if (r.bytes != size_of(r.index))
+    return wrong(what + " ended with " + std::to_string(r.bytes) + " bytes, expected " +
+                 std::to_string(size_of(r.index)));
   if (r.tag != tag_of(r.index)) return wrong(what + " ended with another's tag");
   if (!died_) rules_.receive_ends(r.index);
   if (r.buffer.empty()) return;  // withdrawn just before: the session fails it then
   const std::vector<std::byte> expected = content(r.index);
   const auto diff = std::ranges::mismatch(expected, r.buffer);
-  if (diff.in1 != expected.end()) return wrong(what + ": byte " + std::to_string(diff.in1 - expected.begin()) + " of " + std::to_string(expected.size()) + " is wrong");
+  if (diff.in1 != expected.end())
+    return wrong(what + ": byte " + std::to_string(diff.in1 - expected.begin()) + " of " +
+                 std::to_string(expected.size()) + " is wrong");
   if (std::any_of(diff.in2, r.buffer.end(), [](std::byte b) { return b != MemoryWatch::kPoison; }))
     wrong(what + ": written beyond the message");
 }
@@ -306,7 +331,8 @@ void Flow::expedite() {
 // All that was posted by then, the last message, too.
 void Flow::check_expedite() {
   if (!expedited_to_ || out_closed_ || out_ == nullptr || !out_->has_segment()) return;
-  if (out_->order() <= *expedited_to_ && !out_->expedited()) wrong("a message of order " + std::to_string(out_->order()) + " is not expedited");
+  if (out_->order() <= *expedited_to_ && !out_->expedited())
+    wrong("a message of order " + std::to_string(out_->order()) + " is not expedited");
 }
 
 void Flow::leave(const SessionEnd& end, bool in_peace) {
@@ -323,15 +349,17 @@ void Flow::end_died(const SessionEnd& end) {
 }
 
 bool Flow::settled() const {
-  if ((!sender_gone_ && sends_.ended != sends_.posted) || (!receiver_gone_ && receives_.ended != receives_.posted)) return false;
+  if ((!sender_gone_ && sends_.ended != sends_.posted) || (!receiver_gone_ && receives_.ended != receives_.posted))
+    return false;
   return over() || (opened_ && sends_.posted == receives_.posted);
 }
 
 std::string Flow::state() const {
-  return "flow " + std::to_string(number_) + " " + from_.name() + " to " + to_.name() + ": sends " + std::to_string(sends_.ended) +
-         " of " + std::to_string(sends_.posted) + ", receives " + std::to_string(receives_.ended) + " of " +
-         std::to_string(receives_.posted) + (opened_ ? "" : ", not open") + (troubled_ ? ", troubled" : "") +
-         (out_closed_ ? ", sender closed" : "") + (in_closed_ ? ", receiver closed" : "");
+  return "flow " + std::to_string(number_) + " " + from_.name() + " to " + to_.name() + ": sends " +
+         std::to_string(sends_.ended) + " of " + std::to_string(sends_.posted) + ", receives " +
+         std::to_string(receives_.ended) + " of " + std::to_string(receives_.posted) + (opened_ ? "" : ", not open") +
+         (troubled_ ? ", troubled" : "") + (out_closed_ ? ", sender closed" : "") +
+         (in_closed_ ? ", receiver closed" : "");
 }
 
 }  // namespace railweave::sim

@@ -1,5 +1,5 @@
-// One stream from one session's end to the other's, with requests on both sides, and all that must hold for it: each byte
-// of a completed message in its place, requests ending once and in order, errors only where somebody gave cause.
+// One stream from one session's end to the other's, with requests on both sides, and all that must hold for it: each
+// byte of a completed message in its place, requests ending once and in order, errors only where somebody gave cause.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,14 @@ namespace railweave::sim {
 class Flow {
  public:
   struct Manners {
-    std::size_t eager_limit_bytes;   // the smaller of both ends'
+    std::size_t eager_limit_bytes;  // the smaller of both ends'
     std::size_t size_most;
-    bool small = false;              // few are larger than 250 bytes
+    bool small = false;  // few are larger than 250 bytes
     bool may_truncate = false;
-    bool ordered = false;            // messages are numbered as they are posted at their end
+    bool ordered = false;  // messages are numbered as they are posted at their end
   };
-  Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed, Fail fail);
+  Flow(int number, SessionEnd& from, SessionEnd& to, MemoryWatch& memory, const Manners& manners, std::uint64_t seed,
+       Fail fail);
 
   int number() const { return number_; }
   SessionEnd& from() { return from_; }
@@ -84,7 +85,8 @@ class Flow {
 
  private:
   struct Request : railweave::Request {
-    Request(bool is_send, std::uint64_t number, std::vector<std::byte> memory) : send(is_send), index(number), buffer(std::move(memory)) {
+    Request(bool is_send, std::uint64_t number, std::vector<std::byte> memory)
+        : send(is_send), index(number), buffer(std::move(memory)) {
       state.store(State::posted, std::memory_order_relaxed);
     }
     bool is_done() const { return state.load(std::memory_order_relaxed) == State::done; }
@@ -130,8 +132,8 @@ class Flow {
   protocol::RecvStream* in_ = nullptr;
   bool opened_ = false, refused_ = false, out_closed_ = false, in_closed_ = false;
   bool ending_ = false, died_ = false, sender_gone_ = false, receiver_gone_ = false, left_in_peace_ = false;
-  bool troubled_ = false;          // errors are to be expected
-  bool receiver_troubled_ = false; // by the receiver's doing, or both
+  bool troubled_ = false;             // errors are to be expected
+  bool receiver_troubled_ = false;    // by the receiver's doing, or both
   std::uint64_t final_ = UINT64_MAX;  // sends there were when the sender closed in peace
   Requests sends_, receives_;
   std::uint64_t posted_bytes_ = 0, last_order_ = 0;

@@ -31,7 +31,9 @@ void ForcedRetirement::say_again() {
   for (const SessionEnd::OpenLane& lane : open) {
     auto its = std::ranges::find(all, lane.rails, &engine::Surplus::rails);
     if (its == all.end()) its = all.insert(its, {lane.rails, 0});
-    if (!end_.session().is_retiring(lane.id) && std::ranges::find(retiring_, lane.id, &Retiring::lane) == retiring_.end()) ++its->keep;
+    if (!end_.session().is_retiring(lane.id) &&
+        std::ranges::find(retiring_, lane.id, &Retiring::lane) == retiring_.end())
+      ++its->keep;
   }
   end_.lanes().retire(all);
 }

@@ -1,4 +1,5 @@
-// Lanes that a world has retire though the plan of the shipped LaneReconciler has them serve: the youngest of a pair, until it is gone or called back.
+// Lanes that a world has retire though the plan of the shipped LaneReconciler has them serve: the youngest of a pair,
+// until it is gone or called back.
 #pragma once
 
 #include <vector>
@@ -13,7 +14,8 @@ class ForcedRetirement {
   // `end` dialled the lanes, and outlives this.
   explicit ForcedRetirement(SessionEnd& end) : end_(end) {}
 
-  // The youngest lane of that pair retires; or serves again, as far as the plan lets it; or all of them do. Has effect at LaneReconciler's next look.
+  // The youngest lane of that pair retires; or serves again, as far as the plan lets it; or all of them do. Has effect
+  // at LaneReconciler's next look.
   void retire(const engine::RailPair& rails);
   void serve_again(const engine::RailPair& rails);
   void all_serve_again();

@@ -13,7 +13,9 @@ using protocol::FrameType;
 using protocol::GrantFrame;
 using protocol::SegmentFrame;
 
-std::string numbered(const FrameHeader& h) { return std::string(name_of(h.type)) + " of message " + std::to_string(h.message); }
+std::string numbered(const FrameHeader& h) {
+  return std::string(name_of(h.type)) + " of message " + std::to_string(h.message);
+}
 
 // On their way without a grant, unless the stream is urgent.
 constexpr std::uint64_t kEagerBytesMost = 32 * KiB;
@@ -51,11 +53,13 @@ void FrameRules::sender_takes(const FrameHeader& h) {
   const auto segment = SegmentFrame::of(h);
   if (segment.size != m.size || segment.tag != m.tag) wrong_(numbered(h) + " with another size or tag");
   if (h.message < acked_) wrong_(numbered(h) + ", which is acknowledged");
-  if (h.message >= acked_ + protocol::kMessagesInFlight) wrong_(numbered(h) + " beyond the messages that may be in flight");
+  if (h.message >= acked_ + protocol::kMessagesInFlight)
+    wrong_(numbered(h) + " beyond the messages that may be in flight");
   if (segment.eager) return check_eager(h, m);
   const std::uint64_t end = segment.offset + segment.length;
   if (!m.granted) wrong_(numbered(h) + ", which was not granted");
-  if (end > m.capacity) wrong_(numbered(h) + " up to byte " + std::to_string(end) + " of a receive of " + std::to_string(m.capacity));
+  if (end > m.capacity)
+    wrong_(numbered(h) + " up to byte " + std::to_string(end) + " of a receive of " + std::to_string(m.capacity));
 }
 
 void FrameRules::check_eager(const FrameHeader& h, Message& m) {
@@ -83,7 +87,8 @@ void FrameRules::sender_wrote(const FrameHeader& h) {
 void FrameRules::send_ends(std::uint64_t message) {
   const Message& m = at(message);
   if (m.whole || (m.eager_out && m.handed_over)) return;
-  wrong_("send " + std::to_string(message) + " is done, but " + (m.eager_out ? "it was not wholly handed over" : "the receiver does not have it"));
+  wrong_("send " + std::to_string(message) + " is done, but " +
+         (m.eager_out ? "it was not wholly handed over" : "the receiver does not have it"));
 }
 
 void FrameRules::sender_hears(const FrameHeader& h) {
@@ -100,9 +105,7 @@ void FrameRules::receive_posted(std::uint64_t capacity) {
   while (whole_ < receives_ && at(whole_).whole) ++whole_;
 }
 
-void FrameRules::receiver_meets(const FrameHeader& h) {
-  at(h.message).eager_in = SegmentFrame::of(h).eager;
-}
+void FrameRules::receiver_meets(const FrameHeader& h) { at(h.message).eager_in = SegmentFrame::of(h).eager; }
 
 void FrameRules::receiver_has(const FrameHeader& h) {
   Message& m = at(h.message);
@@ -113,11 +116,13 @@ void FrameRules::receiver_has(const FrameHeader& h) {
 
 void FrameRules::receiver_takes(const FrameHeader& h) {
   if (acknowledges(h) && ack_in(h) > whole_)
-    wrong_(numbered(h) + " acknowledges " + std::to_string(ack_in(h)) + " messages, of which " + std::to_string(whole_) + " are there");
+    wrong_(numbered(h) + " acknowledges " + std::to_string(ack_in(h)) + " messages, of which " +
+           std::to_string(whole_) + " are there");
   if (h.type != FrameType::grant) return;
   if (h.message >= receives_) return wrong_(numbered(h) + ", which has no receive");
   const std::uint64_t capacity = at(h.message).capacity, granted = GrantFrame::of(h).capacity;
-  if (granted != capacity) wrong_(numbered(h) + ": " + std::to_string(granted) + " bytes, its receive has " + std::to_string(capacity));
+  if (granted != capacity)
+    wrong_(numbered(h) + ": " + std::to_string(granted) + " bytes, its receive has " + std::to_string(capacity));
 }
 
 void FrameRules::receiver_wrote(const FrameHeader& h) {

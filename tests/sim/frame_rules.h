@@ -1,6 +1,6 @@
 // What may stand in the frames of one stream, kept apart from the protocol's own books: who was granted what, what is
-// acknowledged and by whom, which eager slots are taken. Told of every frame that an end takes to write, and of every one that
-// arrives.
+// acknowledged and by whom, which eager slots are taken. Told of every frame that an end takes to write, and of every
+// one that arrives.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ namespace railweave::sim {
 class FrameRules {
  public:
   using Wrong = std::function<void(const std::string&)>;
-  FrameRules(std::size_t eager_limit_bytes, Wrong wrong) : eager_limit_bytes_(eager_limit_bytes), wrong_(std::move(wrong)) {}
+  FrameRules(std::size_t eager_limit_bytes, Wrong wrong)
+      : eager_limit_bytes_(eager_limit_bytes), wrong_(std::move(wrong)) {}
 
   // --- at the sender's end
   void opened_as(Priority priority) { priority_ = priority; }
@@ -52,14 +53,14 @@ class FrameRules {
   const std::size_t eager_limit_bytes_;
   Priority priority_ = Priority::normal;
   const Wrong wrong_;
-  std::deque<Message> messages_;       // from forgotten_ on
+  std::deque<Message> messages_;  // from forgotten_ on
   std::uint64_t forgotten_ = 0;
   Message old_;
   std::uint64_t sends_ = 0, receives_ = 0;
-  std::uint64_t acked_ = 0;            // the sender heard
-  std::uint64_t whole_ = 0;            // messages from the first on that are wholly there and posted for
+  std::uint64_t acked_ = 0;  // the sender heard
+  std::uint64_t whole_ = 0;  // messages from the first on that are wholly there and posted for
   std::uint64_t ack_written_ = 0, waived_ = 0;
-  std::uint64_t ended_ = 0;            // receives
+  std::uint64_t ended_ = 0;  // receives
   bool opened_ = false;
 };
 

@@ -4,9 +4,18 @@
 
 namespace railweave::sim {
 
-LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair, engine::LoggedAbsences& told)
-    : net_(net), a_(a), b_(b), lanes_per_pair_(lanes_per_pair), reported_(told), timers_of_a_(net, a), timers_of_b_(net, b), dialler_of_a_(net, a, b),
-      dialler_of_b_(net, b, a), retirement_(a) {
+LaneKeeping::LaneKeeping(wire::SimNetwork& net, SessionEnd& a, SessionEnd& b, int lanes_per_pair,
+                         engine::LoggedAbsences& told)
+    : net_(net),
+      a_(a),
+      b_(b),
+      lanes_per_pair_(lanes_per_pair),
+      reported_(told),
+      timers_of_a_(net, a),
+      timers_of_b_(net, b),
+      dialler_of_a_(net, a, b),
+      dialler_of_b_(net, b, a),
+      retirement_(a) {
   timers_of_a_.after_task = dialler_of_a_.after_answer = [this] { retirement_.say_again(); };
   dialler_of_b_.on_question = [this](engine::RailPair by) { on_question(by); };
   a.on_lanes_wanted = [this] { look(); };
@@ -26,9 +35,11 @@ void LaneKeeping::begin(int rail) {
   a_.begin_lane(0, rails, std::move(lanes.first), false);
   b_.begin_lane(0, rails, std::move(lanes.second), false);
   const engine::LaneReconciler::Options options{lanes_per_pair_, [this] { return int(net_.random_below(256)); }};
-  reconciler_ = std::make_unique<engine::LaneReconciler>(engine::SessionAccess{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options,
-                                                 b_.host().announced, engine::LaneReconciler::FirstLane{rails, rail}, reported_);
-  probe_ = std::make_unique<engine::PeerProbe>(engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
+  reconciler_ = std::make_unique<engine::LaneReconciler>(
+      engine::SessionAccess{timers_of_a_, dialler_of_a_, a_.lanes(), a_.host().own}, options, b_.host().announced,
+      engine::LaneReconciler::FirstLane{rails, rail}, reported_);
+  probe_ = std::make_unique<engine::PeerProbe>(
+      engine::SessionAccess{timers_of_b_, dialler_of_b_, b_.lanes(), b_.host().own}, a_.host().announced);
   look();
 }
 

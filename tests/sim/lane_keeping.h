@@ -1,13 +1,14 @@
-// What the two engines of a session do for its lanes (engine/api/peer_sessions): the shipped LaneReconciler at the end that dialled, the shipped PeerProbe at
-// the other, each with the timers of its process and a dialler of simulated lanes. Which lanes are dialled, and which retire, the shipped classes
-// decide; a world may have one more of a pair retire (forced_retirement.h).
+// What the two engines of a session do for its lanes (engine/api/peer_sessions): the shipped LaneReconciler at the end
+// that dialled, the shipped PeerProbe at the other, each with the timers of its process and a dialler of simulated
+// lanes. Which lanes are dialled, and which retire, the shipped classes decide; a world may have one more of a pair
+// retire (forced_retirement.h).
 #pragma once
 
 #include <memory>
 
 #include "engine/rails/logged_absences.h"
-#include "engine/reconcile/peer_probe.h"
 #include "engine/reconcile/lane_reconciler.h"
+#include "engine/reconcile/peer_probe.h"
 #include "tests/sim/end_timers.h"
 #include "tests/sim/forced_retirement.h"
 #include "tests/sim/session_end.h"
@@ -53,7 +54,7 @@ class LaneKeeping {
   EndTimers timers_of_a_, timers_of_b_;
   SimDialler dialler_of_a_, dialler_of_b_;
   std::unique_ptr<engine::LaneReconciler> reconciler_;  // of `a`; null: stopped
-  std::unique_ptr<engine::PeerProbe> probe_;        // of `b`; null: stopped
+  std::unique_ptr<engine::PeerProbe> probe_;            // of `b`; null: stopped
   ForcedRetirement retirement_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Hosts in virtual time, one world per seed; GoogleTest's flags work too"};
   app.add_option("--seed", options.only_seed, "run this world only");
   app.add_option("--first", options.first_seed, "the first seed")->capture_default_str();
-  app.add_option("--step", options.step, "from one seed to the next: several processes share them")->capture_default_str();
+  app.add_option("--step", options.step, "from one seed to the next: several processes share them")
+      ->capture_default_str();
   app.add_option("--seeds", options.seeds_most, "how many seeds at most");
   app.add_option("--seconds", options.seconds, "real time to spend on seeds")->capture_default_str();
   app.add_option("--hours", options.hours, "run a day of so many virtual hours instead");

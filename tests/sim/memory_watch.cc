@@ -17,7 +17,8 @@ void MemoryWatch::lend(std::span<const std::byte> buffer) {
 void MemoryWatch::take_back(std::vector<std::byte> buffer) {
   if (buffer.empty()) return;
   // What was only sent from is not looked for by place.
-  if (const auto lent = ranges_.find(buffer.data()); lent != ranges_.end()) lent->second = {buffer.data() + buffer.size(), false, {}};
+  if (const auto lent = ranges_.find(buffer.data()); lent != ranges_.end())
+    lent->second = {buffer.data() + buffer.size(), false, {}};
   std::ranges::fill(buffer, kPoison);
   taken_back_bytes_ += buffer.size();
   taken_back_.push_back(std::move(buffer));
@@ -30,7 +31,8 @@ void MemoryWatch::take_back(std::vector<std::byte> buffer) {
   }
 }
 
-std::map<const std::byte*, MemoryWatch::Range>::const_iterator MemoryWatch::find(std::span<const std::byte> place) const {
+std::map<const std::byte*, MemoryWatch::Range>::const_iterator MemoryWatch::find(
+    std::span<const std::byte> place) const {
   auto it = ranges_.upper_bound(place.data() + place.size() - 1);
   if (it == ranges_.begin()) return ranges_.end();
   --it;
@@ -42,14 +44,16 @@ std::string MemoryWatch::landing(std::span<const std::byte> place) const {
   const auto it = find(place);
   if (it == ranges_.end()) return {};
   if (!it->second.lent) return "bytes are to land in memory that was taken back";
-  if (place.data() < it->first || place.data() + place.size() > it->second.end) return "bytes are to land across a buffer's end";
+  if (place.data() < it->first || place.data() + place.size() > it->second.end)
+    return "bytes are to land across a buffer's end";
   return {};
 }
 
 std::string MemoryWatch::landed(std::span<const std::byte> place) {
   if (place.empty() || place.data() == nullptr) return {};
   const auto found = find(place);
-  if (found == ranges_.end() || !found->second.lent) return {};  // taken back meanwhile: check() sees whether it was written
+  // taken back meanwhile: check() sees whether it was written
+  if (found == ranges_.end() || !found->second.lent) return {};
   auto& landed = ranges_.at(found->first).landed;
   const std::byte* end = place.data() + place.size();
   const auto after = landed.lower_bound(place.data());

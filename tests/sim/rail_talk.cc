@@ -36,8 +36,10 @@ void RailTalk::tell(int rail, const std::function<std::string(std::uint64_t edit
 void RailTalk::hear() {
   for (const auto& news : to_.session().drain_rail_updates()) {
     const auto told = reported_.find({news.rail, news.edition});
-    const std::string what = to_.name() + ": rail " + std::to_string(news.rail) + ", edition " + std::to_string(news.edition);
-    if (news.edition <= heard_[news.rail]) return fail_(what + " is told after edition " + std::to_string(heard_[news.rail]));
+    const std::string what =
+        to_.name() + ": rail " + std::to_string(news.rail) + ", edition " + std::to_string(news.edition);
+    if (news.edition <= heard_[news.rail])
+      return fail_(what + " is told after edition " + std::to_string(heard_[news.rail]));
     if (told == reported_.end() || told->second != news.bytes) return fail_(what + " is not what was told");
     heard_[news.rail] = news.edition;
     reported_.erase(reported_.lower_bound({news.rail, 0}), std::next(told));
@@ -55,7 +57,8 @@ std::string RailTalk::state() const {
   std::string text = to_.name() + " heard of rails:";
   for (const auto& [rail, edition] : last_) {
     const auto heard = heard_.find(rail);
-    text += " " + std::to_string(rail) + ": " + std::to_string(heard == heard_.end() ? 0 : heard->second) + " of " + std::to_string(edition);
+    text += " " + std::to_string(rail) + ": " + std::to_string(heard == heard_.end() ? 0 : heard->second) + " of " +
+            std::to_string(edition);
   }
   return text;
 }

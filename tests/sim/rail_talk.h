@@ -1,6 +1,6 @@
-// What one end of a session tells the other of its rails, and what must become of it: every statement arrives as it was told or
-// is overtaken by a later one of its rail; none arrives twice, and the last one of each rail arrives. Some statements say how a rail is, as
-// engines tell each other; others are of any bytes.
+// What one end of a session tells the other of its rails, and what must become of it: every statement arrives as it was
+// told or is overtaken by a later one of its rail; none arrives twice, and the last one of each rail arrives. Some
+// statements say how a rail is, as engines tell each other; others are of any bytes.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ class RailTalk {
  public:
   RailTalk(SessionEnd& from, SessionEnd& to, Fail fail) : from_(from), to_(to), fail_(std::move(fail)) {}
 
-  // A new statement of that rail: `length` bytes. No effect at an end that says nothing any more. REQUIRES: rail < kStates.
+  // A new statement of that rail: `length` bytes. No effect at an end that says nothing any more. REQUIRES: rail <
+  // kStates.
   void tell(int rail, std::size_t length);
   // How that rail is now. Likewise.
   void tell_state(int rail, const engine::PeerRail& is);
@@ -30,7 +31,8 @@ class RailTalk {
   std::string state() const;
 
  private:
-  static constexpr int kStates = 32;                                // the number of the rail whose states are told of first
+  // the number of the rail whose states are told of first
+  static constexpr int kStates = 32;
 
   void tell(int rail, const std::function<std::string(std::uint64_t edition)>& bytes);
   void hear_state(int rail, const std::string& bytes);
@@ -38,9 +40,10 @@ class RailTalk {
   SessionEnd& from_;
   SessionEnd& to_;
   const Fail fail_;
-  std::uint64_t editions_ = 0;                                      // of all rails
-  std::map<int, std::uint64_t> last_, heard_;                       // by rail: edition
-  std::map<std::pair<int, std::uint64_t>, std::string> reported_;       // by rail and edition; those overtaken are erased
+  std::uint64_t editions_ = 0;                 // of all rails
+  std::map<int, std::uint64_t> last_, heard_;  // by rail: edition
+  // by rail and edition; those overtaken are erased
+  std::map<std::pair<int, std::uint64_t>, std::string> reported_;
 };
 
 }  // namespace railweave::sim

@@ -11,20 +11,26 @@ namespace {
 using namespace std::chrono_literals;
 using protocol::LaneId;
 
-constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;   // between looks while something waits and nothing moves
+constexpr Nanos kPaceLeast = 200us, kPaceMost = 20ms;  // between looks while something waits and nothing moves
 constexpr Nanos kFarewellMost = 1s;
 constexpr Nanos kBirthMost = 20ms;
-constexpr Nanos kSilenceLook = 50ms, kIdleLook = 1s;    // as engine/session/session_watch; the kernel's keepalive asks nobody there
+// as engine/session/session_watch; the kernel's keepalive asks nobody there
+constexpr Nanos kSilenceLook = 50ms, kIdleLook = 1s;
 constexpr std::size_t kBudgetBytes = 512 * KiB;
 constexpr int kTurnsMax = 8;
 
 }  // namespace
 
-SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host, const protocol::SessionOptions& options,
-                       Nanos peer_timeout, std::uint64_t seed, Fail fail)
-    : net_(net), host_(host), time_(net, host.clock),
-      watch_(memory, std::move(name), time_, peer_timeout, seed, std::move(fail)), protocol_(options, time_), pace_(kPaceLeast),
-      lanes_(protocol_, *this, "the peer of " + watch_.name, {.lane = {}, .health = {peer_timeout, Config().stall_timeout}, .by_rails = true}) {
+SessionEnd::SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host,
+                       const protocol::SessionOptions& options, Nanos peer_timeout, std::uint64_t seed, Fail fail)
+    : net_(net),
+      host_(host),
+      time_(net, host.clock),
+      watch_(memory, std::move(name), time_, peer_timeout, seed, std::move(fail)),
+      protocol_(options, time_),
+      pace_(kPaceLeast),
+      lanes_(protocol_, *this, "the peer of " + watch_.name,
+             {.lane = {}, .health = {peer_timeout, Config().stall_timeout}, .by_rails = true}) {
   watch_.session = [this]() -> protocol::SessionProtocol& { return session(); };
   look_later();
 }
@@ -34,14 +40,16 @@ SessionEnd::~SessionEnd() {
   watch_.ignores_memory = true;
 }
 
-// ------------------------------------------------------------------------------------------------------------- its lanes
+// ------------------------------------------------------------------------------------------------------------- its
+// lanes
 
 void SessionEnd::begin_lane(LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful) {
   if (over() || dead_) return;
   if (on_lane_begins) on_lane_begins(id);
   if (begun_.size() <= id) begun_.resize(std::size_t(id) + 1);
   begun_[id] = true;
-  const Nanos takes(std::int64_t(watch_.random() % 3 == 0 ? 0 : watch_.random() % std::uint64_t(kBirthMost.count() + 1)));
+  const Nanos takes(
+      std::int64_t(watch_.random() % 3 == 0 ? 0 : watch_.random() % std::uint64_t(kBirthMost.count() + 1)));
   const TimePoint made_at = net_.now() + takes;
   const auto made = [this](WatchedLane& read_while_landing, wire::SimLane& its) {
     its.on_ready = [this, &read_while_landing](wire::Lane&) {
@@ -63,7 +71,8 @@ void SessionEnd::give_up(LaneId id, Nanos late_by) {
     const engine::LaneDriver& lane = table.at(place);
     if (!lane.is_open() || lane.id() != id) continue;
     using Verdict = engine::HealthVerdict;
-    const Verdict verdict{.kind = Verdict::Kind::give_up, .why = Verdict::Why::unanswered, .lane = {place, lane.generation()}, .id = id};
+    const Verdict verdict{
+        .kind = Verdict::Kind::give_up, .why = Verdict::Why::unanswered, .lane = {place, lane.generation()}, .id = id};
     if (late_by == Nanos(0)) return carry_out(verdict);
     return net_.after(late_by, [this, verdict, alive = alive_] {
       if (*alive && !dead_) carry_out(verdict);
@@ -78,7 +87,8 @@ void SessionEnd::carry_out(const engine::HealthVerdict& verdict) {
   const auto after = open_lanes();
   for (const OpenLane& lane : before)
     if (lane.id != verdict.id && !over() && std::ranges::find(after, lane.id, &OpenLane::id) == after.end())
-      watch_.fail(name() + ": a verdict on lane " + std::to_string(verdict.id) + " ended lane " + std::to_string(lane.id));
+      watch_.fail(name() + ": a verdict on lane " + std::to_string(verdict.id) + " ended lane " +
+                  std::to_string(lane.id));
   touch();
 }
 
@@ -136,7 +146,9 @@ void SessionEnd::fail(const Status& why) {
   if (!over() && !dead_) on_over(why);
 }
 
-void SessionEnd::lose(const std::string& why, int system_errno) { fail(Status(Code::remote, Scope::session, why, system_errno)); }
+void SessionEnd::lose(const std::string& why, int system_errno) {
+  fail(Status(Code::remote, Scope::session, why, system_errno));
+}
 
 void SessionEnd::end_with(const Status& why) {
   if (over()) return;
@@ -185,8 +197,9 @@ std::string SessionEnd::state() {
                      (s.has_control() ? " control" : "") + (s.has_lazy() ? " lazy" : "");
   for (const OpenLane& open : open_lanes()) {
     const wire::LaneHealth h = watch_.lanes.at(open.id)->health();
-    text += " | lane " + std::to_string(open.id) + " over " + open.link->spec().name + ": " + std::to_string(h.outstanding_bytes) + " outstanding, " +
-            std::to_string(h.acknowledged_bytes) + " acknowledged, " + std::to_string(s.rate_of(open.id).megabits()) + " Mb/s" +
+    text += " | lane " + std::to_string(open.id) + " over " + open.link->spec().name + ": " +
+            std::to_string(h.outstanding_bytes) + " outstanding, " + std::to_string(h.acknowledged_bytes) +
+            " acknowledged, " + std::to_string(s.rate_of(open.id).megabits()) + " Mb/s" +
             (watch_.lanes.at(open.id)->at_frame_boundary() ? "" : ", blocked");
   }
   if (lanes_.any_is_pending()) text += " | lanes on their way";
@@ -212,7 +225,8 @@ void SessionEnd::pump_in(Nanos delay) {
   });
 }
 
-// As engine/session/session_watch looks and drives. A caller that polls does not look, and lets wait what may wait for company.
+// As engine/session/session_watch looks and drives. A caller that polls does not look, and lets wait what may wait for
+// company.
 void SessionEnd::pump() {
   if (!over()) lanes_.look(false);
   const bool moved = !over() && drive();
@@ -250,7 +264,9 @@ void SessionEnd::handle_events() {
 // When nothing moves meanwhile.
 void SessionEnd::look_later() {
   const bool owed = lanes_.table().outstanding_bytes() > 0 || protocol_.is_without_lanes();
-  const Nanos delay = protocol_.watches_control() ? protocol::SessionProtocol::kLateLook : owed ? kSilenceLook : kIdleLook;
+  const Nanos delay = protocol_.watches_control() ? protocol::SessionProtocol::kLateLook
+                      : owed                      ? kSilenceLook
+                                                  : kIdleLook;
   const TimePoint when = std::max(net_.now() + host_.clock.world(delay), asleep_until_);
   if (when >= next_look_) return;
   next_look_ = when;

@@ -1,5 +1,5 @@
-// One end of a session on simulated lanes: the shipped SharedProtocol and SessionLanes in virtual time, by the clock of its host. Drives and looks
-// as the engine's Session and SessionWatch do, and decides nothing about lanes.
+// One end of a session on simulated lanes: the shipped SharedProtocol and SessionLanes in virtual time, by the clock of
+// its host. Drives and looks as the engine's Session and SessionWatch do, and decides nothing about lanes.
 #pragma once
 
 #include <functional>
@@ -22,20 +22,20 @@ namespace railweave::sim {
 
 class SessionEnd final : private engine::LanesOwner {
  public:
-  SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host, const protocol::SessionOptions& options,
-             Nanos peer_timeout, std::uint64_t seed, Fail fail);
+  SessionEnd(wire::SimNetwork& net, MemoryWatch& memory, std::string name, Host& host,
+             const protocol::SessionOptions& options, Nanos peer_timeout, std::uint64_t seed, Fail fail);
   ~SessionEnd();
   SessionEnd(const SessionEnd&) = delete;
   SessionEnd& operator=(const SessionEnd&) = delete;
 
   // Called from pump(), never from within the session.
-  std::function<void()> on_pumped;                              // requests may have ended
+  std::function<void()> on_pumped;  // requests may have ended
   std::function<void(const protocol::Event&)> on_event;
   std::function<void()> on_acks_waived;
-  std::function<void()> on_lanes_wanted;                    // whoever dials or asks looks what is to be done
-  std::function<void(const Status& why)> on_over;               // the engine would end the session: end_with() does
-  std::function<void(protocol::LaneId)> on_lane_begins;         // begin_lane()
-  std::function<void()> on_lane_stands;                         // its wire has made one
+  std::function<void()> on_lanes_wanted;                 // whoever dials or asks looks what is to be done
+  std::function<void(const Status& why)> on_over;        // the engine would end the session: end_with() does
+  std::function<void(protocol::LaneId)> on_lane_begins;  // begin_lane()
+  std::function<void()> on_lane_stands;                  // its wire has made one
   // What passes on its lanes.
   using Passing = LaneWatch::Passing;
   LaneWatch& watch() { return watch_; }
@@ -51,7 +51,8 @@ class SessionEnd final : private engine::LanesOwner {
   void begin_lane(protocol::LaneId id, engine::RailPair rails, std::unique_ptr<wire::SimLane> lane, bool doubtful);
   // One of that number stands, or stood, or was on its way.
   bool had_lane(protocol::LaneId id) const { return id < begun_.size() && begun_[id]; }
-  // As if SessionHealth had said so now, and nobody came to it for a while. No effect when the lane is gone by then, whatever has its place.
+  // As if SessionHealth had said so now, and nobody came to it for a while. No effect when the lane is gone by then,
+  // whatever has its place.
   void give_up(protocol::LaneId id, Nanos late_by = Nanos(0));
   void reset_lane(protocol::LaneId id);
   // As if something between the hosts had ended all its connections.
@@ -73,7 +74,8 @@ class SessionEnd final : private engine::LanesOwner {
   // GOODBYE, half-close, drain, close: a second at most.
   void leave();
   bool says_goodbye() const { return says_goodbye_; }
-  // The process ends between two instructions; its kernel closes what was open. Or with the host: nobody closes anything.
+  // The process ends between two instructions; its kernel closes what was open. Or with the host: nobody closes
+  // anything.
   void die(bool with_host);
   bool is_dead() const { return dead_; }
 
@@ -86,7 +88,9 @@ class SessionEnd final : private engine::LanesOwner {
     touch();
   }
   // No lane reads or writes that memory of the stream any more.
-  void withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range) { lanes_.withdraw(stream, sends, range); }
+  void withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range) {
+    lanes_.withdraw(stream, sends, range);
+  }
 
   std::uint64_t bytes_moved() const { return watch_.bytes_moved; }
   std::uint64_t bytes_consumed() const { return watch_.bytes_consumed; }
@@ -122,13 +126,13 @@ class SessionEnd final : private engine::LanesOwner {
   const HostTime time_;
   LaneWatch watch_;
   engine::SharedProtocol protocol_;
-  std::vector<bool> begun_;               // lanes, by number
+  std::vector<bool> begun_;  // lanes, by number
   TimePoint next_pump_ = TimePoint::max(), next_look_ = TimePoint::max(), asleep_until_{};
   Nanos pace_{};
   bool lane_wanted_ = false, says_goodbye_ = false, half_closed_ = false, dead_ = false;
   std::uint64_t orders_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // events of the network may come later
-  engine::SessionLanes lanes_;            // goes first
+  engine::SessionLanes lanes_;                                        // goes first
 };
 
 }  // namespace railweave::sim

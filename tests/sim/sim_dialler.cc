@@ -10,13 +10,16 @@ namespace {
 
 using Kind = engine::JoinAnswer::Kind;
 
-engine::JoinAnswer answer(Kind kind, std::string why) { return {.kind = kind, .remote_rail = 0, .why = std::move(why)}; }
+engine::JoinAnswer answer(Kind kind, std::string why) {
+  return {.kind = kind, .remote_rail = 0, .why = std::move(why)};
+}
 
 }  // namespace
 
 class SimDialler::SimJoin final : public engine::Join {
  public:
-  SimJoin(SimDialler& dialler, std::shared_ptr<Handshake> handshake) : dialler_(dialler), handshake_(std::move(handshake)) {}
+  SimJoin(SimDialler& dialler, std::shared_ptr<Handshake> handshake)
+      : dialler_(dialler), handshake_(std::move(handshake)) {}
   ~SimJoin() override {
     handshake_->answered = nullptr;
     handshake_->near.reset();
@@ -33,7 +36,8 @@ class SimDialler::SimJoin final : public engine::Join {
 };
 
 // Nothing happens where the handshake is over by then.
-std::function<void()> SimDialler::later(const std::shared_ptr<Handshake>& handshake, std::function<void(Handshake&)> act) {
+std::function<void()> SimDialler::later(const std::shared_ptr<Handshake>& handshake,
+                                        std::function<void(Handshake&)> act) {
   return [of = std::weak_ptr(handshake), act = std::move(act)] {
     if (const auto still = of.lock()) act(*still);
   };
@@ -46,11 +50,13 @@ void SimDialler::forget_closed() {
 
 Result<std::unique_ptr<engine::Join>> SimDialler::join(const engine::JoinOrder& order, Answered answered) {
   if (!order.is_question) ++lanes_dialled_;
-  auto lanes = net_.connect(*near_.host().rails[std::size_t(order.rails.local)].link, *far_.host().rails[std::size_t(order.rails.remote)].link);
-  const auto it = under_way_.emplace_back(
-      std::make_shared<Handshake>(Handshake{order, std::move(answered), std::move(lanes.first), std::move(lanes.second)}));
+  auto lanes = net_.connect(*near_.host().rails[std::size_t(order.rails.local)].link,
+                            *far_.host().rails[std::size_t(order.rails.remote)].link);
+  const auto it = under_way_.emplace_back(std::make_shared<Handshake>(
+      Handshake{order, std::move(answered), std::move(lanes.first), std::move(lanes.second)}));
   it->near->send_word(later(it, [this](Handshake& its) { arrive(its); }));
-  net_.after(near_.host().clock.world(order.time), later(it, [this](Handshake& its) { give(its, answer(Kind::failed, "no answer")); }));
+  net_.after(near_.host().clock.world(order.time),
+             later(it, [this](Handshake& its) { give(its, answer(Kind::failed, "no answer")); }));
   return std::unique_ptr<engine::Join>(std::make_unique<SimJoin>(*this, it));
 }
 
@@ -63,9 +69,9 @@ void SimDialler::arrive(Handshake& it) {
   it.far->send_word(later(self, [this, answered](Handshake& its) { give(its, answered); }));
   if (answered.kind == Kind::welcome) {
     net_.after(far_.host().clock.world(engine::UnconfirmedLanes::kTime), later(self, [this](Handshake& its) {
-      its.far.reset();
-      forget_closed();
-    }));
+                 its.far.reset();
+                 forget_closed();
+               }));
   } else {
     it.far.reset();
   }
@@ -100,7 +106,8 @@ void SimDialler::take(Handshake& it, const engine::RailPair& where, bool doubtfu
 void SimDialler::confirmed(Handshake& it, const engine::RailPair& where) {
   std::unique_ptr<wire::SimLane> lane = std::move(it.far);
   forget_closed();
-  if (lane && far_.host().lives() && !far_.had_lane(it.order.lane)) far_.begin_lane(it.order.lane, {where.remote, where.local}, std::move(lane), false);
+  if (lane && far_.host().lives() && !far_.had_lane(it.order.lane))
+    far_.begin_lane(it.order.lane, {where.remote, where.local}, std::move(lane), false);
 }
 
 }  // namespace railweave::sim

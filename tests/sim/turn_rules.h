@@ -1,5 +1,6 @@
-// Whose segment may go: the promises of protocol/round_robin.h, checked from outside. Around every call in which an end may take
-// one segment it sees which streams wait before and after. Streams bound to certain rails are left out: they may have to wait.
+// Whose segment may go: the promises of protocol/round_robin.h, checked from outside. Around every call in which an end
+// may take one segment it sees which streams wait before and after. Streams bound to certain rails are left out: they
+// may have to wait.
 #pragma once
 
 #include <array>
@@ -25,10 +26,10 @@ class TurnRules {
     const protocol::SendStream* stream;
     int rank;
     std::uint64_t order;
-    bool anywhere;                             // it may use any lane
+    bool anywhere;  // it may use any lane
   };
 
-  struct Wait {                                // since its last segment
+  struct Wait {  // since its last segment
     int rank = 0;
     std::uint64_t order = 0;
     std::map<protocol::StreamId, std::uint64_t> bytes_ahead;  // of equals
@@ -38,7 +39,7 @@ class TurnRules {
 
   std::function<void(const std::string&)> wrong_;
   std::vector<Seen> seen_;
-  std::vector<protocol::StreamId> asked_;     // all that before() was told of
+  std::vector<protocol::StreamId> asked_;  // all that before() was told of
   std::map<protocol::StreamId, Wait> waits_;
   std::array<int, kRanks> overtaken_least_{}, overtaken_most_{};  // by segments since its last one
 };

@@ -22,8 +22,15 @@ std::uint64_t digest(std::span<const std::byte> bytes) {
 }  // namespace
 
 LaneWatch::LaneWatch(MemoryWatch& whose, std::string of, const HostTime& by, Nanos timeout, std::uint64_t seed, Fail to)
-    : memory(whose), name(std::move(of)), time(by), peer_timeout(timeout), random(seed), one_at_a_time(random() % 2 == 0), zero_copy(seed % 4 == 0),
-      fail(std::move(to)), turns([this](const std::string& what) { fail(name + ": " + what); }) {}
+    : memory(whose),
+      name(std::move(of)),
+      time(by),
+      peer_timeout(timeout),
+      random(seed),
+      one_at_a_time(random() % 2 == 0),
+      zero_copy(seed % 4 == 0),
+      fail(std::move(to)),
+      turns([this](const std::string& what) { fail(name + ": " + what); }) {}
 
 std::size_t LaneWatch::budget() {
   switch (random() % 8) {
@@ -52,11 +59,11 @@ void WatchedLane::refused(const Status& why) {
 }
 
 std::string WatchedLane::describe(const char* what, const FrameHeader& h) const {
-  return watch_.name + ": lane " + std::to_string(id_) + " " + what + " " + std::to_string(h.sequence) + " " + protocol::name_of(h.type) +
-         ((h.flags & protocol::kFlagEager) ? " eager" : "") + " stream " + std::to_string(h.stream) +
-         ((h.flags & protocol::kFlagFromReceiver) ? " (from receiver)" : "") + " message " + std::to_string(h.message) + " a " +
-         std::to_string(h.a) + " b " + std::to_string(h.b) + " length " + std::to_string(h.length) + " aux " + std::to_string(h.aux) +
-         " consumed " + std::to_string(h.consumed);
+  return watch_.name + ": lane " + std::to_string(id_) + " " + what + " " + std::to_string(h.sequence) + " " +
+         protocol::name_of(h.type) + ((h.flags & protocol::kFlagEager) ? " eager" : "") + " stream " +
+         std::to_string(h.stream) + ((h.flags & protocol::kFlagFromReceiver) ? " (from receiver)" : "") + " message " +
+         std::to_string(h.message) + " a " + std::to_string(h.a) + " b " + std::to_string(h.b) + " length " +
+         std::to_string(h.length) + " aux " + std::to_string(h.aux) + " consumed " + std::to_string(h.consumed);
 }
 
 // ---------------------------------------------------------------------------------------------------------- the lane's
@@ -98,16 +105,20 @@ wire::AckStatus WatchedLane::ack_status() {
   h.heard_at = clock.local(h.heard_at);
   if (h.late_since) h.late_since = clock.local(*h.late_since);
   if (h.silent_since) h.silent_since = clock.local(*h.silent_since);
-  if (broken_.ok() && !h.owes && watch_.time.now() - h.heard_at > watch_.peer_timeout + wire::keepalive_interval(watch_.peer_timeout)) {
+  if (broken_.ok() && !h.owes &&
+      watch_.time.now() - h.heard_at > watch_.peer_timeout + wire::keepalive_interval(watch_.peer_timeout)) {
     broken_ = Status(Code::remote, Scope::lane, "no keepalive was answered", ETIMEDOUT);
     broken_by_ = wire::LaneEnd::unanswered;
   }
   return h;
 }
 
-// ------------------------------------------------------------------------------------------------------------- zero-copy
+// -------------------------------------------------------------------------------------------------------------
+// zero-copy
 
-bool WatchedLane::lets_go() const { return written_of_lent_ > 0 && lent_.front().acknowledged_at <= lane_->health().acknowledged_bytes; }
+bool WatchedLane::lets_go() const {
+  return written_of_lent_ > 0 && lent_.front().acknowledged_at <= lane_->health().acknowledged_bytes;
+}
 
 void WatchedLane::let_go(wire::LaneHandler& handler) {
   for (; lets_go(); --written_of_lent_, lent_.pop_front()) {
@@ -120,8 +131,8 @@ void WatchedLane::check_lent() {
   for (const Lent& l : lent_) check(l);
 }
 
-// A failed stream is left out: the sends that its receiver has are done at once (SendStream::fail). Nobody needs their bytes
-// again, and these may be gone.
+// A failed stream is left out: the sends that its receiver has are done at once (SendStream::fail). Nobody needs their
+// bytes again, and these may be gone.
 void WatchedLane::check(const Lent& l) {
   if (l.header.type != FrameType::segment || watch_.ignores_memory) return;
   const auto streams = watch_.sending_streams();
@@ -130,12 +141,14 @@ void WatchedLane::check(const Lent& l) {
     watch_.fail(describe("sends from memory that was given back or written:", l.header));
 }
 
-// --------------------------------------------------------------------------------------------------------- what is sent
+// --------------------------------------------------------------------------------------------------------- what is
+// sent
 
 std::size_t WatchedLane::next_frames(std::span<wire::OutFrame> frames) {
   const bool judged = watch_.one_at_a_time && watch_.session().has_data();
   if (judged) watch_.turns.before(watch_.sending_streams());
-  const std::size_t n = handler_->next_frames(frames.first(watch_.one_at_a_time ? std::min<std::size_t>(1, frames.size()) : frames.size()));
+  const std::size_t n = handler_->next_frames(
+      frames.first(watch_.one_at_a_time ? std::min<std::size_t>(1, frames.size()) : frames.size()));
   note_taken(frames.first(n));
   if (judged && n > 0) watch_.turns.after(taken_.back());
   return n;
@@ -152,14 +165,16 @@ void WatchedLane::note_taken(std::span<const wire::OutFrame> frames) {
     if (watch_.on_trace) watch_.on_trace(describe("takes", h));
   }
   frames_taken_ += frames.size();
-  if (frames_taken_ - peer_consumed_ > protocol::kLedgerFrames) wrong("lane " + std::to_string(id_) + ": more frames unanswered than the ledger holds");
+  if (frames_taken_ - peer_consumed_ > protocol::kLedgerFrames)
+    wrong("lane " + std::to_string(id_) + ": more frames unanswered than the ledger holds");
 }
 
 // A FENCE says that nothing of that lane lands here any more, and lets the peer send it again (decision D6).
 void WatchedLane::check_fence(const FrameHeader& fence) {
   const auto lane = protocol::LaneId(fence.aux);
   const bool there = watch_.lanes.contains(lane) && fence.a > 0;  // of one that came too late nothing was consumed
-  if (there || watch_.let_go_early.contains(lane)) wrong("FENCE for lane " + std::to_string(lane) + ", which its wire has not let go of");
+  if (there || watch_.let_go_early.contains(lane))
+    wrong("FENCE for lane " + std::to_string(lane) + ", which its wire has not let go of");
 }
 
 void WatchedLane::written(std::size_t n) {
@@ -173,7 +188,8 @@ void WatchedLane::released(std::size_t n) {
   for (; n > 0; --n) lent_[written_of_lent_++].acknowledged_at = h.acknowledged_bytes + h.outstanding_bytes;
 }
 
-// --------------------------------------------------------------------------------------------------------- what arrives
+// --------------------------------------------------------------------------------------------------------- what
+// arrives
 
 // A frame without payload is consumed by the session as soon as its header came.
 Result<wire::Target> WatchedLane::header(std::span<const std::byte, wire::kHeaderBytes> bytes) {
@@ -191,7 +207,8 @@ Result<wire::Target> WatchedLane::header(std::span<const std::byte, wire::kHeade
   }
   place_ = target->where;
   peer_consumed_ += std::uint32_t(incoming_.consumed - std::uint32_t(peer_consumed_));
-  if (segment && incoming_.length > 0 && watch_.session().lands(id_, incoming_.stream)) watch_.on_frame(Passing::met, incoming_);
+  if (segment && incoming_.length > 0 && watch_.session().lands(id_, incoming_.stream))
+    watch_.on_frame(Passing::met, incoming_);
   if (watch_.random() % 8 == 0) watch_.on_gap();
   if (const std::string what = watch_.memory.landing(place_); !what.empty()) wrong(what);
   return target;
@@ -213,7 +230,8 @@ void WatchedLane::note_landed() {
   watch_.bytes_consumed += incoming_.length + wire::kHeaderBytes;
 }
 
-// ------------------------------------------------------------------------------------------------------------- its birth
+// ------------------------------------------------------------------------------------------------------------- its
+// birth
 
 Result<std::unique_ptr<wire::Lane>> PendingSimLane::poll() {
   if (net_.now() < made_at_) return std::unique_ptr<wire::Lane>();

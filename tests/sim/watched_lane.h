@@ -1,5 +1,5 @@
-// A simulated lane under watch: it stands between a simulated wire and the engine's LaneDriver, sees every frame pass, and holds both to what
-// they promise. It keeps no lane alive and gives none up.
+// A simulated lane under watch: it stands between a simulated wire and the engine's LaneDriver, sees every frame pass,
+// and holds both to what they promise. It keeps no lane alive and gives none up.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ class WatchedLane;
 
 // What the lanes of one end of a session share. Outlives them.
 struct LaneWatch {
-  enum class Passing { taken, written, met, consumed };         // met: a header came
+  enum class Passing { taken, written, met, consumed };  // met: a header came
 
   LaneWatch(MemoryWatch& whose, std::string of, const HostTime& by, Nanos timeout, std::uint64_t seed, Fail to);
 
-  std::function<void()> on_gap;                                 // between a header and its payload others may post
-  std::function<void(const std::string&)> on_trace;             // frames, for people
+  std::function<void()> on_gap;                      // between a header and its payload others may post
+  std::function<void(const std::string&)> on_trace;  // frames, for people
   std::function<void(Passing, const protocol::FrameHeader&)> on_frame;
   std::function<std::vector<const protocol::SendStream*>()> sending_streams;
   std::function<protocol::SessionProtocol&()> session;
@@ -47,16 +47,18 @@ struct LaneWatch {
   const HostTime& time;
   const Nanos peer_timeout;
   std::mt19937_64 random;
-  const bool one_at_a_time;   // asks for frames so, and looks whose turn it is
-  const bool zero_copy;       // lanes refer to what they send until the peer's kernel has it
+  const bool one_at_a_time;  // asks for frames so, and looks whose turn it is
+  const bool zero_copy;      // lanes refer to what they send until the peer's kernel has it
   const Fail fail;
   TurnRules turns;
-  std::map<protocol::LaneId, WatchedLane*> lanes;               // that are there
-  std::set<protocol::LaneId> let_go_early;                      // whose wires had not let go of them when they were destroyed
-  int pending = 0;                                              // lanes on their way
-  bool ignores_memory = false;                                  // its process is gone, and its memory
+  std::map<protocol::LaneId, WatchedLane*> lanes;  // that are there
+  // whose wires had not let go of them when they were destroyed
+  std::set<protocol::LaneId> let_go_early;
+  int pending = 0;              // lanes on their way
+  bool ignores_memory = false;  // its process is gone, and its memory
   std::uint64_t bytes_consumed = 0, segments_taken = 0;
-  std::uint64_t bytes_moved = 0;                                // that came, without KEEPs: ends that wait ask each other for ever
+  // that came, without KEEPs: ends that wait ask each other for ever
+  std::uint64_t bytes_moved = 0;
 };
 
 class WatchedLane final : public wire::Lane, private wire::LaneHandler {
@@ -67,7 +69,8 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
 
   wire::SimLink& link() const { return lane_->link(); }
   bool has_news() const { return lane_->has_news() || !broken_.ok(); }
-  // The kernel says of what it sent from the caller's memory that it lets go: oldest first, not before the peer's has it.
+  // The kernel says of what it sent from the caller's memory that it lets go: oldest first, not before the peer's has
+  // it.
   bool lets_go() const;
   // As if something between the hosts had ended the connection.
   void reset();
@@ -89,11 +92,11 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
   int descriptor() const override { return -1; }
 
  private:
-  struct Lent {                             // payload that a lane refers to, and what it was when it was taken
+  struct Lent {  // payload that a lane refers to, and what it was when it was taken
     protocol::FrameHeader header;
     std::span<const std::byte> payload;
     std::uint64_t was = 0;
-    std::uint64_t acknowledged_at = 0;      // when the peer's kernel has so many bytes it has all of it
+    std::uint64_t acknowledged_at = 0;  // when the peer's kernel has so many bytes it has all of it
   };
 
   std::size_t next_frames(std::span<wire::OutFrame> frames) override;
@@ -114,22 +117,23 @@ class WatchedLane final : public wire::Lane, private wire::LaneHandler {
   LaneWatch& watch_;
   const protocol::LaneId id_;
   const std::unique_ptr<wire::SimLane> lane_;
-  wire::LaneHandler* handler_ = nullptr;    // of the call that is under way
+  wire::LaneHandler* handler_ = nullptr;  // of the call that is under way
   Status broken_;
   wire::LaneEnd broken_by_ = wire::LaneEnd::closed;
-  std::deque<protocol::FrameHeader> taken_; // not written
-  std::deque<Lent> lent_;                   // zero-copy: not let go of, the first so many of them written
+  std::deque<protocol::FrameHeader> taken_;  // not written
+  std::deque<Lent> lent_;                    // zero-copy: not let go of, the first so many of them written
   std::size_t written_of_lent_ = 0;
   std::uint64_t frames_taken_ = 0, peer_consumed_ = 0;
   protocol::FrameHeader incoming_;
-  std::span<std::byte> place_;              // of its payload
+  std::span<std::byte> place_;  // of its payload
 };
 
 // A lane whose wire takes until `made_at` to make it. It is not made where its link is cut by then.
 class PendingSimLane final : public wire::PendingLane {
  public:
   using Made = std::function<void(WatchedLane&, wire::SimLane&)>;
-  PendingSimLane(const wire::SimNetwork& net, LaneWatch& watch, protocol::LaneId id, std::unique_ptr<wire::SimLane> lane, TimePoint made_at, Made made)
+  PendingSimLane(const wire::SimNetwork& net, LaneWatch& watch, protocol::LaneId id,
+                 std::unique_ptr<wire::SimLane> lane, TimePoint made_at, Made made)
       : net_(net), watch_(watch), id_(id), lane_(std::move(lane)), made_at_(made_at), made_(std::move(made)) {
     ++watch_.pending;
   }
@@ -144,7 +148,7 @@ class PendingSimLane final : public wire::PendingLane {
   LaneWatch& watch_;
   const protocol::LaneId id_;
   std::unique_ptr<wire::SimLane> lane_;
-  const TimePoint made_at_;                 // by the world's clock
+  const TimePoint made_at_;  // by the world's clock
   const Made made_;
 };
 

@@ -50,7 +50,11 @@ std::uint64_t World::bytes_consumed() const {
 
 void World::make_hosts() {
   const double size = double(random_() >> 11) * 0x1p-53;
-  const std::size_t count = size < 0.75 ? 2 : size < 0.92 ? 3 + below(2) : size < 0.99 ? 5 + below(12) : size < 0.998 ? 17 + below(48) : kHostsMost;
+  const std::size_t count = size < 0.75    ? 2
+                            : size < 0.92  ? 3 + below(2)
+                            : size < 0.99  ? 5 + below(12)
+                            : size < 0.998 ? 17 + below(48)
+                                           : kHostsMost;
   const bool skewed = chance(0.5);
   for (std::size_t i = 0; i < count; ++i) {
     Host& host = add_host("host" + std::to_string(i));
@@ -90,9 +94,11 @@ void World::add_rail(Host& host, bool spared) {
   host.add_rail({.link = &net_.add_link(spec), .rate = spec.rate, .spared = spared});
 }
 
-std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::string& name, std::size_t eager_limit_bytes) {
+std::unique_ptr<SessionEnd> World::make_end(Couple& c, Host& host, const std::string& name,
+                                            std::size_t eager_limit_bytes) {
   const protocol::SessionOptions options{.eager_limit_bytes = eager_limit_bytes};
-  auto end = std::make_unique<SessionEnd>(net_, memory_, name, host, options, peer_timeout_, random_(), [this](const std::string& what) { fail(what); });
+  auto end = std::make_unique<SessionEnd>(net_, memory_, name, host, options, peer_timeout_, random_(),
+                                          [this](const std::string& what) { fail(what); });
   watch_end(c, *end);
   for (std::size_t rail = 0; rail < host.rails.size(); ++rail)
     if (host.rails[rail].link_down) end->tell_link(int(rail), false);
@@ -110,7 +116,9 @@ void World::watch_end(Couple& c, SessionEnd& e) {
     if (flow.posted_bytes() < 400 * KiB) &flow.to() == &e ? flow.post_receive() : flow.post_send();
   };
   if (trace_) e.watch().on_trace = [this](const std::string& what) { say(what); };
-  e.watch().on_frame = [this, &c, &e](SessionEnd::Passing passing, const protocol::FrameHeader& h) { on_frame(c, e, passing, h); };
+  e.watch().on_frame = [this, &c, &e](SessionEnd::Passing passing, const protocol::FrameHeader& h) {
+    on_frame(c, e, passing, h);
+  };
   e.on_acks_waived = [&c, &e] {
     for (Flow* flow : c.flows)
       if (&flow->to() == &e) flow->acks_waived();
@@ -140,11 +148,16 @@ void World::join(Couple& c, Host& a, Host& b) {
   c.told_by_a = std::make_unique<RailTalk>(*c.a, *c.b, [this](const std::string& what) { fail(what); });
   c.told_by_b = std::make_unique<RailTalk>(*c.b, *c.a, [this](const std::string& what) { fail(what); });
   c.b->on_lane_begins = [&c, this](protocol::LaneId lane) {
-    if (!c.a->had_lane(lane)) fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
+    if (!c.a->had_lane(lane))
+      fail(c.b->name() + ": lane " + std::to_string(lane) + " stands here alone, its dialler never had it");
   };
   c.keeping = std::make_unique<LaneKeeping>(net_, *c.a, *c.b, c.lanes_per_pair, logged_absences_);
-  c.told_by_a->on_state = [&c](int rail, const engine::PeerRail& is) { if (c.keeping) c.keeping->on_peer_rail(*c.b, rail, is); };
-  c.told_by_b->on_state = [&c](int rail, const engine::PeerRail& is) { if (c.keeping) c.keeping->on_peer_rail(*c.a, rail, is); };
+  c.told_by_a->on_state = [&c](int rail, const engine::PeerRail& is) {
+    if (c.keeping) c.keeping->on_peer_rail(*c.b, rail, is);
+  };
+  c.told_by_b->on_state = [&c](int rail, const engine::PeerRail& is) {
+    if (c.keeping) c.keeping->on_peer_rail(*c.a, rail, is);
+  };
   c.keeping->begin(spared_rail_);
 }
 
@@ -153,9 +166,12 @@ void World::make_flow() {
   if (flows_.size() >= flows_most_ || c.dead) return;
   const bool forth = chance(0.5);
   SessionEnd &from = forth ? *c.a : *c.b, &to = forth ? *c.b : *c.a;
-  const Flow::Manners manners{.eager_limit_bytes = c.eager_limit_bytes, .size_most = heavy_ ? 1500 * KiB : 60 * KiB,
-                              .may_truncate = weather_.rude, .ordered = chance(0.5)};
-  flows_.push_back(std::make_unique<Flow>(int(flows_.size()), from, to, memory_, manners, random_(), [this](const std::string& what) { fail(what); }));
+  const Flow::Manners manners{.eager_limit_bytes = c.eager_limit_bytes,
+                              .size_most = heavy_ ? 1500 * KiB : 60 * KiB,
+                              .may_truncate = weather_.rude,
+                              .ordered = chance(0.5)};
+  flows_.push_back(std::make_unique<Flow>(int(flows_.size()), from, to, memory_, manners, random_(),
+                                          [this](const std::string& what) { fail(what); }));
   Flow& flow = *flows_.back();
   c.flows.push_back(&flow);
   flow.open(Priority(below(3)), chance(0.7) ? ~0ull : 1 + below(15));
@@ -186,7 +202,8 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
       return fail(end.name() + ": a stream was opened that nobody asked for");
     case Event::Kind::lane_failed_by_peer:
       return say(end.name() + ": lane " + std::to_string(event.lane) + " failed by the peer");
-    case Event::Kind::overridden: return say(end.name() + ": the receiver lets nothing go by lane " + std::to_string(event.lane));
+    case Event::Kind::overridden:
+      return say(end.name() + ": the receiver lets nothing go by lane " + std::to_string(event.lane));
     case Event::Kind::rails_told: return (&end == c.a.get() ? *c.told_by_b : *c.told_by_a).hear();
     case Event::Kind::lane_retired: return say(end.name() + ": lane " + std::to_string(event.lane) + " retired");
     case Event::Kind::goodbye: return say(end.name() + ": the peer said goodbye");
@@ -196,7 +213,9 @@ void World::on_event(Couple& c, SessionEnd& end, const Event& event) {
 void World::on_frame(Couple& c, SessionEnd& end, SessionEnd::Passing passing, const protocol::FrameHeader& h) {
   using protocol::FrameType;
   if (checks_control_) note_control(c, end, passing, h);
-  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep || h.type == FrameType::rails || h.type == FrameType::retire || h.type == FrameType::window) return;
+  if (h.type == FrameType::fence || h.type == FrameType::goodbye || h.type == FrameType::keep ||
+      h.type == FrameType::rails || h.type == FrameType::retire || h.type == FrameType::window)
+    return;
   const bool ours = passing == SessionEnd::Passing::taken || passing == SessionEnd::Passing::written;
   const bool we_receive = ours == ((h.flags & protocol::kFlagFromReceiver) != 0);
   for (Flow* flow : c.flows) {
@@ -216,8 +235,10 @@ void World::on_over(Couple& c, SessionEnd& end, const Status& why) {
   if (end.over()) return;
   SessionEnd& other = &end == c.a.get() ? *c.b : *c.a;
   say(end.name() + ": over: " + why.message());
-  const bool excused = !other.host().lives() || !end.host().lives() || other.over() || end.session().peer_said_goodbye();
-  if (!excused && (weather_.spared || !weather_.lanes_die)) fail(end.name() + ": the session ends, though a rail is left: " + why.message());
+  const bool excused =
+      !other.host().lives() || !end.host().lives() || other.over() || end.session().peer_said_goodbye();
+  if (!excused && (weather_.spared || !weather_.lanes_die))
+    fail(end.name() + ": the session ends, though a rail is left: " + why.message());
   const bool in_peace = end.session().peer_said_goodbye();
   for (Flow* flow : c.flows)
     if (!in_peace || !flow->left_in_peace()) flow->session_died();
@@ -293,8 +314,8 @@ void World::settle() {
   run_until([this] { return settled(); }, "requests that never end");
 }
 
-// New lanes for old: fences settle what the old ledgers still hold. Both ends of each session give up all they have, and whoever dials sees to new
-// ones.
+// New lanes for old: fences settle what the old ledgers still hold. Both ends of each session give up all they have,
+// and whoever dials sees to new ones.
 void World::renew_lanes() {
   std::vector<std::set<LaneId>> old;
   for (Couple& c : couples_) {
@@ -313,7 +334,8 @@ void World::renew_lanes() {
   run_for(kRenewal);
   for (const Couple& c : couples_)
     for (SessionEnd* end : {c.a.get(), c.b.get()})
-      if (!c.dead && end->session().known_lanes() > end->open_lanes().size() + kLanesForgottenLate) fail(end->name() + ": lanes that are lost are never forgotten");
+      if (!c.dead && end->session().known_lanes() > end->open_lanes().size() + kLanesForgottenLate)
+        fail(end->name() + ": lanes that are lost are never forgotten");
   run_for(2 * kRenewal);
 }
 
@@ -360,13 +382,16 @@ void World::end_all() {
     if (flows_.size() < 30) run_for(up_to(1ms));
     flow->end();
   }
-  run_until([this] { return std::ranges::all_of(flows_, [](const auto& f) { return f->settled(); }); }, "requests of closed streams");
+  run_until([this] { return std::ranges::all_of(flows_, [](const auto& f) { return f->settled(); }); },
+            "requests of closed streams");
   for (int i = 0; i < 6 && failure_.empty() && !all_forgotten(); ++i) renew_lanes();
   if (!failure_.empty() || all_forgotten()) return;
   std::string left;
   for (const Couple& c : couples_)
     for (SessionEnd* end : {c.a.get(), c.b.get()})
-      if (!c.dead) left += " " + end->name() + " " + std::to_string(end->session().send_streams()) + "+" + std::to_string(end->session().recv_streams());
+      if (!c.dead)
+        left += " " + end->name() + " " + std::to_string(end->session().send_streams()) + "+" +
+                std::to_string(end->session().recv_streams());
   fail("streams that are never forgotten (sending+receiving):" + left);
 }
 
@@ -392,7 +417,8 @@ std::string World::run() {
 std::string World::verdict() {
   for (const Couple& c : couples_)
     for (SessionEnd* end : {c.a.get(), c.b.get()})
-      if (!end->over() && !end->session().error().ok()) fail(end->name() + ": the session failed: " + end->session().error().message());
+      if (!end->over() && !end->session().error().ok())
+        fail(end->name() + ": the session failed: " + end->session().error().message());
   for (const auto& flow : flows_) flow->check_ended();
   if (const std::string wrong = memory_.check(); !wrong.empty()) fail(wrong);
   return failure_;

@@ -1,5 +1,5 @@
-// A world made from one number: hosts with rails and clocks, sessions between them, streams with requests on both sides, and
-// trouble of all kinds (docs/internals/simulator.md). The same number gives the same run.
+// A world made from one number: hosts with rails and clocks, sessions between them, streams with requests on both
+// sides, and trouble of all kinds (docs/internals/simulator.md). The same number gives the same run.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class World {
   Nanos lasted() const { return net_.now() - TimePoint(std::chrono::seconds(1)); }
 
  protected:
-  struct Couple {                          // two ends of a session; a dialled
+  struct Couple {  // two ends of a session; a dialled
     std::unique_ptr<SessionEnd> a, b;
     std::unique_ptr<LaneKeeping> keeping;
     std::unique_ptr<RailTalk> told_by_a, told_by_b;
@@ -45,14 +45,15 @@ class World {
     // Drawn once: what a session needs is as much whenever the couple has a new one.
     std::array<std::size_t, 2> eager_limits_bytes{};
     int lanes_per_pair = 1;
-    std::size_t eager_limit_bytes = 0;     // the smaller of both ends'
-    bool dead = false;                     // an end is over, or will be
-    TimePoint crashed_at{};                // one end's process did, and its kernel lives; 0: neither
+    std::size_t eager_limit_bytes = 0;  // the smaller of both ends'
+    bool dead = false;                  // an end is over, or will be
+    TimePoint crashed_at{};             // one end's process did, and its kernel lives; 0: neither
   };
   struct Weather {
     bool lanes_die, ends_sleep, rude, refusals, mortal;
-    bool spared;                           // nothing ails the first rail of any host: no session may fail but with a host
-    bool lasting;                          // trouble of seconds, not of milliseconds
+    // nothing ails the first rail of any host: no session may fail but with a host
+    bool spared;
+    bool lasting;  // trouble of seconds, not of milliseconds
   };
 
   // --- making
@@ -62,7 +63,8 @@ class World {
   // What a and b say to each other from now on; of a couple that was, all is forgotten.
   void join(Couple& couple, Host& a, Host& b);
   void add_rail(Host& host, bool spared);
-  std::unique_ptr<SessionEnd> make_end(Couple& couple, Host& host, const std::string& name, std::size_t eager_limit_bytes);
+  std::unique_ptr<SessionEnd> make_end(Couple& couple, Host& host, const std::string& name,
+                                       std::size_t eager_limit_bytes);
   void watch_end(Couple& couple, SessionEnd& end);
   void make_flow();
 
@@ -125,7 +127,7 @@ class World {
 
   const std::uint64_t seed_;
   const bool trace_;
-  int spared_rail_ = 0;                  // of every host, where one is spared
+  int spared_rail_ = 0;  // of every host, where one is spared
   std::mt19937_64 random_;
   std::mt19937_64 retirements_{seed_};  // apart: what else happens stays the same without them
   std::string failure_;
@@ -133,7 +135,7 @@ class World {
   engine::LoggedAbsences logged_absences_;
   wire::SimNetwork net_;
   Weather weather_{};
-  bool heavy_ = false;                   // large messages, slow to simulate
+  bool heavy_ = false;  // large messages, slow to simulate
   Nanos peer_timeout_{};
   std::deque<Host> hosts_;
   std::deque<Couple> couples_;

@@ -1,5 +1,5 @@
-// Worlds in which a rail swallows everything one way for a while, again and again, and says nothing of it. Control must go on by the
-// spared rail all the while (decision D8), long before the lanes that are silent are given up.
+// Worlds in which a rail swallows everything one way for a while, again and again, and says nothing of it. Control must
+// go on by the spared rail all the while (decision D8), long before the lanes that are silent are given up.
 #include <algorithm>
 
 #include "tests/sim/world.h"
@@ -9,8 +9,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Two lanes may be silent at once, each 60 ms and two looks of 20 ms after it took a statement. Then pauses, and what the spared rail
-// holds. A silent lane is given up after 0.3 s, and what was on it is said again after that at the earliest.
+// Two lanes may be silent at once, each 60 ms and two looks of 20 ms after it took a statement. Then pauses, and what
+// the spared rail holds. A silent lane is given up after 0.3 s, and what was on it is said again after that at the
+// earliest.
 constexpr Nanos kControlMost = 290ms;
 constexpr Nanos kSilenceMost = 1500ms;
 constexpr int kRails = 2;
@@ -60,7 +61,13 @@ void World::check_control() {
 }
 
 std::string World::run_swallowing() {
-  weather_ = {.lanes_die = false, .ends_sleep = false, .rude = false, .refusals = false, .mortal = false, .spared = true, .lasting = false};
+  weather_ = {.lanes_die = false,
+              .ends_sleep = false,
+              .rude = false,
+              .refusals = false,
+              .mortal = false,
+              .spared = true,
+              .lasting = false};
   checks_control_ = true;
   peer_timeout_ = 10s;
   make_hosts_that_swallow();

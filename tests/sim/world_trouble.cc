@@ -39,7 +39,8 @@ void World::tell_of_rails() {
   Couple& c = any_couple();
   if (c.dead) return;
   RailTalk& talk = chance(0.5) ? *c.told_by_a : *c.told_by_b;
-  for (std::uint64_t n = 1 + below(4); n > 0; --n) talk.tell(int(below(3)), chance(0.2) ? protocol::kControlPayloadBytesMax : below(100));
+  for (std::uint64_t n = 1 + below(4); n > 0; --n)
+    talk.tell(int(below(3)), chance(0.2) ? protocol::kControlPayloadBytesMax : below(100));
 }
 
 void World::later(std::function<void()> what) {
@@ -125,7 +126,8 @@ void World::slow(Host&, HostRail& rail) {
   later([&rail] { rail.link->set_rate(rail.rate); });
 }
 
-// One end gives up a lane that works, as it does after a malformed frame; of spared rails only one that others can replace.
+// One end gives up a lane that works, as it does after a malformed frame; of spared rails only one that others can
+// replace.
 bool World::give_up_a_lane() {
   Couple& c = any_couple();
   SessionEnd& end = *(chance(0.5) ? c.a : c.b);
@@ -140,7 +142,8 @@ bool World::give_up_a_lane() {
   return true;
 }
 
-// Resets all lanes of a session at both ends, as a firewall that forgets does. While a rail is left the session goes on.
+// Resets all lanes of a session at both ends, as a firewall that forgets does. While a rail is left the session goes
+// on.
 bool World::reset_all_lanes() {
   Couple& c = any_couple();
   if (c.dead || !c.a->host().lives() || !c.b->host().lives()) return false;
@@ -157,7 +160,8 @@ void World::retire_a_lane() {
   if (open.size() < 2 || c.dead || !c.a->host().lives()) return;
   const engine::RailPair rails = open[retirements_() % open.size()].rails;
   if (weather_.spared && rails == engine::RailPair{spared_rail_, spared_rail_}) return;  // the others may be lost
-  const std::string what = c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
+  const std::string what =
+      c.a->name() + ": a lane of rail " + std::to_string(rails.local) + " to rail " + std::to_string(rails.remote);
   say(what + " retires");
   c.keeping->retirement().retire(rails);
   c.keeping->look();
@@ -201,8 +205,10 @@ void World::end_host(Host& host, Host::Fate fate) {
       c.dead = true;
       const bool in_peace = fate == Host::Fate::leaves && !weather_.lanes_die && !end->over();
       for (Flow* flow : c.flows) {
-        if (fate != Host::Fate::leaves) flow->end_died(*end);
-        else flow->leave(*end, in_peace);
+        if (fate != Host::Fate::leaves)
+          flow->end_died(*end);
+        else
+          flow->leave(*end, in_peace);
       }
       if (fate == Host::Fate::leaves) c.keeping->stop(*end), end->leave();
       if (fate == Host::Fate::crashed) {

@@ -27,15 +27,18 @@ struct Sum {
 // For people, and for the record of tests/run.
 void tell(const Sum& sum, double seconds) {
   char line[200];
-  std::snprintf(line, sizeof line, "%llu worlds of %llu hosts (%zu at most), %.1f s of virtual time, %.1f MB, in %.1f s",
+  std::snprintf(line, sizeof line,
+                "%llu worlds of %llu hosts (%zu at most), %.1f s of virtual time, %.1f MB, in %.1f s",
                 static_cast<unsigned long long>(sum.worlds), static_cast<unsigned long long>(sum.hosts), sum.hosts_most,
                 double(sum.virtual_time.count()) / 1e9, double(sum.bytes) / 1e6, seconds);
   std::printf("%s\n", line);
   if (const char* notes = std::getenv("TESTS_NOTES"))
-    std::ofstream(std::string(notes) + "/worlds-" + std::to_string(options().first_seed)) << line << " from seed " << options().first_seed << "\n";
+    std::ofstream(std::string(notes) + "/worlds-" + std::to_string(options().first_seed))
+        << line << " from seed " << options().first_seed << "\n";
 }
 
-constexpr time_t kWorldSecondsMax = 60;  // of processor time: the largest takes a second or two, a loaded machine longer
+// of processor time: the largest takes a second or two, a loaded machine longer
+constexpr time_t kWorldSecondsMax = 60;
 char replay[600];
 
 // A world that crashes, or turns in a circle, has to say its seed, too.
@@ -52,7 +55,8 @@ void limit_cpu(time_t seconds) {
 }
 
 void run_one(std::uint64_t seed, Sum& sum) {
-  std::snprintf(replay, sizeof replay, "replay: %s --trace --seed %llu\n", options().program.c_str(), static_cast<unsigned long long>(seed));
+  std::snprintf(replay, sizeof replay, "replay: %s --trace --seed %llu\n", options().program.c_str(),
+                static_cast<unsigned long long>(seed));
   limit_cpu(kWorldSecondsMax);
   World world(seed, options().trace);
   const std::string failure = world.run();
@@ -71,8 +75,9 @@ TEST(Worlds, run__nothing_is_lost_doubled_misplaced_or_stuck) {
   if (options().only_seed != 0) {
     run_one(options().only_seed, sum);
   } else {
-    for (std::uint64_t seed = options().first_seed; sum.worlds < options().seeds_most && !HasFailure() &&
-                                                    std::chrono::duration<double>(Clock::now() - began).count() < options().seconds;
+    for (std::uint64_t seed = options().first_seed;
+         sum.worlds < options().seeds_most && !HasFailure() &&
+         std::chrono::duration<double>(Clock::now() - began).count() < options().seconds;
          seed += options().step)
       run_one(seed, sum);
   }

@@ -1,8 +1,9 @@
-"""torch's own tests of torch.distributed, over one backend at one world size: `torch_distributed_tests(mode, world_size)`.
+"""torch's own tests of torch.distributed, over one backend at one world size: `torch_distributed_tests(mode,
+world_size)`.
 
-The modes: "railweave", our backend by its own name; "as_gloo", our backend where torch looks for Gloo's, for the tests that
-torch runs only for the name "gloo"; "gloo", Gloo itself, the control. A process serves one mode and one world size, which
-torch's module reads from the environment when it is imported.
+The modes: "railweave", our backend by its own name; "as_gloo", our backend where torch looks for Gloo's, for the tests
+that torch runs only for the name "gloo"; "gloo", Gloo itself, the control. A process serves one mode and one world
+size, which torch's module reads from the environment when it is imported.
 """
 
 import ctypes
@@ -40,7 +41,8 @@ def stand_in_for_gloo(c10d, backend_type):
 
 def allow_our_name(distributed_test):
     """Runs for "railweave" too what torch runs for a list of names."""
-    for names in (distributed_test.PROFILING_SUPPORTED_BACKENDS, distributed_test.SEND_RECV_PROFILING_SUPPORTED_BACKENDS):
+    for names in (distributed_test.PROFILING_SUPPORTED_BACKENDS,
+                  distributed_test.SEND_RECV_PROFILING_SUPPORTED_BACKENDS):
         names.append("railweave")
     for test in vars(distributed_test.DistributedTest._DistTestBase).values():
         if getattr(test, "__unittest_skip_why__", None) in ONLY_MPI:

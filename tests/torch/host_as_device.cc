@@ -1,6 +1,6 @@
-// In place of torch_ext/csrc/staging.cc: the host's tensors are taken for those of a device. Each stream is a thread that is
-// late with everything, so that whoever does not wait for a copy sees what was there before. The caller's stream is the
-// caller.
+// In place of torch_ext/csrc/staging.cc: the host's tensors are taken for those of a device. Each stream is a thread
+// that is late with everything, so that whoever does not wait for a copy sees what was there before. The caller's
+// stream is the caller.
 #include "torch_ext/csrc/staging.h"
 
 #include <ATen/ThreadLocalState.h>

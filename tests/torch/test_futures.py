@@ -1,4 +1,5 @@
-"""Futures of operations, and what users hang on them: it may wait for other operations' Futures, while nobody waits for a Work."""
+"""Futures of operations, and what users hang on them: it may wait for other operations' Futures, while nobody waits for
+a Work."""
 from __future__ import annotations
 
 import time
@@ -44,7 +45,8 @@ def _value_at_once(rank: int, size: int) -> int:
 
 def _failed(rank: int, size: int, store: str) -> list[str]:
     """An error comes to who waits for a Future, too."""
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=2))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=2))
     if rank == 1:
         time.sleep(5)
         return []
@@ -59,8 +61,8 @@ def _failed(rank: int, size: int, store: str) -> list[str]:
 
 
 def _power_sgd(rank: int, size: int) -> float:
-    """Torch's hook whose callbacks wait for collectives that they begin: how far apart the ranks' parameters are. Of one bucket:
-    nothing orders what the callbacks of several begin."""
+    """Torch's hook whose callbacks wait for collectives that they begin: how far apart the ranks' parameters are. Of
+    one bucket: nothing orders what the callbacks of several begin."""
     torch.manual_seed(0)
     model = torch.nn.parallel.DistributedDataParallel(
         torch.nn.Sequential(*(torch.nn.Linear(128, 128) for _ in range(6))))

@@ -40,7 +40,8 @@ def _options(rank: int, size: int) -> tuple[str, str, float]:
 
 
 def _subgroup(rank: int, size: int, store: str) -> tuple[str, str]:
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     group = dist.new_group([2, 3])
     if rank < 2:
         return "", ""
@@ -76,7 +77,8 @@ def _split(rank: int, size: int) -> list[float]:
 
 def _split_and_lost(rank: int, size: int, store: str) -> str:
     """Global ranks 0 and 2 are a part, as 0 and 1; the latter is killed."""
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     options = copy.deepcopy(dist.group.WORLD._get_backend(torch.device("cpu")).options)
     part = dist.group.WORLD.split_group([0, 2], timedelta(seconds=30), options, "part", "a part")
     if part is None:
@@ -95,7 +97,8 @@ def _split_and_lost(rank: int, size: int, store: str) -> str:
 
 def _of_one_operation(rank: int, size: int, store: str) -> tuple[str, str]:
     """Its own timeout, in a group that has a longer one."""
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     dist.barrier()
     if rank == 1:
         time.sleep(4)
@@ -107,7 +110,8 @@ def _of_one_operation(rank: int, size: int, store: str) -> tuple[str, str]:
 
 
 def _no_message(rank: int, size: int, store: str) -> tuple[str, str]:
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=1.5))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=1.5))
     if rank == 1:
         time.sleep(4)
         return "", ""
@@ -116,7 +120,8 @@ def _no_message(rank: int, size: int, store: str) -> tuple[str, str]:
 
 def _aborted(rank: int, size: int, store: str) -> tuple[str, str, float]:
     """Another thread aborts while this one waits for ranks that do not come."""
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     dist.all_reduce(torch.ones(1))
     if rank > 0:
         time.sleep(3)
@@ -135,7 +140,8 @@ def _aborted(rank: int, size: int, store: str) -> tuple[str, str, float]:
 
 
 def _waits_in_a_child(rank: int, size: int, store: str) -> int:
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     if rank == 1:
         time.sleep(3)
     work = dist.all_reduce(torch.ones(3), async_op=True)
@@ -282,7 +288,8 @@ class GroupsTest(unittest.TestCase):
                 self.assertEqual([6.0] * 3, self.answers(_over(store_of), 3, _free_port()))
 
     def test_another_backend_for_another_device(self) -> None:
-        for backend, cpu, cuda in (("cpu:gloo,cuda:railweave", "gloo", "railweave"), ("cpu:railweave,cuda:gloo", "railweave", "gloo")):
+        for backend, cpu, cuda in (("cpu:gloo,cuda:railweave", "gloo", "railweave"),
+                                   ("cpu:railweave,cuda:gloo", "railweave", "gloo")):
             with self.subTest(backend=backend):
                 answers = ranks.run(_by_device, 3, {"cpu": cpu, "cuda": cuda}, backend=backend)
                 self.assertEqual([12.0, 6.0, 12.0], answers)

@@ -64,7 +64,8 @@ def _summed(value: float, group: Any = None) -> float:
 
 
 def _resident_kib() -> int:
-    return next(int(line.split()[1]) for line in open("/proc/self/status", encoding="utf-8") if line.startswith("VmRSS"))
+    return next(int(line.split()[1]) for line in open("/proc/self/status", encoding="utf-8")
+                if line.startswith("VmRSS"))
 
 
 def _hundred_times(rank: int, size: int, store: str) -> dict[str, tuple[int, int]]:
@@ -86,7 +87,8 @@ def _hundred_times(rank: int, size: int, store: str) -> dict[str, tuple[int, int
 
 
 def _killed(rank: int, size: int, store: str) -> tuple[str, str, float]:
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     _summed(1.0)
     if rank == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -133,7 +135,8 @@ def _impatient(rank: int, size: int) -> float:
 
 def _left_to_destroy(rank: int, size: int, store: str) -> list[float]:
     """What was called and never waited for is done when the group has been destroyed."""
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=60))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=60))
     tensors = [torch.full((100_000,), 1.0) for _ in range(8)]
     if rank == 1:
         time.sleep(0.5)
@@ -175,7 +178,8 @@ def _forked(rank: int, size: int) -> int:
 
 def _mismatched(rank: int, size: int, store: str, level: dist.DebugLevel) -> str:
     dist.set_debug_level(level)
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=30))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=30))
     try:
         dist.all_reduce(torch.ones(3 if rank == 0 else 4))
     except RuntimeError as error:
@@ -184,7 +188,8 @@ def _mismatched(rank: int, size: int, store: str, level: dist.DebugLevel) -> str
 
 
 def _mismatched_types(rank: int, size: int, store: str, gathers: bool, types: tuple[torch.dtype, torch.dtype]) -> str:
-    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size, timeout=timedelta(seconds=30))
+    dist.init_process_group("railweave", init_method=f"file://{store}", rank=rank, world_size=size,
+                            timeout=timedelta(seconds=30))
     tensor = torch.zeros(3).to(types[rank])
     try:
         if gathers:
@@ -284,7 +289,8 @@ class LifeTest(unittest.TestCase):
         return str(path)
 
     def torchrun(self, *args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([str(_TORCHRUN), "--standalone", "--nproc-per-node", "2", *args], capture_output=True, text=True,
+        return subprocess.run([str(_TORCHRUN), "--standalone", "--nproc-per-node", "2", *args], capture_output=True,
+                              text=True,
                               timeout=110, check=False, env={**os.environ, "OMP_NUM_THREADS": "1"})
 
     def test_torchrun_and_an_exit_without_destroy(self) -> None:
@@ -300,7 +306,8 @@ class LifeTest(unittest.TestCase):
             self.assertEqual(2, done.stdout.count("sum 2.0"), done.stdout)
 
     def started(self, folder: str, *args: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen([sys.executable, str(Path(folder) / "script.py"), *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        process = subprocess.Popen([sys.executable, str(Path(folder) / "script.py"), *args], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"})
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)

@@ -17,9 +17,10 @@ def _numbers(rank: int, count: int, dtype: torch.dtype = torch.float32) -> torch
     return (torch.arange(count) % 5 + rank).to(dtype)
 
 
-# By name: what rank r has. Two elements in a first dimension at least, so that all can be cut in two. Not among them: tensors
-# whose elements do not lie in a row, of which Gloo reads and writes memory that is not theirs (test_operations.py has those), and
-# types that Gloo does not know: what it refuses at one end only leaves it of no use.
+# By name: what rank r has. Two elements in a first dimension at least, so that all can be cut in two. Not among them:
+# tensors whose elements do not lie in a row, of which Gloo reads and writes memory that is not theirs
+# (test_operations.py has those), and types that Gloo does not know: what it refuses at one end only leaves it of no
+# use.
 _LAYOUTS: dict[str, _Made] = {
     "plain": lambda r: _numbers(r, 8),
     "no elements": lambda r: torch.empty(0),
@@ -30,7 +31,8 @@ _LAYOUTS: dict[str, _Made] = {
     "wants gradients": lambda r: _numbers(r, 8).requires_grad_(),
     "a parameter": lambda r: torch.nn.Parameter(_numbers(r, 8)),
     **{str(dtype): lambda r, dtype=dtype: _numbers(r, 8, dtype)
-       for dtype in (torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float64,
+       for dtype in (torch.bool, torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.bfloat16,
+                     torch.float64,
                      torch.complex64, torch.complex128)},
 }
 _OF_COMPLEX_HALVES = ("all_reduce", "reduce", "reduce_scatter_tensor")  # Gloo knows no other
@@ -68,7 +70,8 @@ def _changed(call: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor, int
     return run
 
 
-def _to_another(call: Callable[[torch.Tensor, torch.Tensor], Any], of_input: Callable[[torch.Tensor], tuple[int, ...]]) -> Callable[..., Any]:
+def _to_another(call: Callable[[torch.Tensor, torch.Tensor], Any],
+                of_input: Callable[[torch.Tensor], tuple[int, ...]]) -> Callable[..., Any]:
     def run(t: torch.Tensor, rank: int) -> Any:
         found = torch.zeros(of_input(t), dtype=t.dtype)
         call(found, t)

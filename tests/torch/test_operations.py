@@ -11,7 +11,8 @@ import torch.distributed as dist
 import railweave
 import ranks
 
-_TYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
+_TYPES = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32,
+          torch.float64]
 _MOVED = [*_TYPES, torch.bool, torch.complex64, torch.float8_e4m3fn]
 _SHAPES = [(0,), (1,), (7, 3), (1000,)]
 
@@ -31,7 +32,8 @@ def _reductions(rank: int, size: int) -> None:
     for dtype in _TYPES:
         for shape in _SHAPES:
             all_inputs = torch.stack([_of(r, shape, dtype).to(torch.float64) for r in range(size)])
-            expected = {dist.ReduceOp.SUM: all_inputs.sum(0), dist.ReduceOp.MAX: all_inputs.amax(0), dist.ReduceOp.MIN: all_inputs.amin(0)}
+            expected = {dist.ReduceOp.SUM: all_inputs.sum(0), dist.ReduceOp.MAX: all_inputs.amax(0),
+                        dist.ReduceOp.MIN: all_inputs.amin(0)}
             for op, result in expected.items():
                 what = f"{dtype} {shape} {op}"
                 tensor = _of(rank, shape, dtype)
@@ -96,7 +98,8 @@ def _scattered_sums(rank: int, size: int) -> None:
         output = torch.empty(5, dtype=dtype)
         dist.reduce_scatter_tensor(output, torch.cat(inputs))
         _same(output, expected, f"reduce_scatter_tensor {dtype}")
-    mine, everyone = torch.full((2,), 1 + 2j, dtype=torch.complex32), torch.full((2,), size * (1 - 2j), dtype=torch.complex32)
+    mine, everyone = torch.full((2,), 1 + 2j, dtype=torch.complex32), torch.full((2,), size * (1 - 2j),
+                                                                                 dtype=torch.complex32)
     inputs = [mine.conj() if piece == 0 else torch.full((2,), 1 - 2j, dtype=torch.complex32) for piece in range(size)]
     output = torch.empty(2, 2, dtype=torch.complex32)[:, 1]  # every other element
     dist.reduce_scatter(output, inputs)
@@ -140,7 +143,8 @@ def _exchanged(rank: int, size: int) -> None:
     counts = [piece + 1 for piece in range(size)]  # to each rank as many as its number, and one
     output = torch.empty((rank + 1) * size, 2)
     dist.all_to_all_single(output, torch.full((sum(counts), 2), float(rank)), [rank + 1] * size, counts)
-    _same(output, torch.cat([torch.full((rank + 1, 2), float(r)) for r in range(size)]), "all_to_all_single with splits")
+    _same(output, torch.cat([torch.full((rank + 1, 2), float(r)) for r in range(size)]),
+          "all_to_all_single with splits")
     outputs = [torch.empty(r + 1) for r in range(size)]
     dist.all_to_all(outputs, [torch.full((rank + 1,), float(10 * rank + r)) for r in range(size)])
     for r, found in enumerate(outputs):
@@ -253,7 +257,8 @@ def _aliased(rank: int, size: int) -> None:
         _same(whole[slot], everything[rank], f"scatter to slot {slot}")
     whole = torch.arange(2.0 * size) + 100 * rank
     dist.all_to_all_single(whole, whole)
-    _same(whole, torch.cat([torch.arange(2.0) + 2 * rank + 100 * r for r in range(size)]), "all_to_all_single onto itself")
+    _same(whole, torch.cat([torch.arange(2.0) + 2 * rank + 100 * r for r in range(size)]),
+          "all_to_all_single onto itself")
 
 
 def _in_inference_mode(rank: int, size: int) -> None:
@@ -263,7 +268,8 @@ def _in_inference_mode(rank: int, size: int) -> None:
         column = torch.full((6, 2), float(rank))[:, 0]
         if rank == 0:
             time.sleep(0.3)  # the others' results come while nobody waits
-        works = [dist.all_gather(outputs, torch.full((3,), float(rank)), async_op=True), dist.all_reduce(column, async_op=True)]
+        works = [dist.all_gather(outputs, torch.full((3,), float(rank)), async_op=True),
+                 dist.all_reduce(column, async_op=True)]
         time.sleep(0.6)
         for work in works:
             work.wait()
@@ -300,7 +306,8 @@ def _refused(rank: int, size: int) -> list[str]:
         lambda: dist.all_gather([torch.ones(2)], torch.ones(2)),
         lambda: dist.all_gather_into_tensor(torch.ones(3), torch.ones(2)),
         lambda: dist.all_to_all_single(torch.ones(size), torch.ones(size), [1] * size, [2] * size),
-        lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 3], [2, 2]),  # what a rank sends itself differs
+        # what a rank sends itself differs
+        lambda: dist.all_to_all_single(torch.ones(4), torch.ones(4), [1, 3], [2, 2]),
         lambda: dist.all_reduce(torch.ones(1).expand(4)),
         lambda: dist.broadcast(torch.ones(1).expand(4), 0),
         lambda: dist.all_reduce(torch.ones(5).as_strided((2, 2), (1, 1))),
@@ -323,7 +330,8 @@ def _refused(rank: int, size: int) -> list[str]:
 
 def _unlike(rank: int, size: int) -> list[str]:
     said = []
-    for length, dtype in ((4, torch.float32) if rank == 0 else (400, torch.float32), (4, torch.float32 if rank == 0 else torch.int32)):
+    for length, dtype in ((4, torch.float32) if rank == 0 else (400, torch.float32),
+                          (4, torch.float32 if rank == 0 else torch.int32)):
         tensor = torch.sparse_coo_tensor([[length - 1]], torch.ones(1, dtype=dtype), (length,), check_invariants=True)
         try:
             dist.all_reduce(tensor)
@@ -337,7 +345,8 @@ def _unlike(rank: int, size: int) -> list[str]:
 class OperationsTest(unittest.TestCase):
     def test_among_1_to_4_ranks(self) -> None:
         for size in (1, 2, 3, 4):
-            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _sparse, _aliased):
+            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _sparse,
+                         _aliased):
                 with self.subTest(body=body.__name__, ranks=size):
                     ranks.run(body, size)
 
@@ -346,7 +355,8 @@ class OperationsTest(unittest.TestCase):
         before = dist.get_debug_level()
         dist.set_debug_level(dist.DebugLevel.DETAIL)
         try:
-            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _aliased, _messages):
+            for body in (_reductions, _scattered_sums, _moved, _exchanged, _strided, _coalesced, _later, _aliased,
+                         _messages):
                 with self.subTest(body=body.__name__):
                     ranks.run(body, 2)
         finally:
@@ -378,7 +388,8 @@ class OperationsTest(unittest.TestCase):
             ours = [text for text in said if text.startswith("railweave:")]
             self.assertGreaterEqual(len(ours), 8)
             for text in ours:  # messages have no number; no collective has begun yet
-                self.assertRegex(text, rf"^railweave:\w+{'' if ':send' in text or ':recv' in text else ' number 1'} at rank {rank} of 2: ")
+                self.assertRegex(text, rf"^railweave:\w+{'' if ':send' in text or ':recv' in text else ' number 1'} at "
+                                       rf"rank {rank} of 2: ")
 
     def test_sparse_tensors_that_differ_are_refused_by_all(self) -> None:
         for sizes, types in ranks.run(_unlike, 2):

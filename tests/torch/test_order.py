@@ -1,5 +1,5 @@
-"""What is waited for goes first (docs/internals/scheduler.md, "Order on the wire"): two hosts in the lab, whose rails are slow enough that of two
-operations issued together only one can be over early."""
+"""What is waited for goes first (docs/internals/scheduler.md, "Order on the wire"): two hosts in the lab, whose rails
+are slow enough that of two operations issued together only one can be over early."""
 from __future__ import annotations
 
 import subprocess
@@ -12,8 +12,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lab"))
 
 import support  # noqa: E402
 
-# The priorities of two operations that are issued together, and which is waited for; None: neither, who polls just looks.
-_CASES = [("normal", "normal", 0), ("normal", "normal", 1), ("urgent", "bulk", 1), ("normal", "normal", None), ("bulk", "urgent", None)]
+# The priorities of two operations that are issued together, and which is waited for; None: neither, who polls just
+# looks.
+_CASES = [("normal", "normal", 0), ("normal", "normal", 1), ("urgent", "bulk", 1), ("normal", "normal", None),
+          ("bulk", "urgent", None)]
 _FIRST = [0, 1, 1, 0, 1]
 _BYTES = 16 << 20  # that each rank gets, half of them from the other: 0.07 s over both rails
 
@@ -48,11 +50,14 @@ def _rank() -> None:
 
 class OrderTest(unittest.TestCase):
     def test_what_is_waited_for_goes_first(self) -> None:
-        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--nics", "2", "--rate", "500mbit,500mbit", "--shape", "host", "--",
-                               sys.executable, "-B", __file__, "--rank"], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--nics", "2", "--rate",
+                               "500mbit,500mbit", "--shape", "host", "--",
+                               sys.executable, "-B", __file__, "--rank"], capture_output=True, text=True, timeout=120,
+                              check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         said = [line.split("] ", 1)[1] for line in done.stdout.splitlines() if line.startswith("[host")]
-        self.assertEqual(sorted(2 * [f"case {case} over {first}" for case, first in enumerate(_FIRST)]), sorted(said), done.stdout)
+        self.assertEqual(sorted(2 * [f"case {case} over {first}" for case, first in enumerate(_FIRST)]), sorted(said),
+                         done.stdout)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ def _diary_of_a_step(rank: int, size: int, options: dict[str, int]) -> list[str]
         diary.append("gather")
         return gather(*args, **kwargs)
 
-    with mock.patch.object(railweave._fsdp2, "all_gather", told_gather), mock.patch.object(railweave._fsdp2, "reduce_scatter", told_reduce):
+    with mock.patch.object(railweave._fsdp2, "all_gather", told_gather), mock.patch.object(railweave._fsdp2,
+                                                                                           "reduce_scatter",
+                                                                                           told_reduce):
         model = railweave.fsdp.overlap(layered(diary, size), **options)
         for _ in range(2):
             diary.clear()
@@ -152,7 +154,8 @@ def _overlapped_in_parts(rank: int, size: int, order: tuple[int, int]) -> None:
 
 
 def _fsdp1(strategy: str = "FULL_SHARD") -> FullyShardedDataParallel:
-    return FullyShardedDataParallel(nn.Sequential(Layer(0, [])), sharding_strategy=ShardingStrategy[strategy], device_id=torch.device("cpu"))
+    return FullyShardedDataParallel(nn.Sequential(Layer(0, [])), sharding_strategy=ShardingStrategy[strategy],
+                                    device_id=torch.device("cpu"))
 
 
 def _overlapped_without_a_place(rank: int, size: int) -> None:
@@ -172,16 +175,20 @@ def _overlapped_within(rank: int, size: int, ran: bool) -> None:
 
 class OverlapTest(unittest.TestCase):
     def test_losses_are_the_same_to_the_bit(self) -> None:
-        for options, size in (({}, 2), ({"bf16": True}, 3), ({"hybrid": True}, 4), ({"accumulated": 2}, 2), ({"reduce_dtype": torch.float16}, 2)):
+        for options, size in (({}, 2), ({"bf16": True}, 3), ({"hybrid": True}, 4), ({"accumulated": 2}, 2),
+                              ({"reduce_dtype": torch.float16}, 2)):
             with self.subTest(**options):
                 plain = ranks.run(training.fsdp2, size, options)
-                for overlap in ({},) if options else ({}, {"prefetch": 3, "reduce_scatters": 1}, {"window": 1}, {"window": "100K"}, {"window": "auto"}):
+                for overlap in ({},) if options else ({}, {"prefetch": 3, "reduce_scatters": 1}, {"window": 1},
+                                                      {"window": "100K"}, {"window": "auto"}):
                     self.assertEqual(plain, ranks.run(training.fsdp2, size, {**options, "overlap": overlap}))
 
     def test_losses_of_fsdp1_are_the_same_to_the_bit(self) -> None:
-        for strategy, size, overlap in (("FULL_SHARD", 2, {}), ("FULL_SHARD", 4, {"reduce_scatters": 1}), ("SHARD_GRAD_OP", 3, {"window": 2})):
+        for strategy, size, overlap in (("FULL_SHARD", 2, {}), ("FULL_SHARD", 4, {"reduce_scatters": 1}),
+                                        ("SHARD_GRAD_OP", 3, {"window": 2})):
             with self.subTest(strategy=strategy, ranks=size):
-                self.assertEqual(ranks.run(training.fsdp1, size, strategy), ranks.run(training.fsdp1, size, strategy, overlap))
+                self.assertEqual(ranks.run(training.fsdp1, size, strategy),
+                                 ranks.run(training.fsdp1, size, strategy, overlap))
 
     def test_reduce_scatters_of_fsdp1_are_waited_for_later(self) -> None:
         diary = ranks.run(_diary_of_fsdp1, 2)[0]
@@ -193,14 +200,17 @@ class OverlapTest(unittest.TestCase):
         for ahead in (0, 1, 2, 3):
             diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
             for number in range(LAYERS):
-                self.assertEqual(min(LAYERS, number + 1 + ahead), _gathers_before(diary, f"layer {number}"), f"{ahead} ahead: {diary}")
+                self.assertEqual(min(LAYERS, number + 1 + ahead), _gathers_before(diary, f"layer {number}"),
+                                 f"{ahead} ahead: {diary}")
 
     def test_parameters_are_gathered_ahead_in_backward(self) -> None:
         for ahead in (1, 2, 3):
             diary = ranks.run(_diary_of_a_step, 2, {"prefetch": ahead})[0]
             backward = diary[diary.index(f"layer {LAYERS - 1}"):]
-            for done, number in enumerate(reversed(range(LAYERS - 1)), start=1):  # those that were kept are not gathered again
-                self.assertEqual(min(LAYERS - ahead, done), _gathers_before(backward, f"back {number}"), f"{ahead} ahead: {diary}")
+            # those that were kept are not gathered again
+            for done, number in enumerate(reversed(range(LAYERS - 1)), start=1):
+                self.assertEqual(min(LAYERS - ahead, done), _gathers_before(backward, f"back {number}"),
+                                 f"{ahead} ahead: {diary}")
 
     def test_reduce_scatters_are_waited_for_when_the_next_wants_room(self) -> None:
         for most in (1, 2, 3):
@@ -256,18 +266,23 @@ class OverlapTest(unittest.TestCase):
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already"):
             ranks.run(_overlapped_twice, 1)
         for order in (0, 1), (1, 0):
-            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already, or one of its layers"):
+            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: this model has it already, or one of "
+                                                          "its layers"):
                 ranks.run(_overlapped_in_parts, 1, order)
         with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: FSDP1 .*NO_SHARD"):
             ranks.run(_overlapped_without_a_place, 1)
         for ran in (True, False):
-            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: expected the outermost FullyShardedDataParallel"):
+            with self.assertRaisesRegex(ranks.RankFailed, "ValueError: overlap: expected the outermost "
+                                                          "FullyShardedDataParallel"):
                 ranks.run(_overlapped_within, 2, ran)
         with self.assertRaisesRegex(ValueError, "urgent.*'fast'"), railweave.hints("fast"):
             pass
-        for options, named in (({"prefetch": -1}, "ValueError: prefetch.*-1"), ({"reduce_scatters": 0}, "ValueError: reduce_scatters.*0"),
-                               ({"prefetch": 1.5}, "TypeError: prefetch.*1.5"), ({"reduce_scatters": "2"}, "TypeError: reduce_scatters.*'2'"),
-                               ({"window": 0}, "ValueError: window.*0"), ({"window": "2x"}, "ValueError: window.*'2x'.*'auto'")):
+        for options, named in (({"prefetch": -1}, "ValueError: prefetch.*-1"),
+                               ({"reduce_scatters": 0}, "ValueError: reduce_scatters.*0"),
+                               ({"prefetch": 1.5}, "TypeError: prefetch.*1.5"),
+                               ({"reduce_scatters": "2"}, "TypeError: reduce_scatters.*'2'"),
+                               ({"window": 0}, "ValueError: window.*0"),
+                               ({"window": "2x"}, "ValueError: window.*'2x'.*'auto'")):
             with self.assertRaisesRegex(ranks.RankFailed, named):
                 ranks.run(_overlapped, 1, options)
 

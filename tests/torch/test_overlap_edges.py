@@ -1,5 +1,5 @@
-"""railweave.fsdp's overlap where steps do not go as usual: what raises, is skipped, changes between forward and backward, or was asked
-for before must neither be taken for later nor be lost."""
+"""railweave.fsdp's overlap where steps do not go as usual: what raises, is skipped, changes between forward and
+backward, or was asked for before must neither be taken for later nor be lost."""
 from __future__ import annotations
 
 import unittest
@@ -102,11 +102,14 @@ def _zeroed_between(rank: int, size: int, overlapped: bool) -> list[list[list[fl
 
 
 def _changed_between(rank: int, size: int, overlapped: bool, by: str) -> list[list[list[float]]]:
-    """Gradients of steps whose parameters change between forward and backward, `by` an optimizer or in the local shard."""
+    """Gradients of steps whose parameters change between forward and backward, `by` an optimizer or in the local
+    shard."""
     model = layered([], size)
     if overlapped:
         railweave.fsdp.overlap(model)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1, fused=True) if by == "a fused optimizer" else torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1,
+                                 fused=True) if by == "a fused optimizer" else torch.optim.SGD(model.parameters(),
+                                                                                               lr=0.1)
     gradients = []
     for step in range(4):
         loss = model(torch.full((2, WIDTH), rank + step + 1.0)).sum()
@@ -208,7 +211,8 @@ def _recomputed_after_a_failed_backward(rank: int, size: int, overlapped: bool) 
     for step in range(6):
         hook = None
         if step == 1:
-            hook = model.layers[3].register_forward_hook(lambda _module, _inputs, output: output.register_hook(fail) and None)
+            hook = model.layers[3].register_forward_hook(lambda _module, _inputs,
+                                                         output: output.register_hook(fail) and None)
         loss = model(torch.full((2, WIDTH), rank + step + 1.0)).square().mean()
         try:
             loss.backward()
@@ -259,7 +263,8 @@ class OverlapEdgesTest(unittest.TestCase):
         self.assertEqual(LAYERS - 3, len(left), diary)
         self.assertEqual([f"waited {name}" for name in left], diary[step + 1:backward])
         later = [event for event in diary[backward:end] if event.startswith("reduce")]
-        self.assertEqual([f"waited {name}" for name in later], [event for event in diary[backward:end] if event.startswith("waited")])
+        self.assertEqual([f"waited {name}" for name in later],
+                         [event for event in diary[backward:end] if event.startswith("waited")])
         self.assertEqual(LAYERS, len(later))
 
     def test_a_layer_that_was_skipped_runs_with_its_parameters_of_then(self) -> None:
@@ -297,10 +302,12 @@ class OverlapEdgesTest(unittest.TestCase):
                 diary = ranks.run(_failing_reduce, 2, failing)[0]
                 self.assertIn(f"backward raised: reduce {failing} failed", diary)
                 called = [event for event in diary if event.startswith("reduce")]
-                self.assertEqual([f"waited {name}" for name in called], [event for event in diary if event.startswith("waited")])
+                self.assertEqual([f"waited {name}" for name in called],
+                                 [event for event in diary if event.startswith("waited")])
 
     def test_layers_that_are_recomputed_after_a_backward_that_raised(self) -> None:
-        self.assertEqual(*(ranks.run(_recomputed_after_a_failed_backward, 2, overlapped) for overlapped in (False, True)))
+        self.assertEqual(*(ranks.run(_recomputed_after_a_failed_backward, 2, overlapped)
+                           for overlapped in (False, True)))
 
 
 if __name__ == "__main__":

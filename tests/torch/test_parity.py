@@ -61,7 +61,8 @@ def _functional(rank: int, size: int, compiler: str) -> None:
 
 
 class ParityTest(unittest.TestCase):
-    def assert_as_alone(self, body: Callable[..., Any], size: int, *args: Any, tolerance: float = _FLOAT32, alone: dict[str, Any] | None = None) -> None:
+    def assert_as_alone(self, body: Callable[..., Any], size: int, *args: Any, tolerance: float = _FLOAT32,
+                        alone: dict[str, Any] | None = None) -> None:
         expected = ranks.run(lambda rank, _: training.alone(**(alone or {})), 1)[0]
         for found in ranks.run(body, size, *args):
             self.assert_losses(found, expected, tolerance)

@@ -1,5 +1,6 @@
-"""FSDP2 goes through a rail that is lost, one that returns and one that is slow, each in mid-step, without a wrong loss: every loss of
-either rank is, to the bit, that of the same training on rails that nobody touches. Two hosts in the lab."""
+"""FSDP2 goes through a rail that is lost, one that returns and one that is slow, each in mid-step, without a wrong
+loss: every loss of either rank is, to the bit, that of the same training on rails that nobody touches. Two hosts in the
+lab."""
 from __future__ import annotations
 
 import subprocess
@@ -17,7 +18,8 @@ _STEPS = 3  # of each phase
 _IN_STEP_S = 0.1  # so long after a step began, which takes 0.4 s on both rails
 # What happens in the first step of each phase.
 _PHASES = [("steady", ""), ("silent", "--host 1 --nic 1 --cut"), ("heard again", "--host 1 --nic 1 --up"),
-           ("down", "--host 0 --nic 1 --down"), ("up again", "--host 0 --nic 1 --up"), ("slow", f"--nic 1 --rate {_MBIT // 20}mbit"),
+           ("down", "--host 0 --nic 1 --down"), ("up again", "--host 0 --nic 1 --up"),
+           ("slow", f"--nic 1 --rate {_MBIT // 20}mbit"),
            ("fast again", f"--nic 1 --rate {_MBIT}mbit")]
 
 
@@ -87,11 +89,13 @@ def _rank() -> None:
 
 class RailsTest(unittest.TestCase):
     def test_losses_are_those_of_rails_that_nobody_touches(self) -> None:
-        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--favour", "--nics", "2", "--rate", f"{_MBIT}mbit", "--", sys.executable,
+        done = subprocess.run([sys.executable, str(_PERF.parent / "tools" / "lab"), "run", "--favour", "--nics", "2",
+                               "--rate", f"{_MBIT}mbit", "--", sys.executable,
                                "-B", __file__, "--rank"], capture_output=True, text=True, timeout=280, check=False)
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         for host in (0, 1):
-            said = [line.split("] ", 1)[1].split() for line in done.stdout.splitlines() if line.startswith(f"[host{host}] ")]
+            said = [line.split("] ", 1)[1].split() for line in done.stdout.splitlines()
+                    if line.startswith(f"[host{host}] ")]
             losses = {words[0]: words[1:] for words in said if words[0] in ("disturbed", "undisturbed")}
             self.assertEqual(len(_PHASES) * _STEPS, len(losses["disturbed"]), done.stdout)
             self.assertEqual(losses["undisturbed"], losses["disturbed"], done.stdout)

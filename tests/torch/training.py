@@ -85,7 +85,8 @@ def train(model: nn.Module, optimizer: torch.optim.Optimizer, rank: int = 0, siz
 
 
 def _sgd(model: nn.Module) -> torch.optim.Optimizer:
-    return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5, foreach=False)  # parameters may be of several kinds
+    # parameters may be of several kinds
+    return torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.5, foreach=False)
 
 
 def tensor_parallel(rank: int, size: int) -> Losses:
@@ -125,7 +126,8 @@ def fsdp1(rank: int, size: int, strategy: str, overlap: dict[str, Any] | None = 
 def fsdp2(rank: int, size: int, options: dict[str, Any]) -> Losses:
     shape, names = ((2, size // 2), ("replica", "shard")) if options.get("hybrid") else ((size,), ("shard",))
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
-    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32) if options.get("bf16") else MixedPrecisionPolicy()
+    policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16,
+                                  reduce_dtype=torch.float32) if options.get("bf16") else MixedPrecisionPolicy()
     if "reduce_dtype" in options:
         policy = MixedPrecisionPolicy(reduce_dtype=options["reduce_dtype"])
     model = new_model()

@@ -61,19 +61,21 @@ def write_control(path, version, results):
 
 
 def not_passed(results):
-    return [f"{r.test} as {r.mode} at world size {r.world_size}: {r.outcome}: {r.reason}" for r in results if r.outcome != "passed"]
+    return [f"{r.test} as {r.mode} at world size {r.world_size}: {r.outcome}: {r.reason}" for r in results
+            if r.outcome != "passed"]
 
 
 def not_conforming(results, control, exceptions):
-    """A line for each test and world size that passes under Gloo and in neither of our modes, and for each exception that
-    passes at every world size. `results`: of both of our modes."""
+    """A line for each test and world size that passes under Gloo and in neither of our modes, and for each exception
+    that passes at every world size. `results`: of both of our modes."""
     ways = {}
     for result in results:
         key = result.test, result.world_size
         if result.mode in OURS and control.get(key):
             ways.setdefault(key, []).append(result)
     passed = {key: any(way.outcome == "passed" for way in ours) for key, ours in ways.items()}
-    faults = [f"{test} at world size {size}: " + "; ".join(f"{w.mode} {w.outcome}: {w.reason}" for w in ways[test, size])
+    faults = [f"{test} at world size {size}: " + "; ".join(f"{w.mode} {w.outcome}: {w.reason}"
+                                                           for w in ways[test, size])
               for test, size in ways if test not in exceptions and not passed[test, size]]
     for test in exceptions:
         outcomes = [passed[key] for key in ways if key[0] == test]

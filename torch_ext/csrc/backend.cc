@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "torch_ext/csrc/backend_registry.h"
 #include "torch_ext/csrc/c10d_names.h"
 #include "torch_ext/csrc/errors.h"
 #include "torch_ext/csrc/gil.h"
-#include "torch_ext/csrc/backend_registry.h"
 #include "torch_ext/csrc/process_engine.h"
 #include "torch_ext/csrc/torch_store.h"
 #include "torch_ext/csrc/work_of_all.h"
@@ -38,15 +38,11 @@ std::shared_ptr<const std::string> profile_title(const std::string& backend, std
 
 c10d::ErrorType kind_of(Code code) {
   switch (code) {
-    case Code::ok:
-      return c10d::ErrorType::SUCCESS;
-    case Code::timed_out:
-      return c10d::ErrorType::TIMEOUT;
+    case Code::ok: return c10d::ErrorType::SUCCESS;
+    case Code::timed_out: return c10d::ErrorType::TIMEOUT;
     case Code::remote:
-    case Code::left:
-      return c10d::ErrorType::REMOTE_ERROR;
-    default:
-      return c10d::ErrorType::COMM_ERROR;
+    case Code::left: return c10d::ErrorType::REMOTE_ERROR;
+    default: return c10d::ErrorType::COMM_ERROR;
   }
 }
 
@@ -74,7 +70,8 @@ std::shared_ptr<collectives::Group> meet(const c10::intrusive_ptr<c10d::Store>& 
   auto engine = process_engine();
   check_ok(engine.status(), what);
   const Nanos patience = timeout > kEndless ? Nanos(kEndless) : Nanos(timeout);
-  auto group = collectives::Group::create(*engine, store_of(store), {"railweave", rank, size, patience, full_name(options)});
+  auto group =
+      collectives::Group::create(*engine, store_of(store), {"railweave", rank, size, patience, full_name(options)});
   check_ok(group.status(), what);
   return *group;
 }
@@ -206,9 +203,11 @@ c10::intrusive_ptr<c10d::Backend> RailweaveBackend::split(const c10::intrusive_p
   own->global_ranks_in_group.clear();  // those given are this backend's
   for (const int rank : ranks) {
     const auto& of_all = options_->global_ranks_in_group;
-    own->global_ranks_in_group.push_back(std::size_t(rank) < of_all.size() ? of_all[std::size_t(rank)] : std::uint64_t(rank));
+    own->global_ranks_in_group.push_back(std::size_t(rank) < of_all.size() ? of_all[std::size_t(rank)]
+                                                                           : std::uint64_t(rank));
   }
-  auto part = c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
+  auto part =
+      c10::make_intrusive<RailweaveBackend>(store, int(mine - ranks.begin()), int(ranks.size()), std::move(own));
   register_backend(part);
   return part;
 }

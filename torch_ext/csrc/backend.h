@@ -16,12 +16,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "torch_ext/csrc/deadlines.h"
+#include "torch_ext/csrc/in_flight.h"
 #include "torch_ext/csrc/staging_queue.h"
 #include "torch_ext/csrc/submission.h"
-#include "torch_ext/csrc/in_flight.h"
 
 namespace railweave::torch_ext {
 
@@ -86,8 +86,8 @@ class RailweaveBackend final : public c10d::Backend {
   // A backend of those ranks of this one; null at the others.
   c10::intrusive_ptr<c10d::Backend> split(const c10::intrusive_ptr<c10d::Store>& store, const std::vector<int>& ranks,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& options) override;
-  // RAILWEAVE_SCHEDULE's values, from the next operation on. Waits for the collectives that were called: every rank calls it after the
-  // same one. Throws for a policy that there is not.
+  // RAILWEAVE_SCHEDULE's values, from the next operation on. Waits for the collectives that were called: every rank
+  // calls it after the same one. Throws for a policy that there is not.
   void schedule_by(const std::string& policy);
   // --- the end: later calls throw
   // InFlight operations end, and the other ranks are told.

@@ -1,10 +1,11 @@
-// What c10d called otherwise before the torch our tests run with: its newer names for the older versions (docs/guide/compat.md).
+// What c10d called otherwise before the torch our tests run with: its newer names for the older versions
+// (docs/guide/compat.md).
 #pragma once
 
+#include <torch/version.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 #include <torch/csrc/distributed/c10d/Types.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
-#include <torch/version.h>
 
 namespace railweave::torch_ext {
 

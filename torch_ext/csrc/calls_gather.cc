@@ -19,9 +19,8 @@ void add_all_gather(Submission& submission, const at::Tensor& output, const at::
   submission.input(input);
   submission.result(output);
   const auto add = [&](const void* from, void* to, const Moved& m) {
-    submission.call([=](Group& group, const Hints& hints) {
-      return group.all_gather(from, to, m.count, m.type, hints);
-    });
+    submission.call(
+        [=](Group& group, const Hints& hints) { return group.all_gather(from, to, m.count, m.type, hints); });
   };
   const auto slices = submission.slices(output, ranks);
   if (slices.size() == 1) {
@@ -51,8 +50,9 @@ void add_all_gather(Submission& submission, const Tensors& outputs, const at::Te
               ": invalid output tensor list: ", outputs.size(), " tensors for ", ranks, " ranks");
   check_tensors(outputs, submission.caller());
   check_same_dtype(input, outputs.front(), submission.caller());
-  TORCH_CHECK(outputs[std::size_t(rank)].numel() == input.numel(), submission.caller(), ": invalid tensor size: output ",
-              rank, " has ", outputs[std::size_t(rank)].numel(), " elements, and the input ", input.numel());
+  TORCH_CHECK(outputs[std::size_t(rank)].numel() == input.numel(), submission.caller(),
+              ": invalid tensor size: output ", rank, " has ", outputs[std::size_t(rank)].numel(),
+              " elements, and the input ", input.numel());
   const void* const from = submission.read(beside(submission, input, outputs, rank));
   void* const to = submission.write(at::TensorList(outputs));
   submission.input(input);
@@ -66,8 +66,8 @@ void check_alike(const Tensors& tensors, const at::Tensor& one, const Caller& ca
   check_tensors(tensors, caller);
   check_same_dtype(one, tensors.front(), caller);
   for (const at::Tensor& tensor : tensors) {
-    TORCH_CHECK(tensor.numel() == one.numel(), caller, ": invalid tensor size: ", tensor.numel(),
-                " elements beside ", one.numel());
+    TORCH_CHECK(tensor.numel() == one.numel(), caller, ": invalid tensor size: ", tensor.numel(), " elements beside ",
+                one.numel());
   }
 }
 
@@ -88,7 +88,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::broadcast(Tensors& tensors, const c1
   submission.check_writable(tensor);  // at the root, too: ranks call alike, and are refused alike
   const bool is_root = options.rootRank == rank_;
   for (const at::Tensor& piece : is_root ? submission.pieces_to_read(tensor) : submission.pieces_to_write(tensor)) {
-    void* const data = is_root ? const_cast<void*>(submission.read(piece)) : submission.write(piece);  // nothing writes to the root's
+    // nothing writes to the root's
+    void* const data = is_root ? const_cast<void*>(submission.read(piece)) : submission.write(piece);
     submission.call([=, m = moved(piece), root = int(options.rootRank)](Group& group, const Hints& hints) {
       return group.broadcast(data, data, m.count, m.type, root, hints);
     });
@@ -134,8 +135,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::allgather_coalesced(Lists& outputs, 
 RailweaveBackend::WorkPtr RailweaveBackend::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                                             const c10d::AllgatherOptions& options) {
   Submission submission(OpType::COALESCED, caller("railweave:all_gather_into_tensor_coalesced"));
-  TORCH_CHECK(outputs.size() == inputs.size(), submission.caller(), ": ", outputs.size(), " outputs for ", inputs.size(),
-              " inputs");
+  TORCH_CHECK(outputs.size() == inputs.size(), submission.caller(), ": ", outputs.size(), " outputs for ",
+              inputs.size(), " inputs");
   for (std::size_t i = 0; i < outputs.size(); ++i) add_all_gather(submission, outputs[i], inputs[i], rank_, size_);
   return submit(std::move(submission), options.timeout);
 }

@@ -125,8 +125,8 @@ RailweaveBackend::WorkPtr RailweaveBackend::_reduce_scatter_base(at::Tensor& out
 RailweaveBackend::WorkPtr RailweaveBackend::reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                                             const c10d::ReduceScatterOptions& options) {
   Submission submission(kReduceScatterTensorCoalesced, caller("railweave:reduce_scatter_tensor_coalesced"));
-  TORCH_CHECK(outputs.size() == inputs.size(), submission.caller(), ": ", outputs.size(), " outputs for ", inputs.size(),
-              " inputs");
+  TORCH_CHECK(outputs.size() == inputs.size(), submission.caller(), ": ", outputs.size(), " outputs for ",
+              inputs.size(), " inputs");
   for (std::size_t i = 0; i < outputs.size(); ++i)
     add_reduce_scatter(submission, outputs[i], inputs[i], options.reduceOp, rank_, size_);
   return submit(std::move(submission), options.timeout);

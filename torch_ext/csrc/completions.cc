@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "collectives/exec/service_thread.h"
 
 namespace railweave::torch_ext {
@@ -82,7 +82,8 @@ void run_apart(std::function<void()> task) {
 void await_apart() {
   Pool& all = pool();
   const MutexLock lock(all.mutex);
-  all.ended.wait_for(all.mutex, kAwaitMost, [&]() RW_REQUIRES(all.mutex) { return all.tasks.empty() && all.running == 0; });
+  all.ended.wait_for(all.mutex, kAwaitMost,
+                     [&]() RW_REQUIRES(all.mutex) { return all.tasks.empty() && all.running == 0; });
 }
 
 }  // namespace railweave::torch_ext

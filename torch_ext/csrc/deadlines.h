@@ -5,8 +5,8 @@
 #include <memory>
 #include <thread>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "railweave/status.h"
 #include "railweave/units.h"
 

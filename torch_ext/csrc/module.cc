@@ -9,9 +9,9 @@
 #include "base/trace.h"
 #include "collectives/schedule/algorithm_choice.h"
 #include "torch_ext/csrc/backend.h"
+#include "torch_ext/csrc/backend_registry.h"
 #include "torch_ext/csrc/c10d_names.h"
 #include "torch_ext/csrc/hints.h"
-#include "torch_ext/csrc/backend_registry.h"
 
 namespace {
 
@@ -23,7 +23,8 @@ c10::intrusive_ptr<RailweaveBackend> created(const c10::intrusive_ptr<c10d::Stor
                                              const c10::intrusive_ptr<RailweaveBackend::Options>& options) {
   TORCH_CHECK_TYPE(store, "ProcessGroupRailweave: expected a Store, found None");
   TORCH_CHECK_TYPE(options, "ProcessGroupRailweave: expected Options, found None");
-  TORCH_CHECK_VALUE(rank >= 0 && rank < size, "ProcessGroupRailweave: expected a rank from 0 to ", size - 1, ", found ", rank);
+  TORCH_CHECK_VALUE(rank >= 0 && rank < size, "ProcessGroupRailweave: expected a rank from 0 to ", size - 1, ", found ",
+                    rank);
   auto backend = c10::make_intrusive<RailweaveBackend>(store, rank, size, options);
   railweave::torch_ext::register_backend(backend);
   return backend;
@@ -38,14 +39,10 @@ c10::intrusive_ptr<RailweaveBackend::Options> copied(const RailweaveBackend::Opt
 
 const char* error_name(c10d::ErrorType error) {
   switch (error) {
-    case c10d::ErrorType::SUCCESS:
-      return "";
-    case c10d::ErrorType::TIMEOUT:
-      return "timeout";
-    case c10d::ErrorType::REMOTE_ERROR:
-      return "remote";
-    default:
-      return "local";
+    case c10d::ErrorType::SUCCESS: return "";
+    case c10d::ErrorType::TIMEOUT: return "timeout";
+    case c10d::ErrorType::REMOTE_ERROR: return "remote";
+    default: return "local";
   }
 }
 
@@ -65,12 +62,21 @@ void define_trace(py::module_& module) {
   module.def("_trace_on", &trace::on);
   module.def("_trace_step", [](std::uint64_t number) {
     const std::int64_t t = trace::nanos_of(railweave::now());
-    trace::add({.begin = t, .end = t, .what = number, .bytes = 0, .detail = 0, .whose = 0, .rail = 0, .priority = 0, .kind = trace::Kind::step});
+    trace::add({.begin = t,
+                .end = t,
+                .what = number,
+                .bytes = 0,
+                .detail = 0,
+                .whose = 0,
+                .rail = 0,
+                .priority = 0,
+                .kind = trace::Kind::step});
   });
   std::vector<std::string> operations, types;
   for (int o = 0; o < railweave::collectives::kOperations; ++o)
     operations.emplace_back(name(railweave::collectives::Operation(o)));
-  for (int t = 0; t < railweave::collectives::kDataTypes; ++t) types.emplace_back(name(railweave::collectives::DataType(t)));
+  for (int t = 0; t < railweave::collectives::kDataTypes; ++t)
+    types.emplace_back(name(railweave::collectives::DataType(t)));
   module.attr("_operation_names") = operations;
   module.attr("_type_names") = types;
 }
@@ -104,10 +110,12 @@ PYBIND11_MODULE(_C, module) {
       .def("__copy__", &copied)
       .def("__deepcopy__", [](const RailweaveBackend::Options& options, const py::dict&) { return copied(options); });
 
-  py::class_<RailweaveBackend, c10d::Backend, c10::intrusive_ptr<RailweaveBackend>>(module, "ProcessGroupRailweave",
+  py::class_<RailweaveBackend, c10d::Backend, c10::intrusive_ptr<RailweaveBackend>>(
+      module, "ProcessGroupRailweave",
       "The backend \"railweave\" of one process group; torch makes it (init_process_group, new_group).\n\n"
       "Tensors: dense, of any dtype that the operation has, on the CPU or on one CUDA device; of any strides, but a "
-      "result's elements must not share memory. Counts are of elements, times of datetime.timedelta. Errors: RuntimeError at "
+      "result's elements must not share memory. Counts are of elements, times of datetime.timedelta. Errors: "
+      "RuntimeError at "
       "the call for tensors that cannot be; torch.distributed.DistBackendError, from wait() or at the call, for a lost "
       "rank, a timeout or an abort: it names operation, number, rank and bytes, and ends the group.")
       .def(py::init([](const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
@@ -119,7 +127,8 @@ PYBIND11_MODULE(_C, module) {
       .def(py::init(&created), py::arg("store"), py::arg("rank"), py::arg("size"), py::arg("options"), NoGil())
       .def_property_readonly("options", [](RailweaveBackend& backend) { return backend.getBackendOptions(); })
       .def("schedule_by", &RailweaveBackend::schedule_by, py::arg("policy"), NoGil(),
-           "RAILWEAVE_SCHEDULE's values (\"off\", \"window:2\", \"window:64M\", \"auto\"), from the next operation on, for all groups "
+           "RAILWEAVE_SCHEDULE's values (\"off\", \"window:2\", \"window:64M\", \"auto\"), from the next operation on, "
+           "for all groups "
            "of this process. Every rank calls it alike, after the same collective; waits for those. Raises ValueError.")
       .def_property_readonly(
           "error", [](RailweaveBackend& backend) { return error_name(backend.getError()); },

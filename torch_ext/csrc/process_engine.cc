@@ -4,9 +4,9 @@
 
 #include <optional>
 
-#include "base/process_origin.h"
 #include "base/error.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 
 namespace railweave::torch_ext {
 namespace {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <thread>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "railweave/status.h"
 #include "torch_ext/csrc/staging.h"
 
@@ -21,8 +21,8 @@ class StagingQueue {
   using Launch = std::function<void(const Status&)>;
 
   StagingQueue() : line_(std::make_shared<Pending>()) {}
-  // Joins the thread; what still waits is told `cancelled`. From a `launch` that dropped the last reference to a backend,
-  // leaves the thread to itself.
+  // Joins the thread; what still waits is told `cancelled`. From a `launch` that dropped the last reference to a
+  // backend, leaves the thread to itself.
   ~StagingQueue();
   StagingQueue(const StagingQueue&) = delete;
   // Calls `launch` once: within this call where nothing is ahead and `ready` is null, else on the thread. One caller at
@@ -30,8 +30,8 @@ class StagingQueue {
   void add(MarkPtr ready, Launch launch);
   // Whatever waits, or comes later, is told `why`. Any thread; the first one sticks.
   void end(const Status& why);
-  // Waits until nothing is on its way; not within a `launch` on the thread, which is on its way itself. Any thread, while
-  // others add.
+  // Waits until nothing is on its way; not within a `launch` on the thread, which is on its way itself. Any thread,
+  // while others add.
   void drain();
 
  private:

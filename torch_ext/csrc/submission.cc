@@ -16,8 +16,8 @@ bool plain(const at::Tensor& tensor) { return tensor.is_contiguous() && !tensor.
 
 at::Tensor made_plain(const at::Tensor& tensor) { return tensor.resolve_conj().resolve_neg().contiguous(); }
 
-// Each element has a place of its own: in the order of strides, each dimension steps over all that those before it reach.
-// (More is refused than must be: strides of 2 and 3, say.)
+// Each element has a place of its own: in the order of strides, each dimension steps over all that those before it
+// reach. (More is refused than must be: strides of 2 and 3, say.)
 bool is_apart(const at::Tensor& tensor) {
   if (tensor.numel() == 0 || tensor.is_non_overlapping_and_dense()) return true;
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
@@ -40,10 +40,11 @@ constexpr std::int64_t kChunkBytes = 8 << 20;
 // Results are copied into it once the others have had theirs: too late to find that they cannot be.
 void Submission::check_writable(const at::Tensor& tensor) const {
   TORCH_CHECK(!tensor._is_zerotensor(), caller_, ": a result cannot be written to a tensor of immutable zeros");
-  TORCH_CHECK(is_apart(tensor), caller_,
-              ": a result cannot be written to a tensor of which several elements may be one place in memory (expanded?), "
-              "of size ",
-              tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
+  TORCH_CHECK(
+      is_apart(tensor), caller_,
+      ": a result cannot be written to a tensor of which several elements may be one place in memory (expanded?), "
+      "of size ",
+      tensor.sizes(), " and strides ", tensor.strides(), "; clone it before");
 }
 
 void* Submission::kept(const at::Tensor& tensor) {

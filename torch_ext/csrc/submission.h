@@ -32,14 +32,15 @@ class Submission {
   // Throws where nothing could be written to it: for who only reads what others write.
   void check_writable(const at::Tensor& tensor) const;
   // `input`, to be read while `output` is written; a copy of it where they share memory in another way than the group's
-  // operation allows: `own_at` is where the input may lie in the output, in elements (below 0: the output in the input).
+  // operation allows: `own_at` is where the input may lie in the output, in elements (below 0: the output in the
+  // input).
   at::Tensor apart(const at::Tensor& input, const at::Tensor& output, std::optional<std::int64_t> own_at);
   // The same for all of a list as one piece, in order.
   const void* read(at::TensorList tensors);
   void* write(at::TensorList tensors);
 
-  // How each of the `parts` equal parts of `whole` is cut into chunks: not, unless a device's copies of one chunk can go
-  // beside another on the wire. A function of the size, so the same on every rank.
+  // How each of the `parts` equal parts of `whole` is cut into chunks: not, unless a device's copies of one chunk can
+  // go beside another on the wire. A function of the size, so the same on every rank.
   std::vector<Slice> slices(const at::Tensor& whole, std::int64_t parts);
   // The elements in a row, to be sliced: of what is read, what is written, what is both.
   at::Tensor row_to_read(const at::Tensor& tensor);
@@ -59,8 +60,8 @@ class Submission {
   void message(std::size_t bytes) { outline_.is_receive = true, outline_.message_bytes = bytes; }
   void after(std::vector<c10::intrusive_ptr<c10d::Work>> earlier) { outline_.after = std::move(earlier); }
 
-  // What is to be asked of the group with the memory that was got since the last call, for the result (else the input) that was
-  // told last: a chunk. Called once the Work is made, never when it is not.
+  // What is to be asked of the group with the memory that was got since the last call, for the result (else the input)
+  // that was told last: a chunk. Called once the Work is made, never when it is not.
   void call(std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call);
 
   Outline& outline() { return outline_; }

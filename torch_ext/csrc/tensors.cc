@@ -15,67 +15,39 @@ using collectives::Reduction;
 
 std::optional<DataType> data_type_of(at::ScalarType type) {
   switch (type) {
-    case at::kChar:
-      return DataType::int8;
-    case at::kByte:
-      return DataType::uint8;
-    case at::kShort:
-      return DataType::int16;
-    case at::kUInt16:
-      return DataType::uint16;
-    case at::kInt:
-      return DataType::int32;
-    case at::kUInt32:
-      return DataType::uint32;
-    case at::kLong:
-      return DataType::int64;
-    case at::kUInt64:
-      return DataType::uint64;
-    case at::kHalf:
-      return DataType::float16;
-    case at::kBFloat16:
-      return DataType::bfloat16;
-    case at::kFloat:
-      return DataType::float32;
-    case at::kDouble:
-      return DataType::float64;
-    case at::kComplexFloat:
-      return DataType::complex64;
-    case at::kComplexDouble:
-      return DataType::complex128;
-    case at::kFloat8_e4m3fn:
-      return DataType::float8_e4m3;
-    case at::kFloat8_e5m2:
-      return DataType::float8_e5m2;
-    case at::kBool:
-      return DataType::boolean;
-    default:
-      return std::nullopt;
+    case at::kChar: return DataType::int8;
+    case at::kByte: return DataType::uint8;
+    case at::kShort: return DataType::int16;
+    case at::kUInt16: return DataType::uint16;
+    case at::kInt: return DataType::int32;
+    case at::kUInt32: return DataType::uint32;
+    case at::kLong: return DataType::int64;
+    case at::kUInt64: return DataType::uint64;
+    case at::kHalf: return DataType::float16;
+    case at::kBFloat16: return DataType::bfloat16;
+    case at::kFloat: return DataType::float32;
+    case at::kDouble: return DataType::float64;
+    case at::kComplexFloat: return DataType::complex64;
+    case at::kComplexDouble: return DataType::complex128;
+    case at::kFloat8_e4m3fn: return DataType::float8_e4m3;
+    case at::kFloat8_e5m2: return DataType::float8_e5m2;
+    case at::kBool: return DataType::boolean;
+    default: return std::nullopt;
   }
 }
 
 std::optional<Reduction> reduction_of(c10d::ReduceOp::RedOpType op) {
   switch (op) {
-    case c10d::ReduceOp::SUM:
-      return Reduction::sum;
-    case c10d::ReduceOp::AVG:
-      return Reduction::avg;
-    case c10d::ReduceOp::PRODUCT:
-      return Reduction::prod;
-    case c10d::ReduceOp::MIN:
-      return Reduction::min;
-    case c10d::ReduceOp::MAX:
-      return Reduction::max;
-    case c10d::ReduceOp::BAND:
-      return Reduction::band;
-    case c10d::ReduceOp::BOR:
-      return Reduction::bor;
-    case c10d::ReduceOp::BXOR:
-      return Reduction::bxor;
-    case c10d::ReduceOp::PREMUL_SUM:
-      return Reduction::premul_sum;
-    default:
-      return std::nullopt;
+    case c10d::ReduceOp::SUM: return Reduction::sum;
+    case c10d::ReduceOp::AVG: return Reduction::avg;
+    case c10d::ReduceOp::PRODUCT: return Reduction::prod;
+    case c10d::ReduceOp::MIN: return Reduction::min;
+    case c10d::ReduceOp::MAX: return Reduction::max;
+    case c10d::ReduceOp::BAND: return Reduction::band;
+    case c10d::ReduceOp::BOR: return Reduction::bor;
+    case c10d::ReduceOp::BXOR: return Reduction::bxor;
+    case c10d::ReduceOp::PREMUL_SUM: return Reduction::premul_sum;
+    default: return std::nullopt;
   }
 }
 

@@ -26,7 +26,8 @@ struct TensorReduction {
 // Throws c10::Error for what cannot be reduced so; `caller` is named.
 TensorReduction reduction_of(const c10d::ReduceOp& op, const at::Tensor& tensor, const Caller& caller);
 
-// Halves of complex numbers, which the group has no type of, as reals where that gives the same sums. Else the tensor itself.
+// Halves of complex numbers, which the group has no type of, as reals where that gives the same sums. Else the tensor
+// itself.
 at::Tensor as_summands(const at::Tensor& tensor, const c10d::ReduceOp& op);
 // The same of what sums are written to: throws for a conjugate of such, which reals cannot be written through.
 at::Tensor as_sums(const at::Tensor& tensor, const c10d::ReduceOp& op, const Caller& caller);
@@ -46,8 +47,8 @@ std::optional<at::Tensor> joined(at::TensorList tensors);
 // The same slice of each of the `parts` equal parts of a row of elements.
 Tensors slice_of_each(const at::Tensor& row, std::int64_t parts, std::int64_t from, std::int64_t length);
 
-// What is only moved, to the group: elements of the tensor's own type, so that ranks whose types differ find out; bytes where
-// the group has no such type.
+// What is only moved, to the group: elements of the tensor's own type, so that ranks whose types differ find out; bytes
+// where the group has no such type.
 struct Moved {
   collectives::DataType type;
   std::size_t count;

@@ -45,7 +45,8 @@ class TorchStore final : public collectives::Store {
           const std::vector<std::uint8_t> value = read_now(key);
           if (value != kNoSuchKey) return std::string(value.begin(), value.end());
         }
-        if (now() - began >= timeout) return Status(Code::timed_out, Scope::engine, "nobody set " + key + " in the store");
+        if (now() - began >= timeout)
+          return Status(Code::timed_out, Scope::engine, "nobody set " + key + " in the store");
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, kLongestPause);
       }
@@ -63,8 +64,9 @@ class TorchStore final : public collectives::Store {
   }
 
  private:
-  // kNoSuchKey where it was removed since it was there: get() would wait for another, or find it empty. What compareSet() expects and
-  // does not find it answers, and sets nothing (torch 2.13: TCPStoreBackend, HashStore, FileStore).
+  // kNoSuchKey where it was removed since it was there: get() would wait for another, or find it empty. What
+  // compareSet() expects and does not find it answers, and sets nothing (torch 2.13: TCPStoreBackend, HashStore,
+  // FileStore).
   std::vector<std::uint8_t> read_now(const std::string& key) {
     try {
       return store_->compareSet(key, kNoSuchKey, kNoSuchKey);

@@ -149,7 +149,8 @@ void RailweaveWork::conclude() {
 c10::intrusive_ptr<c10::ivalue::Future> RailweaveWork::getFuture() {
   Future found = Future::unasked;
   if (!future_is_.compare_exchange_strong(found, Future::asked) && found == Future::completing)
-    while (!future_->completed()) std::this_thread::yield();  // a moment: else what the caller hangs on it would be called there
+    // a moment: else what the caller hangs on it would be called there
+    while (!future_->completed()) std::this_thread::yield();
   return future_;
 }
 
@@ -214,8 +215,8 @@ int RailweaveWork::sourceRank() const {
 
 std::string RailweaveWork::description() const {
   const std::string number = outline_.counted ? c10::str(" number ", outline_.sequence) : "";
-  return c10::str(outline_.title, number, outline_.whom, " at rank ", rank_, outline_.whose ? *outline_.whose : "", " (", input_bytes_,
-                  " bytes", input_type_, ")");
+  return c10::str(outline_.title, number, outline_.whom, " at rank ", rank_, outline_.whose ? *outline_.whose : "",
+                  " (", input_bytes_, " bytes", input_type_, ")");
 }
 
 }  // namespace railweave::torch_ext

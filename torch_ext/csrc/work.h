@@ -1,7 +1,8 @@
 // One operation of torch's: one or several of the group's (its chunks), copies before and after each, and its Future.
 //
-// Threads: any. What a chunk brought is copied out on the thread that drove it, or of a staged device the copies are given
-// to its stream; on the thread of the last one the backend is told, and the Future completed that nobody asked for yet.
+// Threads: any. What a chunk brought is copied out on the thread that drove it, or of a staged device the copies are
+// given to its stream; on the thread of the last one the backend is told, and the Future completed that nobody asked
+// for yet.
 #pragma once
 
 #include <ATen/ThreadLocalState.h>
@@ -15,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "base/process_origin.h"
 #include "base/mutex.h"
+#include "base/process_origin.h"
 #include "collectives/group/group.h"
 #include "torch_ext/csrc/staging.h"
 #include "torch_ext/csrc/tensors.h"
@@ -25,9 +26,9 @@ namespace railweave::torch_ext {
 
 // A part of an operation that goes by itself: while it is on the wire the next may be copied.
 struct Chunk {
-  Copies before;                                                    // by a staged device; then it is called
+  Copies before;  // by a staged device; then it is called
   std::function<collectives::WorkPtr(collectives::Group&, const collectives::Hints&)> call;
-  Copies after;                                                     // when that is over well
+  Copies after;                // when that is over well
   std::uint64_t elements = 0;  // 1 + their dtype, where they go as bytes: ranks whose dtypes differ find out
 };
 
@@ -49,8 +50,8 @@ struct Outline {
   Tensors memory;                         // kept until it is over
   StagedDevice* device = nullptr;         // of the tensors; null: the host
   std::vector<Chunk> chunks;
-  Copies last;                            // by that device, after those of all chunks
-  std::size_t message_bytes = 0;          // of a receive: what must have come
+  Copies last;                    // by that device, after those of all chunks
+  std::size_t message_bytes = 0;  // of a receive: what must have come
   bool is_receive = false;
   std::vector<c10::intrusive_ptr<c10d::Work>> after;  // over only when these are, well or badly
 };
@@ -77,8 +78,8 @@ class RailweaveWork final : public c10d::Work {
   void abort() override;
   int sourceRank() const override;
   std::vector<at::Tensor> result() override { return outline_.results; }
-  // Completed on a thread of its own (completions.h) if it was asked for before the operation was over: what hangs on it may
-  // wait for others.
+  // Completed on a thread of its own (completions.h) if it was asked for before the operation was over: what hangs on
+  // it may wait for others.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
   uint64_t getSequencenumber() const override { return outline_.sequence; }
 
@@ -108,9 +109,9 @@ class RailweaveWork final : public c10d::Work {
   std::vector<collectives::WorkPtr> parts_;  // by chunk; null: it did not reach the group
   std::atomic<std::size_t> launched_{0};     // of parts_: those that may be looked at
   std::atomic<bool> aborted_{false};
-  std::atomic<std::size_t> in_flight_;      // chunks, `after`, begin()
-  MarkPtr begin_;                            // of the caller's stream, at the call
-  Mutex ends_mutex_;                         // chunks may end on several threads at once
+  std::atomic<std::size_t> in_flight_;                         // chunks, `after`, begin()
+  MarkPtr begin_;                                              // of the caller's stream, at the call
+  Mutex ends_mutex_;                                           // chunks may end on several threads at once
   Status status_ RW_GUARDED_BY(ends_mutex_);                   // the first error
   std::exception_ptr undelivered_ RW_GUARDED_BY(ends_mutex_);  // why results could not be copied
   // The mark of a staged device's last copy of results, once over; null: none. Guarded by ends_mutex_ until it is over.

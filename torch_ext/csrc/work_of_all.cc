@@ -36,8 +36,10 @@ bool WorkOfAll::wait(std::chrono::milliseconds timeout) {
 int WorkOfAll::sourceRank() const {
   std::vector<int> sources;
   for (const auto& work : works_)
-    if (c10d::isP2POp(work->retrieveOpType()) && work->retrieveOpType() != c10d::OpType::SEND) sources.push_back(work->sourceRank());
-  TORCH_CHECK(sources.size() == 1, "source rank of ", works_.size(), " operations: expected one receive among them, found ", sources.size());
+    if (c10d::isP2POp(work->retrieveOpType()) && work->retrieveOpType() != c10d::OpType::SEND)
+      sources.push_back(work->sourceRank());
+  TORCH_CHECK(sources.size() == 1, "source rank of ", works_.size(),
+              " operations: expected one receive among them, found ", sources.size());
   return sources.front();
 }
 

@@ -10,8 +10,8 @@ def in_backward():
 
 
 class BackwardEnd:
-    """Calls what was added, in that order, once at the end of each backward in which note() was called. One that raises has none:
-    it stays open, as does one where such a call raises."""
+    """Calls what was added, in that order, once at the end of each backward in which note() was called. One that raises
+    has none: it stays open, as does one where such a call raises."""
 
     def __init__(self):
         self._calls = []

@@ -30,8 +30,9 @@ class _Memory:
 
 
 class Buffers:
-    """Of CPU tensors: what no tensor holds any more (a bare storage is not seen) is given again, for pages that the kernel has to clear
-    first cost about as much as the bytes' way to the peer. Other devices have allocators that do so. Threads: one at a time."""
+    """Of CPU tensors: what no tensor holds any more (a bare storage is not seen) is given again, for pages that the
+    kernel has to clear first cost about as much as the bytes' way to the peer. Other devices have allocators that do
+    so. Threads: one at a time."""
 
     def __init__(self):
         self._kept = []  # pairs: the forward in which it was taken last, memory

@@ -21,10 +21,11 @@ def realtime_offset():
 
 
 def as_chrome(records, rank, world_size):
-    """The object to write as JSON. ``ts`` are microseconds since ``baseTimeNanoseconds`` (CLOCK_REALTIME), as torch's profiler
-    has them; ``railweave`` holds what merging needs."""
+    """The object to write as JSON. ``ts`` are microseconds since ``baseTimeNanoseconds`` (CLOCK_REALTIME), as torch's
+    profiler has them; ``railweave`` holds what merging needs."""
     offset = realtime_offset()
-    begins = [each[0].begin for each in (records.operations, records.sent, records.received, records.waits, records.steps, records.in_flight) if each]
+    begins = [each[0].begin for each in (records.operations, records.sent, records.received, records.waits,
+                                         records.steps, records.in_flight) if each]
     base = min(begins, default=time.monotonic_ns())
     events = _Events(rank, base)
     events.process(f"rank {rank} of {world_size} on {socket.gethostname()}")
@@ -55,11 +56,13 @@ class _Events:
     def add_waits(self, waits):
         """Of several threads at once: rows beside each other."""
         for number, wait in enumerate(waits):
-            self._pair(f"w{self._rank}.{number}", "compute waits", name_of(wait.what), wait.begin, wait.end, group=wait.group)
+            self._pair(f"w{self._rank}.{number}", "compute waits", name_of(wait.what), wait.begin, wait.end,
+                       group=wait.group)
 
     def add_in_flight(self, most):
         for one in most:
-            self.all.append({"ph": "C", "name": "live under the window", "pid": self._rank, "ts": self._micros(one.begin),
+            self.all.append({"ph": "C", "name": "live under the window", "pid": self._rank,
+                             "ts": self._micros(one.begin),
                              "args": {"operations": one.operations, "MB": one.bytes / 1e6}})
 
     def add_operations(self, operations):
@@ -75,7 +78,8 @@ class _Events:
             row = f"{segment.rail} {way}, lane {segment.lane} of session {segment.key[0]:08x}"
             begin = max(segment.begin, done.get(row, 0))
             done[row] = segment.end
-            self._span(None, row, name_of(segment.what), begin, segment.end, bytes=segment.bytes, key=[*segment.key], way=way,
+            self._span(None, row, name_of(segment.what), begin, segment.end, bytes=segment.bytes, key=[*segment.key],
+                       way=way,
                        taken=self._micros(segment.begin))
 
     def _pair(self, key, category, name, begin, end, **args):
@@ -87,7 +91,8 @@ class _Events:
         if row not in self._rows:
             self._rows[row] = number if number is not None else _FIRST_LANE + len(self._rows)
             self._tell("thread_name", self._rows[row], row)
-        self.all.append({"name": name, "cat": "railweave", "ph": "X", "ts": self._micros(begin), "dur": (end - begin) / 1000,
+        self.all.append({"name": name, "cat": "railweave", "ph": "X", "ts": self._micros(begin),
+                         "dur": (end - begin) / 1000,
                          "pid": self._rank, "tid": self._rows[row], "args": args})
 
     def _micros(self, nanos):

@@ -1,5 +1,5 @@
-"""Traces of all ranks, and of torch's profiler, on one clock: the first trace's. Files are not trusted: what is missing or of another
-kind is refused by its name."""
+"""Traces of all ranks, and of torch's profiler, on one clock: the first trace's. Files are not trusted: what is missing
+or of another kind is refused by its name."""
 
 import json
 import warnings
@@ -8,7 +8,8 @@ from collections import deque
 _FARTHEST = 1e18  # microseconds: what is beyond is no time
 _NUMBER = int | float
 # What events of ours have, by their ph, as far as it is read here.
-_OURS = {"X": {"name": str, "pid": int, "tid": int, "ts": _NUMBER, "dur": _NUMBER}, "b": {"name": str, "cat": str, "id": str, "pid": int, "ts": _NUMBER},
+_OURS = {"X": {"name": str, "pid": int, "tid": int, "ts": _NUMBER, "dur": _NUMBER},
+         "b": {"name": str, "cat": str, "id": str, "pid": int, "ts": _NUMBER},
          "e": {"id": str, "pid": int, "ts": _NUMBER}, "M": {"name": str, "tid": int, "args": dict}}
 
 
@@ -38,7 +39,8 @@ class _Trace:
         self.base = whole.get("baseTimeNanoseconds", 0)
         self.rank = self.own["rank"] if self.own else whole.get("distributedInfo", {}).get("rank")
         self.started = {"out": {}, "in": {}}
-        _check({"baseTimeNanoseconds": self.base, "rank": self.rank}, {"baseTimeNanoseconds": int | float, "rank": int | None})
+        _check({"baseTimeNanoseconds": self.base, "rank": self.rank},
+               {"baseTimeNanoseconds": int | float, "rank": int | None})
         if self.own:
             _check(self.own, {"rank": int, "boot": str, "monotonic_offset_ns": int | float})
         for event in self.events:
@@ -56,7 +58,8 @@ class _Trace:
         return self.base - self.own["monotonic_offset_ns"]
 
     def events_from(self, delta):
-        """With `delta` microseconds added to their times. A profile's processes and ids are told apart from those of other files."""
+        """With `delta` microseconds added to their times. A profile's processes and ids are told apart from those of
+        other files."""
         for event in self.events:
             event = {**event, "ts": event["ts"] + delta} if "ts" in event else dict(event)
             if not self.own:
@@ -72,8 +75,8 @@ def _soonest(sent, received):
 
 
 def _clock_between(one, other):
-    """What to add to `other`'s times for `one`'s, and how wrong that may be; None where they exchanged nothing both ways. A segment
-    cannot arrive before it was sent: that bounds it from both sides, and the middle is as NTP's."""
+    """What to add to `other`'s times for `one`'s, and how wrong that may be; None where they exchanged nothing both
+    ways. A segment cannot arrive before it was sent: that bounds it from both sides, and the middle is as NTP's."""
     if one.own["boot"] == other.own["boot"]:
         return 0, 0
     there = _soonest(one.started["out"], other.started["in"])
@@ -82,7 +85,8 @@ def _clock_between(one, other):
         return None
     room = there + back
     if room < 0:  # the bounds exclude each other: clocks that drift during a long trace, say
-        warnings.warn(f"{one.path}, {other.path}: by any one clock some segments arrived {-room / 1e9:.6f} s before they were sent", stacklevel=4)
+        warnings.warn(f"{one.path}, {other.path}: by any one clock some segments arrived {-room / 1e9:.6f} s before "
+                      f"they were sent", stacklevel=4)
     return (back - there) // 2, room // 2 if room >= 0 else -room
 
 
@@ -114,8 +118,10 @@ def merged(paths):
     events = []
     for trace in traces:
         if trace.shift is None:
-            raise ValueError(f"{trace.path}: no way to align its clock: it and the others have no segments of each other "
-                             "both ways" if trace.own else f"{trace.path}: no trace of railweave's is of its rank ({trace.rank})")
+            raise ValueError(f"{trace.path}: no way to align its clock: it and the others have no segments of each "
+                             f"other "
+                             "both ways" if trace.own else f"{trace.path}: no trace of railweave's is of its rank "
+                                                           f"({trace.rank})")
         start = trace.monotonic if trace.own else trace.base
         delta = (start + trace.shift - first.monotonic) / 1000
         events += trace.events_from(delta)

@@ -86,7 +86,8 @@ def figures(records, begin, end):
         "step_s": (end - begin) / 1e9,
         "compute_s": (end - begin - exposed) / 1e9,
         "exposed_s": exposed / 1e9,
-        "overlap_efficiency": 1 - overlap_of(waits, [(one.begin, one.end) for one in operations]) / live if live else 1.0,
+        "overlap_efficiency": 1 - overlap_of(waits, [(one.begin, one.end) for one in operations]) / live if live
+        else 1.0,
         "operations": len(operations),
         **_in_flight(records, begin, end),
         "rails": _rails(records, waits, begin, end),
@@ -118,8 +119,8 @@ def _rails(records, waits, begin, end):
 
 
 def waited_for(waits, issues, rank, begin, end):
-    """By rank: nanoseconds of this rank's waits, in the step, that lie before the last rank issued the operation. `issues`: by
-    operation (group, priority, what), {rank: when it was issued} by this rank's clock."""
+    """By rank: nanoseconds of this rank's waits, in the step, that lie before the last rank issued the operation.
+    `issues`: by operation (group, priority, what), {rank: when it was issued} by this rank's clock."""
     lost = defaultdict(list)
     for wait in waits:
         by_rank = issues.get((wait.group, wait.priority, wait.what), {})
@@ -132,8 +133,10 @@ def waited_for(waits, issues, rank, begin, end):
 
 
 def memory_waits(records, begin, end, name_of):
-    """Nanoseconds that a reduce-scatter was waited for before the last one of the step was issued: to have its memory."""
-    scatters = [one.begin for one in records.operations if begin <= one.begin < end and name_of(one.what).startswith("reduce_scatter")]
+    """Nanoseconds that a reduce-scatter was waited for before the last one of the step was issued: to have its
+    memory."""
+    scatters = [one.begin for one in records.operations if begin <= one.begin < end
+                and name_of(one.what).startswith("reduce_scatter")]
     last = max(scatters, default=0)
     return length((w.begin, min(w.end, last)) for w in records.waits
                   if begin <= w.begin < last and name_of(w.what).startswith("reduce_scatter"))

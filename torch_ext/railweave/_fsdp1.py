@@ -1,5 +1,5 @@
-"""FSDP1's reduce-scatters beside its backward: by its communication hook, the one place that it has for others. Its all-gathers
-of CPU tensors it waits for where it calls them."""
+"""FSDP1's reduce-scatters beside its backward: by its communication hook, the one place that it has for others. Its
+all-gathers of CPU tensors it waits for where it calls them."""
 
 from torch.distributed.fsdp._traversal_utils import _get_fsdp_states
 
@@ -31,7 +31,8 @@ def _late_reduce_scatter(unfinished, state):
             whole.div_(state._gradient_predivide_factor)
         unfinished.make_room()
         group = handle._fake_process_group if getattr(handle, "_use_fake_reduce", False) else state.process_group
-        work = _Divided(reduce_scatter(shard, whole, group=group, async_op=True), shard, state._gradient_postdivide_factor)
+        work = _Divided(reduce_scatter(shard, whole, group=group, async_op=True), shard,
+                        state._gradient_postdivide_factor)
         if _is_final(handle, shard):
             unfinished.add(work)
         else:
@@ -42,7 +43,8 @@ def _late_reduce_scatter(unfinished, state):
 
 
 def _is_final(handle, shard):
-    """Whether the result becomes the gradient as it is (torch's _reduce_grad and prepare_gradient_for_optim show what may follow)."""
+    """Whether the result becomes the gradient as it is (torch's _reduce_grad and prepare_gradient_for_optim show what
+    may follow)."""
     parameter = handle.flat_param
     return (
         in_backward()

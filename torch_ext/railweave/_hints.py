@@ -9,9 +9,9 @@ from railweave._C import Priority, set_priority
 def hints(priority):
     """Operations that this thread calls within go before others on the wire, or behind them.
 
-    `priority`: ``"urgent"``, ``"normal"`` (what holds outside) or ``"bulk"``. It must be the same on every rank for each
-    operation: operations of different priorities are told apart, so that one that is urgent at one rank and normal at
-    another waits until its timeout. Operations of one group and one priority stay in their order.
+    `priority`: ``"urgent"``, ``"normal"`` (what holds outside) or ``"bulk"``. It must be the same on every rank for
+    each operation: operations of different priorities are told apart, so that one that is urgent at one rank and normal
+    at another waits until its timeout. Operations of one group and one priority stay in their order.
 
     Raises ValueError for another priority.
     """

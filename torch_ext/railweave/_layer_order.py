@@ -2,8 +2,8 @@
 
 
 class LayerOrder:
-    """Records it in the model's first forward; then has each layer fetch the next `prefetch`, in place of lists that were set before,
-    and calls `told` with those that backward begins with. Its hooks are gone then."""
+    """Records it in the model's first forward; then has each layer fetch the next `prefetch`, in place of lists that
+    were set before, and calls `told` with those that backward begins with. Its hooks are gone then."""
 
     def __init__(self, model, layers, prefetch, told):
         self._prefetch, self._told = prefetch, told

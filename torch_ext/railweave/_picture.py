@@ -14,8 +14,8 @@ def _steps(events, rank):
 
 
 def plot(whole, path, step, source):
-    """Draws one step of all ranks as a PNG. `source`: what the title says the traces are. Raises ImportError without matplotlib,
-    ValueError for a step that is not there."""
+    """Draws one step of all ranks as a PNG. `source`: what the title says the traces are. Raises ImportError without
+    matplotlib, ValueError for a step that is not there."""
     try:
         import matplotlib
     except ImportError as missing:
@@ -23,22 +23,26 @@ def plot(whole, path, step, source):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    events = [e for e in whole["traceEvents"] if isinstance(e.get("pid"), int) and e.get("ph") in ("X", "b", "e", "M")]  # ours
+    # ours
+    events = [e for e in whole["traceEvents"] if isinstance(e.get("pid"), int) and e.get("ph") in ("X", "b", "e", "M")]
     ranks = sorted({e["pid"] for e in events if "ts" in e})
     if not ranks:
         raise ValueError("plot: found traces without any operation")
     steps = _steps(events, ranks[0])
     name = f"step {step}" if step is not None else next(iter(list(steps)[len(steps) // 2:]), None)
     if name is not None and name not in steps:
-        raise ValueError(f"--step: found {step}, expected one of {', '.join(one[5:] for one in steps) or 'none: no step is marked'}")
-    begin, end = steps[name] if steps else (min(e["ts"] for e in events if "ts" in e), max(e["ts"] for e in events if "ts" in e))
+        raise ValueError(f"--step: found {step}, expected one of "
+                         f"{', '.join(one[5:] for one in steps) or 'none: no step is marked'}")
+    begin, end = steps[name] if steps else (min(e["ts"] for e in events if "ts" in e),
+                                            max(e["ts"] for e in events if "ts" in e))
 
     bars = {rank: _bars([e for e in events if e["pid"] == rank], begin, end) for rank in ranks}
     # The same rows for every rank, as high as the rank with the most at once needs them.
     rows = {row: max(len(of_rank[row]) for of_rank in bars.values() if row in of_rank)
             for row in sorted({row for of_rank in bars.values() for row in of_rank}, key=_order)}
     height = sum(map(_height, rows.values()))
-    figure, grid = plt.subplots(len(ranks), 1, figsize=(12, 1.1 + (0.45 + 0.34 * height) * len(ranks)), sharex=True, squeeze=False,
+    figure, grid = plt.subplots(len(ranks), 1, figsize=(12, 1.1 + (0.45 + 0.34 * height) * len(ranks)), sharex=True,
+                                squeeze=False,
                                 layout="constrained")
     for axes, rank in zip(grid[:, 0], ranks):
         _draw(axes, bars[rank], rows)
@@ -46,15 +50,17 @@ def plot(whole, path, step, source):
         axes.set_title(f"rank {rank}: compute waits for {waited:.1f} ms", fontsize=10, loc="left")
     grid[-1, 0].set_xlim(0, (end - begin) / 1000)
     grid[-1, 0].set_xlabel(f"milliseconds since {name or 'the trace'} began")
-    figure.suptitle(f"{name or 'all'} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01, ha="left", fontweight="bold")
+    figure.suptitle(f"{name or 'all'} of {source}: {(end - begin) / 1000:.1f} ms", fontsize=12, x=0.01, ha="left",
+                    fontweight="bold")
     with naming(path):
-        figure.savefig(path, dpi=140, format=Path(path).suffix[1:] or "png")  # else what has no suffix goes to another file
+        # else what has no suffix goes to another file
+        figure.savefig(path, dpi=140, format=Path(path).suffix[1:] or "png")
     plt.close(figure)
 
 
 def _bars(events, begin, end):
-    """By row, from `begin` to `end`: its lines of bars (when, how long; milliseconds). Operations that were on their way at once are on
-    lines beside each other; of waits and of a rail's lanes it is shown whether there was any."""
+    """By row, from `begin` to `end`: its lines of bars (when, how long; milliseconds). Operations that were on their
+    way at once are on lines beside each other; of waits and of a rail's lanes it is shown whether there was any."""
     named = {e["tid"]: e["args"]["name"].split(",")[0] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     together, apart = {_WAITS: []}, {}
     open_operations = {}
@@ -62,13 +68,15 @@ def _bars(events, begin, end):
         if event["ph"] == "b":
             open_operations[event["id"]] = event
         elif event["ph"] == "e" and (began := open_operations.pop(event["id"], None)):
-            spans = together[_WAITS] if began["cat"] == _WAITS else apart.setdefault(began["name"].rsplit(" ", 1)[0], [])
+            spans = together[_WAITS] if began["cat"] == _WAITS else apart.setdefault(began["name"].rsplit(" ", 1)[0],
+                                                                                     [])
             spans.append((began["ts"], event["ts"]))
         elif event["ph"] == "X" and named.get(event["tid"], "steps") != "steps":
             together.setdefault(named[event["tid"]], []).append((event["ts"], event["ts"] + event["dur"]))
     lines = {row: [union(within(spans, begin, end))] for row, spans in together.items()}
     lines |= {row: _beside(within(spans, begin, end)) for row, spans in apart.items()}
-    return {row: [[((a - begin) / 1000, (b - a) / 1000) for a, b in line] for line in each] for row, each in lines.items()}
+    return {row: [[((a - begin) / 1000, (b - a) / 1000) for a, b in line] for line in each] for row,
+            each in lines.items()}
 
 
 def _beside(intervals):
@@ -100,7 +108,8 @@ def _draw(axes, bars, rows):
         colour = "#bbbbbb" if row == _WAITS else "#e08a2c" if " " in row else "#2f6fb0"
         edges = {"edgecolor": "white", "linewidth": 0.4} if lines > 1 else {}
         for number, line in enumerate(bars.get(row, [])):
-            axes.broken_barh(line, (top + high * (0.1 + 0.8 * number / lines), 0.8 * high / lines), color=colour, **edges)
+            axes.broken_barh(line, (top + high * (0.1 + 0.8 * number / lines), 0.8 * high / lines), color=colour,
+                             **edges)
         middles.append(top + high / 2)
         top += high
     axes.set_yticks(middles, rows, fontsize=8)

@@ -1,5 +1,5 @@
-"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps, what was in flight. Times: nanoseconds of
-CLOCK_MONOTONIC."""
+"""What a trace recorded, as plugin/base/trace.h has it: operations, segments, waits, steps, what was in flight. Times:
+nanoseconds of CLOCK_MONOTONIC."""
 
 import struct
 import time
@@ -11,7 +11,8 @@ _RECORD = struct.Struct("=qqQQQIHBB")  # trace::Record
 _KINDS = {1: "operations", 2: "sent", 3: "received", 4: "waits", 5: "steps", 6: "in_flight"}
 _PRIORITIES = ("urgent", "normal", "bulk")
 
-# `what` names an operation among those of its group and priority; `group` is the group's name, the same on its ranks. `live`: when it might move bytes first.
+# `what` names an operation among those of its group and priority; `group` is the group's name, the same on its ranks.
+# `live`: when it might move bytes first.
 Operation = namedtuple("Operation", "begin end what bytes live group priority")
 # `key`: session, lane and number of its frame, the same at both ends.
 Segment = namedtuple("Segment", "begin end what bytes rail lane key")
@@ -22,8 +23,8 @@ InFlight = namedtuple("InFlight", "begin end bytes operations")
 
 
 class Records:
-    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`, each in the order in which they began; `dropped`: how
-    many found no room; `end`: when the trace ended."""
+    """`operations`, `sent`, `received`, `waits`, `steps`, `in_flight`, each in the order in which they began;
+    `dropped`: how many found no room; `end`: when the trace ended."""
 
     def __init__(self, data=b"", names=(), dropped=0, end=0):
         self.dropped, self.end = dropped, end
@@ -45,10 +46,12 @@ class Records:
             each.sort()
 
     def spans_of_steps(self):
-        """(number, begin, end) of each marked step. The trace's end ends the last one, which is none where nothing was called after
-        its mark (then the marks are where steps end), nor where the trace had no room (later marks may be among what it dropped)."""
+        """(number, begin, end) of each marked step. The trace's end ends the last one, which is none where nothing was
+        called after its mark (then the marks are where steps end), nor where the trace had no room (later marks may be
+        among what it dropped)."""
         spans = [(one.number, one.begin, following.begin) for one, following in zip(self.steps, self.steps[1:])]
-        if self.steps and not self.dropped and any(each[-1].begin >= self.steps[-1].begin for each in (self.operations, self.waits) if each):
+        if self.steps and not self.dropped and any(each[-1].begin >= self.steps[-1].begin
+                                                   for each in (self.operations, self.waits) if each):
             spans.append((self.steps[-1].number, self.steps[-1].begin, max(self.steps[-1].begin, self.end)))
         return spans
 
@@ -60,8 +63,8 @@ def take():
 
 
 def name_of(what):
-    """Of the operation with this fingerprint (collectives/group/fingerprint.h): ``all_gather 12``; ``message`` of send and recv, and of
-    what was issued before the trace began."""
+    """Of the operation with this fingerprint (collectives/group/fingerprint.h): ``all_gather 12``; ``message`` of send
+    and recv, and of what was issued before the trace began."""
     kind = (what & 0xF) - 1
     if not 0 <= kind < len(_C._operation_names):
         return "message"

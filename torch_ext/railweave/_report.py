@@ -28,7 +28,8 @@ def _gathered(own, size, group):
 
 
 def _clock_offset(group, rank, boots):
-    """Nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and half of the way there and back: how wrong that may be."""
+    """Nanoseconds to add to this rank's CLOCK_MONOTONIC for rank 0's, and half of the way there and back: how wrong
+    that may be."""
     if rank == 0:
         for other in range(1, len(boots)):
             if boots[other] != boots[0]:
@@ -59,7 +60,8 @@ def _tell_offset(group, other):
 
 
 def _weight(of_rank):
-    """Of the rank that waited longest for others, if that counts, then at all: the others' steps are as long because of it."""
+    """Of the rank that waited longest for others, if that counts, then at all: the others' steps are as long because of
+    it."""
     others = of_rank["waited_for_others_s"]
     return others if others > SLOW_SHARE * of_rank["step_s"] else 0.0, of_rank["exposed_s"]
 
@@ -80,32 +82,35 @@ class Steps(list):
         for one in self:
             rank, its = _judge(one["ranks"])
             step, compute, exposed, others = (1000 * its[column] for column in columns)
-            lines.append(f"{one['step']:5}  {rank:4}  {step:8.1f}  {compute:10.1f}  {exposed:10.1f}  {others:16.1f}  {one['limited_by']}")
+            lines.append(f"{one['step']:5}  {rank:4}  {step:8.1f}  {compute:10.1f}  {exposed:10.1f}  {others:16.1f}  "
+                         f"{one['limited_by']}")
         return "\n".join(lines)
 
 
 def report(path=None, group=None):
     """What each step of the last trace took, and what limited it; ``print()`` shows it as a table.
 
-    Every rank of `group` (the default one, of CPU tensors) calls it, after :class:`railweave.trace` ended; steps begin at
-    :func:`railweave.step`, and without any the whole trace is one. Returns a dict for each step, the same on every rank:
-    ``step``; ``limited_by`` (``compute``, ``rails``, ``memory``, ``latency`` or ``rank N``); ``ranks``, for each rank its own
-    ``limited_by``, ``step_s``, ``compute_s``, ``exposed_s`` (a thread waited), ``waited_for_others_s`` (of these, for operations
-    that some rank had not issued), ``overlap_efficiency`` (of the time in which operations were on
-    their way, the share that nobody waited for), ``operations``, ``in_flight_bytes`` and ``in_flight_operations`` (the most at
-    once), ``clock_error_s`` and ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps`` (Gb/s),
-    ``busy_while_exposed`` (a share). Within one process or without a group it tells of this process alone.
+    Every rank of `group` (the default one, of CPU tensors) calls it, after :class:`railweave.trace` ended; steps begin
+    at :func:`railweave.step`, and without any the whole trace is one. Returns a dict for each step, the same on every
+    rank: ``step``; ``limited_by`` (``compute``, ``rails``, ``memory``, ``latency`` or ``rank N``); ``ranks``, for each
+    rank its own ``limited_by``, ``step_s``, ``compute_s``, ``exposed_s`` (a thread waited), ``waited_for_others_s`` (of
+    these, for operations that some rank had not issued), ``overlap_efficiency`` (of the time in which operations were
+    on their way, the share that nobody waited for), ``operations``, ``in_flight_bytes`` and ``in_flight_operations``
+    (the most at once), ``clock_error_s`` and ``rails``: by name ``out_bytes``, ``in_bytes``, ``out_gbps``, ``in_gbps``
+    (Gb/s), ``busy_while_exposed`` (a share). Within one process or without a group it tells of this process alone.
 
-    Ranks are numbered as in `group`. A step is the one of the same number on each: :func:`railweave.step` counts without a trace,
-    too, so every rank calls it as often; a step that some rank lacks is left out. Every rank gathers when each rank issued each
-    operation: 25 bytes apiece on the wire and some 300 of memory until it returns, times operations, times ranks.
+    Ranks are numbered as in `group`. A step is the one of the same number on each: :func:`railweave.step` counts
+    without a trace, too, so every rank calls it as often; a step that some rank lacks is left out. Every rank gathers
+    when each rank issued each operation: 25 bytes apiece on the wire and some 300 of memory until it returns, times
+    operations, times ranks.
 
     `path`: rank 0 writes them there, one JSON object a line.
-    Raises RuntimeError while a trace is on, ValueError for a group without this rank, what the group raises where a rank is lost,
-    OSError where the file cannot be written.
+    Raises RuntimeError while a trace is on, ValueError for a group without this rank, what the group raises where a
+    rank is lost, OSError where the file cannot be written.
     """
     if _C._trace_on():
-        raise RuntimeError("report: a trace is on; it tells of the last one that ended (RAILWEAVE_TRACE's ends with the process)")
+        raise RuntimeError("report: a trace is on; it tells of the last one that ended (RAILWEAVE_TRACE's ends with "
+                           "the process)")
     records = last_records()
     steps = steps_of(records)
     own = {number: (part, begin, end) for part, (number, begin, end) in zip(by_step(records, steps), steps)}

@@ -6,8 +6,8 @@ from railweave._backward import BackwardEnd
 
 
 class Unfinished:
-    """Those of one model, the oldest first; what is left at a backward's end is waited for there. Threads: those of forward and
-    autograd, one at a time."""
+    """Those of one model, the oldest first; what is left at a backward's end is waited for there. Threads: those of
+    forward and autograd, one at a time."""
 
     def __init__(self, most):
         self._most = most

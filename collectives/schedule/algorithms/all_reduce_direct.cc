@@ -1,5 +1,5 @@
-// Each owns a shard: it gets everybody's input of it, reduces once, and sends the result to all. Chunk by chunk, results
-// following inputs closely. In each direction a rank moves twice what it does not own: no algorithm moves less.
+// Each owns a shard: it gets everybody's input of it, reduces once, and sends the result to all. Chunk by chunk,
+// results following inputs closely. In each direction a rank moves twice what it does not own: no algorithm moves less.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/flow.h"
@@ -13,8 +13,12 @@ namespace {
 class AllReduceDirect {
  public:
   explicit AllReduceDirect(const Problem& problem)
-      : problem_(problem), layout_(Layout::even(problem, problem.counts[0], problem.ranks)), mine_(problem, layout_[problem.rank]),
-        builder_(problem), owner_(builder_, mine_.size(), mine_.longest()), most_(mine_.size()) {
+      : problem_(problem),
+        layout_(Layout::even(problem, problem.counts[0], problem.ranks)),
+        mine_(problem, layout_[problem.rank]),
+        builder_(problem),
+        owner_(builder_, mine_.size(), mine_.longest()),
+        most_(mine_.size()) {
     for (int distance = 1; distance < problem.ranks; ++distance) {
       theirs_.emplace_back(problem, layout_[around(problem, problem.rank, distance)]);
       most_ = std::max(most_, theirs_.back().size());
@@ -52,10 +56,10 @@ class AllReduceDirect {
   const Problem& problem_;
   const Layout layout_;
   const Chunks mine_;
-  std::vector<Chunks> theirs_;       // by distance - 1
+  std::vector<Chunks> theirs_;  // by distance - 1
   Builder builder_;
   Owner owner_;
-  std::size_t most_;                 // chunks of any shard
+  std::size_t most_;  // chunks of any shard
 };
 
 Schedule build(const Problem& problem) { return AllReduceDirect(problem).build(); }

@@ -10,7 +10,7 @@ namespace {
 Schedule build(const Problem& problem) {
   const Chunks chunks(problem, {0, problem.counts[0]});
   Builder builder(problem);
-  std::vector<Piece> mine;           // by chunk: what this rank has summed so far
+  std::vector<Piece> mine;  // by chunk: what this rank has summed so far
   for (std::size_t k = 0; k < chunks.size(); ++k) mine.push_back(builder.input(chunks[k]));
   for (int distance = 1; distance < problem.ranks; distance *= 2) {
     const int peer = problem.rank ^ distance;
@@ -19,8 +19,10 @@ Schedule build(const Problem& problem) {
       const Range chunk = chunks[k];
       Piece received = mine[k], sum = builder.output(chunk, Form::result);
       received.place = Place::scratch;
-      received.offset_bytes = builder.scratch(chunk.count * (distance == 1 ? problem.element_bytes : problem.partial_bytes));
-      if (!last) sum = {Place::scratch, Form::partial, builder.scratch(chunk.count * problem.partial_bytes), chunk.count};
+      received.offset_bytes =
+          builder.scratch(chunk.count * (distance == 1 ? problem.element_bytes : problem.partial_bytes));
+      if (!last)
+        sum = {Place::scratch, Form::partial, builder.scratch(chunk.count * problem.partial_bytes), chunk.count};
       builder.receive(peer, received);
       builder.send(peer, mine[k]);
       const bool peer_first = peer < problem.rank;
@@ -43,6 +45,8 @@ Load load(const Problem& problem) {
 
 }  // namespace
 
-Algorithm all_reduce_recursive_doubling() { return {"recursive_doubling", Operation::all_reduce, power_of_two, build, load}; }
+Algorithm all_reduce_recursive_doubling() {
+  return {"recursive_doubling", Operation::all_reduce, power_of_two, build, load};
+}
 
 }  // namespace railweave::collectives

@@ -1,5 +1,5 @@
-// Sums go around the ring until each rank has a finished shard, then the shards go around. No rank sends to more than one,
-// and each direction carries twice what a rank does not own.
+// Sums go around the ring until each rank has a finished shard, then the shards go around. No rank sends to more than
+// one, and each direction carries twice what a rank does not own.
 #include <algorithm>
 
 #include "collectives/schedule/algorithms/ring.h"
@@ -17,7 +17,8 @@ Schedule build(const Problem& problem) {
   const Chunks& own = ring.chunks(0);
   for (std::size_t first = 0; first < ring.most(); first += kRingGroup) {
     reduction.reduce(first, first + kRingGroup);
-    for (std::size_t k = first; k < std::min(own.size(), first + kRingGroup); ++k) builder.send(ring.next(), place_of(own[k]));
+    for (std::size_t k = first; k < std::min(own.size(), first + kRingGroup); ++k)
+      builder.send(ring.next(), place_of(own[k]));
     ring.hand_on(first, first + kRingGroup, Form::result);
   }
   return builder.take();

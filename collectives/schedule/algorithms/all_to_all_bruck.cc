@@ -1,5 +1,5 @@
-// In round i each sends to the rank 2^i after it every block whose way, as a sum of powers of two, has a part of 2^i, all in
-// one message: few latencies for small blocks.
+// In round i each sends to the rank 2^i after it every block whose way, as a sum of powers of two, has a part of 2^i,
+// all in one message: few latencies for small blocks.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
@@ -13,7 +13,7 @@ Schedule build(const Problem& problem) {
   const std::size_t count = problem.counts[0], bytes = count * problem.element_bytes;
   Builder builder(problem);
   if (count == 0) return builder.take();
-  std::vector<Piece> blocks;         // by how far they have to go; where they are now
+  std::vector<Piece> blocks;  // by how far they have to go; where they are now
   for (int way = 0; way < problem.ranks; ++way)
     blocks.push_back(builder.input({std::size_t(around(problem, problem.rank, way)) * count, count}));
 
@@ -32,7 +32,8 @@ Schedule build(const Problem& problem) {
     builder.send(around(problem, problem.rank, distance), sent);
   }
   for (int way = 0; way < problem.ranks; ++way)
-    builder.copy(blocks[std::size_t(way)], builder.output({std::size_t(around(problem, problem.rank, -way)) * count, count}));
+    builder.copy(blocks[std::size_t(way)],
+                 builder.output({std::size_t(around(problem, problem.rank, -way)) * count, count}));
   return builder.take();
 }
 

@@ -21,7 +21,8 @@ Schedule build(const Problem& problem) {
     const std::size_t at_least = problem.uniform ? 0 : 1;
     for (std::size_t k = 0; k < std::max(theirs.size(), at_least); ++k)
       builder.receive(from, builder.output(moved(theirs[k], outputs[from])));
-    for (std::size_t k = 0; k < std::max(mine.size(), at_least); ++k) builder.send(to, builder.input(moved(mine[k], inputs[to])));
+    for (std::size_t k = 0; k < std::max(mine.size(), at_least); ++k)
+      builder.send(to, builder.input(moved(mine[k], inputs[to])));
   }
   builder.copy_chunks(inputs[problem.rank], outputs[problem.rank]);
   return builder.take();

@@ -9,8 +9,8 @@ namespace railweave::collectives {
 
 // Chunks of one peer that scratch memory has room for. More than are on their way at once, few enough to stay in cache.
 inline constexpr std::size_t kSlots = 16;
-// How many chunks the second phase of an operation is behind the first, in the order they are posted. Long enough for a chunk
-// to cross the network and to be reduced while others are sent. Less than kSlots.
+// How many chunks the second phase of an operation is behind the first, in the order they are posted. Long enough for a
+// chunk to cross the network and to be reduced while others are sent. Less than kSlots.
 inline constexpr std::size_t kLag = 4;
 // The same where ranks may be in place: a result may come only where an input has left, which its receiver must have
 // acknowledged. Between hosts that is a round trip more.
@@ -21,7 +21,9 @@ inline int around(const Problem& problem, int rank, int distance) {
   return (rank + distance + problem.ranks) % problem.ranks;
 }
 
-inline bool power_of_two(const Problem& problem) { return problem.ranks > 1 && (problem.ranks & (problem.ranks - 1)) == 0; }
+inline bool power_of_two(const Problem& problem) {
+  return problem.ranks > 1 && (problem.ranks & (problem.ranks - 1)) == 0;
+}
 
 // Rounds in which a distance that doubles gets past every rank.
 inline int rounds_of_doubling(const Problem& problem) {

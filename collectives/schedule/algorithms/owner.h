@@ -20,7 +20,7 @@ class Owner {
   Slots& slots_of(int rank) { return slots_[std::size_t(rank < builder_.problem().rank ? rank : rank - 1)]; }
 
   Builder& builder_;
-  std::vector<Slots> slots_;         // of each other rank
+  std::vector<Slots> slots_;  // of each other rank
   std::vector<Piece> operands_;
 };
 

@@ -22,7 +22,8 @@ Schedule build(const Problem& problem) {
 }
 
 Load load(const Problem& problem) {
-  Load load = root_load(problem, {total_bytes(problem) * (problem.ranks - 1), 1, problem.ranks - 1.0, total_bytes(problem)});
+  Load load =
+      root_load(problem, {total_bytes(problem) * (problem.ranks - 1), 1, problem.ranks - 1.0, total_bytes(problem)});
   load.reduced_bytes = total_bytes(problem) * problem.ranks;
   return load;
 }

@@ -12,7 +12,7 @@ Schedule build(const Problem& problem) {
   const Layout layout = Layout::of_counts(problem.counts);
   const Range own = layout[problem.rank];
   const Chunks mine(problem, own);
-  std::vector<Chunks> theirs;        // by distance - 1
+  std::vector<Chunks> theirs;  // by distance - 1
   std::size_t most = mine.size();
   for (int distance = 1; distance < problem.ranks; ++distance) {
     theirs.emplace_back(problem, layout[around(problem, problem.rank, distance)]);

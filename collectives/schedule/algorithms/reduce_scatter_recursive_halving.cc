@@ -1,5 +1,5 @@
-// In each round a rank gives the half of what it sums that holds the partner's part to the partner, and gets its own half's
-// sums from it: few latencies.
+// In each round a rank gives the half of what it sums that holds the partner's part to the partner, and gets its own
+// half's sums from it: few latencies.
 #include "collectives/schedule/algorithms/flow.h"
 #include "collectives/schedule/algorithms/table.h"
 #include "collectives/schedule/builder.h"
@@ -10,7 +10,10 @@ namespace {
 class RecursiveHalving {
  public:
   explicit RecursiveHalving(const Problem& problem)
-      : problem_(problem), layout_(Layout::of_counts(problem.counts)), builder_(problem), half_(ranks_half(problem.ranks / 2)),
+      : problem_(problem),
+        layout_(Layout::of_counts(problem.counts)),
+        builder_(problem),
+        half_(ranks_half(problem.ranks / 2)),
         sums_(builder_.scratch(half_.count * problem.partial_bytes)) {}
 
   Schedule build() {
@@ -57,8 +60,8 @@ class RecursiveHalving {
   const Problem& problem_;
   const Layout layout_;
   Builder builder_;
-  const Range half_;                 // all that this rank ever sums
-  const std::size_t sums_;           // scratch for it
+  const Range half_;        // all that this rank ever sums
+  const std::size_t sums_;  // scratch for it
 };
 
 Schedule build(const Problem& problem) { return RecursiveHalving(problem).build(); }

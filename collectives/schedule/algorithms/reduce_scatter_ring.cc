@@ -1,5 +1,5 @@
-// The sum for each part goes around and grows, and ends at the part's owner. Sums travel as partial ones: wider than the
-// elements where these are summed in a wider type.
+// The sum for each part goes around and grows, and ends at the part's owner. Sums travel as partial ones: wider than
+// the elements where these are summed in a wider type.
 #include "collectives/schedule/algorithms/ring.h"
 #include "collectives/schedule/algorithms/table.h"
 

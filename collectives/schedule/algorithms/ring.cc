@@ -25,7 +25,9 @@ void Ring::hand_on(std::size_t first_chunk, std::size_t end_chunk, Form form) {
 }
 
 RingReduction::RingReduction(Builder& builder, const Ring& ring, std::function<Piece(Range)> place_of)
-    : builder_(builder), ring_(ring), place_of_(std::move(place_of)),
+    : builder_(builder),
+      ring_(ring),
+      place_of_(std::move(place_of)),
       widens_(builder.problem().partial_bytes > builder.problem().element_bytes),
       raw_(builder, widens_ ? ring.most() : 0, kSlots, ring.longest() * builder.problem().element_bytes),
       sums_(builder, ring.most() * std::size_t(builder.problem().ranks - 1), kSlots,
@@ -34,7 +36,8 @@ RingReduction::RingReduction(Builder& builder, const Ring& ring, std::function<P
 void RingReduction::reduce(std::size_t first_chunk, std::size_t end_chunk) {
   const int ranks = builder_.problem().ranks;
   const Chunks& sent = ring_.chunks(1);
-  for (std::size_t k = first_chunk; k < std::min(end_chunk, sent.size()); ++k) builder_.send(ring_.next(), builder_.input(sent[k]));
+  for (std::size_t k = first_chunk; k < std::min(end_chunk, sent.size()); ++k)
+    builder_.send(ring_.next(), builder_.input(sent[k]));
   for (int hops = 2; hops <= ranks; ++hops) {
     const Chunks& chunks = ring_.chunks(hops);
     for (std::size_t k = first_chunk; k < std::min(end_chunk, chunks.size()); ++k) add(hops, chunks[k]);

@@ -9,8 +9,8 @@
 
 namespace railweave::collectives {
 
-// Chunks of every shard that go around together, before the next ones begin: few enough that their sums find room in scratch
-// memory, enough to keep every link busy.
+// Chunks of every shard that go around together, before the next ones begin: few enough that their sums find room in
+// scratch memory, enough to keep every link busy.
 inline constexpr std::size_t kRingGroup = kSlots / 2;
 
 class Ring {
@@ -24,13 +24,13 @@ class Ring {
   std::size_t most() const { return most_; }
   std::size_t longest() const { return longest_; }
 
-  // Every rank has sent these chunks of its own shard to the next. Receives those of the others into the output and sends
-  // them on, but for the last.
+  // Every rank has sent these chunks of its own shard to the next. Receives those of the others into the output and
+  // sends them on, but for the last.
   void hand_on(std::size_t first_chunk, std::size_t end_chunk, Form form);
 
  private:
   Builder& builder_;
-  std::vector<Chunks> chunks_;       // by hops
+  std::vector<Chunks> chunks_;  // by hops
   std::size_t most_ = 0, longest_ = 0;
 };
 
@@ -47,9 +47,9 @@ class RingReduction {
   Builder& builder_;
   const Ring& ring_;
   std::function<Piece(Range)> place_of_;
-  bool widens_;                      // sums do not fit where raw elements were
+  bool widens_;  // sums do not fit where raw elements were
   Slots raw_, sums_;
-  std::size_t item_ = 0;             // chunks received so far
+  std::size_t item_ = 0;  // chunks received so far
 };
 
 }  // namespace railweave::collectives

@@ -4,13 +4,15 @@
 
 namespace railweave::collectives {
 
-Schedule reduce_towards_root(const Problem& problem, int parent, const std::vector<int>& children, const std::vector<bool>& leaves) {
+Schedule reduce_towards_root(const Problem& problem, int parent, const std::vector<int>& children,
+                             const std::vector<bool>& leaves) {
   const Chunks chunks(problem, {0, problem.counts[0]});
   const std::size_t partial_bytes = chunks.longest() * problem.partial_bytes;
   Builder builder(problem);
   std::vector<Slots> incoming;
   for (std::size_t i = 0; i < children.size(); ++i)
-    incoming.emplace_back(builder, chunks.size(), kSlots, leaves[i] ? chunks.longest() * problem.element_bytes : partial_bytes);
+    incoming.emplace_back(builder, chunks.size(), kSlots,
+                          leaves[i] ? chunks.longest() * problem.element_bytes : partial_bytes);
   const bool root = parent < 0, leaf = children.empty();
   const Slots sums(builder, root || leaf ? 0 : chunks.size(), kSlots, partial_bytes);
   for (std::size_t k = 0; k < chunks.size(); ++k) {

@@ -7,8 +7,9 @@
 
 namespace railweave::collectives {
 
-// A rank adds what its children send to its own input, in their order, and sends the sum to the parent; the root (parent -1)
-// finishes. `leaves[i]`: child i has no children, and so sends its input as it is.
-Schedule reduce_towards_root(const Problem& problem, int parent, const std::vector<int>& children, const std::vector<bool>& leaves);
+// A rank adds what its children send to its own input, in their order, and sends the sum to the parent; the root
+// (parent -1) finishes. `leaves[i]`: child i has no children, and so sends its input as it is.
+Schedule reduce_towards_root(const Problem& problem, int parent, const std::vector<int>& children,
+                             const std::vector<bool>& leaves);
 
 }  // namespace railweave::collectives

@@ -15,7 +15,8 @@ Shards::Shards(const Problem& problem, const Layout& layout) {
   }
 }
 
-TwoLevelSpread::TwoLevelSpread(Builder& builder, const Hosts& hosts, const Shards& shards, std::function<Piece(Range)> own)
+TwoLevelSpread::TwoLevelSpread(Builder& builder, const Hosts& hosts, const Shards& shards,
+                               std::function<Piece(Range)> own)
     : builder_(builder), hosts_(hosts), shards_(shards), own_(std::move(own)) {}
 
 void TwoLevelSpread::from_owners(std::size_t k) {
@@ -25,7 +26,8 @@ void TwoLevelSpread::from_owners(std::size_t k) {
     const Range chunk = shards_.chunk(owner, k);
     if (chunk.count == 0) continue;
     if (owner != rank) {
-      if (hosts_.of(owner) == host || hosts_.delegate(host, owner) == rank) builder_.receive(owner, builder_.output(chunk, form));
+      if (hosts_.of(owner) == host || hosts_.delegate(host, owner) == rank)
+        builder_.receive(owner, builder_.output(chunk, form));
       continue;
     }
     for (int other = 0; other < hosts_.count(); ++other)
@@ -52,9 +54,15 @@ void TwoLevelSpread::from_delegates(std::size_t k) {
   }
 }
 
-TwoLevelReduction::TwoLevelReduction(Builder& builder, const Hosts& hosts, const Shards& shards, std::function<Piece(Range)> place_of)
-    : builder_(builder), hosts_(hosts), shards_(shards), place_of_(std::move(place_of)), rank_(builder.problem().rank),
-      host_(hosts.of(rank_)), collected_(std::size_t(shards.count())) {
+TwoLevelReduction::TwoLevelReduction(Builder& builder, const Hosts& hosts, const Shards& shards,
+                                     std::function<Piece(Range)> place_of)
+    : builder_(builder),
+      hosts_(hosts),
+      shards_(shards),
+      place_of_(std::move(place_of)),
+      rank_(builder.problem().rank),
+      host_(hosts.of(rank_)),
+      collected_(std::size_t(shards.count())) {
   const Problem& problem = builder.problem();
   const auto slots = [&](bool used, std::size_t element_bytes) {
     return Slots(builder, used ? shards.most() : 0, kSlots, shards.longest() * element_bytes);

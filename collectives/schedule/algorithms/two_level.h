@@ -1,6 +1,6 @@
-// The two halves of two-level algorithms, for a vector laid out in one shard a rank. Between two hosts a shard travels once,
-// to or from the owner's delegate; the ranks of a host share that work. Every rank goes through chunks and shards in the same
-// order, so messages between any two are in one order on both sides.
+// The two halves of two-level algorithms, for a vector laid out in one shard a rank. Between two hosts a shard travels
+// once, to or from the owner's delegate; the ranks of a host share that work. Every rank goes through chunks and shards
+// in the same order, so messages between any two are in one order on both sides.
 #pragma once
 
 #include <functional>
@@ -56,8 +56,8 @@ class TwoLevelReduction {
  private:
   // Memory for a shard whose delegate on its host this rank is.
   struct Collected {
-    std::vector<Slots> inputs;       // by member of the host; unused for this rank
-    std::vector<Slots> sums;         // one; none at the owner and for a rank alone on its host
+    std::vector<Slots> inputs;  // by member of the host; unused for this rank
+    std::vector<Slots> sums;    // one; none at the owner and for a rank alone on its host
   };
 
   bool alone(int host) const { return hosts_.members(host).size() == 1; }
@@ -69,9 +69,9 @@ class TwoLevelReduction {
   const Hosts& hosts_;
   const Shards& shards_;
   std::function<Piece(Range)> place_of_;
-  const int rank_, host_;            // this one's
-  std::vector<Collected> collected_; // by shard
-  std::vector<Slots> arrivals_;      // by host: sums for this rank's shard; unused for its own
+  const int rank_, host_;             // this one's
+  std::vector<Collected> collected_;  // by shard
+  std::vector<Slots> arrivals_;       // by host: sums for this rank's shard; unused for its own
 };
 
 }  // namespace railweave::collectives

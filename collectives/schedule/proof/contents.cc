@@ -15,7 +15,7 @@ void Contents::clear(std::size_t begin, std::size_t end) {
   if (i < stretches_.size() && stretches_[i].begin < begin) {
     const Stretch whole = stretches_[i];
     stretches_[i++].end = begin;
-    if (whole.end > end) {           // an element that is cut in two counts as never written
+    if (whole.end > end) {  // an element that is cut in two counts as never written
       Stretch tail = whole;
       tail.begin = end + (whole.element_bytes - (end - whole.begin) % whole.element_bytes) % whole.element_bytes;
       tail.first += (tail.begin - whole.begin) / whole.element_bytes;
@@ -42,12 +42,14 @@ void Contents::write(std::size_t offset_bytes, std::size_t element_bytes, std::s
   std::size_t i = first_after(offset_bytes), at = offset_bytes;
   for (const Run& run : runs) {
     const std::size_t until = at + run.count * element_bytes;
-    stretches_.insert(stretches_.begin() + std::ptrdiff_t(i++), Stretch{at, until, element_bytes, run.symbol, run.first});
+    stretches_.insert(stretches_.begin() + std::ptrdiff_t(i++),
+                      Stretch{at, until, element_bytes, run.symbol, run.first});
     at = until;
   }
 }
 
-bool Contents::read(std::size_t offset_bytes, std::size_t element_bytes, std::size_t count, std::vector<Run>& runs) const {
+bool Contents::read(std::size_t offset_bytes, std::size_t element_bytes, std::size_t count,
+                    std::vector<Run>& runs) const {
   runs.clear();
   std::size_t at = offset_bytes;
   const std::size_t end = offset_bytes + count * element_bytes;

@@ -31,7 +31,7 @@ class Contents {
   std::size_t first_after(std::size_t offset) const;
   void clear(std::size_t begin, std::size_t end);
 
-  std::vector<Stretch> stretches_;   // in order, disjoint
+  std::vector<Stretch> stretches_;  // in order, disjoint
 };
 
 }  // namespace railweave::collectives::proof

@@ -14,9 +14,11 @@ std::string bytes(const Problem& problem, const Piece& piece) {
 std::string what_it_does(const Problem& problem, const Step& step) {
   switch (step.kind) {
     case Step::Kind::send: return "send of " + bytes(problem, step.from) + " to rank " + std::to_string(step.peer);
-    case Step::Kind::receive: return "receive of " + bytes(problem, step.to) + " from rank " + std::to_string(step.peer);
+    case Step::Kind::receive:
+      return "receive of " + bytes(problem, step.to) + " from rank " + std::to_string(step.peer);
     case Step::Kind::copy: return "copy of " + bytes(problem, step.from);
-    case Step::Kind::reduce: return "reduce of " + std::to_string(step.operands_end - step.operands_begin) + " operands";
+    case Step::Kind::reduce:
+      return "reduce of " + std::to_string(step.operands_end - step.operands_begin) + " operands";
   }
   return "?";
 }

@@ -8,7 +8,11 @@
 namespace railweave::collectives::proof {
 
 Execution::Execution(std::span<const Problem> problems, std::span<const Schedule> schedules, std::size_t window)
-    : problems_(problems), schedules_(schedules), window_(window), symbols_(int(problems.size())), ranks_(problems.size()) {
+    : problems_(problems),
+      schedules_(schedules),
+      window_(window),
+      symbols_(int(problems.size())),
+      ranks_(problems.size()) {
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) prepare(rank);
 }
 
@@ -43,7 +47,8 @@ Status Execution::check_messages() const {
         if (n >= sends.size()) return wrong(problems_[to], schedules_[to], receives[n], "nobody sends it");
         const Piece& sent = schedules_[from].steps[sends[n]].from;
         const Piece& received = schedules_[to].steps[receives[n]].to;
-        if (sent.count * form_bytes(problems_[from], sent.form) != received.count * form_bytes(problems_[to], received.form))
+        if (sent.count * form_bytes(problems_[from], sent.form) !=
+            received.count * form_bytes(problems_[to], received.form))
           return wrong(problems_[to], schedules_[to], receives[n],
                        "does not fit " + describe(problems_[from], schedules_[from], sends[n]));
         if ((sent.form == Form::partial) != (received.form == Form::partial))
@@ -88,7 +93,8 @@ Status Execution::post(std::size_t from, std::size_t to) {
   Queue& sends = ranks_[from].sends[to];
   Queue& receives = ranks_[to].receives[from];
   const auto advance = [this](Queue& queue, const Rank& rank) {
-    while (queue.posted < queue.steps.size() && queue.posted - queue.done < window_ && rank.waits[queue.steps[queue.posted]] == 0)
+    while (queue.posted < queue.steps.size() && queue.posted - queue.done < window_ &&
+           rank.waits[queue.steps[queue.posted]] == 0)
       ++queue.posted;
   };
   for (;;) {
@@ -122,7 +128,8 @@ void Execution::finish(std::size_t rank, std::uint32_t step) {
 Execution::Complaint Execution::read(std::size_t rank, const Piece& piece, std::vector<Run>& runs) const {
   const Problem& problem = problems_[rank];
   const Extent where = extent(problem, piece);
-  if (!ranks_[rank].memory[std::size_t(where.place)].read(where.begin, form_bytes(problem, piece.form), piece.count, runs))
+  if (!ranks_[rank].memory[std::size_t(where.place)].read(where.begin, form_bytes(problem, piece.form), piece.count,
+                                                          runs))
     return "reads what was never written, or not as such elements";
   for (const Run& run : runs)
     if ((piece.form == Form::partial) != (symbols_.form(run.symbol) == Form::partial))
@@ -144,15 +151,17 @@ Execution::Complaint Execution::copy(std::size_t from_rank, const Piece& from, s
 
 Execution::Complaint Execution::reduce(std::size_t rank, const Step& step) {
   const Schedule& schedule = schedules_[rank];
-  const auto operands = std::span(schedule.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
+  const auto operands =
+      std::span(schedule.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
   std::vector<std::vector<Run>> read_runs(operands.size());
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (Complaint what = read(rank, operands[i], read_runs[i]); !what.empty()) return what;
     for (const Run& run : read_runs[i])
-      if (symbols_.form(run.symbol) != operands[i].form) return "operand " + symbols_.text(run.symbol) + " has another form";
+      if (symbols_.form(run.symbol) != operands[i].form)
+        return "operand " + symbols_.text(run.symbol) + " has another form";
   }
   std::vector<Run> results;
-  std::vector<std::size_t> at(operands.size(), 0);       // the run of each operand that is next
+  std::vector<std::size_t> at(operands.size(), 0);  // the run of each operand that is next
   std::vector<Symbol> symbols(operands.size());
   Complaint what;
   for (std::size_t done = 0; done < step.to.count && what.empty();) {
@@ -186,7 +195,8 @@ Status Execution::stuck() const {
     for (std::uint32_t id = 0; id < steps.size(); ++id) {
       const Step& step = steps[id];
       if (step.kind != Step::Kind::send && step.kind != Step::Kind::receive) continue;
-      const Queue& queue = (step.kind == Step::Kind::send ? ranks_[rank].sends : ranks_[rank].receives)[std::size_t(step.peer)];
+      const Queue& queue =
+          (step.kind == Step::Kind::send ? ranks_[rank].sends : ranks_[rank].receives)[std::size_t(step.peer)];
       if (queue.done == queue.steps.size() || queue.steps[queue.done] != id) continue;
       all += (all.empty() ? "" : "; ") + describe(problems_[rank], schedules_[rank], id) +
              (queue.posted > queue.done ? " waits for the other side" : " waits for earlier steps");

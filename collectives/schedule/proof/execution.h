@@ -1,6 +1,6 @@
-// Executes the schedules of all ranks on symbols, as the executor would: messages are posted in order to each peer and from
-// each, a bounded number at once, and a send is done when its receive is posted. Whoever gets through under these rules gets
-// through under any that are kinder.
+// Executes the schedules of all ranks on symbols, as the executor would: messages are posted in order to each peer and
+// from each, a bounded number at once, and a send is done when its receive is posted. Whoever gets through under these
+// rules gets through under any that are kinder.
 #pragma once
 
 #include <array>
@@ -22,17 +22,17 @@ class Execution {
   Status run();
 
  private:
-  using Complaint = std::string;     // empty: nothing is wrong
-  struct Queue {                     // of one rank's messages to one peer, or from one
+  using Complaint = std::string;  // empty: nothing is wrong
+  struct Queue {                  // of one rank's messages to one peer, or from one
     std::vector<std::uint32_t> steps;
     std::size_t posted = 0, done = 0;
   };
   struct Rank {
-    std::array<Contents, 3> memory;  // by place
-    std::vector<Queue> sends, receives;  // by peer
-    std::vector<std::uint32_t> waits;    // by step: dependencies that are not done
+    std::array<Contents, 3> memory;                     // by place
+    std::vector<Queue> sends, receives;                 // by peer
+    std::vector<std::uint32_t> waits;                   // by step: dependencies that are not done
     std::vector<std::vector<std::uint32_t>> followers;  // by step
-    std::vector<std::uint32_t> ready;    // steps that wait for nothing and were not looked at
+    std::vector<std::uint32_t> ready;                   // steps that wait for nothing and were not looked at
     std::size_t done = 0;
   };
 

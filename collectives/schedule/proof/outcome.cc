@@ -25,7 +25,8 @@ std::vector<Run> Outcome::moved(std::size_t rank) const {
       if (!root) return {};
       [[fallthrough]];
     case Operation::all_gather:
-      for (std::size_t r = 0; r < problems_.size(); ++r) expected.push_back({problem.counts[r], symbols_.raw(int(r)), 0});
+      for (std::size_t r = 0; r < problems_.size(); ++r)
+        expected.push_back({problem.counts[r], symbols_.raw(int(r)), 0});
       return expected;
     case Operation::broadcast: return {{problem.counts[0], symbols_.raw(problem.root), 0}};
     case Operation::scatter: return {{problem.counts[rank], symbols_.raw(problem.root), sum(problem.counts, rank)}};
@@ -61,7 +62,8 @@ std::string Outcome::check_reduced(std::size_t rank, std::span<const Run> output
     if (run.first != element)
       return "output has element " + std::to_string(run.first) + " in place of " + std::to_string(element);
     if (symbols_.form(run.symbol) != Form::result || !symbols_.complete(run.symbol))
-      return "element " + std::to_string(element) + " is " + symbols_.text(run.symbol) + ", not everybody's input, finished";
+      return "element " + std::to_string(element) + " is " + symbols_.text(run.symbol) +
+             ", not everybody's input, finished";
     element += run.count;
   }
   if (problem.operation != Operation::all_reduce) return {};

@@ -25,7 +25,7 @@ class Outcome {
 
   std::span<const Problem> problems_;
   const Symbols& symbols_;
-  std::vector<Run> first_;           // all_reduce: rank 0's output
+  std::vector<Run> first_;  // all_reduce: rank 0's output
 };
 
 }  // namespace railweave::collectives::proof

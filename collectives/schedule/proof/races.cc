@@ -63,7 +63,7 @@ Status check_races(const Problem& problem, const Schedule& schedule) {
   const Order order(schedule);
   std::vector<Access> all = accesses(problem, schedule);
   std::sort(all.begin(), all.end(), in_order_of_memory);
-  std::vector<const Access*> open;   // those that reach to where we are, and maybe farther
+  std::vector<const Access*> open;  // those that reach to where we are, and maybe farther
   for (const Access& access : all) {
     std::erase_if(open, [&](const Access* one) {
       return one->extent.place != access.extent.place || one->extent.end <= access.extent.begin;
@@ -72,7 +72,8 @@ Status check_races(const Problem& problem, const Schedule& schedule) {
       if (!(one->writes || access.writes) || one->step == access.step) continue;
       const std::size_t earlier = std::min(one->step, access.step), later = std::max(one->step, access.step);
       if (!order.is_before(earlier, later))
-        return wrong(problem, schedule, later, "touches memory of " + describe(problem, schedule, earlier) + " and does not wait for it");
+        return wrong(problem, schedule, later,
+                     "touches memory of " + describe(problem, schedule, earlier) + " and does not wait for it");
     }
     open.push_back(&access);
   }

@@ -14,11 +14,11 @@ bool is_message(const Step& step) { return step.kind == Step::Kind::send || step
 
 Complaint of_piece(const Problem& problem, const Schedule& schedule, const Piece& piece) {
   const std::size_t bytes = piece.count * form_bytes(problem, piece.form);
-  const std::size_t room = piece.place == Place::scratch ? schedule.scratch_bytes
-                                                         : elements(problem, piece.place) * problem.element_bytes;
+  const std::size_t room =
+      piece.place == Place::scratch ? schedule.scratch_bytes : elements(problem, piece.place) * problem.element_bytes;
   if (piece.count > 0 && (piece.offset_bytes > room || bytes > room - piece.offset_bytes))
-    return "bytes " + std::to_string(piece.offset_bytes) + " to " + std::to_string(piece.offset_bytes + bytes) + " of " +
-           std::to_string(room);
+    return "bytes " + std::to_string(piece.offset_bytes) + " to " + std::to_string(piece.offset_bytes + bytes) +
+           " of " + std::to_string(room);
   if (piece.place != Place::scratch && piece.form == Form::partial) return "partial sums outside of scratch memory";
   if (piece.place == Place::input && piece.form != Form::raw) return "input that is not raw";
   return {};
@@ -49,9 +49,11 @@ Complaint of_copy(const Problem& problem, const Step& step) {
 
 Complaint of_lists(const Schedule& schedule, std::size_t id) {
   const Step& step = schedule.steps[id];
-  if (step.after_begin > step.after_end || step.after_end > schedule.after.size()) return "dependencies beyond the list";
+  if (step.after_begin > step.after_end || step.after_end > schedule.after.size())
+    return "dependencies beyond the list";
   for (std::uint32_t i = step.after_begin; i < step.after_end; ++i)
-    if (schedule.after[i] >= id) return "waits for step " + std::to_string(schedule.after[i]) + ", which is not earlier";
+    if (schedule.after[i] >= id)
+      return "waits for step " + std::to_string(schedule.after[i]) + ", which is not earlier";
   if (step.operands_begin > step.operands_end || step.operands_end > schedule.operands.size())
     return "operands beyond the list";
   return {};
@@ -60,7 +62,8 @@ Complaint of_lists(const Schedule& schedule, std::size_t id) {
 Complaint of_step(const Problem& problem, const Schedule& schedule, std::size_t id) {
   if (Complaint lists = of_lists(schedule, id); !lists.empty()) return lists;
   const Step& step = schedule.steps[id];
-  if (is_message(step) && (step.peer < 0 || step.peer >= problem.ranks || step.peer == problem.rank)) return "no such peer";
+  if (is_message(step) && (step.peer < 0 || step.peer >= problem.ranks || step.peer == problem.rank))
+    return "no such peer";
   const bool reads = step.kind == Step::Kind::send || step.kind == Step::Kind::copy;
   if (reads)
     if (Complaint from = of_piece(problem, schedule, step.from); !from.empty()) return "from: " + from;
@@ -70,7 +73,8 @@ Complaint of_step(const Problem& problem, const Schedule& schedule, std::size_t 
   }
   if (step.kind == Step::Kind::copy) return of_copy(problem, step);
   if (step.kind != Step::Kind::reduce) return {};
-  const auto operands = std::span(schedule.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
+  const auto operands =
+      std::span(schedule.operands).subspan(step.operands_begin, step.operands_end - step.operands_begin);
   for (const Piece& operand : operands)
     if (Complaint from = of_piece(problem, schedule, operand); !from.empty()) return "operand: " + from;
   return of_reduce(problem, operands, step);

@@ -1,5 +1,5 @@
-// What can be said of one rank's schedule step by step: dependencies are earlier steps, peers exist, pieces lie in their
-// memory, the input is not written, forms fit.
+// What can be said of one rank's schedule step by step: dependencies are earlier steps, peers exist, pieces lie in
+// their memory, the input is not written, forms fit.
 #pragma once
 
 #include "collectives/schedule/proof/describe.h"

@@ -21,7 +21,8 @@ Symbol Symbols::reduced(std::span<const Symbol> operands, Form form, std::string
     const Node& operand = nodes_[symbol];
     if (operand.form == Form::result) complaint = "a finished result, " + text(symbol) + ", is reduced again";
     for (std::size_t w = 0; w < node.ranks.size(); ++w) {
-      if (node.ranks[w] & operand.ranks[w]) complaint = "an input is reduced twice: " + text(symbol) + " and what is before it";
+      if (node.ranks[w] & operand.ranks[w])
+        complaint = "an input is reduced twice: " + text(symbol) + " and what is before it";
       node.ranks[w] |= operand.ranks[w];
     }
     node.inputs += operand.inputs;

@@ -1,5 +1,5 @@
-// What an element is, as an expression: an input element of a rank, or a reduction of such. Equal expressions have one Symbol,
-// so that comparing results compares the order in which they were reduced.
+// What an element is, as an expression: an input element of a rank, or a reduction of such. Equal expressions have one
+// Symbol, so that comparing results compares the order in which they were reduced.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Symbols {
   struct Node {
     Form form = Form::raw;
     std::size_t inputs = 1;
-    std::vector<std::uint64_t> ranks;   // bits
+    std::vector<std::uint64_t> ranks;  // bits
     std::vector<Symbol> operands;
   };
   int ranks_;

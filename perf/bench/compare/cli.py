@@ -26,7 +26,8 @@ not where only one would be left of several."""
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tools/compare", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="tools/compare", description=_ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--where", choices=["lab", "loopback", "both"], default="both", help="where to measure (both)")
     add("--hosts", type=int, default=2, help="number of ranks, in the lab each on a host of its own (2)")
@@ -86,7 +87,8 @@ def _lab_options(args: argparse.Namespace, where: str) -> list[str]:
 
 
 def _measure(sweep: Sweep, where: str, options: list[str], programs: Path) -> Figures:
-    """Raises RuntimeError where a program failed, NoNamespaces where the lab would have been this machine's loopback."""
+    """Raises RuntimeError where a program failed, NoNamespaces where the lab would have been this machine's
+    loopback."""
     with tempfile.TemporaryDirectory(prefix="railweave-compare-") as name:
         folder = Path(name)
         todo = steps(sweep, programs)
@@ -98,7 +100,8 @@ def _measure(sweep: Sweep, where: str, options: list[str], programs: Path) -> Fi
         finally:
             progress.end()
         if status:
-            logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-1500:]}" for log in sorted(folder.glob("*.log"))
+            logs = "".join(f"--- {log.name}\n{log.read_text(errors='replace')[-1500:]}"
+                           for log in sorted(folder.glob("*.log"))
                            if log.stat().st_size and not (folder / f"{log.name.split('.')[0]}.json").exists())
             raise RuntimeError(f"exit status {status}\n{said[-2000:]}{logs}")
         return collect(folder)

@@ -1,7 +1,7 @@
 """Runs a program under Open MPI on the hosts of a lab: `mpi_step.py PROGRAM ...`, once per rank as the lab starts it.
 
-Rank 0 calls mpirun in its host; the other ranks' part is over at once. mpirun starts its daemon in the other hosts by an
-agent, as it would by ssh: this script again, which enters the host's namespaces.
+Rank 0 calls mpirun in its host; the other ranks' part is over at once. mpirun starts its daemon in the other hosts by
+an agent, as it would by ssh: this script again, which enters the host's namespaces.
 """
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _AGENT = "--agent"
 
 
 def mpirun(program: list[str]) -> list[str]:
-    """tcp over all of the host's interfaces, shared memory within a host; whoever waits yields where ranks outnumber cores."""
+    """tcp over all of the host's interfaces, shared memory within a host; whoever waits yields where ranks outnumber
+    cores."""
     ranks, per_host = int(os.environ["WORLD_SIZE"]), int(os.environ["LOCAL_WORLD_SIZE"])
     rails = os.environ["RWLAB_NICS"]
     loopback = rails == "lo"
@@ -25,7 +26,8 @@ def mpirun(program: list[str]) -> list[str]:
     if not loopback:
         hosts = [f"host{h}:{per_host}" for h in range(ranks // per_host)]
         options += ["--host", ",".join(hosts)]
-        mca |= {"plm_rsh_agent": f"{sys.executable} -B {Path(__file__).resolve()} {_AGENT}", "plm_rsh_no_tree_spawn": "1"}
+        mca |= {"plm_rsh_agent": f"{sys.executable} -B {Path(__file__).resolve()} {_AGENT}",
+                "plm_rsh_no_tree_spawn": "1"}
     for name, value in mca.items():
         options += ["--mca", name, value]
     return ["mpirun", *options, *program]

@@ -1,9 +1,9 @@
-"""What an urgent all-gather has to wait for while a large reduce-scatter is on the wire, through torch: one rank, found by
-RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
+"""What an urgent all-gather has to wait for while a large reduce-scatter is on the wire, through torch: one rank, found
+by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT.
 
-In turns: the reduce-scatter alone, and with one all-gather issued at some instant of its first four fifths. Both are issued at
-instants of CLOCK_MONOTONIC that rank 0 names before, so the ranks must be of one machine: no rank waits for another, and the rails stay
-busy. Times are from these instants to the last rank's end.
+In turns: the reduce-scatter alone, and with one all-gather issued at some instant of its first four fifths. Both are
+issued at instants of CLOCK_MONOTONIC that rank 0 names before, so the ranks must be of one machine: no rank waits for
+another, and the rails stay busy. Times are from these instants to the last rank's end.
 """
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def _sleep_until(instant: float) -> None:
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="urgent_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="urgent_perf", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--bulk", type=parse_size, default=256 << 20, help="bytes that each rank gives the reduce-scatter (256M)")
     add("--urgent", type=parse_size, default=1 << 20, help="bytes that each rank gets by the all-gather (1M)")
@@ -106,13 +107,15 @@ def main() -> int:
         seconds = pair.together(expected_s * instants.uniform(_EARLIEST, _LATEST))
         together.append(seconds[0])
         urgent.append(seconds[1])
-    found = {"bulk_alone_s": greatest_of_each(alone), "bulk_with_s": greatest_of_each(together), "urgent_s": greatest_of_each(urgent)}
+    found = {"bulk_alone_s": greatest_of_each(alone), "bulk_with_s": greatest_of_each(together),
+             "urgent_s": greatest_of_each(urgent)}
     summary = {name: median(values) for name, values in found.items()}
     if dist.get_rank() == 0:
         print("  ".join(f"{name} {value:.6f}" for name, value in summary.items()), flush=True)
         if args.json:
             with_of_alone = paired_ratio(found["bulk_with_s"], found["bulk_alone_s"])
-            document = {"program": "urgent_perf", "bulk_bytes": args.bulk, "urgent_bytes": args.urgent, "priority": args.priority,
+            document = {"program": "urgent_perf", "bulk_bytes": args.bulk, "urgent_bytes": args.urgent,
+                        "priority": args.priority,
                         "summary": {**summary, "bulk_with_of_alone": with_of_alone}, "results": [found]}
             Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()

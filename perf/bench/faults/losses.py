@@ -1,4 +1,5 @@
-"""The ways in which a rail is lost, as changes of a lab: R1's six, and what hosts, switches and firewalls outside of labs do."""
+"""The ways in which a rail is lost, as changes of a lab: R1's six, and what hosts, switches and firewalls outside of
+labs do."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -42,19 +43,22 @@ def _firewall(action: str, direction: str = "both", at: str = "host") -> Happen:
 _LARGE_PACKETS = ("--mtu", "9000")
 _SMALL_MTU_BYTES = 1500
 
-# Outages last longer than R1's bounds on recovering from them: half a second in the middle where the loss shows at once, 1.5 s
-# where only silence does, 3 s at worst for both.
+# Outages last longer than R1's bounds on recovering from them: half a second in the middle where the loss shows at
+# once, 1.5 s where only silence does, 3 s at worst for both.
 kLosses = {
     "down-sender": Loss("link down at the sender", _down, told=True, at=0),
     "down-receiver": Loss("link down at the receiver", _down, told=True, at=1),
-    "switch": Loss("link down in the switch between", lambda plan, host, nic: faults.take_switch_down(plan, nic), told=False, at=0),
+    "switch": Loss("link down in the switch between", lambda plan, host, nic: faults.take_switch_down(plan, nic),
+                   told=False, at=0),
     "silent": Loss("silent drop both ways", lambda plan, host, nic: faults.cut(nic), told=False),
     "one-way": Loss("silent drop one way", lambda plan, host, nic: faults.cut_out(nic), told=False),
-    "reset": Loss("connections reset", lambda plan, host, nic: faults.reset(host, nic), told=True, outage_s=0.0, returns=False),
+    "reset": Loss("connections reset", lambda plan, host, nic: faults.reset(host, nic), told=True, outage_s=0.0,
+                  returns=False),
     "port-down": Loss("port down at the switch", lambda plan, host, nic: faults.take_port_down(plan, nic), told=True),
     "routes-lost": Loss("routes lost", lambda plan, host, nic: faults.lose_routes(host, nic), told=False),
     "address-lost": Loss("address replaced", _other_address, told=False),
-    "mtu-hole": Loss("large packets lost", lambda plan, host, nic: faults.shrink_port_mtu(plan, nic, _SMALL_MTU_BYTES), told=False,
+    "mtu-hole": Loss("large packets lost", lambda plan, host, nic: faults.shrink_port_mtu(plan, nic, _SMALL_MTU_BYTES),
+                     told=False,
                      lab=_LARGE_PACKETS),
     "firewall-drop": Loss("TCP dropped by a firewall", _firewall("drop"), told=False),
     "firewall-one-way": Loss("TCP dropped one way, on the cable", _firewall("drop", "in", "port"), told=False),

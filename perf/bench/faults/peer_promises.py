@@ -1,4 +1,5 @@
-"""Whether both ends were told what docs/operate/reliability.md promises when a peer is lost, read off what net_perf said. Pure functions.
+"""Whether both ends were told what docs/operate/reliability.md promises when a peer is lost, read off what net_perf
+said. Pure functions.
 
 Times are seconds of CLOCK_MONOTONIC, which is one for all ranks of one machine.
 """
@@ -105,15 +106,20 @@ def _worst(values: list[float | None]) -> float:
 
 
 def summary(loss: Loss, timeouts_s: list[float], verdicts: list[Verdict]) -> dict:
-    """`timeouts_s`: the plugin's in each trial, 0 where an error is to come at once. What did not come counts as a hundred seconds."""
+    """`timeouts_s`: the plugin's in each trial, 0 where an error is to come at once. What did not come counts as a
+    hundred seconds."""
     found = {"trials": len(verdicts), "wrong": sum(bool(one.wrong) for one in verdicts)}
     if not loss.is_error:
-        return {**found, "wrong_bytes": sum(one.wrong_bytes for one in verdicts), "goes_on_s": _worst([one.goes_on_s for one in verdicts])}
+        return {**found, "wrong_bytes": sum(one.wrong_bytes for one in verdicts),
+                "goes_on_s": _worst([one.goes_on_s for one in verdicts])}
     errors = [seconds for one in verdicts for seconds in one.error_s] or [_NEVER_S]
-    late = [(seconds - timeout_s, one.took_s) for one, timeout_s in zip(verdicts, timeouts_s, strict=True) for seconds in one.error_s]
+    late = [(seconds - timeout_s, one.took_s) for one, timeout_s in zip(verdicts, timeouts_s, strict=True)
+            for seconds in one.error_s]
     late = late or [(_NEVER_S, 0.0)]
-    found |= {"errors": sum(len(one.error_s) for one in verdicts), "error_median_s": median(errors), "error_worst_s": max(errors),
-              "late_least_s": min(seconds for seconds, _ in late), "late_worst_s": max(seconds - took_s for seconds, took_s in late),
+    found |= {"errors": sum(len(one.error_s) for one in verdicts), "error_median_s": median(errors),
+              "error_worst_s": max(errors),
+              "late_least_s": min(seconds for seconds, _ in late),
+              "late_worst_s": max(seconds - took_s for seconds, took_s in late),
               "unnamed": sum(one.unnamed for one in verdicts)}
     if not loss.is_cable and loss.can_be_undone:
         found |= {"warned_worst_s": _worst([one.warned_s for one in verdicts]),

@@ -1,6 +1,7 @@
-"""A rail is lost in mid-transfer, at an instant drawn from a seed, again and again: how soon the others carry all that raw TCP
-carries there, how soon the lost one is in use when it is back and all rails have their full speed, and whether anything pauses for
-that. net_perf sends from rank 0 to rank 1 and compares every byte. One rank, found by RANK and what tools/lab sets.
+"""A rail is lost in mid-transfer, at an instant drawn from a seed, again and again: how soon the others carry all that
+raw TCP carries there, how soon the lost one is in use when it is back and all rails have their full speed, and whether
+anything pauses for that. net_perf sends from rank 0 to rank 1 and compares every byte. One rank, found by RANK and what
+tools/lab sets.
 
 The second rail is the one that is lost: ranks meet over the first, or over an interface beside them (--management).
 """
@@ -36,7 +37,8 @@ _LOST = 1  # the NIC's number
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="rail_loss_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="rail_loss_perf", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--kind", required=True, choices=sorted(losses.kLosses), help="how the rail is lost")
     add("--trials", type=int, default=100, help="(100)")
@@ -47,7 +49,8 @@ def _parse() -> argparse.Namespace:
     add("--outage", type=float, help="seconds until the loss is undone, instead of its kind's")
     add("--watch", type=float, default=_BACK_S, help=f"seconds from then to the end ({_BACK_S:g})")
     add("--excuse", default="", metavar="WORD", help="an error that names this is none (such as arp_ignore)")
-    add("--programs", default=str(_ROOT / "build" / "release" / "bin"), help="folder of net_perf and raw_tcp (build/release/bin)")
+    add("--programs", default=str(_ROOT / "build" / "release" / "bin"),
+        help="folder of net_perf and raw_tcp (build/release/bin)")
     add("--json", help="write what was measured there")
     args = parse_in_lab(parser)
     if os.environ["WORLD_SIZE"] != "2":
@@ -63,7 +66,8 @@ def _sleep_until(moment_s: float) -> None:
 
 def _begun_s(at_least_bytes: int) -> float:
     """When the rails have carried so much since now."""
-    counters = [Path("/sys/class/net") / rail / "statistics" / "tx_bytes" for rail in os.environ["RWLAB_NICS"].split(",")]
+    counters = [Path("/sys/class/net") / rail / "statistics" / "tx_bytes"
+                for rail in os.environ["RWLAB_NICS"].split(",")]
 
     def sent() -> int:
         return sum(int(counter.read_text()) for counter in counters)
@@ -115,9 +119,11 @@ def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
     found = {"after_s": trial["after_s"], "injecting_s": trial["took_s"], "raw_gbps": rail_gbps,
              "warned": [line for line in trial["said"].splitlines() if "WARN" in line]}
     if trial["document"] is None:
-        unknown = dict.fromkeys(("recovered_s", "returned_s", "full_s", "least_before_return", "least_after_return", "least_after_full"))
+        unknown = dict.fromkeys(("recovered_s", "returned_s", "full_s", "least_before_return", "least_after_return",
+                                 "least_after_full"))
         excused = bool(args.excuse) and args.excuse in trial["said"]
-        return {**found, "failed": not excused, "excused": excused, "said": trial["said"][-_TOLD_CHARS:], "wrong": 0, **unknown}
+        return {**found, "failed": not excused, "excused": excused, "said": trial["said"][-_TOLD_CHARS:], "wrong": 0,
+                **unknown}
     result = trial["document"]["results"][0]
     bins, nics = recovery.bins(result), os.environ["RWLAB_NICS"].split(",")
     # Connections that were reset are made again at once: both rails carry, and that is more than one does.
@@ -128,13 +134,16 @@ def _judged(trial: dict, rail_gbps: float, args: argparse.Namespace) -> dict:
     full_gbps = min(args.rails * rail_gbps, recovery.usual_gbps(bins, trial["lost_s"]))
     full_s = recovery.recovered_s(bins, trial["back_s"], float("inf"), full_gbps)
     return {**found, "failed": False, "excused": False, "wrong": result["verify"]["errors"], "recovered_s": recovered_s,
-            "returned_s": recovery.returned_s(bins, nics[_LOST], trial["back_s"], rail_gbps), "full_s": full_s, "full_gbps": full_gbps,
+            "returned_s": recovery.returned_s(bins, nics[_LOST], trial["back_s"], rail_gbps), "full_s": full_s,
+            "full_gbps": full_gbps,
             "series": {"from_loss_s": [round(b.end_s - trial["lost_s"], 3) for b in bins],
                        "gbps": [round(b.gbps(b.payload_bytes), 3) for b in bins]},
             # On one rail undisturbed: what of the next is noise.
-            "least_before_return": None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"], left_gbps),
+            "least_before_return": None if alone_s is None else recovery.least_share(bins, alone_s, trial["undone_s"],
+                                                                                     left_gbps),
             "least_after_return": recovery.least_share(bins, trial["undone_s"], float("inf"), left_gbps),
-            "least_after_full": None if full_s is None else recovery.least_share(bins, trial["back_s"] + full_s, float("inf"), left_gbps)}
+            "least_after_full": None if full_s is None else recovery.least_share(bins, trial["back_s"] + full_s,
+                                                                                 float("inf"), left_gbps)}
 
 
 def _summary(trials: list[dict]) -> dict:
@@ -174,7 +183,8 @@ def main() -> int:
             if first:
                 chance = random.Random(f"{args.seed} {args.kind} {number}")
                 judged.append({"number": number, **_judged(_trial(ranks, args, chance), rail_gbps, args)})
-                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use {judged[-1]['returned_s']}, "
+                print(f"{args.kind} {number}: recovered {judged[-1]['recovered_s']}, back in use "
+                      f"{judged[-1]['returned_s']}, "
                       f"full speed {judged[-1]['full_s']}, least after the return {judged[-1]['least_after_return']}",
                       file=sys.stderr, flush=True)
             else:

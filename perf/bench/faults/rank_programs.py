@@ -11,7 +11,8 @@ _PATIENCE_S = 60.0
 
 
 class RankPrograms:
-    """`programs`: the folder of net_perf and raw_tcp; `folder`: for what they write. Every run has a port of its own."""
+    """`programs`: the folder of net_perf and raw_tcp; `folder`: for what they write. Every run has a port of its
+    own."""
 
     def __init__(self, programs: Path, folder: Path) -> None:
         self.programs, self.json = programs, folder / "run.json"
@@ -23,7 +24,8 @@ class RankPrograms:
         self.runs += 1
         port = {"MASTER_PORT": str(self.first_port + self.runs % _PORTS)}
         return subprocess.Popen([str(self.programs / program), *options, "--json", str(self.json)], text=True,
-                                env={**os.environ, **(environment or {}), **port}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                                env={**os.environ, **(environment or {}), **port}, stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT)
 
     def end(self, running: subprocess.Popen, patience_s: float = _PATIENCE_S) -> tuple[dict | None, str]:
         """What rank 0 wrote, and what was said."""

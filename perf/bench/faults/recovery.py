@@ -57,11 +57,13 @@ def returned_s(found: list[Bin], rail: str, back_at_s: float, raw_gbps: float) -
 
 
 def least_share(found: list[Bin], from_s: float, until_s: float, raw_gbps: float) -> float | None:
-    """The least that two bins in a row carried, as a share of `raw_gbps`; the bin in which `from_s` is counts, that of `until_s` does not.
-    A pause of a bin's length is at most 0.5 where `raw_gbps` is carried before and after. None: there are no two bins."""
+    """The least that two bins in a row carried, as a share of `raw_gbps`; the bin in which `from_s` is counts, that of
+    `until_s` does not. A pause of a bin's length is at most 0.5 where `raw_gbps` is carried before and after. None:
+    there are no two bins."""
     within = [b for b in found if b.end_s > from_s and b.end_s <= until_s]
     windows = [within[i:i + _PAUSE] for i in range(len(within) - _PAUSE + 1)]
-    return min((sum(b.payload_bytes for b in w) * 8e-9 / (w[-1].end_s - w[0].begin_s) / raw_gbps for w in windows), default=None)
+    return min((sum(b.payload_bytes for b in w) * 8e-9 / (w[-1].end_s - w[0].begin_s) / raw_gbps for w in windows),
+               default=None)
 
 
 def mean_gbps(found: list[Bin], from_s: float, until_s: float) -> float:

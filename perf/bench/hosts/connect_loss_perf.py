@@ -1,7 +1,7 @@
-"""Both ranks connect to each other, two channels each, while packets with data from one host are lost for a time drawn from a seed;
-connections open meanwhile, and acknowledgements pass. Again and again: whether everything connects within the plugin's own timeout, and how
-soon after the end of the loss. net_perf compares every byte. One rank, found by RANK and what tools/lab sets; the ranks meet by the lab's
---management interface."""
+"""Both ranks connect to each other, two channels each, while packets with data from one host are lost for a time drawn
+from a seed; connections open meanwhile, and acknowledgements pass. Again and again: whether everything connects within
+the plugin's own timeout, and how soon after the end of the loss. net_perf compares every byte. One rank, found by RANK
+and what tools/lab sets; the ranks meet by the lab's --management interface."""
 from __future__ import annotations
 
 import argparse
@@ -28,13 +28,15 @@ _LARGEST_EMPTY_BYTES = 100  # IP and TCP headers with all options
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="connect_loss_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="connect_loss_perf", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--trials", type=int, default=30, help="(30)")
     add("--seed", type=int, default=1, help="of times and hosts (1)")
     add("--least", type=float, default=1.0, help="seconds of a loss (1)")
     add("--most", type=float, default=15.0, help="(15)")
-    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf (build/release/bin)")
+    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
+        help="folder of net_perf (build/release/bin)")
     add("--json", help="write what was measured there")
     return parse_in_lab(parser, by="tools/lab run --management")
 
@@ -90,7 +92,8 @@ def main() -> int:
             print(f"{number}: lost for {last['lasts_s']:.1f} s, done {last['late_s']:.1f} s later, "
                   f"{'FAILED' if last['failed'] else 'no error'}", file=sys.stderr, flush=True)
     if trials:
-        summary = {"errors": sum(trial["failed"] for trial in trials), "wrong_bytes": sum(trial["wrong"] for trial in trials),
+        summary = {"errors": sum(trial["failed"] for trial in trials),
+                   "wrong_bytes": sum(trial["wrong"] for trial in trials),
                    "late_worst_s": max(trial["late_s"] for trial in trials)}
         tell({"seed": args.seed, "trials": trials, "summary": summary}, args.json)
     return 0

@@ -1,5 +1,5 @@
-"""A long transfer without any fault, beside four busy processes: how many lanes are given up, and which share of the control frames is
-said twice. Every byte is compared. One rank, found by RANK and what tools/lab sets."""
+"""A long transfer without any fault, beside four busy processes: how many lanes are given up, and which share of the
+control frames is said twice. Every byte is compared. One rank, found by RANK and what tools/lab sets."""
 from __future__ import annotations
 
 import argparse
@@ -22,15 +22,18 @@ from lab.inside import parse_in_lab, tell  # noqa: E402
 _ROOT = Path(__file__).resolve().parents[3]
 _BUSY = 2  # at each of the two ranks
 _PATIENCE_S = 60.0
-# The plugin's lines at WARN about a lane it gave up: engine/rails/rail_log.cc has the first kind, engine/session/session_lanes_end.cc the second.
+# The plugin's lines at WARN about a lane it gave up: engine/rails/rail_log.cc has the first kind,
+# engine/session/session_lanes_end.cc the second.
 _GIVEN_UP = re.compile(r"WARN .*: (rail .*; \d+ of \d+ lanes left|lane \d+ to .* on rail .* given up: .*)")
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="false_alarm_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="false_alarm_perf", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--seconds", type=float, default=300, help="(300)")
-    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf (build/release/bin)")
+    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
+        help="folder of net_perf (build/release/bin)")
     add("--json", help="write what was measured there")
     add("--load", default="--both", metavar="OPTIONS", help="of net_perf, in one word (--both)")
     return parse_in_lab(parser)
@@ -53,12 +56,14 @@ def _given_up(said: str) -> list[str]:
 
 def _summary(document: dict | None, given_up: list[list[str]]) -> dict:
     """`given_up`: by rank."""
-    found = {"errors": int(document is None), "lanes_lost": sum(map(len, given_up)), "wrong_bytes": 0, "said_again_share": 0.0}
+    found = {"errors": int(document is None), "lanes_lost": sum(map(len, given_up)), "wrong_bytes": 0,
+             "said_again_share": 0.0}
     if document is None:
         return found
     result = document["results"][0]
     engines = [rank["engine"] for rank in result["ranks"]]
-    frames, again = (sum(engine[name] for engine in engines) for name in ("control_frames", "control_frames_said_again"))
+    frames, again = (sum(engine[name] for engine in engines)
+                     for name in ("control_frames", "control_frames_said_again"))
     return {**found, "wrong_bytes": result["verify"]["errors"], "control_frames": frames, "said_again": again,
             "said_again_share": again / max(frames, 1)}
 
@@ -68,7 +73,8 @@ def main() -> int:
     meeting = Meeting(_PATIENCE_S)
     with tempfile.TemporaryDirectory(prefix="false-alarm-") as folder, _busy():
         ranks = RankPrograms(args.programs, Path(folder))
-        running = ranks.begin("net_perf", "--verify", "--sleep-us", "50", "--duration", str(args.seconds), *args.load.split())
+        running = ranks.begin("net_perf", "--verify", "--sleep-us", "50", "--duration", str(args.seconds),
+                              *args.load.split())
         document, said = ranks.end(running, args.seconds + _PATIENCE_S)
     meeting.tell("outcome", {"given_up": _given_up(said), "said": tail(said)})
     if os.environ["RANK"] != "0":
@@ -77,7 +83,8 @@ def main() -> int:
         return 0
     other = meeting.hear("outcome")
     given_up = [_given_up(said), other["given_up"]]
-    tell({"seconds": args.seconds, "load": args.load, "given_up": given_up, "said": [tail(said), other["said"]] if document is None else [],
+    tell({"seconds": args.seconds, "load": args.load, "given_up": given_up,
+          "said": [tail(said), other["said"]] if document is None else [],
           "summary": _summary(document, given_up)}, args.json)
     meeting.tell("heard", True)
     return 0

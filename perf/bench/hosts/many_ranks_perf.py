@@ -1,5 +1,5 @@
-"""Jobs of many ranks on few cores start together, each an all-to-all of 16 KiB over TCP between processes of this machine: whether all
-of them connect within the plugin's own timeout. One process."""
+"""Jobs of many ranks on few cores start together, each an all-to-all of 16 KiB over TCP between processes of this
+machine: whether all of them connect within the plugin's own timeout. One process."""
 from __future__ import annotations
 
 import argparse
@@ -19,20 +19,24 @@ _PATIENCE_S = 240.0
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="many_ranks_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="many_ranks_perf", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--ranks", type=int, default=64, help="of each job (64)")
     add("--jobs", type=int, default=1, help="at once (1)")
     add("--cores", type=int, default=1, help="that all of them share, the first of this machine (1)")
-    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of alltoall_perf (build/release/bin)")
+    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
+        help="folder of alltoall_perf (build/release/bin)")
     add("--json", help="write what was measured there")
     return parser.parse_args()
 
 
 def _start(args: argparse.Namespace, cores: set[int]) -> subprocess.Popen:
-    argv = [str(args.programs / "alltoall_perf"), "--local", str(args.ranks), "-b", "16K", "-e", "16K", "-n", "2", "-w", "1"]
+    argv = [str(args.programs / "alltoall_perf"), "--local", str(args.ranks), "-b", "16K", "-e", "16K", "-n", "2", "-w",
+            "1"]
     return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, process_group=0,
-                            env={**os.environ, "RAILWEAVE_SHM": "off", "NCCL_SOCKET_IFNAME": "=lo", "NCCL_DEBUG": "WARN"},
+                            env={**os.environ, "RAILWEAVE_SHM": "off", "NCCL_SOCKET_IFNAME": "=lo",
+                                 "NCCL_DEBUG": "WARN"},
                             preexec_fn=lambda: os.sched_setaffinity(0, cores))
 
 

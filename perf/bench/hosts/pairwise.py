@@ -1,4 +1,5 @@
-"""A small set of rows in which every wanted pair of values of two columns occurs. Pure; always the same for one input."""
+"""A small set of rows in which every wanted pair of values of two columns occurs. Pure; always the same for one
+input."""
 from __future__ import annotations
 
 import random
@@ -8,9 +9,10 @@ Row = TypeVar("Row")
 Pair = Hashable
 
 
-def cover(rows: Iterable[Row], pairs: Callable[[Row], Iterable[Pair]], first: Iterable[Row] = (), seed: int = 1) -> list[Row]:
-    """`first`, then rows out of `rows`, chosen greedily: each has most pairs that no chosen row has; chance decides between equal ones.
-    Every pair that any of `rows` has is in a chosen row."""
+def cover(rows: Iterable[Row], pairs: Callable[[Row], Iterable[Pair]], first: Iterable[Row] = (),
+          seed: int = 1) -> list[Row]:
+    """`first`, then rows out of `rows`, chosen greedily: each has most pairs that no chosen row has; chance decides
+    between equal ones. Every pair that any of `rows` has is in a chosen row."""
     found = [(row, frozenset(pairs(row))) for row in rows]
     random.Random(seed).shuffle(found)
     chosen = list(first)

@@ -19,16 +19,23 @@ class Shape:
 kShapes = {
     "cables": Shape(("--shape", "host"), "direct cables"),
     "switch-per-rail": Shape(("--network", "rails"), "a switch per rail", switch_per_rail=True),
-    "one-subnet": Shape(("--network", "one-switch", "--subnets", "shared"), "one switch, one subnet", one_segment=True, one_subnet=True),
+    "one-subnet": Shape(("--network", "one-switch", "--subnets", "shared"), "one switch, one subnet", one_segment=True,
+                        one_subnet=True),
     "subnet-per-rail": Shape(("--network", "one-switch"), "one switch, a subnet per rail", one_segment=True),
-    "routed-metric": Shape(("--network", "routed", "--routes", "metric"), "a gateway and a default route per NIC", routed=True),
-    "routed-one": Shape(("--network", "routed", "--routes", "one"), "a gateway per NIC, one default route", rails=1, routed=True),
-    "routed-policy": Shape(("--network", "routed", "--routes", "policy"), "a gateway and a routing table per NIC", routed=True),
-    "pods": Shape(("--pods", "--subnets", "shared"), "pods with macvlans on one switch, one subnet", one_segment=True, one_subnet=True),
-    "2-to-1": Shape(("--nics", "2,1"), "two NICs against one", rails=1, one_segment=True, one_subnet=True, fault_hosts=(0,)),
+    "routed-metric": Shape(("--network", "routed", "--routes", "metric"), "a gateway and a default route per NIC",
+                           routed=True),
+    "routed-one": Shape(("--network", "routed", "--routes", "one"), "a gateway per NIC, one default route", rails=1,
+                        routed=True),
+    "routed-policy": Shape(("--network", "routed", "--routes", "policy"), "a gateway and a routing table per NIC",
+                           routed=True),
+    "pods": Shape(("--pods", "--subnets", "shared"), "pods with macvlans on one switch, one subnet", one_segment=True,
+                  one_subnet=True),
+    "2-to-1": Shape(("--nics", "2,1"), "two NICs against one", rails=1, one_segment=True, one_subnet=True,
+                    fault_hosts=(0,)),
     "4-to-2": Shape(("--nics", "4,2"), "four NICs against two", one_segment=True, one_subnet=True, switch_per_rail=True,
                     fault_hosts=(1,)),
-    "nowhere": Shape(("--network", "rails", "--nics", "3", "--nowhere", "0:2"), "three NICs, one of which leads nowhere",
+    "nowhere": Shape(("--network", "rails", "--nics", "3", "--nowhere", "0:2"),
+                     "three NICs, one of which leads nowhere",
                      switch_per_rail=True),
 }
 kRpFilter = (0, 1, 2)
@@ -46,19 +53,20 @@ class Setting:
         return ["--arp", self.arp, "--rp-filter", str(self.rp_filter), *([] if self.ipv6 else ["--disable-ipv6"])]
 
 
-kSettings = [Setting(arp, rp_filter, ipv6) for arp in ("default", "strict") for rp_filter in kRpFilter for ipv6 in (True, False)]
+kSettings = [Setting(arp, rp_filter, ipv6) for arp in ("default", "strict") for rp_filter in kRpFilter
+             for ipv6 in (True, False)]
 
 
 def is_one_nic_by_arp(shape: Shape, setting: Setting) -> bool:
-    """What is sent to any NIC of a host arrives by one, and the kernel takes it. IPv6 asks for an address at its own NIC alone. A strict
-    rp_filter drops what arrives by the wrong subnet's NIC, the question for its address too."""
+    """What is sent to any NIC of a host arrives by one, and the kernel takes it. IPv6 asks for an address at its own
+    NIC alone. A strict rp_filter drops what arrives by the wrong subnet's NIC, the question for its address too."""
     dropped = setting.rp_filter == 1 and not shape.one_subnet
     return shape.one_segment and setting.arp == "default" and not setting.ipv6 and not dropped
 
 
 def is_filtered(shape: Shape, setting: Setting) -> bool:
-    """A strict rp_filter drops what arrives by a NIC that the route to its source does not lead by: all but the first of one subnet, and
-    all but the best default route's."""
+    """A strict rp_filter drops what arrives by a NIC that the route to its source does not lead by: all but the first
+    of one subnet, and all but the best default route's."""
     subnet = shape.one_subnet and not setting.ipv6
     return setting.rp_filter == 1 and (subnet or "metric" in shape.lab)
 
@@ -69,7 +77,8 @@ def is_ipv6_needed(shape: Shape, setting: Setting) -> bool:
 
 
 def rails_that_carry(shape: Shape, setting: Setting) -> int:
-    """2 to 1 has one NIC at an end, 4 to 2 one NIC of the smaller host per switch: nothing there takes another's place."""
+    """2 to 1 has one NIC at an end, 4 to 2 one NIC of the smaller host per switch: nothing there takes another's
+    place."""
     alone = "--nics" not in shape.lab and (is_one_nic_by_arp(shape, setting) or is_filtered(shape, setting))
     return 1 if alone else shape.rails
 

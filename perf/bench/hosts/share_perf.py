@@ -1,5 +1,5 @@
-"""What net_perf carries from rank 0 to rank 1 over all rails, beside what raw TCP carries over those that can: raw, ours, raw, ours, ...
-One rank, found by RANK and what tools/lab sets.
+"""What net_perf carries from rank 0 to rank 1 over all rails, beside what raw TCP carries over those that can: raw,
+ours, raw, ours, ... One rank, found by RANK and what tools/lab sets.
 
 With --bad the last rail is bad from before net_perf starts, and good again for raw TCP, which does not use it.
 """
@@ -27,16 +27,20 @@ _RAW_S = 0.5
 
 
 def _parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="share_perf", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="share_perf", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--rails", type=int, required=True, help="that can carry, the first of each host")
     add("--rounds", type=int, default=3, help="(3)")
     add("--duration", type=float, default=1.2, help="seconds of net_perf in a round (1.2)")
     add("--settle", type=float, default=0.5, help="seconds of net_perf before that (0.5)")
-    add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS", help="of the duration that do not count (0)")
-    add("--warning", default="", metavar="REGEX", help="what a line at WARN must match, unless more rails carry than --rails")
+    add("--from", type=float, default=0.0, dest="from_s", metavar="SECONDS",
+        help="of the duration that do not count (0)")
+    add("--warning", default="", metavar="REGEX", help="what a line at WARN must match, unless more rails carry than "
+                                                       "--rails")
     add("--bad", choices=sorted(kBad), help="what is the matter with the last rail")
-    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin", help="folder of net_perf and raw_tcp (build/release/bin)")
+    add("--programs", type=Path, default=_ROOT / "build" / "release" / "bin",
+        help="folder of net_perf and raw_tcp (build/release/bin)")
     add("--json", help="write what was measured there")
     return parse_in_lab(parser)
 
@@ -86,7 +90,8 @@ def _summary(rounds: list[dict], args: argparse.Namespace) -> dict:
     warned = any(re.search(args.warning, line) for found in rounds for line in found["warned"])
     more = median(shares) > (args.rails + 0.5) / args.rails
     return {"share": median(shares), "ours_gbps": median(found["ours_gbps"] for found in rounds),
-            "raw_gbps": median(found["raw_gbps"] for found in rounds), "errors": sum(found["failed"] for found in rounds),
+            "raw_gbps": median(found["raw_gbps"] for found in rounds),
+            "errors": sum(found["failed"] for found in rounds),
             "unsaid": int(bool(args.warning) and not warned and not more)}
 
 

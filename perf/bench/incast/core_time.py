@@ -12,8 +12,8 @@ Sample = tuple[float, Cores]  # second of CLOCK_MONOTONIC
 
 
 def busy(samples: list[Sample], spans: list[tuple[float, float]]) -> float:
-    """The share of the cores' time that was not idle, 0 to 1, between the first and the last sample of each span. What the machine's
-    host took counts as busy. 0 where no span has two samples."""
+    """The share of the cores' time that was not idle, 0 to 1, between the first and the last sample of each span. What
+    the machine's host took counts as busy. 0 where no span has two samples."""
     idle = everything = 0
     for begin, end in spans:
         within = [cores for at, cores in samples if begin <= at <= end]

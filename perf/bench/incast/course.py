@@ -1,4 +1,5 @@
-"""What the JSON of a sharing_perf says of each sender's rate over time, and of the share that would have been even. Pure functions.
+"""What the JSON of a sharing_perf says of each sender's rate over time, and of the share that would have been even.
+Pure functions.
 
 Times are seconds since the first sender joined, rates Mb/s.
 """
@@ -25,13 +26,16 @@ class Steps:
 
 def lines(document: dict[str, Any]) -> list[Line]:
     """Raises KeyError where the JSON is another program's or of a sharing_perf that wrote no visits."""
-    return [Line(one["sender"], [one["joined_s"] + (number + 0.5) * one["bin_s"] for number in range(len(one["mbps"]))], one["mbps"])
+    return [Line(one["sender"], [one["joined_s"] + (number + 0.5) * one["bin_s"] for number in range(len(one["mbps"]))],
+                 one["mbps"])
             for one in document["series"]["visits"]]
 
 
 def even_share(document: dict[str, Any]) -> Steps:
-    """The goodput of the time in which all send, divided by the number of those that send. Raises KeyError as lines()."""
+    """The goodput of the time in which all send, divided by the number of those that send. Raises KeyError as
+    lines()."""
     visits, all_mbps = document["series"]["visits"], 1000 * document["summary"]["goodput_gbps"]
     edges = sorted({one[when] for one in visits for when in ("joined_s", "left_s")})
-    sending = [sum(one["joined_s"] <= begin and one["left_s"] >= end for one in visits) for begin, end in zip(edges, edges[1:])]
+    sending = [sum(one["joined_s"] <= begin and one["left_s"] >= end for one in visits) for begin,
+               end in zip(edges, edges[1:])]
     return Steps(edges, [all_mbps / max(1, count) for count in sending])

@@ -1,7 +1,7 @@
-"""Many processes send into one host's rail at once: what comes in of all together, and how evenly. One rank per host, found by
-RANK and what tools/lab sets: host 0 receives, the others have the senders. Each sender is a net_perf or raw_tcp of its own, with a
-receiver of its own on host 0: so many instances there, which know nothing of one another. With --processes the receivers of net_perf
-share fewer processes, as communicators of one NCCL process do.
+"""Many processes send into one host's rail at once: what comes in of all together, and how evenly. One rank per host,
+found by RANK and what tools/lab sets: host 0 receives, the others have the senders. Each sender is a net_perf or
+raw_tcp of its own, with a receiver of its own on host 0: so many instances there, which know nothing of one another.
+With --processes the receivers of net_perf share fewer processes, as communicators of one NCCL process do.
 """
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def _parse() -> argparse.Namespace:
     parser = command_line.parser("incast_perf", __doc__, senders=32, size="256K", settle_s=8.0)
     parser.add_argument("--scattered", action="store_true", help="each begins when it is connected, while others send")
     parser.add_argument("--duration", type=float, default=12.0, metavar="SECONDS", help="that each measures (12)")
-    parser.add_argument("--processes", type=int, metavar="N", help="on host 0, with the receivers (one for each sender)")
+    parser.add_argument("--processes", type=int, metavar="N",
+                        help="on host 0, with the receivers (one for each sender)")
     args = parse_in_lab(parser)
     if int(os.environ["WORLD_SIZE"]) < 2 or args.senders < 1:
         parser.error("expected a sender at least, and a host for it")
@@ -41,7 +42,8 @@ def _parse() -> argparse.Namespace:
 def _start(args: argparse.Namespace, all_pairs: list[pairs.Pair], rank: int, folder: Path) -> list[subprocess.Popen]:
     """This host's processes."""
     if rank == 0:
-        return [pairs.start_receivers(together, args.programs, folder) for together in pairs.spread(all_pairs, args.processes)]
+        return [pairs.start_receivers(together, args.programs, folder)
+                for together in pairs.spread(all_pairs, args.processes)]
     return [pairs.start(pair, args.programs, rank, folder) for pair in all_pairs if pair.host == rank]
 
 
@@ -50,8 +52,10 @@ def _summary(documents: list[dict]) -> dict:
     found = fairness.bins(arrivals)
     begun = [one.at_s[0] for one in arrivals]
     indices = [fairness.jain(shares) for shares in found]
-    return {"senders": len(documents), "begun_within_s": max(begun) - min(begun), "bins": len(found), "goodput_gbps": fairness.gbps(found),
-            "jain_least": min(indices, default=0.0), "jain_median": median(indices) if indices else 0.0, "jain": indices,
+    return {"senders": len(documents), "begun_within_s": max(begun) - min(begun), "bins": len(found),
+            "goodput_gbps": fairness.gbps(found),
+            "jain_least": min(indices, default=0.0), "jain_median": median(indices) if indices else 0.0,
+            "jain": indices,
             "megabytes": [[round(share / 1e6, 3) for share in shares] for shares in found]}
 
 
@@ -60,7 +64,8 @@ def main() -> int:
     rank, hosts = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     folder = pairs.folder("incast")
     begin_s = pairs.agree(folder, rank, args.settle)
-    options = pairs.load(args.program, args.size, args.duration, warmup_s=_WARMUP_S, begin_at_s=0 if args.scattered else begin_s, sleep_us=_SLEEP_US)
+    options = pairs.load(args.program, args.size, args.duration, warmup_s=_WARMUP_S,
+                         begin_at_s=0 if args.scattered else begin_s, sleep_us=_SLEEP_US)
     all_pairs = [pairs.Pair(number, 1 + number % (hosts - 1), args.program, options) for number in range(args.senders)]
     failed = pairs.end(_start(args, all_pairs, rank, folder), args.settle + args.duration + pairs.kPatience_s)
     if rank != 0:

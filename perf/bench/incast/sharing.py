@@ -12,7 +12,8 @@ from .fairness import Arrivals, arrivals, jain
 kBin_s = 1.0
 kFine_s = 0.1  # of what a picture shows; the receivers count as often
 kAway_s = 2.0
-# Goodput leaves out the end of a span: net_perf counts a message when it is whole, so the last one of each sender is never counted.
+# Goodput leaves out the end of a span: net_perf counts a message when it is whole, so the last one of each sender is
+# never counted.
 kUnseen_s = 0.5
 
 
@@ -49,8 +50,8 @@ class Bin:
 
 
 def turns(senders: int, stagger_s: float, duration_s: float, leave: bool) -> list[Turn]:
-    """Joins are spread over `stagger_s`; all end together at `duration_s`. With `leave` every fourth sender is away for kAway_s in the
-    middle of its time. What comes back is a new process, started when the old one leaves."""
+    """Joins are spread over `stagger_s`; all end together at `duration_s`. With `leave` every fourth sender is away for
+    kAway_s in the middle of its time. What comes back is a new process, started when the old one leaves."""
     made = []
     for sender in range(senders):
         joins_s = stagger_s * sender / senders
@@ -63,8 +64,9 @@ def turns(senders: int, stagger_s: float, duration_s: float, leave: bool) -> lis
 
 
 def evenly(found: Arrivals, message_bytes: int) -> Arrivals:
-    """The same where bytes count only when a message is whole: the first message after a time without any came evenly since the one
-    before it. The others of the same moment came in that moment: a sender that had nothing and then much stays one. 0: bytes count as they come."""
+    """The same where bytes count only when a message is whole: the first message after a time without any came evenly
+    since the one before it. The others of the same moment came in that moment: a sender that had nothing and then much
+    stays one. 0: bytes count as they come."""
     at, total = found.at_s, list(found.total_bytes)
     before = 0  # when something came last
     for now in range(1, len(at)):
@@ -78,18 +80,20 @@ def evenly(found: Arrivals, message_bytes: int) -> Arrivals:
 
 
 def visit(result: dict, counts_whole: bool) -> Visit:
-    """`result`: as for arrivals(). `counts_whole`: the program counts a message when it is whole, as net_perf does and raw_tcp does not."""
+    """`result`: as for arrivals(). `counts_whole`: the program counts a message when it is whole, as net_perf does and
+    raw_tcp does not."""
     begun = [rank["t0_monotonic_ns"] * 1e-9 for rank in result["ranks"]]
     ended = [begin + rank["seconds"] for begin, rank in zip(begun, result["ranks"])]
     return Visit(evenly(arrivals(result), result["size"] if counts_whole else 0), max(begun), min(ended))
 
 
 def bins(visits: list[Visit]) -> list[Bin]:
-    """A bin begins at each join and leave, and each second after that until the next one. Bins overlap. Bins in which fewer than two
-    are active say nothing about shares and are left out."""
+    """A bin begins at each join and leave, and each second after that until the next one. Bins overlap. Bins in which
+    fewer than two are active say nothing about shares and are left out."""
     events = _events(visits)
     starts = [at + n * kBin_s for at, until in zip(events, events[1:]) for n in range(math.ceil((until - at) / kBin_s))]
-    found = [Bin(start, [one.got(start, start + kBin_s) for one in visits if one.is_active(start, start + kBin_s)]) for start in starts]
+    found = [Bin(start, [one.got(start, start + kBin_s) for one in visits if one.is_active(start, start + kBin_s)])
+             for start in starts]
     return [one for one in found if len(one.shares) > 1]
 
 

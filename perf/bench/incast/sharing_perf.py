@@ -1,7 +1,7 @@
-"""Senders that begin one after the other, leave and come back, all into one host's NIC: how much comes in of all together, how evenly, and
-how long a small message of another pair waits beside them. One rank per host, found by RANK and what tools/lab sets. Host 0 receives.
-The last host has the other pair's sender (--ping), the hosts between have the senders. Each sender is a net_perf or raw_tcp of its own,
-with a receiver process of its own on host 0.
+"""Senders that begin one after the other, leave and come back, all into one host's NIC: how much comes in of all
+together, how evenly, and how long a small message of another pair waits beside them. One rank per host, found by RANK
+and what tools/lab sets. Host 0 receives. The last host has the other pair's sender (--ping), the hosts between have the
+senders. Each sender is a net_perf or raw_tcp of its own, with a receiver process of its own on host 0.
 """
 from __future__ import annotations
 
@@ -29,8 +29,10 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--stagger", type=float, default=2.0, metavar="SECONDS", help="over which joins are spread (2)")
     add("--duration", type=float, default=9.0, metavar="SECONDS", help="from the first join to the end of all (9)")
-    add("--leave", action="store_true", help=f"every fourth is away for {sharing.kAway_s:g} s in the middle of its time; a new process comes back")
-    add("--ping", action="store_true", help="round trips of 4 KiB from the last host to host 0, by net_perf, while all send")
+    add("--leave", action="store_true", help=f"every fourth is away for {sharing.kAway_s:g} s in the middle of its "
+                                             f"time; a new process comes back")
+    add("--ping", action="store_true", help="round trips of 4 KiB from the last host to host 0, by net_perf, while all "
+                                            "send")
     add("--ping-iterations", type=int, default=1000, metavar="N", help="round trips that count (1000)")
     # 64 processes on two cores: with 100 us their wake-ups alone keep the cores busy.
     add("--sleep-us", type=int, default=500, metavar="US", help="of a sender or receiver that moved nothing (500)")
@@ -59,11 +61,13 @@ def _starts(args: argparse.Namespace, turns: list[sharing.Turn], hosts: int, beg
     of_senders = hosts - (2 if args.ping else 1)
     made = []
     for number, turn in enumerate(turns):
-        options = pairs.load(args.program, args.size, turn.leaves_s - turn.joins_s, warmup_s=0, begin_at_s=begin_s + turn.joins_s,
+        options = pairs.load(args.program, args.size, turn.leaves_s - turn.joins_s, warmup_s=0,
+                             begin_at_s=begin_s + turn.joins_s,
                              sleep_us=args.sleep_us)
         made.append(_Start(turn.starts_s, pairs.Pair(number, 1 + turn.sender % of_senders, args.program, options)))
     if args.ping:
-        options = ["--mode", "pingpong", "--sizes", "4K", "--iterations", str(args.ping_iterations), "--sleep-us", str(_PING_SLEEP_US)]
+        options = ["--mode", "pingpong", "--sizes", "4K", "--iterations", str(args.ping_iterations), "--sleep-us",
+                   str(_PING_SLEEP_US)]
         at_s = max(turn.joins_s for turn in turns) + _PING_AFTER_S
         made.append(_Start(at_s, pairs.Pair(len(turns), hosts - 1, "net_perf", options)))
     return made
@@ -95,17 +99,21 @@ def _series(found: list[sharing.Bin], visits: list[sharing.Visit], senders: list
     """`senders`: whose each visit is."""
     return {"begin_s": [round(one.begin_s - first_s, 3) for one in found],
             "megabytes": [[round(share / 1e6, 3) for share in one.shares] for one in found],
-            "visits": [{"sender": sender, "joined_s": round(one.joined_s - first_s, 3), "left_s": round(one.left_s - first_s, 3),
+            "visits": [{"sender": sender, "joined_s": round(one.joined_s - first_s, 3),
+                        "left_s": round(one.left_s - first_s, 3),
                         "bin_s": sharing.kFine_s, "mbps": [round(rate, 2) for rate in sharing.rates_mbps(one)]}
                        for sender, one in zip(senders, visits)]}
 
 
-def _summary(args: argparse.Namespace, visits: list[sharing.Visit], found: list[sharing.Bin], first_s: float, samples: list[core_time.Sample]) -> dict:
+def _summary(args: argparse.Namespace, visits: list[sharing.Visit], found: list[sharing.Bin], first_s: float,
+             samples: list[core_time.Sample]) -> dict:
     spans = sharing.together(visits, args.senders)
     indices = sharing.indices(found)
     least = min(range(len(found)), key=indices.__getitem__, default=None)
-    return {"senders": args.senders, "together_s": sum(end - begin for begin, end in spans), "goodput_gbps": sharing.goodput_gbps(visits, spans),
-            "bins": len(found), "jain_least": min(indices, default=0.0), "jain_median": median(indices) if indices else 0.0,
+    return {"senders": args.senders, "together_s": sum(end - begin for begin, end in spans),
+            "goodput_gbps": sharing.goodput_gbps(visits, spans),
+            "bins": len(found), "jain_least": min(indices, default=0.0),
+            "jain_median": median(indices) if indices else 0.0,
             "jain_least_at_s": None if least is None else round(found[least].begin_s - first_s, 3),
             "jain": [round(index, 4) for index in indices], "busy": core_time.busy(samples, spans)}
 
@@ -113,9 +121,11 @@ def _summary(args: argparse.Namespace, visits: list[sharing.Visit], found: list[
 def _round_trips(document: dict, ran: _Ran, spans: list[tuple[float, float]]) -> dict:
     """Raises SystemExit where not all senders sent meanwhile."""
     if not any(begin <= ran.last_began_s and ran.last_ended_s <= end for begin, end in spans):
-        raise SystemExit("sharing_perf: the round trips took longer than all sent together: fewer --ping-iterations, or a longer --duration")
+        raise SystemExit("sharing_perf: the round trips took longer than all sent together: fewer --ping-iterations, "
+                         "or a longer --duration")
     trips = document["results"][0]
-    return {"ping": {"iterations": trips["iterations"], "p50_us": trips["rtt_us"]["p50"], "p99_us": trips["rtt_us"]["p99"]}}
+    return {"ping": {"iterations": trips["iterations"], "p50_us": trips["rtt_us"]["p50"],
+                     "p99_us": trips["rtt_us"]["p99"]}}
 
 
 def main() -> int:
@@ -134,15 +144,19 @@ def main() -> int:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     came = [number for number in range(len(turns)) if number in documents]
-    visits = [sharing.visit(documents[number]["results"][0], counts_whole=args.program == "net_perf") for number in came]
+    visits = [sharing.visit(documents[number]["results"][0], counts_whole=args.program == "net_perf")
+              for number in came]
     failed = len({turn.sender for number, turn in enumerate(turns) if number not in documents})
     found, first_s = sharing.bins(visits), min((one.joined_s for one in visits), default=0.0)
     summary = {"failed": failed, **_summary(args, visits, found, first_s, watch.stop())}
     if args.ping:
         if len(documents) < len(numbers):
-            raise SystemExit(f"sharing_perf: {failed} of {args.senders} senders failed{'' if len(turns) in documents else ', and so did the other pair'}")
+            raise SystemExit(f"sharing_perf: {failed} of {args.senders} senders "
+                             f"failed{'' if len(turns) in documents else ', and so did the other pair'}")
         summary |= _round_trips(documents[len(turns)], ran, sharing.together(visits, args.senders))
-    tell({"program": args.program, "summary": summary, "series": _series(found, visits, [turns[number].sender for number in came], first_s)}, args.json)
+    tell({"program": args.program, "summary": summary, "series": _series(found, visits,
+                                                                         [turns[number].sender for number in came],
+                                                                         first_s)}, args.json)
     return 0
 
 

@@ -27,7 +27,8 @@ def finish(figure: Figure, axes: Axes, handles: list[Line2D], path: Path) -> Non
 
 def draw(name: str, about: str, result: str, save: Callable[[dict[str, Any], Path], None]) -> None:
     """The program perf/bench/plots/NAME.py. `result`: such as N2.json."""
-    parser = argparse.ArgumentParser(prog=f"perf/bench/plots/{name}.py", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog=f"perf/bench/plots/{name}.py", description=about,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", type=Path, help=f"perf/results/{result}")
     parser.add_argument("picture", type=Path, help="the PNG to write")
     args = parser.parse_args()

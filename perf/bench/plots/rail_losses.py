@@ -22,7 +22,8 @@ from bench.plots.of_results import BOUND, draw, finish  # noqa: E402
 
 _TRIAL, _INK = "#2f6fb0", "#222222"
 _NAMES = {
-    "down-sender": "link down at the sender", "down-receiver": "link down at the receiver", "reset": "connections reset",
+    "down-sender": "link down at the sender", "down-receiver": "link down at the receiver",
+    "reset": "connections reset",
     "switch": "link down in the switch", "silent": "silent drop both ways", "one-way": "silent drop one way",
 }
 _NEVER_S = 10.0  # what rail_loss_perf counts for a trial that did not recover before the rail was back
@@ -36,13 +37,16 @@ def _bound(case: dict[str, Any], formula: str) -> float:
 
 def _draw(axes: Axes, row: int, case: dict[str, Any]) -> None:
     found = case["sides"]["ours"]["runs"][0]
-    seconds = [_NEVER_S if trial["recovered_s"] is None else max(trial["recovered_s"], _LEAST_S) for trial in found["trials"]]
+    seconds = [_NEVER_S if trial["recovered_s"] is None else max(trial["recovered_s"], _LEAST_S)
+               for trial in found["trials"]]
     scatter = random.Random(row)
-    axes.plot(seconds, [row + scatter.uniform(-0.26, 0.26) for _ in seconds], "o", color=_TRIAL, markersize=3, alpha=0.55, markeredgewidth=0)
+    axes.plot(seconds, [row + scatter.uniform(-0.26, 0.26) for _ in seconds], "o", color=_TRIAL, markersize=3,
+              alpha=0.55, markeredgewidth=0)
     median = found["summary"]["median_s"]
     axes.plot([median] * 2, [row - 0.36, row + 0.36], color=_INK, linewidth=1.6)
     axes.annotate(f"{median:.2f} s", (median, row + 0.38), fontsize=8, ha="center", color=_INK)
-    axes.plot([_bound(case, "median_s")] * 2, [row - 0.36, row + 0.36], color=BOUND, linewidth=1.2, linestyle=(0, (4, 2)))
+    axes.plot([_bound(case, "median_s")] * 2, [row - 0.36, row + 0.36], color=BOUND, linewidth=1.2,
+              linestyle=(0, (4, 2)))
     axes.plot([_bound(case, "p99_s")] * 2, [row - 0.36, row + 0.36], color=BOUND, linewidth=1.2)
 
 
@@ -55,7 +59,8 @@ def save(document: dict[str, Any], path: Path) -> None:
     axes.set_yticks(range(len(_NAMES)), reversed(_NAMES.values()), fontsize=9)
     axes.set_xscale("log")
     axes.set_xlim(0.8 * _LEAST_S, 12)
-    axes.set_xticks([0.01, 0.1, 0.5, 1, 1.5, 3, _NEVER_S], ["0.01", "0.1", "0.5", "1", "1.5", "3", "never"], fontsize=8.5)
+    axes.set_xticks([0.01, 0.1, 0.5, 1, 1.5, 3, _NEVER_S], ["0.01", "0.1", "0.5", "1", "1.5", "3", "never"],
+                    fontsize=8.5)
     axes.minorticks_off()
     axes.set_xlabel("seconds from the loss until the other rail carries 0.95 of raw TCP's rate", fontsize=9)
     seen = [case["sides"]["ours"]["runs"][0] for case in cases.values()]

@@ -57,13 +57,17 @@ def save(document: dict[str, Any], path: Path) -> None:
     axes.axvline(_P99_BOUND_S, color=BOUND, linewidth=1.2)
     axes.set_xscale("log")
     axes.set_xlim(0.8 * _LEAST_S, 12)
-    axes.set_xticks([0.01, 0.05, 0.15, 0.6, 1.5, _NEVER_S], ["0.01", "0.05", "0.15", "0.6", "1.5", "never"], fontsize=8.5)
+    axes.set_xticks([0.01, 0.05, 0.15, 0.6, 1.5, _NEVER_S], ["0.01", "0.05", "0.15", "0.6", "1.5", "never"],
+                    fontsize=8.5)
     axes.minorticks_off()
     axes.set_xlabel("seconds from the fault until the rails that are left carry 0.95 of raw TCP's rate", fontsize=9)
-    axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings", fontsize=10.5,
+    axes.set_title(f"A fault at one of the rails of 1 Gb/s, {sum(map(len, found.values()))} networks and settings",
+                   fontsize=10.5,
                    loc="left", color=_INK)
-    finish(figure, axes, [Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5, label="a carrier or a reset tells"),
-                          Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5, label="only silence tells")], path)
+    finish(figure, axes, [Line2D([], [], marker="o", linestyle="", color=_TOLD, markersize=4.5,
+                                 label="a carrier or a reset tells"),
+                          Line2D([], [], marker="o", linestyle="", color=_SILENT, markersize=4.5,
+                                 label="only silence tells")], path)
 
 
 if __name__ == "__main__":

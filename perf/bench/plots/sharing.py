@@ -1,6 +1,7 @@
 """Senders that share one NIC, before and after: the rate of each over time, and the even share as a thin line.
 
-    .venv/bin/python perf/bench/plots/sharing.py BEFORE.json AFTER.json docs/pictures/sharing.png --before "Raw TCP" --after "Railweave"
+    .venv/bin/python perf/bench/plots/sharing.py BEFORE.json AFTER.json docs/pictures/sharing.png --before "Raw TCP"
+    --after "Railweave"
 
 Both files are of perf/bench/incast/sharing_perf.py --json.
 """
@@ -34,7 +35,8 @@ def _draw(axes: Axes, document: dict[str, Any], name: str) -> None:
         axes.plot(line.at_s, line.mbps, color=COLOURS[line.sender % len(COLOURS)], linewidth=1.1)
     even, summary = course.even_share(document), document["summary"]
     axes.stairs(even.mbps, even.edges_s, baseline=None, color=_INK, linewidth=0.8, linestyle=(0, (4, 2)), zorder=3)
-    axes.set_title(f"{name}: {summary['goodput_gbps']:.2f} Gb/s in all\nfairness index (1: all alike) in the median second {summary['jain_median']:.3f}, "
+    axes.set_title(f"{name}: {summary['goodput_gbps']:.2f} Gb/s in all\nfairness index (1: all alike) in the median "
+                   f"second {summary['jain_median']:.3f}, "
                    f"in the worst {summary['jain_least']:.3f}", fontsize=10, loc="left", color=_INK)
     axes.set_xlabel("seconds since the first sender began", fontsize=9)
     axes.spines[["top", "right"]].set_visible(False)
@@ -42,7 +44,8 @@ def _draw(axes: Axes, document: dict[str, Any], name: str) -> None:
 
 
 def _top_mbps(document: dict[str, Any]) -> float:
-    """Room for all that is drawn after the first joins, when one sender still has much of the link, unless that would flatten the rest."""
+    """Room for all that is drawn after the first joins, when one sender still has much of the link, unless that would
+    flatten the rest."""
     highest = max((rate for line in course.lines(document) for rate in line.mbps), default=0.0)
     return _HEADROOM * min(highest, _MOST * 1000 * document["summary"]["goodput_gbps"] / document["summary"]["senders"])
 
@@ -56,14 +59,16 @@ def save(before: dict[str, Any], after: dict[str, Any], names: tuple[str, str], 
     grid[0].set_ylim(0, max(_top_mbps(before), _top_mbps(after)))
     grid[0].set_xlim(0, max(one["left_s"] for document in (before, after) for one in document["series"]["visits"]))
     figure.legend(handles=[Line2D([], [], color=COLOURS[0], label="a sender"),
-                           Line2D([], [], color=_INK, linewidth=0.8, linestyle=(0, (4, 2)), label="the even share of those that send")],
+                           Line2D([], [], color=_INK, linewidth=0.8, linestyle=(0, (4, 2)),
+                                  label="the even share of those that send")],
                   loc="outside lower left", ncols=2, fontsize=8.5, frameon=False)
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="perf/bench/plots/sharing.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="perf/bench/plots/sharing.py", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("before_json", type=Path, help="drawn on the left")
     parser.add_argument("after_json", type=Path, help="drawn on the right")
     parser.add_argument("picture", type=Path, help="the PNG to write")

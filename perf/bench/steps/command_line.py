@@ -15,7 +15,8 @@ def command_line(prog: str, about: str, *, programs: bool) -> argparse.ArgumentP
     """With --json, and --programs where such are run."""
     parser = argparse.ArgumentParser(prog=prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     if programs:
-        parser.add_argument("--programs", type=Path, default=_PROGRAMS, help="folder of raw_tcp and fsdp_replay (build/release/bin)")
+        parser.add_argument("--programs", type=Path, default=_PROGRAMS,
+                            help="folder of raw_tcp and fsdp_replay (build/release/bin)")
     parser.add_argument("--json", help="write what was measured there")
     return parser
 
@@ -23,7 +24,8 @@ def command_line(prog: str, about: str, *, programs: bool) -> argparse.ArgumentP
 def parse_step(parser: argparse.ArgumentParser, *, rails: int | None = None) -> argparse.Namespace:
     """Exits with status 2 unless it is one of two ranks in a lab, of `rails` rails where that is said."""
     args = parse_in_lab(parser)
-    for name, found, expected in (("ranks", int(os.environ["WORLD_SIZE"]), RANKS), ("rails", len(os.environ["RWLAB_NICS"].split(",")), rails)):
+    for name, found, expected in (("ranks", int(os.environ["WORLD_SIZE"]), RANKS),
+                                  ("rails", len(os.environ["RWLAB_NICS"].split(",")), rails)):
         if expected is not None and found != expected:
             parser.error(f"found {found} {name}, expected {expected}")
     return args

@@ -1,5 +1,6 @@
-"""FSDP training while rails fail, return and slow down at random, and the same steps again on rails that nobody touches: at how many steps
-a loss differs by a bit. One of two ranks, found by RANK and what tools/lab sets, in a lab whose ranks meet by --management."""
+"""FSDP training while rails fail, return and slow down at random, and the same steps again on rails that nobody
+touches: at how many steps a loss differs by a bit. One of two ranks, found by RANK and what tools/lab sets, in a lab
+whose ranks meet by --management."""
 from __future__ import annotations
 
 import dataclasses
@@ -25,7 +26,8 @@ from bench.steps.at_least import at_least  # noqa: E402
 from bench.steps.command_line import command_line, parse_step  # noqa: E402
 from bench.steps.over_ranks import greatest, losses_that_differ  # noqa: E402
 
-_SHAPE = gpt.Shape(layers=4, width=512, heads=4, length=16)  # on rails of 1 Gb/s a step is communication for the most part
+# on rails of 1 Gb/s a step is communication for the most part
+_SHAPE = gpt.Shape(layers=4, width=512, heads=4, length=16)
 _FAST_MBIT = 40_000  # of rails that nobody touches: less to wait for
 
 
@@ -84,10 +86,12 @@ def main() -> int:
     differ = losses_that_differ(disturbed.losses, undisturbed.losses)
     longest_s = greatest(max(after - before for before, after in zip([0.0, *ends], ends)))
     if disturber:
-        summary = {"losses_differ": differ, "steps": len(ends), "disturbances": len(disturber.happened), "longest_step_s": longest_s}
+        summary = {"losses_differ": differ, "steps": len(ends), "disturbances": len(disturber.happened),
+                   "longest_step_s": longest_s}
         print(json.dumps(summary))
         if args.json:
-            document = {"seed": args.seed, "disturbances": [dataclasses.asdict(one) for one in disturber.happened], "step_ends_s": ends,
+            document = {"seed": args.seed, "disturbances": [dataclasses.asdict(one) for one in disturber.happened],
+                        "step_ends_s": ends,
                         "losses": disturbed.losses, "torch": torch.__version__, "summary": summary}
             Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()

@@ -13,10 +13,11 @@ _FAR = 1.25  # what a ratio is at least, or its inverse, that strays
 def paired_ratio(upper: list[float], lower: list[float]) -> dict[str, float | None]:
     """Of each pair upper / lower: the median and its 95 % interval.
 
-    From six pairs on its ends are themselves ratios of pairs (the sign test's interval: David, Nagaraja: Order Statistics, 7.1), whatever
-    their distribution: decision 0020. Fewer have no such interval: theirs is the mean's, of logarithms; None of a single pair, or where
-    one ratio is not above 0. What is the same in all pairs counts as exact. A pair whose `lower` is not above 0 has no ratio: of six and more
-    it counts as beyond either end. Raises ValueError where fewer have one, or most.
+    From six pairs on its ends are themselves ratios of pairs (the sign test's interval: David, Nagaraja: Order
+    Statistics, 7.1), whatever their distribution: decision 0020. Fewer have no such interval: theirs is the mean's, of
+    logarithms; None of a single pair, or where one ratio is not above 0. What is the same in all pairs counts as exact.
+    A pair whose `lower` is not above 0 has no ratio: of six and more it counts as beyond either end. Raises ValueError
+    where fewer have one, or most.
     """
     ratios, without = ratios_of(upper, lower)
     if 2 * without >= len(lower) or (without and len(lower) < _LEAST):
@@ -32,9 +33,9 @@ def ratios_of(upper: list[float], lower: list[float]) -> tuple[list[float], int]
 
 
 def strays(ratios: list[float], without: int = 0) -> dict[str, float]:
-    """What the median does not see: whether some of the pairs, less than half, are far off to one side. Of those that differ by a
-    quarter and more, "down" is the chance that so many lie below 1, or more, if they lay on either side as likely (the sign test); "up", above.
-    Of pairs `without` a ratio each counts for whichever is asked.
+    """What the median does not see: whether some of the pairs, less than half, are far off to one side. Of those that
+    differ by a quarter and more, "down" is the chance that so many lie below 1, or more, if they lay on either side as
+    likely (the sign test); "up", above. Of pairs `without` a ratio each counts for whichever is asked.
     """
     below, above = sum(ratio * _FAR <= 1 for ratio in ratios), sum(ratio >= _FAR for ratio in ratios)
     far = below + above + without
@@ -46,7 +47,8 @@ def _at_least(heads: int, tosses: int) -> float:
 
 
 def _of_median(ratios: list[float], without: int) -> tuple[float, float] | None:
-    """The `rank`th from either end, so chosen that the true median lies beyond it there with a chance of at most 2.5 %."""
+    """The `rank`th from either end, so chosen that the true median lies beyond it there with a chance of at most 2.5
+    %."""
     ascending, count, rank, chance = sorted(ratios), len(ratios) + without, 0, 0.0
     while (chance := chance + math.comb(count, rank) / 2**count) <= 0.025:
         rank += 1

@@ -1,9 +1,9 @@
-"""Steps of the demo's model under one policy, overlapped, made one at a time as standard input asks. One rank, found by RANK,
-WORLD_SIZE, MASTER_ADDR, MASTER_PORT; RAILWEAVE_SCHEDULE says the policy. Its parent is policy_perf.py.
+"""Steps of the demo's model under one policy, overlapped, made one at a time as standard input asks. One rank, found by
+RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT; RAILWEAVE_SCHEDULE says the policy. Its parent is policy_perf.py.
 
-For each line on standard input one step is made, and a line of JSON answers: {"seconds": S, "losses": [L, ...]}, of the slowest rank and of
-every rank. Where the line says "traced", the step is, and the answer has "in_flight_operations", the most at once at any rank.
-"""
+For each line on standard input one step is made, and a line of JSON answers: {"seconds": S, "losses": [L, ...]}, of the
+slowest rank and of every rank. Where the line says "traced", the step is, and the answer has "in_flight_operations",
+the most at once at any rank. """
 from __future__ import annotations
 
 import json
@@ -33,7 +33,8 @@ def main() -> int:
             seconds = variant.step()
         answer = {"seconds": greatest(seconds), "losses": of_every_rank(variant.losses[-1])}
         if traced:
-            answer["in_flight_operations"] = max(rank["in_flight_operations"] for rank in railweave.report()[0]["ranks"])
+            answer["in_flight_operations"] = max(rank["in_flight_operations"]
+                                                 for rank in railweave.report()[0]["ranks"])
         print(json.dumps(answer), flush=True)
     dist.destroy_process_group()
     return 0

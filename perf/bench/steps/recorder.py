@@ -1,4 +1,5 @@
-"""Records the collectives of a step. It is meant for one in which they take no time, so that what lies between them is compute."""
+"""Records the collectives of a step. It is meant for one in which they take no time, so that what lies between them is
+compute."""
 from __future__ import annotations
 
 import time
@@ -40,4 +41,5 @@ class Recorder:
         marks: list[float] = []
         seconds = step(lambda: marks.append(time.perf_counter()))
         began, backward = marks
-        return Recorded([Call(call.name, call.whole_bytes, call.at_s - began) for call in self._calls], backward - began, seconds)
+        return Recorded([Call(call.name, call.whole_bytes, call.at_s - began) for call in self._calls],
+                        backward - began, seconds)

@@ -1,5 +1,5 @@
-"""Training steps while one of two rails is slowed to a tenth for a minute, then restored: the demo's model, overlapped, two ranks in a
-lab. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and what tools/lab sets.
+"""Training steps while one of two rails is slowed to a tenth for a minute, then restored: the demo's model, overlapped,
+two ranks in a lab. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT and what tools/lab sets.
 
 Steps are of communication mostly (--mbit sets the rails' rate), so that their time follows what the rails carry.
 """
@@ -87,7 +87,8 @@ def main() -> int:
         bound, slow_bound = (bound_s(args.programs, trace, each) for each in (gbps, slow_gbps))
         step_s = {name: median(seconds) for name, seconds in taken.items()}
         Path(args.json).write_text(json.dumps({
-            "mbit": args.mbit, "seconds": taken, "raw_gbps": gbps, "slow_gbps": slow_gbps, "bound_s": bound, "slow_bound_s": slow_bound,
+            "mbit": args.mbit, "seconds": taken, "raw_gbps": gbps, "slow_gbps": slow_gbps, "bound_s": bound,
+            "slow_bound_s": slow_bound,
             "summary": {
                 "step_s": step_s,
                 "raw_left": slow_gbps / gbps,

@@ -1,9 +1,9 @@
-"""A training step beside its bound: the demo's model under FSDP2, two ranks in a lab, by turns without communication, over Gloo
-on one rail and on all, over railweave, and over railweave overlapped. One rank, found by RANK, WORLD_SIZE, MASTER_ADDR,
-MASTER_PORT and what tools/lab sets.
+"""A training step beside its bound: the demo's model under FSDP2, two ranks in a lab, by turns without communication,
+over Gloo on one rail and on all, over railweave, and over railweave overlapped. One rank, found by RANK, WORLD_SIZE,
+MASTER_ADDR, MASTER_PORT and what tools/lab sets.
 
-First the step alone says how long compute takes; then rank 0 sets the rails' rate so that the step's collectives, issued at once without
-compute, take --ratio times as long.
+First the step alone says how long compute takes; then rank 0 sets the rails' rate so that the step's collectives,
+issued at once without compute, take --ratio times as long.
 """
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def _parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--ratio", type=at_least(0.01, float), default=1.0, help="of communication to compute (1)")
     add("--rounds", type=at_least(1), default=5, help="in which each variant makes a step (5)")
-    add("--sequences", type=at_least(0), default=0, help=f"of each rank in a step; 0: as many as take {_LEAST_ALONE_S:g} s alone (0)")
+    add("--sequences", type=at_least(0), default=0, help=f"of each rank in a step; 0: as many as take "
+                                                         f"{_LEAST_ALONE_S:g} s alone (0)")
     return parse_step(parser)
 
 
@@ -62,14 +63,17 @@ def _enough_sequences(nics: list[str], asked: int) -> int:
 
 
 def _rails_for(calls: list[Call], comm_s: float, nics: list[str]) -> tuple[int, float]:
-    """Sets the rails' rate so that these collectives, issued at once without compute, take `comm_s`. Mb/s of each, and what they take then."""
+    """Sets the rails' rate so that these collectives, issued at once without compute, take `comm_s`. Mb/s of each, and
+    what they take then."""
     mbit, taken_s = rail_mbit(bytes_each_way(calls, RANKS), comm_s, len(nics)), comm_s
     for _ in range(2):  # the second with the rate that the first asks for
         mbit = round(mbit * taken_s / comm_s)
         if mbit < 1:
-            raise SystemExit(f"--ratio: found one that asks for rails of less than 1 Mb/s, of {comm_s:.0f} s of communication")
+            raise SystemExit(f"--ratio: found one that asks for rails of less than 1 Mb/s, of {comm_s:.0f} s of "
+                             f"communication")
         rails.set_rates({number: mbit for number in range(len(nics))})
-        taken_s = greatest(back_to_back.seconds([{"name": _TITLES[call.name], "bytes": call.whole_bytes} for call in calls]))
+        taken_s = greatest(back_to_back.seconds([{"name": _TITLES[call.name], "bytes": call.whole_bytes}
+                                                 for call in calls]))
     return mbit, taken_s
 
 
@@ -82,7 +86,8 @@ def _rounds(all_variants: list[variants.Variant], rounds: int) -> dict[str, list
     for number in range(rounds):
         for variant in all_variants[number % len(all_variants):] + all_variants[:number % len(all_variants)]:
             taken[variant.name].append(greatest(variant.step()))
-        _say(f"round {number + 1} of {rounds}: " + ", ".join(f"{name} {seconds[-1]:.2f} s" for name, seconds in taken.items()))
+        _say(f"round {number + 1} of {rounds}: " + ", ".join(f"{name} {seconds[-1]:.2f} s" for name,
+                                                             seconds in taken.items()))
     return taken
 
 
@@ -91,7 +96,8 @@ def _summary(taken: dict[str, list[float]], bound: float) -> dict[str, Any]:
     gloo = min(_GLOO, key=step_s.get)
     return {
         "step_s": step_s, "better_gloo": gloo, "better_gloo_s": step_s[gloo], "bound_s": bound,
-        "hidden": paired_ratio([a - b for a, b in zip(taken["railweave"], taken["overlap"])], [a - bound for a in taken["railweave"]]),
+        "hidden": paired_ratio([a - b for a, b in zip(taken["railweave"], taken["overlap"])],
+                               [a - bound for a in taken["railweave"]]),
         "of_bound": paired_ratio(taken["overlap"], [bound] * len(taken["overlap"])),
         "times_gloo": paired_ratio(taken[gloo], taken["overlap"]),
         "of_alone": paired_ratio(taken["overlap"], taken["alone"]),
@@ -111,7 +117,8 @@ def main() -> int:
     alone_s = greatest(median(step.seconds for step in recorded))
     mbit, comm_s = _rails_for(recorded[-1].calls, args.ratio * alone_s, nics)
     raw_gbps = rails.raw_gbps(args.programs)
-    _say(f"step alone {alone_s:.2f} s ({sequences} sequences), {len(nics)} rails of {mbit} Mb/s, raw {raw_gbps:.3f} Gb/s; its "
+    _say(f"step alone {alone_s:.2f} s ({sequences} sequences), {len(nics)} rails of {mbit} Mb/s, raw {raw_gbps:.3f} "
+         f"Gb/s; its "
          f"collectives alone {comm_s:.2f} s: ratio {comm_s / alone_s:.2f}")
     trace = trace_of(recorded)
     bound = bound_s(args.programs, as_overlapped(trace), raw_gbps)  # before the rounds: it fails at once where it does
@@ -120,8 +127,10 @@ def main() -> int:
     losses = {variant.name: variant.losses for variant in all_variants}
     differ = losses_that_differ(losses["railweave"], losses["overlap"])
     if dist.get_rank() == 0 and args.json:
-        summary = {**_summary(taken, bound), "communication_s": comm_s, "ratio": comm_s / alone_s, "losses_differ": differ}
-        document = {"ratio": args.ratio, "sequences": sequences, "rail_mbit": mbit, "raw_gbps": raw_gbps, "trace": trace, "seconds": taken,
+        summary = {**_summary(taken, bound), "communication_s": comm_s, "ratio": comm_s / alone_s,
+                   "losses_differ": differ}
+        document = {"ratio": args.ratio, "sequences": sequences, "rail_mbit": mbit, "raw_gbps": raw_gbps,
+                    "trace": trace, "seconds": taken,
                     "losses": losses, "torch": torch.__version__, "summary": summary}
         Path(args.json).write_text(json.dumps(document, indent=1) + "\n")
     dist.barrier()

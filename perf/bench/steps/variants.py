@@ -1,5 +1,5 @@
-"""The demo's model, once for each way to communicate, in one process: "alone" (nothing is sent), Gloo over one rail and over
-all, railweave, railweave overlapped."""
+"""The demo's model, once for each way to communicate, in one process: "alone" (nothing is sent), Gloo over one rail and
+over all, railweave, railweave overlapped."""
 from __future__ import annotations
 
 import os
@@ -49,7 +49,8 @@ class Variant:
         self.losses: list[float] = []
 
     def step(self, mark=lambda: None) -> float:
-        """Seconds of the next step, begun by both ranks together. `mark`: called as it begins, and between forward and backward."""
+        """Seconds of the next step, begun by both ranks together. `mark`: called as it begins, and between forward and
+        backward."""
         given, expected = text.batch(self._data, self._number, dist.get_rank(), self._sequences, self._length)
         self._number += 1
         dist.barrier()

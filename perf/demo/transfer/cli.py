@@ -21,14 +21,16 @@ _SAYS = {"raw": "raw TCP on each rail alone", "striped": "the file over all rail
 
 
 def _parse(argv: list[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="tools/demo_net", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(prog="tools/demo_net", description=_ABOUT,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--file", help="the file to move (default: the machine's compilers, packed once into build/demo_net/cache)")
     add("--nics", type=int, default=2, help="rails per host (2)")
     add("--rate", default="2gbit", help="rate of the rails, as in tools/lab: 2gbit or 2gbit,1gbit (2gbit)")
     add("--shape", choices=["host", "switch"], default="host", help="where the rate is limited (host)")
     add("--loopback", action="store_true", help="no namespaces: both processes on this machine's lo, unshaped")
-    add("--sleep-us", type=int, default=50, help="callers sleep this long when nothing moved; 0: they spin, as NCCL does (50)")
+    add("--sleep-us", type=int, default=50, help="callers sleep this long when nothing moved; 0: they spin, as NCCL "
+                                                 "does (50)")
     add("--build", default=str(_ROOT / "build" / "release"), metavar="DIR", help="build folder (build/release)")
     add("--out", default=str(_ROOT / "build" / "demo_net"), metavar="DIR", help="where the results go (build/demo_net)")
     return parser.parse_args(argv)

@@ -37,7 +37,8 @@ def _rows(table: Table, outcome: Outcome) -> None:
     def line(name: str, own: str, *cells: tuple[str, str]) -> None:
         table.add_row(name, own, *(cell for pair in cells for cell in pair))
 
-    line("payload, total", f"{outcome.sum_gbps:.3f}", *((_amount(t.file_bytes, outcome), f"[bold]{t.gbps:.3f}[/]") for t in both))
+    line("payload, total", f"{outcome.sum_gbps:.3f}", *((_amount(t.file_bytes, outcome), f"[bold]{t.gbps:.3f}[/]")
+                                                        for t in both))
     line("of the rails' sum", "", *(("", f"[bold]{t.gbps / outcome.sum_gbps:.1%}[/]") for t in both))
     line("seconds", "", *(("", f"{t.seconds:.3g}") for t in both))
     table.add_section()

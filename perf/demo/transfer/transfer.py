@@ -91,7 +91,8 @@ def _read(path: Path) -> Transfer:
     series = receiver["series"]
     cpu = result["cpu"]
     return Transfer(
-        result["seconds"], result["bytes"], result["goodput_gbps"], result["file"]["sha256_received"], result["file"]["match"],
+        result["seconds"], result["bytes"], result["goodput_gbps"], result["file"]["sha256_received"],
+        result["file"]["match"],
         {"sender": cpu["rank0_s_per_gb"], "receiver": cpu["rank1_s_per_gb"], "machine": cpu["machine_s_per_gb"]},
         cpu["machine_baseline_share"],
         receiver["sockets"], series["t_s"], {rail: counts["rx_bytes"] for rail, counts in series["rails"].items()})
@@ -115,7 +116,8 @@ def run(setup: Setup, file: Path, show: Callable[[str], None], fell_back: Callab
 
 def _run_lab(setup: Setup, plan: Path, show: Callable[[str], None], fell_back: Callable[[str], None]) -> bool:
     """Whether it went over loopback. Raises DemoError."""
-    where = ["--loopback"] if setup.loopback else ["--nics", str(setup.nics), "--rate", setup.rate, "--shape", setup.shape]
+    where = ["--loopback"] if setup.loopback else ["--nics", str(setup.nics), "--rate", setup.rate, "--shape",
+                                                   setup.shape]
     reasons = []
 
     def note(reason: str) -> None:

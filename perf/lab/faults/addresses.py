@@ -15,13 +15,15 @@ def current(host: Host, nic: Nic, scopes: tuple[str, ...] = ("global", "link")) 
 
 
 def replace_addresses(host: Host, nic: Nic, addresses: list[str]) -> None:
-    """The NIC has these (with prefix lengths) in the place of all it had, but for link-local ones: as a new DHCP lease does."""
+    """The NIC has these (with prefix lengths) in the place of all it had, but for link-local ones: as a new DHCP lease
+    does."""
     for text in addresses:
         try:
             ipaddress.ip_interface(text)
         except ValueError:
             raise CommandError(f"'{text}' is no address with a prefix length, such as 10.79.1.1/24") from None
-    ip_batch(host.ns, [f"address flush dev {nic.name} scope global", *(f"address add {text} dev {nic.name}" for text in addresses)])
+    ip_batch(host.ns, [f"address flush dev {nic.name} scope global",
+                       *(f"address add {text} dev {nic.name}" for text in addresses)])
 
 
 def restore(host: Host, nic: Nic) -> None:

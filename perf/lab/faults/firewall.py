@@ -32,7 +32,8 @@ class Rule:
 
 
 def filter_tcp(host: Host, nic: Nic, rule: Rule) -> None:
-    """TCP alone is filtered: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC. Raises CommandError."""
+    """TCP alone is filtered: ARP, neighbour discovery and pings pass. Replaces an earlier rule of the NIC. Raises
+    CommandError."""
     if rule.at == "port":
         if rule.action != "drop":
             raise CommandError(f"--firewall {rule.action} --at port: a switch can only drop")
@@ -56,8 +57,8 @@ def lose_packets(plan: Plan, nic: Nic, percent: float, direction: str = "both") 
 
 
 def lose_flows(nic: Nic, percent: float, direction: str = "both") -> None:
-    """All packets of so many TCP connections, chosen by their ports: where a router spreads connections over several paths (ECMP), one
-    of which leads nowhere. Raises CommandError."""
+    """All packets of so many TCP connections, chosen by their ports: where a router spreads connections over several
+    paths (ECMP), one of which leads nowhere. Raises CommandError."""
     flow = {"in": "tcp dport . tcp sport", "out": "tcp sport . tcp dport"}  # the host's port first
     some = {way: f"jhash {ports} mod 100000 seed 0x1 < {round(percent * 1000)} drop" for way, ports in flow.items()}
     _at_port(nic, direction, some if percent < 100 else dict.fromkeys(flow, "tcp dport 0-65535 drop"))
@@ -66,7 +67,8 @@ def lose_flows(nic: Nic, percent: float, direction: str = "both") -> None:
 def restore(host: Host, nic: Nic) -> None:
     """No rule is left of the NIC and its cable."""
     rules: dict[str, str] = {}
-    for ns, family, name in [(host.ns, "inet", f"rwlab_{nic.name}"), *((ns, "netdev", name) for ns, _, name, _ in _ends(nic))]:
+    for ns, family, name in [(host.ns, "inet", f"rwlab_{nic.name}"),
+                             *((ns, "netdev", name) for ns, _, name, _ in _ends(nic))]:
         rules[ns] = rules.get(ns, "") + _no_table(family, name)
     try:
         for ns, text in rules.items():
@@ -81,8 +83,8 @@ def _some(percent: float) -> str:
 
 
 def _ends(nic: Nic) -> list[tuple[str, str, str, str]]:
-    """Where packets of a cable come in: namespace, device, our table there, and which direction of the host comes in there. A direct
-    cable's ends are NICs of both hosts, and the names tell whose table is whose."""
+    """Where packets of a cable come in: namespace, device, our table there, and which direction of the host comes in
+    there. A direct cable's ends are NICs of both hosts, and the names tell whose table is whose."""
     return [(nic.carrier_ns, nic.carrier_dev, f"rwlab_in_{nic.carrier_dev}", "in"),
             (nic.peer_ns, nic.peer_dev, f"rwlab_out_{nic.peer_dev}", "out")]
 
@@ -91,7 +93,8 @@ def _at_port(nic: Nic, direction: str, rules: str | dict[str, str]) -> None:
     """`rules`: one, or one for each direction."""
     for ns, dev, name, way in _ends(nic):
         rule = rules if isinstance(rules, str) else rules[way]
-        chains = [_chain(f'type filter hook ingress device "{dev}" priority 0;', rule, "came_in")] if direction in (way, "both") else []
+        chains = [_chain(f'type filter hook ingress device "{dev}" priority 0;', rule, "came_in")] if direction in (way,
+                                                                                                                    "both") else []
         nft(ns, _table("netdev", name, chains))
 
 

@@ -19,8 +19,8 @@ def lose_routes(host: Host, nic: Nic) -> None:
 
 
 def restore(host: Host, nic: Nic) -> None:
-    """What the lab began with; a link that comes back brings only its subnets' routes. NICs of one subnet have a route each to the same
-    prefix: a missing one is added behind the others, as the kernel does. Raises CommandError."""
+    """What the lab began with; a link that comes back brings only its subnets' routes. NICs of one subnet have a route
+    each to the same prefix: a missing one is added behind the others, as the kernel does. Raises CommandError."""
     wanted = [*routes.subnet_routes(nic.name, nic.addresses), *nic.routes]
     ip_batch(host.ns, [f"route append {words}" for words in wanted if not _is_there(host, nic, words)])
 

@@ -1,7 +1,7 @@
 """Large packets that are lost.
 
-A bridge passes what segmentation offload sends as one, whatever the MTU of its port. Hosts of a lab in which packets are to be lost one
-by one therefore send them one by one.
+A bridge passes what segmentation offload sends as one, whatever the MTU of its port. Hosts of a lab in which packets
+are to be lost one by one therefore send them one by one.
 """
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NOWHERE = "192.0.2.1/32"  # for documentation (RFC 5737)
 
 
 def shrink_port_mtu(plan: Plan, nic: Nic, mtu_bytes: int) -> None:
-    """The switch's port takes and gives packets of `mtu_bytes` at most and tells nobody about the others. A router's port tells, about
-    those toward the host, as routers do."""
+    """The switch's port takes and gives packets of `mtu_bytes` at most and tells nobody about the others. A router's
+    port tells, about those toward the host, as routers do."""
     if plan.switch_ns is None:
         raise CommandError("this lab has no switch: its hosts are wired directly (--network rails makes one per rail)")
     send_one_by_one(plan, nic)
@@ -30,7 +30,8 @@ def send_one_by_one(plan: Plan, nic: Nic) -> None:
 
 
 def restore(plan: Plan, nic: Nic) -> None:
-    """The MTU of the port, and segmentation offload where no other NIC's fault needs it off: the limit on a port marks one."""
+    """The MTU of the port, and segmentation offload where no other NIC's fault needs it off: the limit on a port marks
+    one."""
     if plan.switch_ns:
         ip("link", "set", "dev", nic.peer_dev, "mtu", str(plan.mtu_bytes), ns=nic.peer_ns)
     limited = _limited(nic.peer_ns)
@@ -65,7 +66,7 @@ def _set_most(ns: str, dev: str, segments: int) -> None:
 
 
 def _make_sockets_look_again(ns: str) -> None:
-    """An open socket keeps the limit that its NIC had when the socket looked for a route. After any change of routes an IPv4 socket looks
-    again, and the MTU that a router told of stays. Sockets of IPv6 are left alone."""
+    """An open socket keeps the limit that its NIC had when the socket looked for a route. After any change of routes an
+    IPv4 socket looks again, and the MTU that a router told of stays. Sockets of IPv6 are left alone."""
     for action in ("add", "del"):
         ip("route", action, "blackhole", _NOWHERE, ns=ns)

@@ -18,8 +18,8 @@ _ANSWER_WITHIN_S = 5.0
 
 
 def forget_connections(plan: Plan) -> None:
-    """As a firewall that was restarted, or whose table is full: what passed a moment ago belongs to no connection now. An event. Raises
-    CommandError."""
+    """As a firewall that was restarted, or whose table is full: what passed a moment ago belongs to no connection now.
+    An event. Raises CommandError."""
     if not plan.stateful:
         raise CommandError("this lab's router has no firewall (--stateful makes one)")
     body = struct.pack("=BBH", socket.AF_UNSPEC, 0, 0)

@@ -153,22 +153,14 @@ class NetOf final : public Net {
 template <class Visit>
 auto with_version(int version, Visit&& visit) -> decltype(visit(std::integral_constant<int, 12>())) {
   switch (version) {
-    case 6:
-      return visit(std::integral_constant<int, 6>());
-    case 7:
-      return visit(std::integral_constant<int, 7>());
-    case 8:
-      return visit(std::integral_constant<int, 8>());
-    case 9:
-      return visit(std::integral_constant<int, 9>());
-    case 10:
-      return visit(std::integral_constant<int, 10>());
-    case 11:
-      return visit(std::integral_constant<int, 11>());
-    case 12:
-      return visit(std::integral_constant<int, 12>());
-    default:
-      return nullptr;
+    case 6: return visit(std::integral_constant<int, 6>());
+    case 7: return visit(std::integral_constant<int, 7>());
+    case 8: return visit(std::integral_constant<int, 8>());
+    case 9: return visit(std::integral_constant<int, 9>());
+    case 10: return visit(std::integral_constant<int, 10>());
+    case 11: return visit(std::integral_constant<int, 11>());
+    case 12: return visit(std::integral_constant<int, 12>());
+    default: return nullptr;
   }
 }
 

@@ -104,7 +104,7 @@ Status Bench::finish() {
       first = status;
       continue;
     }
-    work->abort();  // or it would go on in memory that goes away
+    work->abort();                              // or it would go on in memory that goes away
     const Status ended = work->wait(kEndMost);  // whom it waited for
     first = Status(Code::timed_out, Scope::request,
                    fmt::format("Test timeout ({}s){}{}", options_.timeout_s, ended.ok() ? "" : ": ", ended.message()));
@@ -123,14 +123,10 @@ Status Bench::warm_up(const Case& one) {
 
 double Bench::over_ranks(const std::vector<double>& each) const {
   switch (options_.average) {
-    case 0:
-      return each.front();
-    case 1:
-      return std::accumulate(each.begin(), each.end(), 0.0) / double(each.size());
-    case 2:
-      return *std::min_element(each.begin(), each.end());
-    default:
-      return *std::max_element(each.begin(), each.end());
+    case 0: return each.front();
+    case 1: return std::accumulate(each.begin(), each.end(), 0.0) / double(each.size());
+    case 2: return *std::min_element(each.begin(), each.end());
+    default: return *std::max_element(each.begin(), each.end());
   }
 }
 

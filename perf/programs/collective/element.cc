@@ -26,13 +26,10 @@ int float_parts(DataType type) {
     case DataType::float16:
     case DataType::bfloat16:
     case DataType::float32:
-    case DataType::float64:
-      return 1;
+    case DataType::float64: return 1;
     case DataType::complex64:
-    case DataType::complex128:
-      return 2;
-    default:
-      return 0;
+    case DataType::complex128: return 2;
+    default: return 0;
   }
 }
 
@@ -42,43 +39,31 @@ bool is_signed(DataType type) {
 
 double epsilon(DataType type) {
   switch (type) {
-    case DataType::float16:
-      return 0x1p-10;
-    case DataType::bfloat16:
-      return 0x1p-7;
+    case DataType::float16: return 0x1p-10;
+    case DataType::bfloat16: return 0x1p-7;
     case DataType::float32:
-    case DataType::complex64:
-      return 0x1p-23;
-    default:
-      return 0x1p-52;
+    case DataType::complex64: return 0x1p-23;
+    default: return 0x1p-52;
   }
 }
 
 void store_float(DataType type, int part, double value, std::byte* to) {
   switch (type) {
-    case DataType::float16:
-      return put(to, part, to_half(value));
-    case DataType::bfloat16:
-      return put(to, part, to_bfloat16(value));
+    case DataType::float16: return put(to, part, to_half(value));
+    case DataType::bfloat16: return put(to, part, to_bfloat16(value));
     case DataType::float32:
-    case DataType::complex64:
-      return put(to, part, float(value));
-    default:
-      return put(to, part, value);
+    case DataType::complex64: return put(to, part, float(value));
+    default: return put(to, part, value);
   }
 }
 
 double load_float(DataType type, int part, const std::byte* from) {
   switch (type) {
-    case DataType::float16:
-      return from_half(get<std::uint16_t>(from, part));
-    case DataType::bfloat16:
-      return from_bfloat16(get<std::uint16_t>(from, part));
+    case DataType::float16: return from_half(get<std::uint16_t>(from, part));
+    case DataType::bfloat16: return from_bfloat16(get<std::uint16_t>(from, part));
     case DataType::float32:
-    case DataType::complex64:
-      return double(get<float>(from, part));
-    default:
-      return get<double>(from, part);
+    case DataType::complex64: return double(get<float>(from, part));
+    default: return get<double>(from, part);
   }
 }
 

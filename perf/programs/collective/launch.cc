@@ -29,7 +29,8 @@ Result<Place> place_by_variables(const LaunchOptions& o) {
   }
   if (o.agent_store && o.master_port > kPortMost - kPortsAbove) {
     return Status(Code::invalid_argument, Scope::request,
-                  fmt::format("MASTER_PORT: found {}, expected at most {}: the launcher keeps that one (TORCHELASTIC_USE_AGENT_STORE), and "
+                  fmt::format("MASTER_PORT: found {}, expected at most {}: the launcher keeps that one "
+                              "(TORCHELASTIC_USE_AGENT_STORE), and "
                               "ranks meet {} higher",
                               o.master_port, kPortMost - kPortsAbove, kPortsAbove));
   }

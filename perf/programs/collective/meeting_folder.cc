@@ -27,7 +27,9 @@ Result<MeetingFolder> MeetingFolder::make() {
   folder.path_ = (std::filesystem::temp_directory_path(error) / "railweave-perf-XXXXXX").string();
   if (error) return Status(Code::system, Scope::request, "TMPDIR: found no folder, expected one to meet in");
   if (::mkdtemp(folder.path_.data()) == nullptr) {
-    return system_error(Scope::request, "no folder for the ranks to meet in could be made (TMPDIR names one that can be written to), " + folder.path_);
+    return system_error(
+        Scope::request,
+        "no folder for the ranks to meet in could be made (TMPDIR names one that can be written to), " + folder.path_);
   }
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return folder;

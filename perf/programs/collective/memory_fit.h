@@ -11,11 +11,13 @@
 
 namespace railweave::perf::collective {
 
-// The largest size of which each of so many ranks has a buffer to send from and one to receive in, with a fifth of the memory left.
+// The largest size of which each of so many ranks has a buffer to send from and one to receive in, with a fifth of the
+// memory left.
 std::size_t largest_that_fits(std::size_t free_bytes, int ranks_on_host);
 
-// Lowers the sizes of `options` to what fits at every rank; the same at all. Every rank calls this, and none has its buffers yet.
-// `host`: of this rank, as in `entries`. Errors: as of exchanges.
-Status fit_to_memory(Options& options, Exchange& exchange, const std::vector<DeviceEntry>& entries, const std::string& host);
+// Lowers the sizes of `options` to what fits at every rank; the same at all. Every rank calls this, and none has its
+// buffers yet. `host`: of this rank, as in `entries`. Errors: as of exchanges.
+Status fit_to_memory(Options& options, Exchange& exchange, const std::vector<DeviceEntry>& entries,
+                     const std::string& host);
 
 }  // namespace railweave::perf::collective

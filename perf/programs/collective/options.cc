@@ -163,7 +163,8 @@ Status finish(Options& o, const Texts& texts) {
   RW_TRY(take("--op", reductions_named(texts.operations), o.reductions));
   RW_TRY(parse_root(texts.root, o.root));
   if (o.ranks_here() > kRanksHereMax) {
-    return refuse("--nthreads times --ngpus", fmt::format("expected at most {} ranks of a process, found {}", kRanksHereMax, o.ranks_here()));
+    return refuse("--nthreads times --ngpus",
+                  fmt::format("expected at most {} ranks of a process, found {}", kRanksHereMax, o.ranks_here()));
   }
   if (o.min_bytes > o.max_bytes) {
     return refuse("--minbytes", fmt::format("{} is more than --maxbytes {}", o.min_bytes, o.max_bytes));
@@ -182,7 +183,8 @@ int refused(const Status& status) {
 }  // namespace
 
 std::size_t Options::after(std::size_t bytes) const {
-  if (step_factor > 1 && bytes > std::numeric_limits<std::size_t>::max() / step_factor) return std::numeric_limits<std::size_t>::max();
+  if (step_factor > 1 && bytes > std::numeric_limits<std::size_t>::max() / step_factor)
+    return std::numeric_limits<std::size_t>::max();
   if (step_factor > 1) return bytes == 0 ? 1 : bytes * step_factor;
   return bytes + step_bytes;
 }

@@ -1,5 +1,5 @@
-// The table on stdout, letter for letter nccl-tests' (its parsers read ours): docs/internals/perf_programs.md says what stands in
-// the columns that there speak of GPUs. Texts, so that tests see what people see; nothing here prints.
+// The table on stdout, letter for letter nccl-tests' (its parsers read ours): docs/internals/perf_programs.md says what
+// stands in the columns that there speak of GPUs. Texts, so that tests see what people see; nothing here prints.
 #pragma once
 
 #include <cstddef>

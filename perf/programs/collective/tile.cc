@@ -33,14 +33,10 @@ std::uint64_t chosen_integer(const Contents& contents, std::uint64_t bits) {
 
 double reduced(Reduction reduction, double a, double b) {
   switch (reduction) {
-    case Reduction::prod:
-      return a * b;
-    case Reduction::min:
-      return std::min(a, b);
-    case Reduction::max:
-      return std::max(a, b);
-    default:
-      return a + b;
+    case Reduction::prod: return a * b;
+    case Reduction::min: return std::min(a, b);
+    case Reduction::max: return std::max(a, b);
+    default: return a + b;
   }
 }
 
@@ -51,20 +47,13 @@ bool less(DataType type, std::uint64_t a, std::uint64_t b) {
 std::uint64_t reduced(const Contents& contents, std::uint64_t a, std::uint64_t b) {
   const bool truth = contents.type == DataType::boolean;
   switch (contents.reduction) {
-    case Reduction::prod:
-      return truth ? a & b : a * b;
-    case Reduction::min:
-      return less(contents.type, a, b) ? a : b;
-    case Reduction::max:
-      return less(contents.type, a, b) ? b : a;
-    case Reduction::band:
-      return a & b;
-    case Reduction::bor:
-      return a | b;
-    case Reduction::bxor:
-      return a ^ b;
-    default:
-      return truth ? a | b : a + b;
+    case Reduction::prod: return truth ? a & b : a * b;
+    case Reduction::min: return less(contents.type, a, b) ? a : b;
+    case Reduction::max: return less(contents.type, a, b) ? b : a;
+    case Reduction::band: return a & b;
+    case Reduction::bor: return a | b;
+    case Reduction::bxor: return a ^ b;
+    default: return truth ? a | b : a + b;
   }
 }
 

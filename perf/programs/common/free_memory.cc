@@ -17,7 +17,8 @@ struct GroupFiles {
   const char* limit;
   const char* usage;
 };
-constexpr GroupFiles kVersion1{"/memory.limit_in_bytes", "/memory.usage_in_bytes"}, kVersion2{"/memory.max", "/memory.current"};
+constexpr GroupFiles kVersion1{"/memory.limit_in_bytes", "/memory.usage_in_bytes"},
+    kVersion2{"/memory.max", "/memory.current"};
 
 std::optional<std::size_t> number_in(const std::string& path) {
   std::ifstream file(path);
@@ -42,11 +43,13 @@ std::optional<std::size_t> number_after(const std::string& path, const std::stri
 std::size_t left_in_group(const std::string& folder, const GroupFiles& files) {
   const auto limit = number_in(folder + files.limit), usage = number_in(folder + files.usage);
   if (!limit || !usage) return SIZE_MAX;
-  const std::size_t used = *usage - std::min(*usage, number_after(folder + "/memory.stat", "inactive_file").value_or(0));
+  const std::size_t used =
+      *usage - std::min(*usage, number_after(folder + "/memory.stat", "inactive_file").value_or(0));
   return *limit - std::min(*limit, used);
 }
 
-// In a group and in all above it, up to the root of what is mounted. In a container the path may name folders that are not in sight.
+// In a group and in all above it, up to the root of what is mounted. In a container the path may name folders that are
+// not in sight.
 std::size_t left_in_groups(const std::string& mount, std::string path, const GroupFiles& files) {
   std::size_t left = left_in_group(mount, files);
   for (; path.size() > 1; path.resize(path.rfind('/'))) left = std::min(left, left_in_group(mount + path, files));
@@ -60,7 +63,8 @@ std::size_t left_in_own_groups(const std::string& root) {
   for (std::string line; std::getline(file, line);) {
     const auto first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos || line.size() <= second + 1 || line[second + 1] != '/') continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",", path = line.substr(second + 1);
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
+                      path = line.substr(second + 1);
     if (controllers == ",,") left = std::min(left, left_in_groups(root + "/sys/fs/cgroup", path, kVersion2));
     if (controllers.find(",memory,") != std::string::npos)
       left = std::min(left, left_in_groups(root + "/sys/fs/cgroup/memory", path, kVersion1));

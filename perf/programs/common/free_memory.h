@@ -6,8 +6,9 @@
 
 namespace railweave::perf {
 
-// The least of: what the machine has to give (MemAvailable), what the control groups of this process have left (memory.max of version 2,
-// memory.limit_in_bytes of version 1), and what RLIMIT_AS leaves. SIZE_MAX where nothing is known. `root`: in front of /proc and /sys.
+// The least of: what the machine has to give (MemAvailable), what the control groups of this process have left
+// (memory.max of version 2, memory.limit_in_bytes of version 1), and what RLIMIT_AS leaves. SIZE_MAX where nothing is
+// known. `root`: in front of /proc and /sys.
 std::size_t free_memory_bytes(const std::string& root = "");
 
 }  // namespace railweave::perf

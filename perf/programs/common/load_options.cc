@@ -44,7 +44,8 @@ void add_measuring(CLI::App& app, LoadOptions& o) {
       ->check(number_between(0, 1e6))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--begin-at", o.begin_at_s, "send from that second of CLOCK_MONOTONIC on, connected before: several programs at once")
+  app.add_option("--begin-at", o.begin_at_s,
+                 "send from that second of CLOCK_MONOTONIC on, connected before: several programs at once")
       ->check(number_between(0, 1e12))
       ->group(group);
   app.add_option("--bytes", o.bytes_text, "timed block of so many bytes per connection instead of a duration")

@@ -74,7 +74,8 @@ int open_sockets() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
     sockaddr_storage own{};
     socklen_t size = sizeof own;
-    if (::getsockname(std::atoi(entry.path().filename().c_str()), reinterpret_cast<sockaddr*>(&own), &size) != 0) continue;
+    if (::getsockname(std::atoi(entry.path().filename().c_str()), reinterpret_cast<sockaddr*>(&own), &size) != 0)
+      continue;
     count += own.ss_family == AF_INET || own.ss_family == AF_INET6;
   }
   return count;

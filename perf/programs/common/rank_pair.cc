@@ -51,7 +51,8 @@ int run_forked(const std::function<Status(Rendezvous&)>& body) {
   return mine_failed != 0 || child_failed ? 1 : 0;
 }
 
-Status run_at(const RankOptions& options, const RendezvousPlace& place, const std::function<Status(Rendezvous&)>& body) {
+Status run_at(const RankOptions& options, const RendezvousPlace& place,
+              const std::function<Status(Rendezvous&)>& body) {
   const auto patience = Nanos(std::int64_t(options.patience_s * 1e9));
   RW_ASSIGN_OR_RETURN(Rendezvous rendezvous, Rendezvous::meet(options.rank, place.address, place.port, patience));
   return body(rendezvous);

@@ -24,7 +24,8 @@ struct RankOptions {
   std::string master_address;
   std::uint16_t master_port = 0;
   double patience_s = 30;
-  std::vector<RendezvousPlace> places;  // rank 1: meets a rank 0 at each of them; empty: at the master's address and port
+  // rank 1: meets a rank 0 at each of them; empty: at the master's address and port
+  std::vector<RendezvousPlace> places;
 };
 
 // --local, --patience, and --rank, --world-size, --master-addr, --master-port with RANK, WORLD_SIZE, MASTER_ADDR,

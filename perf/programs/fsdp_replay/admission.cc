@@ -30,8 +30,9 @@ Priority Admission::priority(std::size_t operation) const {
 void Admission::issue(std::size_t operation) {
   const Priority priority_class = priority(operation);
   const std::size_t bytes = program_.operations[operation].bytes;
-  ids_[operation] = scheduler_.issue(Scheduler::Line(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
-                                     options_.leads.empty() ? Scheduler::Lead() : options_.leads[operation]);
+  ids_[operation] =
+      scheduler_.issue(Scheduler::Line(priority_class), priority_class, bytes, issued_bytes_, events_.now(),
+                       options_.leads.empty() ? Scheduler::Lead() : options_.leads[operation]);
   if (bytes >= Scheduler::kSmallBytes) issued_bytes_ += bytes;
   const auto c = std::size_t(priority_class);
   channel_of_[operation] = &channels_[c][issued_[c]++ % channels_[c].size()];

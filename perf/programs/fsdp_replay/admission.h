@@ -26,9 +26,9 @@ class Admission final : public EventHandler {
 
   struct Options {
     collectives::Window window;
-    bool one_line = false;  // gathers and reductions are one line, of class normal
+    bool one_line = false;                              // gathers and reductions are one line, of class normal
     std::vector<collectives::Scheduler::Lead> leads{};  // of keys, by operation; empty: all of their classes
-    int channels = 2;       // of a class: the k-th operation uses the k-th, and those on one go one after the other
+    int channels = 2;  // of a class: the k-th operation uses the k-th, and those on one go one after the other
   };
   using Live = collectives::Scheduler::Live;
 
@@ -43,7 +43,8 @@ class Admission final : public EventHandler {
   // REQUIRES: issued and not finished.
   bool may_go_on(std::size_t operation) const;
   Priority priority(std::size_t operation) const;
-  // The most operations and the most bytes that were live at once. Operations that the scheduler does not count are left out.
+  // The most operations and the most bytes that were live at once. Operations that the scheduler does not count are
+  // left out.
   const Live& most_live() const { return most_live_; }
 
   void happen(std::uint32_t, std::size_t) override;
@@ -61,11 +62,11 @@ class Admission final : public EventHandler {
   collectives::Scheduler scheduler_;
   std::vector<collectives::Scheduler::Id> ids_;  // by operation
   std::vector<Channel> channels_[kPriorities];
-  std::vector<Channel*> channel_of_;             // by operation
+  std::vector<Channel*> channel_of_;  // by operation
   std::size_t issued_[kPriorities] = {};
-  std::uint64_t issued_bytes_ = 0;               // V, see Scheduler::issue
-  bool asks_again_ = false;                      // an event is planned
-  bool turned_ = false;                          // a line waits for its turn, perhaps
+  std::uint64_t issued_bytes_ = 0;  // V, see Scheduler::issue
+  bool asks_again_ = false;         // an event is planned
+  bool turned_ = false;             // a line waits for its turn, perhaps
   Live most_live_;
 };
 

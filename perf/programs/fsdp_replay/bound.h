@@ -7,7 +7,8 @@
 
 namespace railweave::perf::fsdp_replay {
 
-// The bound of a step that check_length_to_bound() takes. The members and the rate of `ring` count, its latency does not.
+// The bound of a step that check_length_to_bound() takes. The members and the rate of `ring` count, its latency does
+// not.
 Nanos bound_of(const Trace& trace, const Ring& ring);
 
 }  // namespace railweave::perf::fsdp_replay

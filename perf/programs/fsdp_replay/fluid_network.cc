@@ -8,18 +8,14 @@
 namespace railweave::perf::fsdp_replay {
 namespace {
 
-constexpr double kNothing = 0.5;             // bytes: what sums of shares leave of an operation by rounding is less
-constexpr double kLeastBytesPerSecond = 1;   // of a link that may be shared out
+constexpr double kNothing = 0.5;            // bytes: what sums of shares leave of an operation by rounding is less
+constexpr double kLeastBytesPerSecond = 1;  // of a link that may be shared out
 
 }  // namespace
 
 FluidNetwork::FluidNetwork(EventQueue& events, const StepProgram& program, const Ring& ring,
                            const Admission::Options& admission, Network::User& user)
-    : events_(events),
-      program_(program),
-      ring_(ring),
-      user_(user),
-      admission_(events, program, admission, *this, 0) {}
+    : events_(events), program_(program), ring_(ring), user_(user), admission_(events, program, admission, *this, 0) {}
 
 void FluidNetwork::issue(std::size_t, std::size_t operation) {
   progress();
@@ -59,7 +55,8 @@ void FluidNetwork::progress() {
 // New rates, and when they will change by themselves.
 void FluidNetwork::share() {
   Ahead ahead;
-  for (const Priority priority : {Priority::urgent, Priority::normal, Priority::bulk}) share_of_priority(priority, ahead);
+  for (const Priority priority : {Priority::urgent, Priority::normal, Priority::bulk})
+    share_of_priority(priority, ahead);
   double seconds = -1;
   for (const Flow& flow : flows_) {
     if (flow.bytes > kNothing && flow.bytes_per_s == 0) continue;
@@ -70,8 +67,9 @@ void FluidNetwork::share() {
   if (seconds >= 0) events_.after(Nanos(std::int64_t(std::ceil(seconds * 1e9))), *this, kChanges, plan_);
 }
 
-// The older operation first. One alone sends a step and waits for its latency; whoever is behind sends in these pauses. All members
-// keep the same time, so its step begins with a pause: it goes on once in so many of the cycles ahead, or as it would alone.
+// The older operation first. One alone sends a step and waits for its latency; whoever is behind sends in these pauses.
+// All members keep the same time, so its step begins with a pause: it goes on once in so many of the cycles ahead, or
+// as it would alone.
 void FluidNetwork::share_of_priority(Priority priority, Ahead& ahead) {
   std::vector<Flow*> live;
   for (Flow& flow : flows_) {

@@ -10,8 +10,8 @@ namespace railweave::perf::fsdp_replay {
 class FluidNetwork final : public Network, public Admission::User, public EventHandler {
  public:
   // What is referred to outlives it.
-  FluidNetwork(EventQueue& events, const StepProgram& program, const Ring& ring,
-               const Admission::Options& admission, Network::User& user);
+  FluidNetwork(EventQueue& events, const StepProgram& program, const Ring& ring, const Admission::Options& admission,
+               Network::User& user);
 
   void issue(std::size_t member, std::size_t operation) override;
   Admission::Live live_most() const override { return admission_.most_live(); }
@@ -25,14 +25,14 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
 
   struct Flow {
     std::size_t operation = 0;
-    double bytes = 0;            // still to be moved
+    double bytes = 0;  // still to be moved
     double bytes_per_s = 0;
   };
 
   // Operations that are served before another.
   struct Ahead {
-    double busy = 0;             // share of the time in which they use the link
-    double cycle_s = 0;          // from one step's beginning to the next, of the slowest; 0: there are none
+    double busy = 0;     // share of the time in which they use the link
+    double cycle_s = 0;  // from one step's beginning to the next, of the slowest; 0: there are none
   };
 
   double step_bytes(std::size_t operation) const;
@@ -45,9 +45,9 @@ class FluidNetwork final : public Network, public Admission::User, public EventH
   const Ring ring_;
   Network::User& user_;
   Admission admission_;
-  std::vector<Flow> flows_;      // issued and not over
+  std::vector<Flow> flows_;  // issued and not over
   TimePoint progressed_{};
-  std::size_t plan_ = 0;         // the last event that counts
+  std::size_t plan_ = 0;  // the last event that counts
 };
 
 }  // namespace railweave::perf::fsdp_replay

@@ -24,7 +24,8 @@ class JsonReader {
   // Nothing else than these keys may be there: a key that is misspelt is no default.
   Status only(std::initializer_list<const char*> keys) const;
   Result<double> number(const char* key, double least, double most) const;
-  Result<std::int64_t> whole(const char* key, double least, double most) const;  // 8e9 is one, 8.9 is none; most: up to 2^53
+  // 8e9 is one, 8.9 is none; most: up to 2^53
+  Result<std::int64_t> whole(const char* key, double least, double most) const;
   Result<std::size_t> bytes(const char* key) const;  // from 0 to kBytesMost
   Result<Nanos> seconds(const char* key) const;      // from 0 to kSecondsMost
   Result<bool> flag(const char* key) const;
@@ -43,7 +44,8 @@ class JsonReader {
   std::string where_;
 };
 
-// Errors: system, for what cannot be read; invalid_argument, for a folder, what is no JSON (with its line), and what is deeper than any of ours.
+// Errors: system, for what cannot be read; invalid_argument, for a folder, what is no JSON (with its line), and what is
+// deeper than any of ours.
 Result<nlohmann::json> read_json(const std::string& path);
 Result<nlohmann::json> parse_json(const std::string& text, const std::string& where);
 

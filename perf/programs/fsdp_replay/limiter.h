@@ -1,4 +1,5 @@
-// Which all-gathers a CPU thread may issue ahead of the device: FSDP's limiters, which bound memory (docs/guide/replay.md).
+// Which all-gathers a CPU thread may issue ahead of the device: FSDP's limiters, which bound memory
+// (docs/guide/replay.md).
 #pragma once
 
 #include <cstddef>
@@ -14,8 +15,9 @@ std::string_view name_of(LimiterKind kind);
 // Errors: invalid_argument, saying what was found and what there is.
 Result<LimiterKind> parse_limiter(std::string_view text);
 
-// The limiter of one rank. An all-gather is issued once, the computing that uses it launched once, its memory freed once. A kept
-// unit's all-gather counts as freed when its forward ends, though its memory is there until its backward ends.
+// The limiter of one rank. An all-gather is issued once, the computing that uses it launched once, its memory freed
+// once. A kept unit's all-gather counts as freed when its forward ends, though its memory is there until its backward
+// ends.
 class Limiter {
  public:
   // `bytes` of block_and_flush are ignored, and `gathers` of sliding.

@@ -29,9 +29,10 @@ Result<Trace> make_trace(const std::string& name, const ModelShape& model, doubl
   const double state = all_parameters * parameters.state_bytes_per_parameter / (hosts * parameters.ranks_per_host);
   const double resident = state + model.activation_bytes_per_sample * batch;
   if (resident > JsonReader::kBytesMost) {
-    return Status(Code::invalid_argument, Scope::request,
-                  fmt::format("{}: found {:.3g} bytes of state and activations of a device, at batch {}, expected {:.3g} or less", name,
-                              resident, batch, JsonReader::kBytesMost));
+    return Status(
+        Code::invalid_argument, Scope::request,
+        fmt::format("{}: found {:.3g} bytes of state and activations of a device, at batch {}, expected {:.3g} or less",
+                    name, resident, batch, JsonReader::kBytesMost));
   }
   trace.resident_bytes = std::size_t(resident);
   return trace;

@@ -64,7 +64,8 @@ void show_bounds(const std::vector<Step>& steps, const Parameters& parameters, j
 }
 
 // `worst`: as note_worst()'s, of each limiter alone.
-Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results, json& worst) {
+Status play(const std::vector<Step>& steps, const Options& options, const Parameters& parameters, json& results,
+            json& worst) {
   say("{:<20} {:>5} {:>8} {:>13} {:>15} {:>10} {:>10} {:>9} {:>10} {:>6} {:>7} {:>6}\n", "trace", "hosts", "mode",
       "policy", "limiter", "step ms", "compute ms", "exposed", "bound ms", "bound%", "peak GB", "failed");
   for (const Step& step : steps) {
@@ -146,7 +147,8 @@ int main(int argc, char** argv) {
   fsdp_replay::Options options;
   const char* const about =
       "Plays steps of FSDP through the scheduler of the collectives, in virtual time: how long they take under its\n"
-      "policies, and how short they could be. docs/guide/replay.md says what is played and where the values come from.\n"
+      "policies, and how short they could be. docs/guide/replay.md says what is played and where the values come "
+      "from.\n"
       "Run it in the repository's root, or say where --parameters are.\n"
       "  fsdp_replay --model 7B --hosts 8,16,64,512 --policy off,window:2,window:256M\n"
       "  fsdp_replay --trace step.json --hosts 8 --limiter none,sliding\n"

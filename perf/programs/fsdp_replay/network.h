@@ -13,8 +13,8 @@ namespace railweave::perf::fsdp_replay {
 // Hosts, or the ranks of one: every operation takes members - 1 steps, each of its bytes over the members.
 struct Ring {
   int members = 1;
-  Rate rate;         // of a member's link, each way
-  Nanos latency{};   // of a step beyond its bytes
+  Rate rate;        // of a member's link, each way
+  Nanos latency{};  // of a step beyond its bytes
 
   double step_bytes(std::size_t operation_bytes) const { return double(operation_bytes) / members; }
   double bytes_moved(std::size_t operation_bytes) const { return step_bytes(operation_bytes) * (members - 1); }

@@ -40,7 +40,8 @@ void add_options(CLI::App& app, Options& o) {
       ->delimiter(',')
       ->capture_default_str();
   app.add_flag("--one-line", o.one_line, "gathers and reductions in one order, as on one NCCL communicator");
-  app.add_option("--mode", o.mode_text, fmt::format("segments, fluid, or auto: segments up to {} hosts", kSegmentHostsMost))
+  app.add_option("--mode", o.mode_text,
+                 fmt::format("segments, fluid, or auto: segments up to {} hosts", kSegmentHostsMost))
       ->capture_default_str();
   app.add_flag("--bound", o.bound, "only how short each step could be: its longest path on one wire");
   app.add_option("--wire-gbps", o.wire_gbps, "of a host each way; 0: the parameter file's")
@@ -56,7 +57,8 @@ void add_options(CLI::App& app, Options& o) {
 }
 
 Status check_option_words(std::span<const char* const> words) {
-  constexpr std::string_view kNotPublished[] = {"--model", "--trace", "--random", "--hosts", "--batch", "--wire-gbps", "--bound", "--write-trace"};
+  constexpr std::string_view kNotPublished[] = {"--model", "--trace",     "--random", "--hosts",
+                                                "--batch", "--wire-gbps", "--bound",  "--write-trace"};
   constexpr std::string_view kNotWritten[] = {"--json", "--wire-gbps", "--bound"};
   RW_TRY(check_not_beside("--published", kNotPublished, words));
   RW_TRY(check_not_beside("--published", kPlays, words));
@@ -79,7 +81,8 @@ Status Options::resolve() {
   for (const std::string& text : policy_texts) {
     auto policy = collectives::parse_policy(text);
     if (!policy.ok()) {
-      return refused("--policy: found '" + text + "', expected off, auto, window:N (operations) or window:BYTES (as 64M)");
+      return refused("--policy: found '" + text +
+                     "', expected off, auto, window:N (operations) or window:BYTES (as 64M)");
     }
     policies.push_back(*policy);
   }
@@ -95,7 +98,8 @@ Status Options::resolve() {
   }
   for (const int one : hosts) {
     if (mode == Mode::segments && one > kSegmentHostsMost) {
-      return refused(fmt::format("--mode: segments are played on up to {} hosts, found {} of --hosts", kSegmentHostsMost, one));
+      return refused(
+          fmt::format("--mode: segments are played on up to {} hosts, found {} of --hosts", kSegmentHostsMost, one));
     }
   }
   if (!written_trace.empty()) RW_TRY(check_output_file(written_trace));

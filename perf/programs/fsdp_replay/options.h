@@ -23,7 +23,8 @@ struct Options {
   int random = 0;        // traces
   double batch = 0;      // 0: the model's own
   double wire_gbps = 0;  // 0: the parameter file's
-  std::string mode_text = "auto", parameters_path = "perf/programs/fsdp_replay/parameters.json", json_path, written_trace;
+  std::string mode_text = "auto", parameters_path = "perf/programs/fsdp_replay/parameters.json", json_path,
+              written_trace;
   bool one_line = false, bound = false, published = false;
 
   // From their texts.

@@ -55,9 +55,9 @@ class Values {
 
 Status read_values(const JsonReader& fields, Parameters& p) {
   RW_TRY(fields.only({"memory_bytes", "ranks_per_host", "wire_bytes_per_s", "within_bytes_per_s", "host_step_latency_s",
-                      "within_step_latency_s", "segment_bytes", "channels_per_class", "launch_s", "wake_s", "synchronize_s",
-                      "limiter_gathers", "forward_prefetch", "backward_prefetch", "bytes_per_parameter",
-                      "state_bytes_per_parameter"}));
+                      "within_step_latency_s", "segment_bytes", "channels_per_class", "launch_s", "wake_s",
+                      "synchronize_s", "limiter_gathers", "forward_prefetch", "backward_prefetch",
+                      "bytes_per_parameter", "state_bytes_per_parameter"}));
   const Values values(fields);
   RW_TRY(values.into("memory_bytes", p.memory_bytes));
   RW_TRY(values.into("ranks_per_host", p.ranks_per_host, 1, 1024));

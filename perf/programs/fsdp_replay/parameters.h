@@ -1,4 +1,5 @@
-// The parameter file: values of machines with unit and source, models and what was published with their sources (docs/guide/replay.md).
+// The parameter file: values of machines with unit and source, models and what was published with their sources
+// (docs/guide/replay.md).
 #pragma once
 
 #include <cstddef>
@@ -20,10 +21,10 @@ struct ModelShape {
     bool computes = true;        // false: rows are looked up
     double attention_width = 0;  // of scores and of values: heads times their size
   };
-  std::vector<Unit> units;       // in the order of forward
+  std::vector<Unit> units;         // in the order of forward
   double sequence = 0, batch = 0;  // of a device
-  bool recompute = false;        // in backward
-  double flops = 0;              // a second, of a device
+  bool recompute = false;          // in backward
+  double flops = 0;                // a second, of a device
   double activation_bytes_per_sample = 0;
 };
 
@@ -42,7 +43,7 @@ struct PublishedScaling {
 struct PublishedBound {
   double parameters = 0;
   int units = 1, hosts = 2;
-  double compute_share = 1;      // of the time that communication takes alone
+  double compute_share = 1;  // of the time that communication takes alone
   std::string published;
 };
 
@@ -61,8 +62,8 @@ struct Parameters {
   PublishedBound communication_bound;
 };
 
-// Errors: invalid_argument, naming the file and the key (a value, a model or published figures without a source are wrong); system, for a
-// file that cannot be read.
+// Errors: invalid_argument, naming the file and the key (a value, a model or published figures without a source are
+// wrong); system, for a file that cannot be read.
 Result<Parameters> read_parameters(const std::string& path);
 
 }  // namespace railweave::perf::fsdp_replay

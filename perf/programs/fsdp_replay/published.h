@@ -12,8 +12,8 @@ namespace railweave::perf::fsdp_replay {
 struct Comparison {
   std::string name, published, replayed;
   int hosts = 1;
-  double batch = 0;          // 0: none
-  double value = 0;          // what `replayed` says, as a share
+  double batch = 0;  // 0: none
+  double value = 0;  // what `replayed` says, as a share
   Outcome outcome;
   Trace trace;
 };

@@ -15,7 +15,9 @@ constexpr double kLeastBytes = 64 << 10, kMostBytes = 1 << 30;
 class Chance {
  public:
   explicit Chance(std::uint64_t seed) : bits_(seed) {}
-  double between(double least, double most) { return least + (most - least) * double(bits_() >> 11) / double(1ull << 53); }
+  double between(double least, double most) {
+    return least + (most - least) * double(bits_() >> 11) / double(1ull << 53);
+  }
   // As likely in each of its powers.
   double across(double least, double most) { return std::exp(between(std::log(least), std::log(most))); }
   bool in(double share) { return between(0, 1) < share; }

@@ -26,8 +26,8 @@ std::string Rank::standing() const {
   const char* waits = "for what it issued and launched";
   if (waits_ == Waits::for_limiter) waits = "for its limiter";
   if (waits_ == Waits::for_everything) waits = "for memory";
-  return fmt::format("waits {} after {} of {} acts, with {} of {} pieces computed and {} operations unended", waits, at_,
-                     program_.acts.size(), computed_, program_.pieces.size(), unended_);
+  return fmt::format("waits {} after {} of {} acts, with {} of {} pieces computed and {} operations unended", waits,
+                     at_, program_.acts.size(), computed_, program_.pieces.size(), unended_);
 }
 
 void Rank::start() { events_.after(Nanos(0), *this, kThread, 0); }

@@ -21,7 +21,7 @@ class Rank final : public EventHandler {
   struct Options {
     Nanos launch{}, wake{}, synchronize{};  // of the CPU thread: see the parameter file
     Nanos optimizer{};
-    bool one_line = false;                  // reductions and gathers are issued in one order
+    bool one_line = false;  // reductions and gathers are issued in one order
   };
 
   // What is referred to outlives it.
@@ -40,8 +40,9 @@ class Rank final : public EventHandler {
   TimePoint ended_at() const { return ended_at_; }
   int failed_allocations() const { return failed_allocations_; }
   const Memory& memory() const { return memory_; }
-  // Leads, by operation. A gather's: the bytes of operations that this rank handed to the scheduler between the gather and the
-  // moment its piece was due to compute. Reductions have none: nobody waits for them. Nor do operations too small for the scheduler.
+  // Leads, by operation. A gather's: the bytes of operations that this rank handed to the scheduler between the gather
+  // and the moment its piece was due to compute. Reductions have none: nobody waits for them. Nor do operations too
+  // small for the scheduler.
   const std::vector<collectives::Scheduler::Lead>& leads() const { return leads_; }
 
   void happen(std::uint32_t what, std::size_t which) override;
@@ -67,16 +68,17 @@ class Rank final : public EventHandler {
   Network& network_;
   const std::size_t member_;
 
-  std::size_t at_ = 0;                       // of the thread's acts
+  std::size_t at_ = 0;  // of the thread's acts
   Waits waits_ = Waits::no;
   bool tried_again_ = false;                 // after a failed allocation
   std::deque<std::size_t> lines_[2];         // operations issued by the thread, not yet by the scheduler
   std::size_t unended_ = 0;                  // of those issued by the thread
   std::size_t launched_ = 0, computed_ = 0;  // pieces
   bool computing_ = false;
-  std::vector<bool> ended_;                  // by operation
-  std::uint64_t issued_bytes_ = 0;           // to the scheduler, of what counts there
-  std::vector<std::optional<std::uint64_t>> issued_at_;  // issued_bytes_ behind each operation that counts; none: not issued
+  std::vector<bool> ended_;         // by operation
+  std::uint64_t issued_bytes_ = 0;  // to the scheduler, of what counts there
+  // issued_bytes_ behind each operation that counts; none: not issued
+  std::vector<std::optional<std::uint64_t>> issued_at_;
   std::vector<collectives::Scheduler::Lead> leads_;
   bool over_ = false, out_of_memory_ = false;
   TimePoint ended_at_{};

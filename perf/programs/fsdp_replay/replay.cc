@@ -27,8 +27,8 @@ class Play final : public Network::User {
         program_(fsdp_step(trace, parameters.forward_prefetch, parameters.backward_prefetch)) {
     const Admission::Options admission{setting.window, setting.one_line, setting.leads, parameters.channels_per_class};
     if (setting.mode == Mode::segments) {
-      network_ = std::make_unique<SegmentNetwork>(events_, program_, setting.ring, admission, parameters.segment_bytes,
-                                                  *this);
+      network_ =
+          std::make_unique<SegmentNetwork>(events_, program_, setting.ring, admission, parameters.segment_bytes, *this);
     } else {
       network_ = std::make_unique<FluidNetwork>(events_, program_, setting.ring, admission, *this);
     }
@@ -63,9 +63,10 @@ class Play final : public Network::User {
   Status ended_early() const {
     for (const auto& rank : ranks_)
       if (rank->out_of_memory()) return too_large(rank->memory().used());
-    return Status(Code::internal, Scope::engine,
-                  fmt::format("{}: the replay came to no end: at {:.3f} s of at most {:.3f} s rank 0 {}", trace_.name,
-                              in_seconds(events_.now() - TimePoint{}), in_seconds(longest()), ranks_.front()->standing()));
+    return Status(
+        Code::internal, Scope::engine,
+        fmt::format("{}: the replay came to no end: at {:.3f} s of at most {:.3f} s rank 0 {}", trace_.name,
+                    in_seconds(events_.now() - TimePoint{}), in_seconds(longest()), ranks_.front()->standing()));
   }
 
   // What no replay takes: everything one after the other, ten times. check_length_to_play() has seen that it is a time.
@@ -78,8 +79,8 @@ class Play final : public Network::User {
 
   Status too_large(std::size_t held) const {
     return Status(Code::exhausted, Scope::request,
-                  fmt::format("{}: a device of {:.1f} GB holds {:.1f} GB and is asked for more than fits",
-                              trace_.name, double(parameters_.memory_bytes) / 1e9, double(held) / 1e9));
+                  fmt::format("{}: a device of {:.1f} GB holds {:.1f} GB and is asked for more than fits", trace_.name,
+                              double(parameters_.memory_bytes) / 1e9, double(held) / 1e9));
   }
 
   Outcome outcome() const {

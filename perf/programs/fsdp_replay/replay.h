@@ -35,14 +35,15 @@ struct Setting {
 
 struct Outcome {
   Nanos step{};
-  Nanos exposed{};             // of the step: neither computing nor the optimizer
+  Nanos exposed{};  // of the step: neither computing nor the optimizer
   std::size_t memory_most = 0;
   int failed_allocations = 0;
-  Admission::Live live_most;   // as the scheduler counts; 0 where it is off
+  Admission::Live live_most;                          // as the scheduler counts; 0 where it is off
   std::vector<collectives::Scheduler::Lead> leads{};  // as they showed, of all ranks the shortest; by operation
 };
 
-// Errors: exhausted, where the trace fits no device of this memory; internal, where the replay comes to no end; check_length_to_play()'s.
+// Errors: exhausted, where the trace fits no device of this memory; internal, where the replay comes to no end;
+// check_length_to_play()'s.
 Result<Outcome> replay(const Trace& trace, const Setting& setting, const Parameters& parameters);
 // Under `auto`, once it has settled: each candidate is played once, with the leads that `off` showed, and the choice is
 // collectives/scheduler/step_learner.h's. The setting's window and leads do not count.

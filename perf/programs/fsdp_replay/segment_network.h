@@ -35,9 +35,9 @@ class SegmentNetwork final : public Network, public Admission::User, public Even
   struct Member {
     std::unique_ptr<Admission> admission;
     std::vector<Progress> operations;
-    std::vector<std::size_t> unfinished;      // operations issued
-    std::deque<Message> messages[kPriorities];   // one of an operation; the first is being sent
-    int sending_class = -1;                   // of the segment on the wire
+    std::vector<std::size_t> unfinished;        // operations issued
+    std::deque<Message> messages[kPriorities];  // one of an operation; the first is being sent
+    int sending_class = -1;                     // of the segment on the wire
     std::size_t sending_bytes = 0;
   };
 

@@ -22,9 +22,11 @@ double longest_s(const Trace& trace, const Ring& ring) {
 
 Status check_length(const Trace& trace, const Ring& ring, double seconds, double most_s, const char* to) {
   if (seconds <= most_s) return {};
-  return Status(Code::invalid_argument, Scope::request,
-                fmt::format("{}: found a step of {:.3g} s on a ring of {}, one thing after the other, expected {:g} s or less to {}",
-                            trace.name, seconds, ring.members, most_s, to));
+  return Status(
+      Code::invalid_argument, Scope::request,
+      fmt::format(
+          "{}: found a step of {:.3g} s on a ring of {}, one thing after the other, expected {:g} s or less to {}",
+          trace.name, seconds, ring.members, most_s, to));
 }
 
 }  // namespace

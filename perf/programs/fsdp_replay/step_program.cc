@@ -27,8 +27,8 @@ void add(StepProgram& program, const Pass& pass) {
       const bool again = pass.backward && ahead.kept;
       const std::size_t forwards = pass.layers.size() - 1 - gathered;  // its piece there, where this is backward
       program.pieces.push_back({pass.backward ? ahead.backward : ahead.forward,
-                                again ? program.pieces[forwards].gather : program.operations.size(), pass.backward || !ahead.kept,
-                                pass.backward ? ahead.reduce_bytes : 0});
+                                again ? program.pieces[forwards].gather : program.operations.size(),
+                                pass.backward || !ahead.kept, pass.backward ? ahead.reduce_bytes : 0});
       if (!again) issue(program, StepProgram::Kind::gather, ahead.gather_bytes, first + gathered);
     }
     program.acts.push_back({Act::Kind::launch, first + i});

@@ -22,14 +22,14 @@ struct StepProgram {
   // One piece of the device's computing. Pieces run in the order of `pieces`.
   struct Piece {
     Nanos duration{};
-    std::size_t gather = 0;           // operation; of a kept unit's backward that of its forward
-    bool frees = true;                // its unit's parameters are given back as it ends
-    std::size_t gradient_bytes = 0;   // that it makes
+    std::size_t gather = 0;          // operation; of a kept unit's backward that of its forward
+    bool frees = true;               // its unit's parameters are given back as it ends
+    std::size_t gradient_bytes = 0;  // that it makes
   };
   struct Act {
     enum class Kind { issue, launch };
     Kind kind = Kind::issue;
-    std::size_t which = 0;            // operation, or piece
+    std::size_t which = 0;  // operation, or piece
   };
   std::vector<Operation> operations;  // in the order of issue
   std::vector<Piece> pieces;

@@ -39,7 +39,8 @@ Result<std::vector<Step>> steps_of(const Options& options, const Parameters& par
   if (!options.written_trace.empty()) return steps;
   for (const Step& step : steps) {
     const Ring ring = ring_of(parameters, step.hosts);
-    RW_TRY(options.bound ? check_length_to_bound(step.trace, ring) : check_length_to_play(step.trace, ring, parameters));
+    RW_TRY(options.bound ? check_length_to_bound(step.trace, ring)
+                         : check_length_to_play(step.trace, ring, parameters));
   }
   return steps;
 }

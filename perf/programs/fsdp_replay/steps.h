@@ -15,8 +15,8 @@ struct Step {
   int hosts = 1;
 };
 
-// Each trace on each number of hosts; made ones keep their share of the state. Errors: a model that is not there; read_trace()'s,
-// make_trace()'s; of what is to be bounded or played also step_length.h's.
+// Each trace on each number of hosts; made ones keep their share of the state. Errors: a model that is not there;
+// read_trace()'s, make_trace()'s; of what is to be bounded or played also step_length.h's.
 Result<std::vector<Step>> steps_of(const Options& options, const Parameters& parameters);
 
 }  // namespace railweave::perf::fsdp_replay

@@ -15,17 +15,17 @@ struct Layer {
   std::string name;
   std::size_t gather_bytes = 0;  // of all ranks' parts together
   std::size_t reduce_bytes = 0;
-  Nanos forward{}, backward{};   // of the device, timed alone
-  bool kept = false;             // from forward to backward: gathered once
+  Nanos forward{}, backward{};  // of the device, timed alone
+  bool kept = false;            // from forward to backward: gathered once
 };
 
 struct Trace {
   std::string name;
   std::size_t resident_bytes = 0;  // of the device, all the time
   Nanos optimizer{};
-  std::vector<Layer> layers;       // in the order of forward; at least one
+  std::vector<Layer> layers;  // in the order of forward; at least one
 
-  Nanos computing() const;         // the pieces, one after the other; the optimizer's not
+  Nanos computing() const;  // the pieces, one after the other; the optimizer's not
   std::size_t largest_gather() const;
 };
 

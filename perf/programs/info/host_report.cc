@@ -87,17 +87,16 @@ std::string configuration_text(const Config& config) {
 Json rail_json(const Rail& rail, const RailCondition& condition) {
   Json addresses = Json::array();
   for (const Address& address : rail.addresses) addresses.push_back(address_text(address));
-  Json json = {
-      {"name", rail.name},
-      {"ifindex", rail.ifindex},
-      {"addresses", std::move(addresses)},
-      {"speed_mbit_per_s", rail.speed.megabits()},
-      {"speed_known", rail.speed_known},
-      {"mtu_bytes", rail.mtu_bytes},
-      {"numa_node", rail.numa_node},
-      {"pci_path", rail.pci_path},
-      {"physical_function", rail.physical_function},
-      {"loopback", rail.loopback}};
+  Json json = {{"name", rail.name},
+               {"ifindex", rail.ifindex},
+               {"addresses", std::move(addresses)},
+               {"speed_mbit_per_s", rail.speed.megabits()},
+               {"speed_known", rail.speed_known},
+               {"mtu_bytes", rail.mtu_bytes},
+               {"numa_node", rail.numa_node},
+               {"pci_path", rail.pci_path},
+               {"physical_function", rail.physical_function},
+               {"loopback", rail.loopback}};
   json.update(condition_json(condition));
   return json;
 }

@@ -19,11 +19,12 @@ struct HostReport {
   std::vector<Device> devices;            // empty when there are no rails
   std::vector<RailCondition> conditions;  // by rail
   std::optional<std::int64_t> tcp_mtu_probing;
-  Status status;                // the survey's; else why no engine starts, or why collectives refuse the settings that they alone read
+  // the survey's; else why no engine starts, or why collectives refuse the settings that they alone read
+  Status status;
 };
 
-// Blocks while links come up (discovery/rails.h). Starts an engine for a moment: what it refuses, it says itself. RAILWEAVE_PORTS is
-// not tried: the port may be the last that a process of a starting job finds.
+// Blocks while links come up (discovery/rails.h). Starts an engine for a moment: what it refuses, it says itself.
+// RAILWEAVE_PORTS is not tried: the port may be the last that a process of a starting job finds.
 HostReport look_at_host(const Config& config);
 
 std::string host_text(const HostReport& report);

@@ -23,12 +23,17 @@ std::string addresses_text(const RailStats& rail) {
 }
 
 std::string rails_text(const EngineStats& stats) {
-  TextTable table({"RAIL", "LINK", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">DAMAGED", "ADDRESSES"});
+  TextTable table(
+      {"RAIL", "LINK", ">LANES", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">DAMAGED", "ADDRESSES"});
   for (const auto& [name, rail] : totals_by_rail(stats)) {
     const RailStats* own = rail_called(stats, name);
-    table.add({name, !own ? "-" : own->link_up ? "up" : "down", std::to_string(rail.lanes), size_text(double(rail.bytes_sent)),
-               size_text(double(rail.bytes_received)), size_text(double(rail.outstanding_bytes)),
-               std::to_string(rail.retransmits), std::to_string(rail.damaged_frames), own ? addresses_text(*own) : "-"});
+    table.add({name,
+               !own           ? "-"
+               : own->link_up ? "up"
+                              : "down",
+               std::to_string(rail.lanes), size_text(double(rail.bytes_sent)), size_text(double(rail.bytes_received)),
+               size_text(double(rail.outstanding_bytes)), std::to_string(rail.retransmits),
+               std::to_string(rail.damaged_frames), own ? addresses_text(*own) : "-"});
   }
   return table.text();
 }
@@ -36,15 +41,17 @@ std::string rails_text(const EngineStats& stats) {
 std::string window_text(std::uint64_t bytes) { return bytes > 0 ? size_text(double(bytes)) : "any"; }
 
 std::string lanes_text(const SessionStats& session) {
-  TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT", ">MAY SEND", ">WAITED", ">LETS COME", ">SENDERS"});
+  TextTable table({"RAIL", "LOCAL", "REMOTE", ">SENT", ">RECEIVED", ">IN FLIGHT", ">RETRANSMITS", ">RATE", ">MIN RTT",
+                   ">MAY SEND", ">WAITED", ">LETS COME", ">SENDERS"});
   for (const LaneStats& lane : session.lanes) {
     table.add({lane.closed ? lane.rail + " (lost)" : lane.rail, lane.local_address, lane.remote_address,
                size_text(double(lane.bytes_sent)), size_text(double(lane.bytes_received)),
                size_text(double(lane.outstanding_bytes)), std::to_string(lane.retransmits),
                lane.rate.bytes_per_s > 0 ? speed_text(lane.rate.megabits()) : "-",
-               lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-", window_text(lane.send_window_bytes),
-               lane.without_credit.count() > 0 ? time_text(double(lane.without_credit.count())) : "-", window_text(lane.recv_window_bytes),
-               std::to_string(lane.rail_senders)});
+               lane.min_rtt.count() > 0 ? time_text(double(lane.min_rtt.count())) : "-",
+               window_text(lane.send_window_bytes),
+               lane.without_credit.count() > 0 ? time_text(double(lane.without_credit.count())) : "-",
+               window_text(lane.recv_window_bytes), std::to_string(lane.rail_senders)});
   }
   return table.text();
 }

@@ -19,9 +19,11 @@ using Json = nlohmann::ordered_json;
 
 RailFacts look_at(const Rail& rail, const discovery::HostView& host, std::vector<DefaultRoute>& routes) {
   for (const Address& source : rail.addresses) {
-    const bool known = std::ranges::any_of(routes, [&](const DefaultRoute& route) { return route.source.family == source.family; });
+    const bool known =
+        std::ranges::any_of(routes, [&](const DefaultRoute& route) { return route.source.family == source.family; });
     if (rail.loopback || known || source.scope_id != 0) continue;
-    routes.push_back({source, discovery::find_route({discovery::outside(source.family), source, rail.by_routes ? 0 : rail.ifindex})});
+    routes.push_back({source, discovery::find_route(
+                                  {discovery::outside(source.family), source, rail.by_routes ? 0 : rail.ifindex})});
   }
   return discovery::rail_facts(rail, host);
 }
@@ -74,15 +76,16 @@ std::string conditions_text(const std::vector<Rail>& rails, const std::vector<Ra
   TextTable table({"RAIL", ">ARP_IGNORE", ">ARP_ANNOUNCE", ">RP_FILTER", "DEFAULT ROUTE"});
   for (std::size_t i = 0; i < rails.size(); ++i) {
     const discovery::InterfaceSettings& settings = conditions[i].settings;
-    table.add({rails[i].name, setting_text(settings.arp_ignore), setting_text(settings.arp_announce), setting_text(settings.rp_filter),
-               routes_text(conditions[i])});
+    table.add({rails[i].name, setting_text(settings.arp_ignore), setting_text(settings.arp_announce),
+               setting_text(settings.rp_filter), routes_text(conditions[i])});
   }
   return table.text();
 }
 
 std::string verdicts_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions) {
   std::string text;
-  for (std::size_t i = 0; i < rails.size(); ++i) text += fmt::format("  {}: {}\n", rails[i].name, conditions[i].verdict);
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    text += fmt::format("  {}: {}\n", rails[i].name, conditions[i].verdict);
   return text;
 }
 
@@ -101,7 +104,11 @@ nlohmann::ordered_json condition_json(const RailCondition& condition) {
           {"verdict", condition.verdict}};
 }
 
-std::string setting_text(const std::optional<std::int64_t>& setting) { return setting ? std::to_string(*setting) : "-"; }
-nlohmann::ordered_json setting_json(const std::optional<std::int64_t>& setting) { return setting ? Json(*setting) : Json(nullptr); }
+std::string setting_text(const std::optional<std::int64_t>& setting) {
+  return setting ? std::to_string(*setting) : "-";
+}
+nlohmann::ordered_json setting_json(const std::optional<std::int64_t>& setting) {
+  return setting ? Json(*setting) : Json(nullptr);
+}
 
 }  // namespace railweave::info

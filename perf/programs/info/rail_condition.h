@@ -21,8 +21,9 @@ struct DefaultRoute {
 
 struct RailCondition {
   discovery::InterfaceSettings settings;
-  std::vector<DefaultRoute> default_routes;  // of the rail's first address of each family; none for loopback and link-local addresses
-  std::string verdict;                       // one line
+  // of the rail's first address of each family; none for loopback and link-local addresses
+  std::vector<DefaultRoute> default_routes;
+  std::string verdict;  // one line
 };
 
 // By rail. Asks the kernel a few questions for each.
@@ -32,8 +33,8 @@ std::vector<RailCondition> conditions_of(const std::vector<Rail>& rails, const d
 std::string conditions_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions);
 std::string verdicts_text(const std::vector<Rail>& rails, const std::vector<RailCondition>& conditions);
 
-// {"arp_ignore", "arp_announce", "rp_filter", "default_routes": [{"source", "kind", "interface", "gateway", "cause"}], "verdict"}; null is
-// what is not known, or not there.
+// {"arp_ignore", "arp_announce", "rp_filter", "default_routes": [{"source", "kind", "interface", "gateway", "cause"}],
+// "verdict"}; null is what is not known, or not there.
 nlohmann::ordered_json condition_json(const RailCondition& condition);
 
 // "-" and null where the kernel does not tell.

@@ -1,5 +1,5 @@
-// mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/programs/collective times ours: the same
-// sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations.
+// mpi_perf: times an MPI library's all-gather, reduce-scatter and all-reduce as perf/programs/collective times ours:
+// the same sizes, rounded in the same way, the same rotation of memory, mean over ranks of the mean over iterations.
 #include <mpi.h>
 
 #include <CLI/CLI.hpp>
@@ -108,8 +108,9 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   using namespace railweave::perf;
   occupy_standard_streams();
-  CLI::App app{"Times an MPI library's collectives on float32, as perf/programs/collective times ours. Started by mpirun.",
-               "mpi_perf"};
+  CLI::App app{
+      "Times an MPI library's collectives on float32, as perf/programs/collective times ours. Started by mpirun.",
+      "mpi_perf"};
   Options options;
   app.add_option("--operation", options.operation, "all_gather, reduce_scatter or all_reduce")
       ->check(CLI::IsMember({"all_gather", "reduce_scatter", "all_reduce"}))

@@ -14,8 +14,7 @@ constexpr Nanos kPatience = std::chrono::seconds(1);
 
 constexpr std::uint64_t LaneStats::*kCounters[] = {
     &LaneStats::bytes_sent,  &LaneStats::bytes_received, &LaneStats::frames_sent, &LaneStats::frames_received,
-    &LaneStats::write_calls, &LaneStats::read_calls,     &LaneStats::retransmits,
-    &LaneStats::damaged_frames};
+    &LaneStats::write_calls, &LaneStats::read_calls,     &LaneStats::retransmits, &LaneStats::damaged_frames};
 
 nlohmann::json counters_json(const LaneStats& lane) {
   return {{"bytes_sent", lane.bytes_sent},   {"bytes_received", lane.bytes_received},

@@ -21,12 +21,9 @@ std::size_t MessageSizes::of(std::uint64_t flow, std::uint64_t sequence) const {
   const std::uint64_t random = mix(mix(seed_, flow), sequence);
   const double share = double(random >> 11) * 0x1p-53;  // 0 <= share < 1
   switch (random % 16) {
-    case 0:
-      return smallest;
-    case 1:
-      return largest;
-    default:
-      break;
+    case 0: return smallest;
+    case 1: return largest;
+    default: break;
   }
   const double span = double(largest - smallest) + 1;
   const double offset = random % 2 == 0 ? span * share : std::exp2(std::log2(span) * share) - 1;

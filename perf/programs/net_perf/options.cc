@@ -53,8 +53,9 @@ void add_message_options(CLI::App& app, Options& o) {
 }
 
 void add_meeting_options(CLI::App& app, Options& o) {
-  app.add_option("--meet", o.meet_text,
-                 "ADDRESS:PORT,ADDRESS:PORT,...: rank 1 meets a rank 0 at each of them, a thread for each in one process")
+  app.add_option(
+         "--meet", o.meet_text,
+         "ADDRESS:PORT,ADDRESS:PORT,...: rank 1 meets a rank 0 at each of them, a thread for each in one process")
       ->group("Ranks");
 }
 

@@ -44,22 +44,14 @@ __attribute__((format(printf, 5, 6))) void log_to_stderr(abi::LogLevel level, un
 
 const char* name_of(abi::ReturnCode code) {
   switch (code) {
-    case abi::kSuccess:
-      return "ncclSuccess";
-    case abi::kUnhandledCudaError:
-      return "ncclUnhandledCudaError";
-    case abi::kSystemError:
-      return "ncclSystemError";
-    case abi::kInternalError:
-      return "ncclInternalError";
-    case abi::kInvalidArgument:
-      return "ncclInvalidArgument";
-    case abi::kInvalidUsage:
-      return "ncclInvalidUsage";
-    case abi::kRemoteError:
-      return "ncclRemoteError";
-    case abi::kInProgress:
-      return "ncclInProgress";
+    case abi::kSuccess: return "ncclSuccess";
+    case abi::kUnhandledCudaError: return "ncclUnhandledCudaError";
+    case abi::kSystemError: return "ncclSystemError";
+    case abi::kInternalError: return "ncclInternalError";
+    case abi::kInvalidArgument: return "ncclInvalidArgument";
+    case abi::kInvalidUsage: return "ncclInvalidUsage";
+    case abi::kRemoteError: return "ncclRemoteError";
+    case abi::kInProgress: return "ncclInProgress";
   }
   return "an unknown ncclResult_t";
 }

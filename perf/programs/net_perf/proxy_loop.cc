@@ -66,14 +66,9 @@ void ProxyLoop::show_progress(const TimedBlock& block, TimePoint t) {
 
 void ProxyLoop::look(TimedBlock& block, TimedCommands& commands, TimePoint t) {
   switch (block.tick(t, flows_.totals)) {
-    case TimedBlock::Edge::begins:
-      open_accounts();
-      break;
-    case TimedBlock::Edge::ends:
-      close_accounts(block, t, false);
-      break;
-    case TimedBlock::Edge::none:
-      break;
+    case TimedBlock::Edge::begins: open_accounts(); break;
+    case TimedBlock::Edge::ends: close_accounts(block, t, false); break;
+    case TimedBlock::Edge::none: break;
   }
   if (rendezvous_.rank() == 0 && block.began() && !block.ended()) commands.tick(t - block.began_at());
   show_progress(block, t);

@@ -1,5 +1,5 @@
-// trace_steps: a fixed number of steps like FSDP's, among ranks that are threads of this process, with or without a trace. For
-// counting instructions: perf/programs/trace_cost/count.
+// trace_steps: a fixed number of steps like FSDP's, among ranks that are threads of this process, with or without a
+// trace. For counting instructions: perf/programs/trace_cost/count.
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -37,11 +37,14 @@ struct Options {
 // All-gathers one layer ahead and waited for, reduce-scatters behind, as perf/programs/fsdp_replay has it.
 Status step(Group& group, int layers, std::vector<float>& shards, std::vector<float>& whole) {
   const std::size_t shard = shards.size() / std::size_t(layers);
-  const auto of = [&](std::vector<float>& all, int layer, std::size_t count) { return all.data() + std::size_t(layer) * count; };
+  const auto of = [&](std::vector<float>& all, int layer, std::size_t count) {
+    return all.data() + std::size_t(layer) * count;
+  };
   const auto gather = [&](int layer) {
     collectives::Hints urgent;
     urgent.priority = Priority::urgent;
-    return group.all_gather(of(shards, layer, shard), of(whole, layer, shard * kRanks), shard, DataType::float32, urgent);
+    return group.all_gather(of(shards, layer, shard), of(whole, layer, shard * kRanks), shard, DataType::float32,
+                            urgent);
   };
   WorkPtr next = gather(0);
   for (int layer = 0; layer < layers; ++layer) {
@@ -51,7 +54,8 @@ Status step(Group& group, int layers, std::vector<float>& shards, std::vector<fl
   }
   std::vector<WorkPtr> reductions;
   for (int layer = layers; layer-- > 0;)
-    reductions.push_back(group.reduce_scatter(of(whole, layer, shard * kRanks), of(shards, layer, shard), shard, DataType::float32, Reduction::avg));
+    reductions.push_back(group.reduce_scatter(of(whole, layer, shard * kRanks), of(shards, layer, shard), shard,
+                                              DataType::float32, Reduction::avg));
   for (const WorkPtr& work : reductions) RW_TRY(work->wait());
   return {};
 }
@@ -59,7 +63,8 @@ Status step(Group& group, int layers, std::vector<float>& shards, std::vector<fl
 Status run_rank(int rank, const std::string& folder, const Options& options, std::size_t bytes) {
   Config config;
   config.interfaces = "=lo";
-  std::vector<float> shards(bytes / sizeof(float) / kRanks * std::size_t(options.layers), 1), whole(shards.size() * kRanks);
+  std::vector<float> shards(bytes / sizeof(float) / kRanks * std::size_t(options.layers), 1),
+      whole(shards.size() * kRanks);
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Engine> engine, Engine::start(config));
   RW_ASSIGN_OR_RETURN(std::shared_ptr<collectives::Store> store, collectives::file_store(folder));
   RW_ASSIGN_OR_RETURN(const std::shared_ptr<Group> group, Group::create(engine, store, {"trace_steps", rank, kRanks}));
@@ -90,11 +95,14 @@ int main(int argc, char** argv) {
   Options options;
   const auto add = [&](CLI::App& app) {
     app.add_option("--steps", options.steps, "how many")->check(CLI::Range(1, 10'000))->capture_default_str();
-    app.add_option("--layers", options.layers, "of which each gathers and reduces once a step")->check(CLI::Range(1, 1'000))->capture_default_str();
+    app.add_option("--layers", options.layers, "of which each gathers and reduces once a step")
+        ->check(CLI::Range(1, 1'000))
+        ->capture_default_str();
     app.add_option("--bytes", options.bytes_text, "of a layer's parameters")->capture_default_str();
     app.add_flag("--trace", options.trace, "with a trace on");
   };
-  if (const auto exit_status = parse_command_line("Steps like FSDP's, to count instructions of (perf/programs/trace_cost/count).", add, argc, argv))
+  if (const auto exit_status = parse_command_line(
+          "Steps like FSDP's, to count instructions of (perf/programs/trace_cost/count).", add, argc, argv))
     return *exit_status;
   const railweave::Status status = run(options);
   if (!status.ok()) say(stderr, "{}\n", status.message());

@@ -52,7 +52,8 @@ auto tag_in(Challenge::Heard message) { return message.last<kTagBytes>(); }
 Result<Tag> acceptor_tag(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response) {
   return tag_of(key.secret(), "railweave acceptor 1", {challenge, without_tag(response)});
 }
-Result<Tag> dialler_tag(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response, Challenge::Heard proof) {
+Result<Tag> dialler_tag(const SharedKey& key, Challenge::Heard challenge, Challenge::Heard response,
+                        Challenge::Heard proof) {
   return tag_of(key.secret(), "railweave dialler 1", {challenge, response, without_tag(proof)});
 }
 
@@ -77,8 +78,12 @@ constexpr char kAnother[] = "the peer has another key than ours (RAILWEAVE_KEY_F
 }  // namespace
 
 Challenge::Challenge(Role role, const SharedKey* key, const Nonce& nonce)
-    : role_(role), key_(key), nonce_(nonce),
-      state_(!key ? State::over : role == Role::dialler ? State::awaiting_response : State::awaiting_challenge) {
+    : role_(role),
+      key_(key),
+      nonce_(nonce),
+      state_(!key                    ? State::over
+             : role == Role::dialler ? State::awaiting_response
+                                     : State::awaiting_challenge) {
   if (state_ == State::awaiting_response) opening_ = challenge_ = message_of(Kind::challenge, nonce_);
 }
 
@@ -110,7 +115,8 @@ Challenge::Turn Challenge::hear_refusal(Heard message) const {
   const auto refusal = Refusal(parsed(message).refusal);
   if (refusal == Refusal::no_key_here && state_ == State::awaiting_response) return mismatch(kPeerHasNone);
   if (refusal == Refusal::key_wanted && role_ == Role::dialler && !key_) return mismatch(kWeHaveNone);
-  if (refusal == Refusal::another_key && (state_ == State::awaiting_proof || (role_ == Role::dialler && key_ && over())))
+  if (refusal == Refusal::another_key &&
+      (state_ == State::awaiting_proof || (role_ == Role::dialler && key_ && over())))
     return mismatch(kAnother);
   return bad("a refusal that makes no sense here");
 }

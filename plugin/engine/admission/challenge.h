@@ -2,8 +2,9 @@
 //
 //   dialler   awaiting response ──> over          acceptor   awaiting challenge ──> awaiting proof ──> over
 //
-// Every message has 80 bytes, as the fixed part of a Hello has, so that ends of which one alone has a key understand each other's
-// first bytes and can say what is wrong. Without a key an end is over from the beginning and hears only those.
+// Every message has 80 bytes, as the fixed part of a Hello has, so that ends of which one alone has a key understand
+// each other's first bytes and can say what is wrong. Without a key an end is over from the beginning and hears only
+// those.
 // Threads: one at a time.
 #pragma once
 

@@ -14,7 +14,8 @@ Result<Tag> member_tag(const Secret& session, Role by, const Secret& connection)
   return tag_of(session, "railweave member 1", {piece(by), connection.bytes()});
 }
 
-Result<Tag> hello_tag(const Secret& connection, Role by, std::span<const std::byte> member, std::span<const std::byte> hello) {
+Result<Tag> hello_tag(const Secret& connection, Role by, std::span<const std::byte> member,
+                      std::span<const std::byte> hello) {
   return tag_of(connection, "railweave hello 1", {piece(by), member, hello});
 }
 
@@ -47,7 +48,8 @@ Status ConnectionKey::check(Role by, std::span<const std::byte> hello, const Sea
 
 Status ConnectionKey::check_session(Role by, const Seal& seal, const Secret& session) const {
   RW_ASSIGN_OR_RETURN(const Tag expected, member_tag(session, by, secret_));
-  return same(expected, std::span(seal).last<kTagBytes>()) ? Status() : unsealed("it does not know the session's secret");
+  return same(expected, std::span(seal).last<kTagBytes>()) ? Status()
+                                                           : unsealed("it does not know the session's secret");
 }
 
 }  // namespace railweave::engine

@@ -1,5 +1,5 @@
-// What a challenge leaves behind (challenge.h): a key of one connection, under which the Hellos that follow are sealed, so that
-// none was altered or said on another connection; and the secret of a session, which those that join it show.
+// What a challenge leaves behind (challenge.h): a key of one connection, under which the Hellos that follow are sealed,
+// so that none was altered or said on another connection; and the secret of a session, which those that join it show.
 // Threads: any.
 #pragma once
 

@@ -11,8 +11,8 @@
 namespace railweave::engine {
 namespace {
 
-// Without its handlers at exit, which would run while our threads still do, and without the configuration of the host's own
-// OpenSSL, which may name modules that are not made for this one.
+// Without its handlers at exit, which would run while our threads still do, and without the configuration of the host's
+// own OpenSSL, which may name modules that are not made for this one.
 bool ready() {
   static const bool begun = OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_NO_LOAD_CONFIG, nullptr) == 1;
   return begun;

@@ -1,4 +1,5 @@
-// Keys, and what is made of them: HMAC-SHA-256 of OpenSSL, whose code is linked in and speaks to nobody else of the process.
+// Keys, and what is made of them: HMAC-SHA-256 of OpenSSL, whose code is linked in and speaks to nobody else of the
+// process.
 // Threads: any. Nothing here is ever printed.
 #pragma once
 
@@ -39,10 +40,12 @@ class Secret {
 
 using Pieces = std::initializer_list<std::span<const std::byte>>;
 
-// HMAC(key, label, a zero byte, the pieces one behind the other). What has no fixed size comes last, so that no two lists make
-// one text. Errors: Code::exhausted.
+// HMAC(key, label, a zero byte, the pieces one behind the other). What has no fixed size comes last, so that no two
+// lists make one text. Errors: Code::exhausted.
 Result<Tag> tag_of(std::span<const std::byte> key, std::string_view label, Pieces pieces);
-inline Result<Tag> tag_of(const Secret& key, std::string_view label, Pieces pieces) { return tag_of(key.bytes(), label, pieces); }
+inline Result<Tag> tag_of(const Secret& key, std::string_view label, Pieces pieces) {
+  return tag_of(key.bytes(), label, pieces);
+}
 // The same, where the outcome is a key.
 Result<Secret> derive(const Secret& key, std::string_view label, Pieces pieces);
 

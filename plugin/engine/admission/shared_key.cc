@@ -32,10 +32,11 @@ Status unfit(const std::string& path, const char* call, int err) {
 }
 
 Status check_file(const std::string& path, const struct stat& file) {
-  if (!S_ISREG(file.st_mode)) return unfit(path, std::string("found ") + kind_of(file.st_mode) + ", expected a regular file");
+  if (!S_ISREG(file.st_mode))
+    return unfit(path, std::string("found ") + kind_of(file.st_mode) + ", expected a regular file");
   if (file.st_uid != 0 && file.st_uid != ::geteuid())
-    return unfit(path, "owned by user " + std::to_string(file.st_uid) + ", expected our own, " + std::to_string(::geteuid()) +
-                           ", or root");
+    return unfit(path, "owned by user " + std::to_string(file.st_uid) + ", expected our own, " +
+                           std::to_string(::geteuid()) + ", or root");
   if ((file.st_mode & 077) == 0) return {};
   std::array<char, 8> mode{};
   (void)std::snprintf(mode.data(), mode.size(), "%04o", unsigned(file.st_mode & 07777));
@@ -52,7 +53,11 @@ Result<SharedKey> SharedKey::read(const std::string& path) {
     if (err == ENXIO && ::stat(path.c_str(), &file) == 0) RW_TRY(check_file(path, file));  // a socket cannot be opened
     const std::string found(system_error(Scope::engine, "open", err).message());
     const bool path_is_wrong = err == ENOENT || err == EACCES || err == ENOTDIR;
-    return unfit(path, found + (path_is_wrong ? "; expected a file with a key that this process may read, and nobody else (chmod 600)" : ""), err);
+    return unfit(
+        path,
+        found + (path_is_wrong ? "; expected a file with a key that this process may read, and nobody else (chmod 600)"
+                               : ""),
+        err);
   }
   if (::fstat(fd.get(), &file) != 0) return unfit(path, "fstat", errno);
   RW_TRY(check_file(path, file));

@@ -6,8 +6,8 @@
 namespace railweave::engine {
 namespace {
 
-// Whether the message of `status` names the peer, or the address that was dialled, itself. The handle's first address beside the dialled
-// one would be two addresses of one NIC, and a reader would look for two.
+// Whether the message of `status` names the peer, or the address that was dialled, itself. The handle's first address
+// beside the dialled one would be two addresses of one NIC, and a reader would look for two.
 bool names_the_peer(const Status& status) {
   const bool by_peer = status.code() == Code::remote || status.code() == Code::timed_out;
   return by_peer && (status.scope() == Scope::lane || status.scope() == Scope::session);
@@ -26,8 +26,11 @@ Result<std::unique_ptr<RecvStream>> EngineListener::accept() {
   return std::unique_ptr<RecvStream>(std::move(end));
 }
 
-EngineConnector::EngineConnector(std::shared_ptr<HostEngine> engine, std::shared_ptr<PendingStream> pending, std::string peer)
-    : engine_(std::move(engine)), pending_(std::move(pending)), peer_(std::move(peer)),
+EngineConnector::EngineConnector(std::shared_ptr<HostEngine> engine, std::shared_ptr<PendingStream> pending,
+                                 std::string peer)
+    : engine_(std::move(engine)),
+      pending_(std::move(pending)),
+      peer_(std::move(peer)),
       deadline_(now() + engine_->config().connect_timeout) {}
 
 EngineConnector::~EngineConnector() {
@@ -47,9 +50,11 @@ Result<std::unique_ptr<SendStream>> EngineConnector::poll() {
     return std::unique_ptr<SendStream>(std::move(*end));
   }
   if (now() < deadline_) return std::unique_ptr<SendStream>();
-  return Status(Code::timed_out, Scope::stream, "connecting to " + peer_ + ": no answer within " +
-                                                    std::to_string(std::chrono::duration_cast<std::chrono::seconds>(engine_->config().connect_timeout).count()) +
-                                                    " s (RAILWEAVE_CONNECT_TIMEOUT)");
+  return Status(
+      Code::timed_out, Scope::stream,
+      "connecting to " + peer_ + ": no answer within " +
+          std::to_string(std::chrono::duration_cast<std::chrono::seconds>(engine_->config().connect_timeout).count()) +
+          " s (RAILWEAVE_CONNECT_TIMEOUT)");
 }
 
 }  // namespace railweave::engine

@@ -26,10 +26,10 @@ Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
   Result<discovery::Discovered> found = discovery::discover_rails(config, *discovery::this_host());
   if (!found.ok()) return found.status();
   std::vector<Device> devices = discovery::make_devices(found->taken, config.devices);
-  std::shared_ptr<engine::HostEngine> engine(new engine::HostEngine(config, std::move(found->taken), std::move(devices)),
-                                             [](engine::HostEngine* e) {
-                                               if (!e->forked()) delete e;
-                                             });
+  std::shared_ptr<engine::HostEngine> engine(
+      new engine::HostEngine(config, std::move(found->taken), std::move(devices)), [](engine::HostEngine* e) {
+        if (!e->forked()) delete e;
+      });
   if (Status s = engine->start(); !s.ok()) return s;
   return std::shared_ptr<Engine>(std::move(engine));
 }
@@ -39,8 +39,8 @@ Result<std::shared_ptr<Engine>> Engine::start(const Config& config) {
 namespace railweave::engine {
 namespace {
 
-constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;  // slots of streams that nobody accepted yet
-constexpr Nanos kWarnUnusedAgain = std::chrono::minutes(1);   // of sessions that end without a stream
+constexpr std::size_t kUnacceptedBytesMax = 256 * MiB;       // slots of streams that nobody accepted yet
+constexpr Nanos kWarnUnusedAgain = std::chrono::minutes(1);  // of sessions that end without a stream
 
 std::string own_name() {
   std::array<char, 256> host{};
@@ -51,15 +51,20 @@ std::string own_name() {
 }  // namespace
 
 HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices)
-    : config_(config), rails_(std::move(rails)), devices_(std::move(devices)),
+    : config_(config),
+      rails_(std::move(rails)),
+      devices_(std::move(devices)),
       listeners_(kUnacceptedBytesMax / (protocol::kEagerSlots * std::max<std::size_t>(config.eager_limit_bytes, 1))),
       own_rails_(config_, reactor_, rails_),
       directory_(reactor_, self_, ended_,
-                 [this](const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+                 [this](const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane,
+                        SessionDirectory::Waiters waiters) {
                    on_welcome(key, welcome, serial, std::move(lane), std::move(waiters));
                  }),
       peer_sessions_(reactor_, own_rails_),
-      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_told(), *this), unix_listener_(reactor_), stats_endpoint_(reactor_),
+      acceptor_(reactor_, self_, own_rails_, directory_, peer_sessions_.absence_told(), *this),
+      unix_listener_(reactor_),
+      stats_endpoint_(reactor_),
       idle_sessions_(reactor_) {
   (void)out_of_memory();  // made while there is some
   self_.instance = random_id();
@@ -72,7 +77,8 @@ HostEngine::HostEngine(const Config& config, std::vector<Rail> rails, std::vecto
 
 Status HostEngine::read_key() {
   if (config_.encrypt && config_.key_file.empty())
-    return Status(Code::invalid_config, Scope::engine, "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
+    return Status(Code::invalid_config, Scope::engine,
+                  "RAILWEAVE_ENCRYPT is on, RAILWEAVE_KEY_FILE is empty, expected the file of a key to encrypt by");
   if (!config_.key_file.empty()) {
     RW_ASSIGN_OR_RETURN(key_, SharedKey::read(config_.key_file));
     self_.key = &*key_;
@@ -80,7 +86,8 @@ Status HostEngine::read_key() {
   }
   static std::atomic<bool> said{false};  // once for a process is enough
   const bool reachable = std::ranges::any_of(rails_, [](const Rail& rail) { return !rail.loopback; });
-  if (reachable && !said.exchange(true)) RW_INFO(init, "there is no RAILWEAVE_KEY_FILE: anyone on the network may connect");
+  if (reachable && !said.exchange(true))
+    RW_INFO(init, "there is no RAILWEAVE_KEY_FILE: anyone on the network may connect");
   return {};
 }
 
@@ -88,7 +95,8 @@ Status HostEngine::start() {
   RW_TRY(read_key());
   RW_TRY(own_rails_.open());
   if (config_.shm.value_or(false))
-    if (Status s = unix_listener_.open(local_name(self_.instance)); !s.ok()) RW_WARN(net, "no shared memory: {}", s.message());
+    if (Status s = unix_listener_.open(local_name(self_.instance)); !s.ok())
+      RW_WARN(net, "no shared memory: {}", s.message());
   RW_TRY(reactor_.start());
   reactor_.run_soon([this] { serve(); });
   return {};
@@ -106,16 +114,18 @@ void HostEngine::serve() {
   stats_endpoint_.open(config_.stats_dir, stats().instance, [this] { return stats(); });
 }
 
-// --------------------------------------------------------------------------------------------------------------- the end
+// --------------------------------------------------------------------------------------------------------------- the
+// end
 
 HostEngine::~HostEngine() {
   try {
     if (reactor_.running())
-      shut_down(reactor_, [this] { return stop_all(); },
-                [this] {
-                  peer_sessions_.clear();
-                  close_all_lanes();
-                });
+      shut_down(
+          reactor_, [this] { return stop_all(); },
+          [this] {
+            peer_sessions_.clear();
+            close_all_lanes();
+          });
   } catch (const std::bad_alloc&) {
     RW_WARN(net, "no memory to say goodbye with");
   }
@@ -144,11 +154,13 @@ void HostEngine::close_all_lanes() {
   while (const std::shared_ptr<Session> session = directory_.next(after)) session->close_lanes();
 }
 
-// ------------------------------------------------------------------------------------------------------------ endpoints
+// ------------------------------------------------------------------------------------------------------------
+// endpoints
 
 Status HostEngine::check_device(int device) const {
   if (device >= 0 && device < int(devices_.size())) return {};
-  return Status(Code::invalid_argument, Scope::request, "device " + std::to_string(device) + ", expected 0 to " + std::to_string(devices_.size() - 1));
+  return Status(Code::invalid_argument, Scope::request,
+                "device " + std::to_string(device) + ", expected 0 to " + std::to_string(devices_.size() - 1));
 }
 
 std::uint64_t HostEngine::rail_mask(int device) const {
@@ -158,16 +170,18 @@ std::uint64_t HostEngine::rail_mask(int device) const {
   return mask;
 }
 
-// The device's own rails first: with several devices per host each is reached by its own way. Link-local addresses mean something on one
-// link only: they are told last, where there is room.
+// The device's own rails first: with several devices per host each is reached by its own way. Link-local addresses mean
+// something on one link only: they are told last, where there is room.
 std::vector<PeerAddress> HostEngine::addresses_of(int device) const {
   const std::vector<PeerRail> announced = own_rails_.announced();
   std::vector<PeerAddress> addresses;
   for (int rail : devices_[std::size_t(device)].rails)
     for (const PeerAddress& a : announced[std::size_t(rail)].addresses) addresses.push_back(a);
   if (addresses.empty())  // others have them now
-    for (const PeerRail& rail : announced) addresses.insert(addresses.end(), rail.addresses.begin(), rail.addresses.end());
-  std::stable_partition(addresses.begin(), addresses.end(), [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
+    for (const PeerRail& rail : announced)
+      addresses.insert(addresses.end(), rail.addresses.begin(), rail.addresses.end());
+  std::stable_partition(addresses.begin(), addresses.end(),
+                        [](const PeerAddress& a) { return !discovery::is_link_local(a.address); });
   return addresses;
 }
 
@@ -179,15 +193,18 @@ Result<std::unique_ptr<Listener>> HostEngine::listen(int device, Handle& handle)
   return std::unique_ptr<Listener>(std::make_unique<EngineListener>(shared_from_this(), std::move(queue)));
 }
 
-Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class, Priority priority) {
+Result<std::unique_ptr<Connector>> HostEngine::connect(int device, const Handle& handle, int traffic_class,
+                                                       Priority priority) {
   if (forked()) return dead_after_fork();
   RW_TRY(check_device(device));
   RW_ASSIGN_OR_RETURN(HandleContent peer, decode_handle(handle));
   if (traffic_class < 0) traffic_class = std::max(config_.traffic_class, 0);
   std::string name = wire::to_string(peer.addresses.front().address);
-  auto pending = std::make_shared<PendingStream>(std::move(peer), traffic_class, rail_mask(device), priority, now() + config_.connect_timeout);
+  auto pending = std::make_shared<PendingStream>(std::move(peer), traffic_class, rail_mask(device), priority,
+                                                 now() + config_.connect_timeout);
   directory_.open(pending);
-  return std::unique_ptr<Connector>(std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), std::move(name)));
+  return std::unique_ptr<Connector>(
+      std::make_unique<EngineConnector>(shared_from_this(), std::move(pending), std::move(name)));
 }
 
 EngineStats HostEngine::stats() const {
@@ -219,19 +236,22 @@ bool HostEngine::warns_of_unused() {
 }
 
 bool HostEngine::may_warn_of_silence(bool is_silent) {
-  return peer_sessions_.rail_lines().may_warn(RailLines::kNoRail, is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
+  return peer_sessions_.rail_lines().may_warn(RailLines::kNoRail,
+                                              is_silent ? RailLines::About::loss : RailLines::About::comeback, now());
 }
 
 // --------------------------------------------------------------------------------------------------- reactor's thread
 
-PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
+                                     SessionDirectory::Waiters waiters) {
   const bool by_rails = lane.by_rails;
   std::shared_ptr<Session> session;
   ScopeExit broken([&] {  // else it would stand in the way of the peer's next one for ever
     for (const auto& waiter : waiters) waiter->fail(out_of_memory());
     if (session) session->fail(out_of_memory());
   });
-  session = std::make_shared<Session>(config_, static_cast<SessionOwner&>(*this), peer.peer, serial, lane.session_secret, by_rails);
+  session = std::make_shared<Session>(config_, static_cast<SessionOwner&>(*this), peer.peer, serial,
+                                      lane.session_secret, by_rails);
   if (const auto old = directory_.put(key, session)) retire(old);
   PeerSession& its = peer_sessions_.add(session, by_rails);
   for (const int down : own_rails_.down()) session->tell_link(down, false);
@@ -247,7 +267,8 @@ PeerSession& HostEngine::add_session(const PeerKey& key, const Hello& peer, std:
   return its;
 }
 
-void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane,
+                            SessionDirectory::Waiters waiters) {
   const bool by_rails = lane.by_rails;
   const RailPair rails = lane.rails;
   const int dialled_rail = lane.dialled_rail;
@@ -256,8 +277,9 @@ void HostEngine::on_welcome(const PeerKey& key, const Hello& welcome, std::uint6
   assert(!its.reconciler && !its.probe && its.absent_rails);
   (void)its.session->guarded([&] {  // else nobody would see to its lanes
     const LaneReconciler::Options options{config_.lanes_per_rail, [] { return int(random_id()[0]); }};
-    its.reconciler = std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails, LaneReconciler::FirstLane{rails, dialled_rail},
-                                              peer_sessions_.absence_told());
+    its.reconciler =
+        std::make_unique<LaneReconciler>(give_dialler(its, key), options, welcome.rails,
+                                         LaneReconciler::FirstLane{rails, dialled_rail}, peer_sessions_.absence_told());
     its.absent_rails->know(its.reconciler->failures(), its.reconciler->peer_rails());
     its.reconciler->look();
   });
@@ -274,8 +296,9 @@ void HostEngine::accept_session(const Hello& first, NewLane lane) {
 }
 
 SessionAccess HostEngine::give_dialler(PeerSession& its, const PeerKey& key) {
-  its.dialler = std::make_unique<RailDialler>(reactor_, self_, key.peer, key.traffic_class, *its.session,
-                                              [this](Session& session, NewLane lane) { add_lane(session, std::move(lane)); });
+  its.dialler =
+      std::make_unique<RailDialler>(reactor_, self_, key.peer, key.traffic_class, *its.session,
+                                    [this](Session& session, NewLane lane) { add_lane(session, std::move(lane)); });
   return {reactor_, *its.dialler, its.session->lanes(), own_rails_.now()};
 }
 
@@ -308,7 +331,8 @@ void HostEngine::tell_of_lane(const Session& session, const NewLane& lane) const
   }
   const int fd = lane.bootstrap.fd.get();
   RW_INFO(net, "lane {} to {}: {} {} → {}{}", lane.id, session.peer(), own_rails_.at(lane.rails.local).name,
-          wire::to_string(wire::local_address(fd)), wire::to_string(wire::remote_address(fd)), lane.bootstrap.tls ? ", TLS 1.3" : "");
+          wire::to_string(wire::local_address(fd)), wire::to_string(wire::remote_address(fd)),
+          lane.bootstrap.tls ? ", TLS 1.3" : "");
 }
 
 bool HostEngine::was_dialled(const Session& session) {
@@ -316,7 +340,8 @@ bool HostEngine::was_dialled(const Session& session) {
   return its && its->reconciler;
 }
 
-void HostEngine::on_probe(const Session& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
+void HostEngine::on_probe(const Session& session, const RailPair& by, Address::Family family,
+                          const std::vector<PeerRail>& peer_rails) {
   const PeerSession* const its = peer_sessions_.find(session);
   if (its && its->reconciler) (void)its->session->guarded([&] { its->reconciler->on_probe(by, family, peer_rails); });
 }

@@ -1,5 +1,6 @@
-// The engine of one process (include/railweave/endpoint.h): one identity, one reactor, sessions by peer. It joins the parts: OwnRails has the
-// rails of this host, SessionDirectory the sessions and dials, Acceptor what comes in, PeerSessions what is done for each session.
+// The engine of one process (include/railweave/endpoint.h): one identity, one reactor, sessions by peer. It joins the
+// parts: OwnRails has the rails of this host, SessionDirectory the sessions and dials, Acceptor what comes in,
+// PeerSessions what is done for each session.
 //
 // Threads: as endpoint.h says. Each part says which threads may call it.
 #pragma once
@@ -12,24 +13,27 @@
 #include <string>
 #include <vector>
 
-#include "engine/connect/acceptor.h"
-#include "engine/credit/shared_account.h"
-#include "engine/runtime/fork_guard.h"
-#include "engine/connect/identity.h"
 #include "engine/api/idle_sessions.h"
 #include "engine/api/listeners.h"
-#include "engine/session/session.h"
-#include "engine/runtime/unix_listener.h"
-#include "engine/rails/own_rails.h"
 #include "engine/api/peer_sessions.h"
-#include "engine/runtime/reactor.h"
+#include "engine/connect/acceptor.h"
+#include "engine/connect/identity.h"
 #include "engine/connect/session_directory.h"
+#include "engine/credit/shared_account.h"
+#include "engine/rails/own_rails.h"
+#include "engine/runtime/fork_guard.h"
+#include "engine/runtime/reactor.h"
+#include "engine/runtime/unix_listener.h"
+#include "engine/session/session.h"
 #include "engine/stats/stats_endpoint.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {
 
-class HostEngine final : public Engine, public std::enable_shared_from_this<HostEngine>, private SessionOwner, private AcceptorOwner {
+class HostEngine final : public Engine,
+                         public std::enable_shared_from_this<HostEngine>,
+                         private SessionOwner,
+                         private AcceptorOwner {
  public:
   HostEngine(const Config& config, std::vector<Rail> rails, std::vector<Device> devices);
   ~HostEngine() override;
@@ -40,7 +44,8 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   const std::vector<Device>& devices() const override { return devices_; }
   bool shares_memory() const override { return config_.shm.value_or(false); }
   Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override;
-  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Priority priority) override;
+  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class,
+                                             Priority priority) override;
   EngineStats stats() const override;
 
   // For connectors and listeners.
@@ -55,7 +60,9 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   void on_lane_came(std::shared_ptr<Session> session) override;
   bool warns_of_unused() override;
   bool may_warn_of_silence(bool is_silent) override;
-  void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override { directory_.open_again(std::move(pending), why); }
+  void on_unanswered(std::shared_ptr<PendingStream> pending, const Status& why) override {
+    directory_.open_again(std::move(pending), why);
+  }
   void wake_for(std::shared_ptr<Session> session) noexcept override { reactor_.wake_for(std::move(session)); }
   void on_woken(Session& session, const SessionWants& wants) override;
 
@@ -63,7 +70,8 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
   void accept_session(const Hello& first, NewLane lane) override;
   void add_lane(Session& session, NewLane lane) override;
   bool was_dialled(const Session& session) override;
-  void on_probe(const Session& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) override;
+  void on_probe(const Session& session, const RailPair& by, Address::Family family,
+                const std::vector<PeerRail>& peer_rails) override;
 
   Status read_key();
   Status check_device(int device) const;
@@ -72,8 +80,10 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
 
   // Reactor's thread.
   void serve();
-  PeerSession& add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
-  void on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters);
+  PeerSession& add_session(const PeerKey& key, const Hello& peer, std::uint64_t serial, NewLane lane,
+                           SessionDirectory::Waiters waiters);
+  void on_welcome(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane,
+                  SessionDirectory::Waiters waiters);
   // Gives the record its dialler. Returns what LaneReconciler or PeerProbe is made of.
   SessionAccess give_dialler(PeerSession& its, const PeerKey& key);
   void tell_of_lane(const Session& session, const NewLane& lane) const;
@@ -84,10 +94,10 @@ class HostEngine final : public Engine, public std::enable_shared_from_this<Host
 
   const ProcessOrigin origin_;
   const Config config_;
-  const std::vector<Rail> rails_;                // those it started with
+  const std::vector<Rail> rails_;  // those it started with
   const std::vector<Device> devices_;
   const Status ended_{Code::cancelled, Scope::engine, "the engine ended"};  // made while there is memory
-  std::optional<SharedKey> key_;                 // start()'s
+  std::optional<SharedKey> key_;                                            // start()'s
   Identity self_;
   Listeners listeners_;
   Reactor reactor_;

@@ -35,8 +35,10 @@ void IdleSessions::evict() {
     const auto session = oldest.session.lock();
     if (!session) continue;
     if (!std::exchange(warned_, true))
-      RW_WARN(net, "more than {} sessions whose peers never opened a stream: they are ended, {}'s first", kIdleMax, session->peer());
-    session->fail(Status(Code::remote, Scope::session, "the session with " + session->peer() + " ended: no stream came"));
+      RW_WARN(net, "more than {} sessions whose peers never opened a stream: they are ended, {}'s first", kIdleMax,
+              session->peer());
+    session->fail(
+        Status(Code::remote, Scope::session, "the session with " + session->peer() + " ended: no stream came"));
   }
   idle_.erase(idle_.begin(), idle_.begin() + std::ptrdiff_t(out));
   if (idle_.size() <= kIdleMax || timer_) return;

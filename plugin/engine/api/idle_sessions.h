@@ -1,12 +1,12 @@
-// Sessions that peers began and have opened no stream in. A peer dials because it wants a stream; many that want none only hold our
-// descriptors, so the oldest of too many are ended. Reactor's thread only.
+// Sessions that peers began and have opened no stream in. A peer dials because it wants a stream; many that want none
+// only hold our descriptors, so the oldest of too many are ended. Reactor's thread only.
 #pragma once
 
 #include <memory>
 #include <vector>
 
-#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 
 namespace railweave::engine {
 

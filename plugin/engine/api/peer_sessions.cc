@@ -26,7 +26,9 @@ void PeerSession::apply_rails() {
   std::vector<LaneReconciler::PeerRailUpdate> heard;
   for (const protocol::RailUpdates::Statement& news : session->drain_rail_updates()) {
     Result<PeerRail> rail = decode_rail(std::as_bytes(std::span(news.bytes)));
-    if (!rail.ok()) return session->lose("it told of its rail " + std::to_string(news.rail) + ": " + std::string(rail.status().message()));
+    if (!rail.ok())
+      return session->lose("it told of its rail " + std::to_string(news.rail) + ": " +
+                           std::string(rail.status().message()));
     RW_INFO(net, "{} says of its rail {}: {}", session->peer(), rail->name, state_of(*rail));
     if (probe) probe->on_peer_rail(news.rail, *rail);
     heard.push_back({news.rail, std::move(*rail)});

@@ -7,14 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "engine/rails/absent_rails.h"
-#include "engine/reconcile/peer_probe.h"
-#include "engine/reconcile/lane_reconciler.h"
-#include "engine/session/session.h"
-#include "engine/rails/own_rails.h"
 #include "engine/connect/rail_dialler.h"
+#include "engine/rails/absent_rails.h"
+#include "engine/rails/own_rails.h"
 #include "engine/rails/rail_log.h"
+#include "engine/reconcile/lane_reconciler.h"
+#include "engine/reconcile/peer_probe.h"
 #include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 #include "engine/session/session_watch.h"
 
 namespace railweave::engine {
@@ -22,8 +22,8 @@ namespace railweave::engine {
 struct PeerSession {
   std::shared_ptr<Session> session;
   std::unique_ptr<SessionWatch> watch;
-  // Only a session by rails has the members below. One of reconciler and probe is there: reconciler where we dialled the session,
-  // probe where the peer did. Both refer to the session's lanes and to the dialler.
+  // Only a session by rails has the members below. One of reconciler and probe is there: reconciler where we dialled
+  // the session, probe where the peer did. Both refer to the session's lanes and to the dialler.
   std::unique_ptr<RailLog> rail_log;
   std::unique_ptr<RailDialler> dialler;
   std::unique_ptr<LaneReconciler> reconciler;

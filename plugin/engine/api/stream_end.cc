@@ -17,7 +17,8 @@ void StreamEnd<F, P, B>::leave_session() {
   std::vector<Range> ranges = std::move(maybe_in_use_);
   for (std::size_t i = 0; i < requests_.capacity(); ++i) {
     const Request& r = requests_.at(i);
-    if (r.state.load(std::memory_order_acquire) != Request::State::free && r.size > 0) ranges.push_back({r.data, r.size});
+    if (r.state.load(std::memory_order_acquire) != Request::State::free && r.size > 0)
+      ranges.push_back({r.data, r.size});
   }
   session_->close(stream_, *this, ranges);
 }
@@ -62,8 +63,10 @@ template <class F, class P, class B>
 Result<Progress> StreamEnd<F, P, B>::finish(Request& request) {
   assert(requests_.owns(&request) && request.state.load(std::memory_order_relaxed) == Request::State::done);
   if (!request.status.ok() && request.size > 0) {  // first: it may throw, and is done again then
-    if (maybe_in_use_.size() < kRequestsPerStream) maybe_in_use_.push_back({request.data, request.size});
-    else withdraw(request.data, request.size);
+    if (maybe_in_use_.size() < kRequestsPerStream)
+      maybe_in_use_.push_back({request.data, request.size});
+    else
+      withdraw(request.data, request.size);
   }
   const Status status = std::exchange(request.status, Status());
   const Progress progress{true, request.bytes, request.tag};
@@ -100,7 +103,8 @@ bool StreamEnd<F, P, B>::holds(Range range) const {
 template <class F, class P, class B>
 bool StreamEnd<F, P, B>::post_held(protocol::SessionProtocol& session) {
   if (!stream_.can_post()) return false;
-  Request* const request = std::exchange(held_, nullptr);  // posted once, even if the session finds no memory for the rest
+  // posted once, even if the session finds no memory for the rest
+  Request* const request = std::exchange(held_, nullptr);
   if constexpr (std::is_same_v<P, protocol::RecvStream>) {
     session.post(stream_, request, request->data, request->size, request->reading == Reading::while_landing);
   } else {

@@ -9,8 +9,8 @@
 
 #include "base/slot_pool.h"
 #include "base/spsc_ring.h"
-#include "engine/session/session.h"
 #include "engine/api/request.h"
+#include "engine/session/session.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {
@@ -23,7 +23,8 @@ class StreamEnd : public Face, private Inbox {
       : session_(std::move(session)), stream_(stream), posts_(kRequestsPerStream), requests_(kRequestsPerStream) {
     maybe_in_use_.reserve(2 * kRequestsPerStream);  // leave_session() adds those of requests under way
   }
-  // Once the whole object is made: statistics, on any thread, call what is virtual in it from now on. leave_session() ends that.
+  // Once the whole object is made: statistics, on any thread, call what is virtual in it from now on. leave_session()
+  // ends that.
   void enlist() { session_->enlist(*this); }
   // The session is over: of what was posted, only what is here already can end well.
   bool dead() const { return session_->over(); }
@@ -63,7 +64,7 @@ class StreamEnd : public Face, private Inbox {
 
   SpscRing<Request*> posts_;
   SlotPool<Request> requests_;
-  std::vector<Range> maybe_in_use_;      // memory of requests that ended in an error: a lane may still touch it
+  std::vector<Range> maybe_in_use_;  // memory of requests that ended in an error: a lane may still touch it
   Request* held_ = nullptr;          // drain(): popped, and the session had no room
 };
 
@@ -80,7 +81,7 @@ class SendEnd final : public StreamEnd<SendStream, protocol::SendStream, const s
   bool drain(protocol::SessionProtocol& session) override;
 
   std::atomic<std::uint64_t> expedited_below_{0};  // as the caller said
-  std::uint64_t told_below_ = 0;                 // to the session; drain()'s
+  std::uint64_t told_below_ = 0;                   // to the session; drain()'s
 };
 
 class RecvEnd final : public StreamEnd<RecvStream, protocol::RecvStream, std::byte> {

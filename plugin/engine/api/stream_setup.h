@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "engine/connect/handle.h"
 #include "engine/api/stream_end.h"
+#include "engine/connect/handle.h"
 #include "railweave/endpoint.h"
 
 namespace railweave::engine {
@@ -21,7 +21,7 @@ struct PendingStream {
   const int traffic_class;
   const std::uint64_t rail_mask;
   const Priority priority;
-  const TimePoint deadline;            // of all that is tried for it
+  const TimePoint deadline;  // of all that is tried for it
 
   PendingStream(HandleContent whom, int octet, std::uint64_t rails, Priority stream_priority, TimePoint until)
       : peer(std::move(whom)), traffic_class(octet), rail_mask(rails), priority(stream_priority), deadline(until) {}
@@ -48,8 +48,8 @@ struct PendingStream {
   std::unique_ptr<SendEnd> end_ RW_GUARDED_BY(mutex_);
 };
 
-// How many streams of an engine that nobody accepted yet may have slots for eager messages: what strangers can make us hold.
-// Outlives its shares. Threads: any.
+// How many streams of an engine that nobody accepted yet may have slots for eager messages: what strangers can make us
+// hold. Outlives its shares. Threads: any.
 class SlotBudget {
  public:
   explicit SlotBudget(std::size_t streams) : streams_(streams) {}
@@ -66,14 +66,15 @@ class SlotBudget {
   std::atomic<std::size_t> taken_{0};
 };
 
-// Streams that arrived for one listener and were not accepted yet. Bounded; so are those among them whose session is over:
-// some stay, so that who accepts hears that a peer was lost.
+// Streams that arrived for one listener and were not accepted yet. Bounded; so are those among them whose session is
+// over: some stay, so that who accepts hears that a peer was lost.
 class ListenQueue {
  public:
   static constexpr std::size_t kStreamsMax = 1024;
   static constexpr std::size_t kDeadMax = 64;
 
-  ListenQueue(std::uint32_t id, std::uint64_t rail_mask, SlotBudget& budget) : id_(id), rail_mask_(rail_mask), budget_(budget) {}
+  ListenQueue(std::uint32_t id, std::uint64_t rail_mask, SlotBudget& budget)
+      : id_(id), rail_mask_(rail_mask), budget_(budget) {}
 
   std::uint32_t id() const { return id_; }
   std::uint64_t rail_mask() const { return rail_mask_; }
@@ -81,11 +82,11 @@ class ListenQueue {
   SlotBudget::Share take_slots() { return budget_.take(); }
   // `slots`: the stream's; null: it has none.
   void push(std::unique_ptr<RecvEnd> end, SlotBudget::Share slots);
-  // The oldest whose session lives, before those of sessions that are over: a peer whose session ended unanswered opens the stream again in
-  // another. Null when empty.
+  // The oldest whose session lives, before those of sessions that are over: a peer whose session ended unanswered opens
+  // the stream again in another. Null when empty.
   std::unique_ptr<RecvEnd> pop();
-  void drop_dead();                    // all but the last kDeadMax
-  void close();                        // and what is in it
+  void drop_dead();  // all but the last kDeadMax
+  void close();      // and what is in it
 
  private:
   struct Waiting {

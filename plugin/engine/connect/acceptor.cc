@@ -14,10 +14,11 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kHelloTime = std::chrono::seconds(5);   // then a silent connection is rejected
-constexpr std::size_t kIncomingMax = 1024;              // handshakes under way; beyond it the oldest is closed
-constexpr int kLoopbackIndex = 1;                       // of `lo`, in each network namespace (linux/include/net/flow.h)
-constexpr Nanos kWarnAgain = std::chrono::minutes(1);   // of who has no key in common with us, encrypts alone, or sends nonsense
+constexpr Nanos kHelloTime = std::chrono::seconds(5);  // then a silent connection is rejected
+constexpr std::size_t kIncomingMax = 1024;             // handshakes under way; beyond it the oldest is closed
+constexpr int kLoopbackIndex = 1;                      // of `lo`, in each network namespace (linux/include/net/flow.h)
+// of who has no key in common with us, encrypts alone, or sends nonsense
+constexpr Nanos kWarnAgain = std::chrono::minutes(1);
 
 bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
   return std::ranges::any_of(rail.addresses, [&](const Address& own) {
@@ -27,9 +28,14 @@ bool has_any_of(const Rail& rail, const std::vector<PeerAddress>& addresses) {
 
 }  // namespace
 
-Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, LoggedAbsences& absence_told,
-                   AcceptorOwner& owner)
-    : reactor_(reactor), self_(self), rails_(rails), directory_(directory), logged_absences_(absence_told), owner_(owner),
+Acceptor::Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
+                   LoggedAbsences& absence_told, AcceptorOwner& owner)
+    : reactor_(reactor),
+      self_(self),
+      rails_(rails),
+      directory_(directory),
+      logged_absences_(absence_told),
+      owner_(owner),
       unconfirmed_(reactor, [this](UnconfirmedLanes::Entry entry) { on_confirmed(std::move(entry)); }) {}
 
 void Acceptor::stop() {
@@ -41,10 +47,13 @@ void Acceptor::stop() {
 // With default ARP settings a host takes packets for an address of one interface on any other of the same segment.
 Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int dialled_rail) const {
   const Address::Family family = accepted.remote.family() == AF_INET6 ? Address::Family::v6 : Address::Family::v4;
-  if (rails_.at(dialled_rail).by_routes) return {dialled_rail, dialled_rail, "", family};  // by any interface, and bound to none
+  // by any interface, and bound to none
+  if (rails_.at(dialled_rail).by_routes) return {dialled_rail, dialled_rail, "", family};
   const auto rail = std::ranges::find(rails_.now(), accepted.interface, &Rail::ifindex);
-  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_.at(dialled_rail).vrf_ifindex;  // the kernel names the VRF, not the NIC, for IPv4
-  if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};  // from this host: pinned it would lead nowhere
+  // the kernel names the VRF, not the NIC, for IPv4
+  const bool by_vrf = accepted.interface != 0 && accepted.interface == rails_.at(dialled_rail).vrf_ifindex;
+  // from this host: pinned it would lead nowhere
+  if (accepted.interface == kLoopbackIndex) return {dialled_rail, dialled_rail, "", family};
   const bool told = accepted.interface != 0 && !by_vrf;
   if (!told) return {dialled_rail, dialled_rail, rails_.at(dialled_rail).name, family};
   if (rail != rails_.now().end()) return {int(rail - rails_.now().begin()), dialled_rail, rail->name, family};
@@ -54,7 +63,8 @@ Acceptor::Arrival Acceptor::arrival_of(const wire::Accepted& accepted, int diall
 void Acceptor::on_connection(wire::Accepted accepted, int dialled_rail) {
   const Arrival arrival = arrival_of(accepted, dialled_rail);
   // The kernel's routes might send all answers out by another interface.
-  if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote); !bound.ok()) {
+  if (const Status bound = wire::bind_to_interface(accepted.fd.get(), arrival.interface, accepted.remote);
+      !bound.ok()) {
     RW_INFO(net, "no connection from {}: {}", wire::to_string(accepted.remote), bound.message());
     return;
   }
@@ -65,7 +75,8 @@ void Acceptor::on_connection(wire::Accepted accepted, int dialled_rail) {
 }
 
 void Acceptor::on_local_connection(OwnedFd fd) {
-  await_hello(std::move(fd), "local connection", &Handshake::await_local, [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
+  await_hello(std::move(fd), "local connection", &Handshake::await_local,
+              [this](Handshake::Outcome outcome) { on_local_hello(std::move(outcome)); });
 }
 
 void Acceptor::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::await) await, Handshake::Done then) {
@@ -73,10 +84,11 @@ void Acceptor::await_hello(OwnedFd fd, std::string what, decltype(&Handshake::aw
   // A peer speaks at once; who came first and is still silent is the likeliest stranger.
   if (incoming_.size() >= kIncomingMax) incoming_.erase(incoming_.begin());
   const std::uint64_t number = next_incoming_++;
-  incoming_.emplace(number, await(reactor_, std::move(fd), std::move(what), self_.key, now() + kHelloTime, [this, number, then = std::move(then)](Handshake::Outcome outcome) {
-    const auto node = incoming_.extract(number);  // lives until we return
-    then(std::move(outcome));
-  }));
+  incoming_.emplace(number, await(reactor_, std::move(fd), std::move(what), self_.key, now() + kHelloTime,
+                                  [this, number, then = std::move(then)](Handshake::Outcome outcome) {
+                                    const auto node = incoming_.extract(number);  // lives until we return
+                                    then(std::move(outcome));
+                                  }));
 }
 
 // A peer that was set up wrongly is the job's own trouble and is warned of; strangers may not fill the log.
@@ -103,7 +115,8 @@ void Acceptor::on_local_hello(Handshake::Outcome outcome) {
   if (outcome.hello.to != self_.instance || outcome.hello.kind != Hello::Kind::first)
     return refuse(outcome, Hello::Refusal::stranger, "not the beginning of a local handshake with this instance");
   if (refused_for_encryption(outcome)) return;
-  Result<Wires::Begun> begun = self_.wires->accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
+  Result<Wires::Begun> begun =
+      self_.wires->accept(Wires::kWithinHost, outcome.hello.offer, std::move(outcome.attached));
   if (!begun.ok()) return refuse(outcome, Hello::Refusal::stranger, begun.status().message());
   accept_local_first(std::move(outcome), std::move(*begun));
 }
@@ -111,13 +124,15 @@ void Acceptor::on_local_hello(Handshake::Outcome outcome) {
 void Acceptor::on_hello(const Arrival& arrival, Handshake::Outcome outcome) {
   if (!outcome.status.ok()) return note_rejected(outcome.status.message(), outcome.no_common_key);
   const Hello& hello = outcome.hello;
-  (void)wire::set_options(outcome.fd.get(), {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
+  (void)wire::set_options(outcome.fd.get(),
+                          {.congestion_control = {}, .traffic_class = hello.traffic_class, .peer_timeout = Nanos{0}});
   if (hello.to != self_.instance)
     return refuse(outcome, Hello::Refusal::stranger, "this is another instance than the one expected");
   if (refused_for_encryption(outcome)) return;
   if (arrival.rail < 0)
-    return refuse(outcome, Hello::Refusal::none, "the connection to rail " + rails_.at(arrival.dialled).name + " arrived on " +
-                                                     arrival.interface + ", which is no rail here; set `" + discovery::kMendArp + "` on this host, or use IPv6");
+    return refuse(outcome, Hello::Refusal::none,
+                  "the connection to rail " + rails_.at(arrival.dialled).name + " arrived on " + arrival.interface +
+                      ", which is no rail here; set `" + discovery::kMendArp + "` on this host, or use IPv6");
   switch (hello.kind) {
     case Hello::Kind::first: return accept_first(std::move(outcome), arrival);
     case Hello::Kind::join: return accept_join(std::move(outcome), arrival);
@@ -179,7 +194,9 @@ void Acceptor::accept_first(Handshake::Outcome caller, const Arrival& arrival) {
   if (refuses_first(caller)) return;
   const Hello& hello = caller.hello;
   if (hello.local_rail >= hello.rails.size())
-    return refuse(caller, Hello::Refusal::none, "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
+    return refuse(
+        caller, Hello::Refusal::none,
+        "rail " + std::to_string(hello.local_rail) + " of " + std::to_string(hello.rails.size()) + " announced rails");
   NewLane lane{.id = hello.lane, .rails = {arrival.rail, hello.local_rail}};
   if (const Status s = take_session_secret(lane, caller); !s.ok()) {
     RW_INFO(net, "{}", s.message());
@@ -199,7 +216,8 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
   const Hello hello = caller.hello;
   Hello answered = answer(hello, Hello::Kind::welcome, arrival.rail);
   if (hello.kind == Hello::Kind::first) answered.rails = rails_.with_ports();
-  if (const Status begun = begin_lane(lane, hello, answered); !begun.ok()) return refuse(caller, Hello::Refusal::none, begun.message());
+  if (const Status begun = begin_lane(lane, hello, answered); !begun.ok())
+    return refuse(caller, Hello::Refusal::none, begun.message());
   Status s = begin_encryption(lane, self_, wire::TlsEnd::server, caller);
   if (s.ok()) s = send_hello(caller, answered, secret);
   if (!s.ok()) {
@@ -209,31 +227,38 @@ void Acceptor::welcome(Handshake::Outcome caller, const Arrival& arrival, NewLan
   unconfirmed_.add(std::move(caller), {hello, std::move(lane), arrival.dialled});
 }
 
-// Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so there is no such way, or
-// none that works.
+// Once a rail. A dialler whose connection for this rail goes astray tries IPv6 before it joins a lane that did; so
+// there is no such way, or none that works.
 void Acceptor::tell_astray(const UnconfirmedLanes::Entry& entry) {
   if (entry.dialled_rail == entry.lane.rails.local) return;
   const PeerRail& dialled = rails_.with_ports()[std::size_t(entry.dialled_rail)];
   if (has_any_of(rails_.at(entry.lane.rails.local), dialled.addresses)) return;  // the address has moved there
-  const bool has_ipv6 = std::ranges::any_of(dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
-  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !logged_absences_.may_tell_of_ours(entry.dialled_rail)) return;
-  RW_WARN(net, "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one NIC carries what is for "
-          "both; set `{}`, or use IPv6", dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name,
-          discovery::kMendArp);
+  const bool has_ipv6 = std::ranges::any_of(
+      dialled.addresses, [](const PeerAddress& a) { return a.address.family == Address::Family::v6; });
+  if ((entry.hello.kind == Hello::Kind::first && has_ipv6) || !logged_absences_.may_tell_of_ours(entry.dialled_rail))
+    return;
+  RW_WARN(net,
+          "rail {}: connections to its address arrive at rail {}, from {}: this host answers ARP for {} there, so one "
+          "NIC carries what is for "
+          "both; set `{}`, or use IPv6",
+          dialled.name, rails_.at(entry.lane.rails.local).name, entry.hello.peer, dialled.name, discovery::kMendArp);
 }
 
 void Acceptor::on_confirmed(UnconfirmedLanes::Entry entry) {
   if (stopped_) return;
   const Hello& hello = entry.hello;
-  if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;  // a slow dialler gave up: its lane would only have to be fenced
+  // a slow dialler gave up: its lane would only have to be fenced
+  if (wire::is_closed_by_peer(entry.lane.bootstrap.fd.get())) return;
   const auto session = directory_.find(key_of_dialler(self_, hello));
   tell_astray(entry);
   if (session && session->serial() == hello.session) {
     if (!session->had_lane(hello.lane)) owner_.add_lane(*session, std::move(entry.lane));
     return;
   }
-  // Both dialled and both were welcomed: the greater instance's dial stays, if nothing was heard in the other's session yet.
-  const bool gives_way = session && !session->was_heard() && owner_.was_dialled(*session) && self_.instance < hello.from;
+  // Both dialled and both were welcomed: the greater instance's dial stays, if nothing was heard in the other's session
+  // yet.
+  const bool gives_way =
+      session && !session->was_heard() && owner_.was_dialled(*session) && self_.instance < hello.from;
   if (session && !gives_way) {
     RW_INFO(net, "lane {} of {} comes too late: another session is there", hello.lane, hello.peer);
     return;
@@ -253,16 +278,20 @@ void Acceptor::accept_join(Handshake::Outcome caller, const Arrival& arrival) {
   // The confirm of the connection that begins the session may come later than a join by another rail.
   const UnconfirmedLanes::Entry* const first = session ? nullptr : unconfirmed_.first_of(hello);
   if (!session && !first) return refuse(caller, Hello::Refusal::unknown_session, "no such session");
-  const Secret* const secret = session ? session->secret() : first->lane.session_secret ? &*first->lane.session_secret : nullptr;
+  const Secret* const secret = session                      ? session->secret()
+                               : first->lane.session_secret ? &*first->lane.session_secret
+                                                            : nullptr;
   if (caller.connection && !caller.connection->check_session(Role::dialler, caller.seal, *secret).ok())
     return refuse(caller, Hello::Refusal::stranger, "whoever joins a session must know its secret");
-  if (wire::is_closed_by_peer(caller.fd.get())) return;  // we were stopped, and the dialler gave up: what it said of its rails is old
+  // we were stopped, and the dialler gave up: what it said of its rails is old
+  if (wire::is_closed_by_peer(caller.fd.get())) return;
   if (session && session->had_lane(hello.lane)) {
     refuse(caller, Hello::Refusal::duplicate, "that lane exists already");
     owner_.on_probe(*session, {arrival.rail, hello.local_rail}, arrival.family, hello.rails);
     return;
   }
-  welcome(std::move(caller), arrival, {.id = hello.lane, .rails = {arrival.rail, std::min<int>(hello.local_rail, 63)}}, secret);
+  welcome(std::move(caller), arrival, {.id = hello.lane, .rails = {arrival.rail, std::min<int>(hello.local_rail, 63)}},
+          secret);
 }
 
 }  // namespace railweave::engine

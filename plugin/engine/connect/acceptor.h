@@ -1,5 +1,5 @@
-// The acceptor's side of handshakes: who may come in, by which rail, and what becomes of dials that cross (decision D2; docs/internals/protocol.md,
-// "Handshake"). Reactor's thread only.
+// The acceptor's side of handshakes: who may come in, by which rail, and what becomes of dials that cross (decision D2;
+// docs/internals/protocol.md, "Handshake"). Reactor's thread only.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "base/fd.h"
-#include "engine/rails/logged_absences.h"
 #include "engine/connect/handshake.h"
 #include "engine/connect/identity.h"
-#include "engine/session/session.h"
 #include "engine/connect/new_lane.h"
-#include "engine/rails/own_rails.h"
-#include "engine/runtime/reactor.h"
 #include "engine/connect/session_directory.h"
 #include "engine/connect/unconfirmed_lanes.h"
+#include "engine/rails/logged_absences.h"
+#include "engine/rails/own_rails.h"
+#include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 #include "wire/bootstrap/socket.h"
 
 namespace railweave::engine {
@@ -32,7 +32,8 @@ class AcceptorOwner {
   // We dialled the session, by rails.
   virtual bool was_dialled(const Session& session) = 0;
   // The peer of a session that we dialled asked by these rails whether we are there.
-  virtual void on_probe(const Session& session, const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) = 0;
+  virtual void on_probe(const Session& session, const RailPair& by, Address::Family family,
+                        const std::vector<PeerRail>& peer_rails) = 0;
 
  protected:
   ~AcceptorOwner() = default;
@@ -41,8 +42,8 @@ class AcceptorOwner {
 class Acceptor {
  public:
   // All outlive it.
-  Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory, LoggedAbsences& absence_told,
-           AcceptorOwner& owner);
+  Acceptor(Reactor& reactor, const Identity& self, const OwnRails& rails, const SessionDirectory& directory,
+           LoggedAbsences& absence_told, AcceptorOwner& owner);
 
   // From RailListeners and UnixListener.
   void on_connection(wire::Accepted accepted, int dialled_rail);

@@ -19,10 +19,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kHandshakeTime = 5s;      // one attempt
+constexpr Nanos kHandshakeTime = 5s;  // one attempt
 constexpr Nanos kRoundPause = 250ms;
-constexpr Nanos kYieldPause = 1s;         // for the peer's own dial to make the session
-constexpr int kRoundsMax = 4;             // of refusals; silence is bounded by the deadline
+constexpr Nanos kYieldPause = 1s;  // for the peer's own dial to make the session
+constexpr int kRoundsMax = 4;      // of refusals; silence is bounded by the deadline
 constexpr std::size_t kAttemptsPerRound = 8;
 
 std::uint64_t random_serial() {
@@ -36,7 +36,9 @@ std::uint64_t random_serial() {
 int rail_that_tells(const std::vector<PeerRail>& rails, const PeerAddress& target) {
   for (std::size_t i = 0; i < rails.size(); ++i)
     for (const PeerAddress& told : rails[i].addresses)
-      if (told.address.family == target.address.family && told.address.bytes == target.address.bytes && told.port == target.port) return int(i);
+      if (told.address.family == target.address.family && told.address.bytes == target.address.bytes &&
+          told.port == target.port)
+        return int(i);
   return -1;
 }
 
@@ -45,7 +47,8 @@ int rail_that_tells(const std::vector<PeerRail>& rails, const PeerAddress& targe
 std::uint64_t features(const Identity& self) { return self.config->encrypt ? kFeatureEncrypt : 0; }
 
 const char* encryption_differs(bool we_encrypt) {
-  return we_encrypt ? "the peer does not encrypt, we do (RAILWEAVE_ENCRYPT)" : "the peer encrypts (RAILWEAVE_ENCRYPT), we do not";
+  return we_encrypt ? "the peer does not encrypt, we do (RAILWEAVE_ENCRYPT)"
+                    : "the peer encrypts (RAILWEAVE_ENCRYPT), we do not";
 }
 
 std::string why_no_route(const Rail& rail, const Route& route) {
@@ -61,8 +64,8 @@ wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& ro
           .pinned = !rail.by_routes};
 }
 
-Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class, protocol::LaneId lane,
-                 const RailPair& rails) {
+Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class,
+                 protocol::LaneId lane, const RailPair& rails) {
   Hello hello;
   hello.kind = Hello::Kind::join;
   hello.features = features(self);
@@ -81,13 +84,20 @@ Status check_welcome(const Hello& welcome) {
   if (welcome.remote_rail < welcome.rails.size()) return {};
   return Status(Code::remote, Scope::session,
                 welcome.rails.empty() ? "a welcome without rails"
-                                      : "a welcome by rail " + std::to_string(welcome.remote_rail) + ", expected below " +
-                                            std::to_string(welcome.rails.size()));
+                                      : "a welcome by rail " + std::to_string(welcome.remote_rail) +
+                                            ", expected below " + std::to_string(welcome.rails.size()));
 }
 
 Dial::Dial(Reactor& reactor, const Identity& self, HandleContent peer, int traffic_class, Callbacks callbacks)
-    : reactor_(reactor), self_(self), peer_(std::move(peer)), traffic_class_(traffic_class), callbacks_(std::move(callbacks)),
-      serial_(random_serial()), began_at_(now()), deadline_(began_at_), local_(self.config->shm.value_or(false)) {}
+    : reactor_(reactor),
+      self_(self),
+      peer_(std::move(peer)),
+      traffic_class_(traffic_class),
+      callbacks_(std::move(callbacks)),
+      serial_(random_serial()),
+      began_at_(now()),
+      deadline_(began_at_),
+      local_(self.config->shm.value_or(false)) {}
 
 Dial::~Dial() {
   if (timer_) reactor_.cancel(timer_);
@@ -140,10 +150,10 @@ void Dial::dial(int from, const Route& route) {
     attempts_.pop_back();
     return;
   }
-  raw->handshake = Handshake::dial(reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw), {self_.key},
-                                   std::min(deadline_.load(), now() + kHandshakeTime), [this, raw](Handshake::Outcome outcome) {
-                                     guarded([&] { on_first(*raw, std::move(outcome)); });
-                                   });
+  raw->handshake = Handshake::dial(
+      reactor_, dial_spec(self_, rail, route, traffic_class_), hello(*raw), {self_.key},
+      std::min(deadline_.load(), now() + kHandshakeTime),
+      [this, raw](Handshake::Outcome outcome) { guarded([&] { on_first(*raw, std::move(outcome)); }); });
 }
 
 void Dial::start() {
@@ -168,11 +178,10 @@ bool Dial::dial_local() {
   }
   local_ = true;
   Attempt* raw = attempts_.emplace_back(std::move(attempt)).get();
-  raw->handshake = Handshake::dial_local(reactor_, std::move(*fd), std::move(raw->begun.descriptor), hello(*raw), {self_.key},
-                                         std::min(deadline_.load(), now() + kHandshakeTime),
-                                         [this, raw](Handshake::Outcome outcome) {
-                                           guarded([&] { on_first(*raw, std::move(outcome)); });
-                                         });
+  raw->handshake = Handshake::dial_local(
+      reactor_, std::move(*fd), std::move(raw->begun.descriptor), hello(*raw), {self_.key},
+      std::min(deadline_.load(), now() + kHandshakeTime),
+      [this, raw](Handshake::Outcome outcome) { guarded([&] { on_first(*raw, std::move(outcome)); }); });
   return true;
 }
 
@@ -181,8 +190,9 @@ Status Dial::begin_lane(Attempt& attempt, int rail) {
   return {};
 }
 
-// All addresses of the handle at once, from rails of their subnets where there are such. Link-local ones have their turn when the others have
-// failed: a host with a NIC that is no rail in the same segment may take all IPv4 connections there (ARP), but no others.
+// All addresses of the handle at once, from rails of their subnets where there are such. Link-local ones have their
+// turn when the others have failed: a host with a NIC that is no rail in the same segment may take all IPv4 connections
+// there (ARP), but no others.
 void Dial::next_round() {
   ++rounds_;
   only_that_ = true;
@@ -192,14 +202,20 @@ void Dial::next_round() {
   for (int rail = 0; rail < rails; ++rail)
     for (int address = 0; address < addresses; ++address)
       if (const std::optional<Route> route = route_to(rail, address))
-        (discovery::is_link_local(route->target.address) ? link_local : route->same_subnet ? near : far).push_back({rail, address});
+        (discovery::is_link_local(route->target.address) ? link_local
+         : route->same_subnet                            ? near
+                                                         : far)
+            .push_back({rail, address});
   if (near.empty() && far.empty() && link_local.empty())
-    return finish(Status(Code::remote, Scope::session, "no local rail has an address of the peer's family (" +
-                                                           wire::to_string(peer_.addresses.front().address) + ")"));
+    return finish(Status(Code::remote, Scope::session,
+                         "no local rail has an address of the peer's family (" +
+                             wire::to_string(peer_.addresses.front().address) + ")"));
   const bool is_only_way = near.empty() && far.empty();
   if (!near.empty() && rounds_ == 1) far.clear();
   if (is_only_way || rounds_ > 1) near.insert(near.end(), link_local.begin(), link_local.end());
-  const auto is_of_no_use = [this](const RailPair& way) { return leads_nowhere(way.local, *route_to(way.local, way.remote)); };
+  const auto is_of_no_use = [this](const RailPair& way) {
+    return leads_nowhere(way.local, *route_to(way.local, way.remote));
+  };
   std::erase_if(near, is_of_no_use);
   std::erase_if(far, is_of_no_use);
   const std::vector<RailPair> ways = ways_of_round(near, far, rails, addresses, rounds_, kAttemptsPerRound);
@@ -209,7 +225,9 @@ void Dial::next_round() {
 
 std::optional<Route> Dial::route_to(int rail, int address) const {
   Route route;
-  if (!best_route((*self_.rails)[std::size_t(rail)], PeerRail{"", 0, {peer_.addresses[std::size_t(address)]}, false}, route)) return {};
+  if (!best_route((*self_.rails)[std::size_t(rail)], PeerRail{"", 0, {peer_.addresses[std::size_t(address)]}, false},
+                  route))
+    return {};
   return route;
 }
 
@@ -243,7 +261,8 @@ void Dial::on_first(Attempt& attempt, Handshake::Outcome outcome) {
     }
   }
   if (!nonsense.ok()) {
-    last_failure_ = Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
+    last_failure_ =
+        Status(nonsense.code(), nonsense.scope(), what + ": " + answer.peer + " sent " + nonsense.message());
   } else {
     remember_failure(outcome, what);
   }
@@ -264,8 +283,8 @@ Status Dial::agree(NewLane& lane, const Handshake::Outcome& welcome) const {
   return lane.by_rails ? send_confirm(welcome) : Status();
 }
 
-// A refusal may be about to change (the peer's own dial is on its way, its engine is starting): another round, a few times.
-// A key never does, nor does encryption.
+// A refusal may be about to change (the peer's own dial is on its way, its engine is starting): another round, a few
+// times. A key never does, nor does encryption.
 void Dial::next_round_later() {
   const bool silent = last_failure_.code() == Code::timed_out;
   const bool certain = !no_common_key_.ok() && only_that_ && !yielding_;
@@ -289,7 +308,8 @@ void Dial::remember_failure(const Handshake::Outcome& outcome, const std::string
     if (differs) no_common_key_ = last_failure_;
   }
   if (outcome.no_common_key) no_common_key_ = outcome.status;
-  if ((outcome.status.ok() && answer.refusal != Hello::Refusal::encryption) || outcome.status.code() == Code::timed_out) only_that_ = false;
+  if ((outcome.status.ok() && answer.refusal != Hello::Refusal::encryption) || outcome.status.code() == Code::timed_out)
+    only_that_ = false;
 }
 
 void Dial::yield() {

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/api/stream_setup.h"
 #include "engine/connect/handshake.h"
 #include "engine/connect/identity.h"
-#include "engine/reconcile/lane_plan.h"
 #include "engine/connect/new_lane.h"
-#include "engine/api/stream_setup.h"
+#include "engine/reconcile/lane_plan.h"
 #include "railweave/config.h"
 #include "railweave/status.h"
 #include "wire/bootstrap/socket.h"
@@ -36,13 +36,14 @@ std::uint64_t features(const Identity& self);
 // What is wrong where the two ends differ, said by one that does or does not encrypt itself.
 const char* encryption_differs(bool we_encrypt);
 
-// Why a connection by this route would lead nowhere: the kernel has no route by the rail from its address. Empty: it has, or does not say.
+// Why a connection by this route would lead nowhere: the kernel has no route by the rail from its address. Empty: it
+// has, or does not say.
 std::string why_no_route(const Rail& rail, const Route& route);
 // How to dial from a rail to the other end of `route`.
 wire::DialSpec dial_spec(const Identity& self, const Rail& rail, const Route& route, int traffic_class);
 // Asks `peer` to take the connection into `session` as lane `lane`.
-Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class, protocol::LaneId lane,
-                 const RailPair& rails);
+Hello join_hello(const Identity& self, const InstanceId& peer, std::uint64_t session, int traffic_class,
+                 protocol::LaneId lane, const RailPair& rails);
 
 class Dial {
  public:
@@ -74,7 +75,7 @@ class Dial {
     std::string what;
     PeerAddress target = {};
     std::unique_ptr<Handshake> handshake;
-    bool by_rails = true;                 // false: to a process of this host
+    bool by_rails = true;  // false: to a process of this host
     Wires::Begun begun = {};
   };
 
@@ -102,16 +103,17 @@ class Dial {
   const Callbacks callbacks_;
   const std::uint64_t serial_;
   const TimePoint began_at_;
-  std::atomic<TimePoint> deadline_;                  // of the last waiter
+  std::atomic<TimePoint> deadline_;  // of the last waiter
   std::vector<std::shared_ptr<PendingStream>> waiters_;
 
-  std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
+  std::vector<std::unique_ptr<Attempt>> attempts_;  // under way
   int rounds_ = 0;
   bool yielding_ = false;
-  bool local_ = false;                               // the peer may be on this host
+  bool local_ = false;  // the peer may be on this host
   Status last_failure_;
-  Status no_common_key_;                             // or no common mind about encryption: what somebody who was reached said of it
-  bool only_that_ = true;                            // in this round nobody may yet turn out otherwise
+  // or no common mind about encryption: what somebody who was reached said of it
+  Status no_common_key_;
+  bool only_that_ = true;  // in this round nobody may yet turn out otherwise
   Reactor::TimerId timer_ = 0;
 };
 

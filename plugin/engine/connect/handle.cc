@@ -9,7 +9,7 @@
 namespace railweave::engine {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x56574c52;  // "RLWV"
+constexpr std::uint32_t kMagic = 0x56574c52;       // "RLWV"
 constexpr std::uint16_t kVersion = kHelloVersion;  // who cannot shake hands learns it from connect()
 
 struct WireAddress {
@@ -63,8 +63,8 @@ Result<HandleContent> decode_handle(const Handle& handle) {
   WireHandle h;
   std::memcpy(&h, handle.data(), sizeof h);
   if (h.magic != kMagic)
-    return bad("the handle is not Railweave's (magic " + std::to_string(h.magic) + ", expected " + std::to_string(kMagic) +
-               "): does the peer run this plugin?");
+    return bad("the handle is not Railweave's (magic " + std::to_string(h.magic) + ", expected " +
+               std::to_string(kMagic) + "): does the peer run this plugin?");
   if (h.version != kVersion)
     return bad("the handle has version " + std::to_string(h.version) + ", expected " + std::to_string(kVersion) +
                ": the peer runs another release of Railweave");
@@ -77,8 +77,8 @@ Result<HandleContent> decode_handle(const Handle& handle) {
   for (int i = 0; i < h.addresses; ++i) {
     const WireAddress& in = h.address[i];
     if ((in.family != 4 && in.family != 6) || in.port == 0)
-      return bad("the handle's address " + std::to_string(i) + " has family " + std::to_string(in.family) + " and port " +
-                 std::to_string(in.port));
+      return bad("the handle's address " + std::to_string(i) + " has family " + std::to_string(in.family) +
+                 " and port " + std::to_string(in.port));
     PeerAddress a;
     a.address.family = Address::Family(in.family);
     a.address.prefix_bits = in.family == 4 ? 32 : 128;

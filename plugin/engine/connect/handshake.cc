@@ -25,15 +25,16 @@ namespace {
 Status broken(std::string call) {
   const int err = errno;
   const Status status = system_error(Scope::lane, std::move(call), err);
-  const bool theirs = err == ECONNRESET || err == EPIPE || err == ETIMEDOUT || err == ECONNABORTED || err == EHOSTUNREACH ||
-                      err == ENETUNREACH;
+  const bool theirs = err == ECONNRESET || err == EPIPE || err == ETIMEDOUT || err == ECONNABORTED ||
+                      err == EHOSTUNREACH || err == ENETUNREACH;
   return theirs ? Status(Code::remote, Scope::lane, status.message(), err) : status;
 }
 
 Role other(Role role) { return role == Role::dialler ? Role::acceptor : Role::dialler; }
 
 // A Hello as it is said: with a key, its seal behind it.
-Result<std::vector<std::byte>> sealed(const Hello& hello, Role by, const ConnectionKey* connection, const Secret* session) {
+Result<std::vector<std::byte>> sealed(const Hello& hello, Role by, const ConnectionKey* connection,
+                                      const Secret* session) {
   std::vector<std::byte> message = encode_hello(hello);
   if (!connection) return message;
   RW_ASSIGN_OR_RETURN(const Seal seal, connection->seal(by, message, session));
@@ -41,7 +42,8 @@ Result<std::vector<std::byte>> sealed(const Hello& hello, Role by, const Connect
   return message;
 }
 
-// Two segments of the connection, less what the message has already. 0 where segments are no packets of a network, or too large.
+// Two segments of the connection, less what the message has already. 0 where segments are no packets of a network, or
+// too large.
 std::uint32_t padding_for(int fd, std::size_t message_bytes) {
   const std::size_t two_segments = 2 * wire::segment_bytes(fd);
   if (two_segments > kHelloPaddingBytesMax || two_segments <= message_bytes) return 0;
@@ -64,9 +66,10 @@ Status send_whole(const Handshake::Outcome& to, Hello hello, Role by, const Secr
 Handshake::Handshake(Reactor& reactor, std::string what, Role role, const Credentials& own, Done done)
     : reactor_(reactor), what_(std::move(what)), done_(std::move(done)), role_(role), own_(own) {}
 
-std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
-                                           TimePoint deadline, Done done) {
-  std::unique_ptr<Handshake> h(new Handshake(reactor, "dialling " + wire::to_string(spec.remote) + " from " + spec.interface,
+std::unique_ptr<Handshake> Handshake::dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello,
+                                           const Credentials& own, TimePoint deadline, Done done) {
+  std::unique_ptr<Handshake> h(new Handshake(reactor,
+                                             "dialling " + wire::to_string(spec.remote) + " from " + spec.interface,
                                              Role::dialler, own, std::move(done)));
   h->remote_ = spec.remote;
   h->connecting_ = true;
@@ -94,7 +97,8 @@ std::unique_ptr<Handshake> Handshake::await(Reactor& reactor, OwnedFd fd, std::s
   return h;
 }
 
-std::unique_ptr<Handshake> Handshake::await_confirm(Reactor& reactor, Outcome& welcomed, TimePoint deadline, Done done) {
+std::unique_ptr<Handshake> Handshake::await_confirm(Reactor& reactor, Outcome& welcomed, TimePoint deadline,
+                                                    Done done) {
   std::unique_ptr<Handshake> h(new Handshake(reactor, welcomed.what, Role::acceptor, {}, std::move(done)));
   h->connection_ = welcomed.connection;
   h->confirms_ = true;
@@ -103,8 +107,9 @@ std::unique_ptr<Handshake> Handshake::await_confirm(Reactor& reactor, Outcome& w
   return h;
 }
 
-std::unique_ptr<Handshake> Handshake::dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
-                                                 const Credentials& own, TimePoint deadline, Done done) {
+std::unique_ptr<Handshake> Handshake::dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached,
+                                                 const Hello& hello, const Credentials& own, TimePoint deadline,
+                                                 Done done) {
   std::unique_ptr<Handshake> h(new Handshake(reactor, "dialling locally", Role::dialler, own, std::move(done)));
   h->local_ = true;
   h->own_hello_ = hello;
@@ -141,7 +146,8 @@ void Handshake::end_at(TimePoint deadline) {
 // Where many processes share few cores, the answer may be there and this thread was not.
 void Handshake::on_deadline(std::optional<Nanos> held_up_before) {
   const std::optional<Nanos> held_up = core_wait();
-  if (held_up && held_up_before && *held_up - *held_up_before >= kHeldUpLeast) return end_at(now() + (*held_up - *held_up_before));
+  if (held_up && held_up_before && *held_up - *held_up_before >= kHeldUpLeast)
+    return end_at(now() + (*held_up - *held_up_before));
   Status why = parting_;
   try {
     if (why.ok()) why = Status(Code::timed_out, Scope::lane, what_ + ": " + why_late());
@@ -156,7 +162,8 @@ std::string Handshake::why_late() const {
   if (connecting_) return "no answer to the connection: a firewall, a cable or a switch?";
   const bool heard_all = !local_ && !wire::has_unacknowledged(fd_.get());
   const std::string packets = "packets of " + std::to_string(wire::segment_bytes(fd_.get())) + " bytes";
-  if (confirms_ && !heard_all) return "small packets come, but " + packets + " are not acknowledged: a smaller MTU on the way?";
+  if (confirms_ && !heard_all)
+    return "small packets come, but " + packets + " are not acknowledged: a smaller MTU on the way?";
   if (role_ == Role::dialler && heard_all && in_.empty())
     return "connected, but no answer in " + packets + ": a smaller MTU on the way, or is the peer stopped?";
   return "no handshake within its deadline";
@@ -235,8 +242,9 @@ Status Handshake::advance(std::uint32_t& wanted, bool& complete) {
 
 Status Handshake::write_some(bool& all) {
   while (!out_.empty()) {
-    const ssize_t n = attached_ && saying_hello_ ? send_with_fd(fd_.get(), out_, attached_.get())
-                                                 : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = attached_ && saying_hello_
+                          ? send_with_fd(fd_.get(), out_, attached_.get())
+                          : send(fd_.get(), out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
     if (n < 0) return broken(what_ + ": send");
@@ -256,13 +264,15 @@ Status Handshake::read_some(bool& all) {
     if (have == expected_bytes_) break;
     in_.resize(expected_bytes_);
     const auto rest = std::span(in_).subspan(have);
-    const ssize_t n = local_ ? recv_with_fd(fd_.get(), rest, attached_)
-                             : recv(fd_.get(), rest.data(), rest.size(), MSG_DONTWAIT);
+    const ssize_t n =
+        local_ ? recv_with_fd(fd_.get(), rest, attached_) : recv(fd_.get(), rest.data(), rest.size(), MSG_DONTWAIT);
     in_.resize(have + std::size_t(n > 0 ? n : 0));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return {};
     if (n < 0) return broken(what_ + ": recv");
-    if (n == 0) return Status(Code::remote, Scope::lane, what_ + ": closed by the peer after " + std::to_string(have) + " bytes of its handshake");
+    if (n == 0)
+      return Status(Code::remote, Scope::lane,
+                    what_ + ": closed by the peer after " + std::to_string(have) + " bytes of its handshake");
   }
   all = true;
   return {};
@@ -278,11 +288,14 @@ Status Handshake::measure() {
   return {};
 }
 
-Status Handshake::of_connection(const Status& why) const { return Status(why.code(), why.scope(), what_ + ": " + why.message()); }
+Status Handshake::of_connection(const Status& why) const {
+  return Status(why.code(), why.scope(), what_ + ": " + why.message());
+}
 
 Status Handshake::take_message(bool& complete) {
   static_assert(kChallengeBytes == kHelloFixedBytes);
-  if (challenge_->concerns(std::span<const std::byte, kChallengeBytes>(in_.data(), kChallengeBytes))) return take_turn();
+  if (challenge_->concerns(std::span<const std::byte, kChallengeBytes>(in_.data(), kChallengeBytes)))
+    return take_turn();
   complete = true;
   return take_hello();
 }
@@ -299,8 +312,8 @@ Status Handshake::take_turn() {
   return {};
 }
 
-// The dialler's Hello may be on its way: closed with that unread the connection would be reset, and the reset might overtake our
-// refusal. True: it is gone, or has said too much.
+// The dialler's Hello may be on its way: closed with that unread the connection would be reset, and the reset might
+// overtake our refusal. True: it is gone, or has said too much.
 bool Handshake::see_out() {
   constexpr std::size_t kThrownAwayMax = 64 * KiB;
   (void)shutdown(fd_.get(), SHUT_WR);
@@ -345,7 +358,8 @@ void Handshake::finish(Status status) {
   }
   if (timer_) reactor_.cancel(std::exchange(timer_, 0));
   // Nothing here asks for memory: whoever waits for the outcome has nobody else to hear it from.
-  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), no_common_key_, {}, seal_, std::move(what_)};
+  Outcome outcome{std::move(status), std::move(hello_), std::move(fd_), std::move(attached_), no_common_key_, {}, seal_,
+                  std::move(what_)};
   if (challenge_ && connection()) outcome.connection = *connection();
   if (!outcome.status.ok()) outcome.fd.reset();
   const Done done = std::move(done_);

@@ -1,6 +1,7 @@
-// One connection on its way to become a lane: with a key, both ends show that they have it (admission/challenge.h); then it sends
-// one Hello and reads one, within a deadline. The acceptor does that twice: for the dialler's first Hello, and for its confirm. On the
-// reactor's thread only. Exactly one callback; destroying a Handshake closes its connection without one.
+// One connection on its way to become a lane: with a key, both ends show that they have it (admission/challenge.h);
+// then it sends one Hello and reads one, within a deadline. The acceptor does that twice: for the dialler's first
+// Hello, and for its confirm. On the reactor's thread only. Exactly one callback; destroying a Handshake closes its
+// connection without one.
 //
 // A deadline counts only time in which the reactor's thread could run: what it waited for a core comes on top.
 #pragma once
@@ -23,8 +24,8 @@ namespace railweave::engine {
 
 // By what an end is known. Both outlive the handshake.
 struct Credentials {
-  const SharedKey* key = nullptr;      // null: none
-  const Secret* session = nullptr;     // of the session that a dialler's lane joins
+  const SharedKey* key = nullptr;   // null: none
+  const Secret* session = nullptr;  // of the session that a dialler's lane joins
 };
 
 class Handshake final : public Pollable {
@@ -34,31 +35,34 @@ class Handshake final : public Pollable {
     Status status;
     Hello hello;
     OwnedFd fd;
-    OwnedFd attached = OwnedFd();  // that came with a local Hello
-    bool no_common_key = false;    // why there is none, and will not be
+    OwnedFd attached = OwnedFd();                  // that came with a local Hello
+    bool no_common_key = false;                    // why there is none, and will not be
     std::optional<ConnectionKey> connection = {};  // there is one with a key
     Seal seal = {};                                // of the peer's Hello; checked but for the session's part
     std::string what = {};                         // the connection, as errors are to call it
   };
   using Done = std::function<void(Outcome)>;
 
-  // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret. Such a lane's connection is
-  // dialled once more where it took as long as TCP waits before it sends its SYN again: it would take that wait for a round trip,
-  // and a loss at its start would cost it seconds. Its deadline begins anew with every connection that stands: where the round trip
-  // is that long, what is said takes as many more.
-  static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello, const Credentials& own,
-                                         TimePoint deadline, Done done);
-  // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()). `what`: the
-  // connection, as errors are to call it.
-  static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key, TimePoint deadline,
-                                          Done done);
+  // Dials, says `hello`, waits for the answer. A welcome to a lane that joins shows the session's secret. Such a lane's
+  // connection is dialled once more where it took as long as TCP waits before it sends its SYN again: it would take
+  // that wait for a round trip, and a loss at its start would cost it seconds. Its deadline begins anew with every
+  // connection that stands: where the round trip is that long, what is said takes as many more.
+  static std::unique_ptr<Handshake> dial(Reactor& reactor, const wire::DialSpec& spec, const Hello& hello,
+                                         const Credentials& own, TimePoint deadline, Done done);
+  // Waits for the other's Hello on an accepted connection. The answer is the caller's to write (send_hello()). `what`:
+  // the connection, as errors are to call it.
+  static std::unique_ptr<Handshake> await(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key,
+                                          TimePoint deadline, Done done);
 
-  // Waits for the dialler's confirm on a connection whose Hello was welcomed. The connection goes from `welcomed` into the Handshake.
+  // Waits for the dialler's confirm on a connection whose Hello was welcomed. The connection goes from `welcomed` into
+  // the Handshake.
   static std::unique_ptr<Handshake> await_confirm(Reactor& reactor, Outcome& welcomed, TimePoint deadline, Done done);
 
-  // dial() and await() on a local connection: `attached` goes with the hello, and what came with the other's is in the outcome.
-  static std::unique_ptr<Handshake> dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached, const Hello& hello,
-                                               const Credentials& own, TimePoint deadline, Done done);
+  // dial() and await() on a local connection: `attached` goes with the hello, and what came with the other's is in the
+  // outcome.
+  static std::unique_ptr<Handshake> dial_local(Reactor& reactor, OwnedFd connected, OwnedFd attached,
+                                               const Hello& hello, const Credentials& own, TimePoint deadline,
+                                               Done done);
   static std::unique_ptr<Handshake> await_local(Reactor& reactor, OwnedFd fd, std::string what, const SharedKey* key,
                                                 TimePoint deadline, Done done);
 
@@ -91,7 +95,7 @@ class Handshake final : public Pollable {
   void finish(Status status);
 
   Reactor& reactor_;
-  std::string what_;                 // "dialling 10.0.0.2:4000 from eth0"
+  std::string what_;  // "dialling 10.0.0.2:4000 from eth0"
   Done done_;
   OwnedFd fd_;
   const Role role_;
@@ -101,17 +105,17 @@ class Handshake final : public Pollable {
   wire::SocketAddress remote_;
   std::optional<wire::DialSpec> again_;  // to be dialled by once more, where that may be
   TimePoint dialled_at_{};
-  Nanos patience_{0};                // a joining lane's
+  Nanos patience_{0};  // a joining lane's
   bool connecting_ = false;
-  bool confirms_ = false;            // the Hello that is awaited is a confirm
+  bool confirms_ = false;  // the Hello that is awaited is a confirm
   bool local_ = false;
-  OwnedFd attached_;                 // local: to be sent with our Hello; then, what came with theirs
-  std::optional<Hello> own_hello_;   // the dialler's, until it is its turn
+  OwnedFd attached_;                // local: to be sent with our Hello; then, what came with theirs
+  std::optional<Hello> own_hello_;  // the dialler's, until it is its turn
   bool saying_hello_ = false;
-  std::vector<std::byte> out_;       // unsent rest of what we say
+  std::vector<std::byte> out_;  // unsent rest of what we say
   std::vector<std::byte> in_;
   std::size_t expected_bytes_ = kHelloFixedBytes;
-  Status parting_;                   // why the last thing said is a refusal
+  Status parting_;  // why the last thing said is a refusal
   std::size_t thrown_away_ = 0;
   bool no_common_key_ = false;
   Hello hello_;
@@ -119,12 +123,12 @@ class Handshake final : public Pollable {
   Reactor::TimerId timer_ = 0;
 };
 
-// Writes an acceptor's whole Hello to the connection that an Outcome brought; its buffer holds it without waiting. A welcome is padded
-// to two segments. `session`: to be shown, where there is a key; null: none.
+// Writes an acceptor's whole Hello to the connection that an Outcome brought; its buffer holds it without waiting. A
+// welcome is padded to two segments. `session`: to be shown, where there is a key; null: none.
 Status send_hello(const Handshake::Outcome& to, const Hello& hello, const Secret* session = nullptr);
 
-// Writes a dialler's whole confirm, padded to two segments, to the connection whose welcome an Outcome brought. Frames may follow at
-// once. `session`: to be shown by a lane that joins, where there is a key; null: none.
+// Writes a dialler's whole confirm, padded to two segments, to the connection whose welcome an Outcome brought. Frames
+// may follow at once. `session`: to be shown by a lane that joins, where there is a key; null: none.
 Status send_confirm(const Handshake::Outcome& welcome, const Secret* session = nullptr);
 
 }  // namespace railweave::engine

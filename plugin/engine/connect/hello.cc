@@ -102,7 +102,8 @@ Status read_rail(Reader& r, PeerRail& rail) {
   for (std::size_t i = 0; i < n; ++i) {
     PeerAddress a;
     const auto family = r.number<std::uint8_t>();
-    if (r.ok && family != 4 && family != 6) return bad("an address of family " + std::to_string(family) + ", expected 4 or 6");
+    if (r.ok && family != 4 && family != 6)
+      return bad("an address of family " + std::to_string(family) + ", expected 4 or 6");
     a.address.family = Address::Family(family);
     a.address.prefix_bits = r.number<std::uint8_t>();
     a.port = r.number<std::uint16_t>();
@@ -124,9 +125,11 @@ Status read_offer(Reader& r, WireOffer& offer) {
   offer.wire = r.text();
   const std::size_t n = r.number<std::uint16_t>();
   if (offer.wire.empty() || offer.wire.size() > kWireNameMax)
-    return bad("a wire's name of " + std::to_string(offer.wire.size()) + " characters, expected 1 to " + std::to_string(kWireNameMax));
+    return bad("a wire's name of " + std::to_string(offer.wire.size()) + " characters, expected 1 to " +
+               std::to_string(kWireNameMax));
   if (n > kWireOfferBytesMax)
-    return bad("an offer of " + std::to_string(n) + " bytes for wire " + offer.wire + ", expected at most " + std::to_string(kWireOfferBytesMax));
+    return bad("an offer of " + std::to_string(n) + " bytes for wire " + offer.wire + ", expected at most " +
+               std::to_string(kWireOfferBytesMax));
   if (const std::byte* p = r.next(n)) offer.bytes.assign(p, p + n);
   return {};
 }
@@ -136,7 +139,8 @@ bool may_be_padded(std::uint16_t kind) {
 }
 
 std::string version_message(std::uint16_t found) {
-  return "version " + std::to_string(found) + ", expected " + std::to_string(kHelloVersion) + ": the peer runs another release of Railweave";
+  return "version " + std::to_string(found) + ", expected " + std::to_string(kHelloVersion) +
+         ": the peer runs another release of Railweave";
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
-// The handshake's messages: what two instances say on a new connection before it becomes a lane (docs/internals/protocol.md).
+// The handshake's messages: what two instances say on a new connection before it becomes a lane
+// (docs/internals/protocol.md).
 //
 //   dialler → acceptor   first: begin a session, this is its lane 0 │ join: add a lane to a session
 //   acceptor → dialler   welcome: the lane may stand │ refused: why, then the connection is closed
 //   dialler → acceptor   confirm: the welcome came, the lane stands; frames follow
 //
-// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome, and a join that asks whether the session is still served:
-// peer_probe.h) or a reason (refused). A welcome and a confirm have
-// padding behind the body, so that each fills two TCP segments: a path that loses large packets fails the handshake.
-// Plain values; any thread.
+// 80 fixed bytes, then a body of at most 16 KiB: the sender's rails (first, welcome, and a join that asks whether the
+// session is still served: peer_probe.h) or a reason (refused). A welcome and a confirm have padding behind the body,
+// so that each fills two TCP segments: a path that loses large packets fails the handshake. Plain values; any thread.
 #pragma once
 
 #include <cstddef>
@@ -42,33 +42,43 @@ struct PeerRail {
   friend bool operator==(const PeerRail&, const PeerRail&) = default;
 };
 
-// first, join: the wire by which the dialler would have the lane go (wire/port.h). welcome: the same wire, if the acceptor has it.
+// first, join: the wire by which the dialler would have the lane go (wire/port.h). welcome: the same wire, if the
+// acceptor has it.
 struct WireOffer {
-  std::string wire;                // at most kWireNameMax characters
-  std::vector<std::byte> bytes;    // the wire's own; at most kWireOfferBytesMax
+  std::string wire;              // at most kWireNameMax characters
+  std::vector<std::byte> bytes;  // the wire's own; at most kWireOfferBytesMax
   friend bool operator==(const WireOffer&, const WireOffer&) = default;
 };
 
 struct Hello {
   enum class Kind : std::uint16_t { first = 1, join = 2, welcome = 3, refused = 4, confirm = 5 };
   // Why a first or a join was refused, where the dialler must act on it.
-  enum class Refusal : std::uint8_t { none = 0, stranger = 1, crossing = 2, duplicate = 3, unknown_session = 4, encryption = 6 };  // 5 is reserved
+  // 5 is reserved
+  enum class Refusal : std::uint8_t {
+    none = 0,
+    stranger = 1,
+    crossing = 2,
+    duplicate = 3,
+    unknown_session = 4,
+    encryption = 6
+  };
 
   Kind kind = Kind::first;
   Refusal refusal = Refusal::none;
   std::uint16_t version = kHelloVersion;
-  std::uint64_t features = 0;      // kFeature...; a bit the reader does not know is refused by number. kFeatureOffer is set by `offer`
+  // kFeature...; a bit the reader does not know is refused by number. kFeatureOffer is set by `offer`
+  std::uint64_t features = 0;
   InstanceId from{}, to{};
-  std::uint64_t session = 0;       // drawn by the dialler of the first lane
+  std::uint64_t session = 0;  // drawn by the dialler of the first lane
   std::uint16_t lane = 0;
-  std::uint8_t local_rail = 0;     // the dialler's rail
-  std::uint8_t remote_rail = 0;    // the acceptor's
+  std::uint8_t local_rail = 0;   // the dialler's rail
+  std::uint8_t remote_rail = 0;  // the acceptor's
   std::uint8_t traffic_class = 0;
-  std::string peer;                // "host pid 123", for messages; at most 255 bytes
-  std::vector<PeerRail> rails;     // at most 64
-  std::string reason;              // refused
-  std::optional<WireOffer> offer;  // sets kFeatureOffer; none: the plain wire, whose lane is the connection
-  std::uint32_t padding_bytes = 0; // welcome, confirm: zeroes at the end; at most kHelloPaddingBytesMax
+  std::string peer;                 // "host pid 123", for messages; at most 255 bytes
+  std::vector<PeerRail> rails;      // at most 64
+  std::string reason;               // refused
+  std::optional<WireOffer> offer;   // sets kFeatureOffer; none: the plain wire, whose lane is the connection
+  std::uint32_t padding_bytes = 0;  // welcome, confirm: zeroes at the end; at most kHelloPaddingBytesMax
 };
 
 // One rail as the body has it; what follows it is an error. Errors: Code::remote, saying what is wrong with it.

@@ -1,4 +1,5 @@
-// What a dial, a handshake and a probe need to know of their engine. Constant while the engine lives, but for the rails. Reactor's thread.
+// What a dial, a handshake and a probe need to know of their engine. Constant while the engine lives, but for the
+// rails. Reactor's thread.
 #pragma once
 
 #include <string>
@@ -14,11 +15,11 @@ namespace railweave::engine {
 
 struct Identity {
   InstanceId instance{};
-  std::string name;                      // "host pid 123"
+  std::string name;  // "host pid 123"
   const std::vector<Rail>* rails = nullptr;
   const std::vector<PeerRail>* announced = nullptr;  // the same with ports
   const Config* config = nullptr;
-  const SharedKey* key = nullptr;        // null: none
+  const SharedKey* key = nullptr;  // null: none
   Wires* wires = nullptr;
 };
 

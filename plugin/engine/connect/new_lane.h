@@ -15,13 +15,13 @@ namespace railweave::engine {
 
 struct NewLane {
   protocol::LaneId id = 0;
-  RailPair rails;                       // 0, 0 within this host
-  int dialled_rail = -1;                // the peer's, whose address was dialled; -1: not known
-  bool by_rails = true;                 // false: within this host, by no rail
+  RailPair rails;         // 0, 0 within this host
+  int dialled_rail = -1;  // the peer's, whose address was dialled; -1: not known
+  bool by_rails = true;   // false: within this host, by no rail
   Wires::Begun begun = {};
-  wire::Bootstrap bootstrap = {};       // empty until the handshake is over
+  wire::Bootstrap bootstrap = {};             // empty until the handshake is over
   std::optional<Secret> session_secret = {};  // of a first lane, where there is a key
-  bool doubtful = false;                // its pair of rails failed before (Session::add_lane())
+  bool doubtful = false;                      // its pair of rails failed before (Session::add_lane())
 };
 
 // Where there is a key: what lanes that join the session of this first one will show.

@@ -18,8 +18,9 @@ class RailDialler::RailJoin final : public Join {
   void dial() {
     Hello hello = dialler_.hello(order_);
     hello.offer = begun_.offer;
-    handshake_ = Handshake::dial(dialler_.reactor_, dial_spec(dialler_.self_, dialler_.own(order_), order_.route, dialler_.traffic_class_), hello,
-                                 {dialler_.self_.key, dialler_.session_.secret()}, now() + order_.time,
+    handshake_ = Handshake::dial(dialler_.reactor_,
+                                 dial_spec(dialler_.self_, dialler_.own(order_), order_.route, dialler_.traffic_class_),
+                                 hello, {dialler_.self_.key, dialler_.session_.secret()}, now() + order_.time,
                                  [this](Handshake::Outcome outcome) { on_outcome(std::move(outcome)); });
   }
 
@@ -39,7 +40,8 @@ class RailDialler::RailJoin final : public Join {
     outcome_ = std::move(outcome);
     const Answered answered = std::move(answered_);  // which may destroy this
     JoinAnswer answer;
-    (void)dialler_.session_.guarded([&] { answer = dialler_.answer_of(outcome_, order_, told_way(dialler_.own(order_), order_.route)); });
+    (void)dialler_.session_.guarded(
+        [&] { answer = dialler_.answer_of(outcome_, order_, told_way(dialler_.own(order_), order_.route)); });
     answered(answer);  // also of a session that failed just now: else the attempt would never end
   }
 
@@ -51,8 +53,14 @@ class RailDialler::RailJoin final : public Join {
   std::unique_ptr<Handshake> handshake_;
 };
 
-RailDialler::RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, Session& session, Joined joined)
-    : reactor_(reactor), self_(self), peer_(peer), traffic_class_(traffic_class), session_(session), joined_(std::move(joined)) {}
+RailDialler::RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class,
+                         Session& session, Joined joined)
+    : reactor_(reactor),
+      self_(self),
+      peer_(peer),
+      traffic_class_(traffic_class),
+      session_(session),
+      joined_(std::move(joined)) {}
 
 std::string RailDialler::why_no_route(int rail, const Route& route) {
   return engine::why_no_route((*self_.rails)[std::size_t(rail)], route);
@@ -71,11 +79,13 @@ Result<std::unique_ptr<Join>> RailDialler::join(const JoinOrder& order, Answered
 
 Hello RailDialler::hello(const JoinOrder& order) const {
   Hello hello = join_hello(self_, peer_, session_.serial(), traffic_class_, order.lane, order.rails);
-  if (order.is_question) hello.rails = *self_.announced;  // all of our addresses may be others by now, and no lane is left to say so
+  // all of our addresses may be others by now, and no lane is left to say so
+  if (order.is_question) hello.rails = *self_.announced;
   return hello;
 }
 
-JoinAnswer RailDialler::answer_of(const Handshake::Outcome& outcome, const JoinOrder& order, const std::string& what) const {
+JoinAnswer RailDialler::answer_of(const Handshake::Outcome& outcome, const JoinOrder& order,
+                                  const std::string& what) const {
   using Kind = JoinAnswer::Kind;
   JoinAnswer answer;
   if (!outcome.status.ok()) {
@@ -106,8 +116,9 @@ JoinAnswer RailDialler::answer_of(const Handshake::Outcome& outcome, const JoinO
 std::string RailDialler::what_is_wrong(const Hello& welcome, const JoinOrder& order, const std::string& what) const {
   if (welcome.from != peer_) return "a welcome from " + what + " by another instance, expected " + session_.peer();
   if (welcome.session == session_.serial() && welcome.lane == order.lane) return {};
-  return "a welcome from " + what + " to lane " + std::to_string(welcome.lane) + " of session " + std::to_string(welcome.session) + ", expected lane " +
-         std::to_string(order.lane) + " of " + std::to_string(session_.serial());
+  return "a welcome from " + what + " to lane " + std::to_string(welcome.lane) + " of session " +
+         std::to_string(welcome.session) + ", expected lane " + std::to_string(order.lane) + " of " +
+         std::to_string(session_.serial());
 }
 
 }  // namespace railweave::engine

@@ -1,4 +1,5 @@
-// Dials a session's lanes by the rails of this host: a connection, the handshake on it, and the wire that both ends agree on.
+// Dials a session's lanes by the rails of this host: a connection, the handshake on it, and the wire that both ends
+// agree on.
 //
 // On the reactor's thread only. Outlives the joins that it began.
 #pragma once
@@ -11,9 +12,9 @@
 #include "engine/connect/hello.h"
 #include "engine/connect/identity.h"
 #include "engine/connect/lane_dialler.h"
-#include "engine/session/session.h"
 #include "engine/connect/new_lane.h"
 #include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 
 namespace railweave::engine {
 
@@ -22,7 +23,8 @@ class RailDialler final : public LaneDialler {
   // Where a lane goes whose handshake is over.
   using Joined = std::function<void(Session& session, NewLane lane)>;
   // `reactor`, `self` and `session` outlive it.
-  RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, Session& session, Joined joined);
+  RailDialler(Reactor& reactor, const Identity& self, const InstanceId& peer, int traffic_class, Session& session,
+              Joined joined);
 
   Result<std::unique_ptr<Join>> join(const JoinOrder& order, Answered answered) override;
   std::string why_no_route(int rail, const Route& route) override;

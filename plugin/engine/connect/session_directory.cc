@@ -12,7 +12,8 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kOpenAgainAfter = std::chrono::milliseconds(100);  // the end of a session that was never answered
-constexpr Nanos kGiveWay = std::chrono::seconds(1);     // the age of our own dial from which a crossing one is taken: ours leads nowhere
+// the age of our own dial from which a crossing one is taken: ours leads nowhere
+constexpr Nanos kGiveWay = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -21,13 +22,15 @@ PeerKey key_for_dial(const Identity& self, const InstanceId& peer, int traffic_c
 }
 
 PeerKey key_of_dialler(const Identity& self, const Hello& hello) {
-  return {hello.from, hello.traffic_class, hello.from == self.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
+  return {hello.from, hello.traffic_class,
+          hello.from == self.instance ? PeerKey::Half::acceptor : PeerKey::Half::whole};
 }
 
 SessionDirectory::SessionDirectory(Reactor& reactor, const Identity& self, Status ended, Welcomed welcomed)
     : reactor_(reactor), self_(self), ended_(std::move(ended)), welcomed_(std::move(welcomed)) {}
 
-// ------------------------------------------------------------------------------------------------------- opening streams
+// ------------------------------------------------------------------------------------------------------- opening
+// streams
 
 void SessionDirectory::open(const std::shared_ptr<PendingStream>& pending) {
   const PeerKey key = key_for_dial(self_, pending->peer.instance, pending->traffic_class);
@@ -64,13 +67,15 @@ void SessionDirectory::open_a_little_later(const std::shared_ptr<PendingStream>&
   until_memory([&] { reactor_.at(now() + kOpenAgainAfter, open_now); });
 }
 
-// -------------------------------------------------------------------------------------------------------------- dialling
+// --------------------------------------------------------------------------------------------------------------
+// dialling
 
 std::unique_ptr<Dial> SessionDirectory::make_dial(const PeerKey& key, const HandleContent& peer) {
   return std::make_unique<Dial>(
       reactor_, self_, peer, key.traffic_class,
-      Dial::Callbacks{.welcomed = [this, key](const Hello& welcome, NewLane lane) { on_welcome(key, welcome, std::move(lane)); },
-                      .over = [this, key](const Status& status) { on_dial_over(key, status); }});
+      Dial::Callbacks{
+          .welcomed = [this, key](const Hello& welcome, NewLane lane) { on_welcome(key, welcome, std::move(lane)); },
+          .over = [this, key](const Status& status) { on_dial_over(key, status); }});
 }
 
 // No dial has the key. Whatever finds no memory, no dial stays behind that nobody starts.
@@ -164,7 +169,8 @@ void SessionDirectory::stop_dialling() {
     for (auto& waiter : dial->take_waiters()) waiter->fail(ended_);
 }
 
-// -------------------------------------------------------------------------------------------------------------- sessions
+// --------------------------------------------------------------------------------------------------------------
+// sessions
 
 std::shared_ptr<Session> SessionDirectory::find(const PeerKey& key) const {
   const MutexLock lock(mutex_);

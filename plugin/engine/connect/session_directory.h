@@ -1,7 +1,8 @@
 // Which session, or which dial that is under way, serves a peer; and who waits for it.
 //
-// Threads: any, unless it says otherwise. The mutex guards both tables, so that a stream finds a session, or a dial, or begins one; it comes
-// before a session's mutex and is never held across a system call that may wait. Dials are the reactor's.
+// Threads: any, unless it says otherwise. The mutex guards both tables, so that a stream finds a session, or a dial, or
+// begins one; it comes before a session's mutex and is never held across a system call that may wait. Dials are the
+// reactor's.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +13,21 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "engine/api/stream_setup.h"
 #include "engine/connect/dial.h"
-#include "engine/session/session.h"
 #include "engine/connect/peer_key.h"
 #include "engine/runtime/reactor.h"
-#include "engine/api/stream_setup.h"
+#include "engine/session/session.h"
 
 namespace railweave::engine {
 
 class SessionDirectory {
  public:
   using Waiters = std::vector<std::shared_ptr<PendingStream>>;
-  // A dial of ours got through: the session of that serial begins with `lane`, and the waiters are to be opened in it. Reactor's thread.
-  using Welcomed = std::function<void(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane, Waiters waiters)>;
+  // A dial of ours got through: the session of that serial begins with `lane`, and the waiters are to be opened in it.
+  // Reactor's thread.
+  using Welcomed = std::function<void(const PeerKey& key, const Hello& welcome, std::uint64_t serial, NewLane lane,
+                                      Waiters waiters)>;
 
   // `self` outlives it. `ended`: what waits when the engine ends fails with.
   SessionDirectory(Reactor& reactor, const Identity& self, Status ended, Welcomed welcomed);
@@ -37,7 +40,8 @@ class SessionDirectory {
   // Not over. Null: there is none.
   std::shared_ptr<Session> find(const PeerKey& key) const;
   std::vector<std::shared_ptr<Session>> sessions() const;
-  // The next one in the order of keys, for whoever has no memory for a copy of the table. `after`: none at first. Null: that was the last.
+  // The next one in the order of keys, for whoever has no memory for a copy of the table. `after`: none at first. Null:
+  // that was the last.
   std::shared_ptr<Session> next(std::optional<PeerKey>& after) const;
 
   // --- reactor's thread
@@ -46,7 +50,8 @@ class SessionDirectory {
   void remove(const std::shared_ptr<Session>& session);
   // Both dial, and ours stays: the greater instance's, unless it is old and leads nowhere.
   bool our_dial_stays(const PeerKey& key) const;
-  // A dial that crossed, or that a connect() began while a session of another serial was being accepted: its waiters are served there.
+  // A dial that crossed, or that a connect() began while a session of another serial was being accepted: its waiters
+  // are served there.
   void yield_other_dial(const PeerKey& key, std::uint64_t serial);
   // Nothing is dialled from now on, and what waits fails.
   void stop_dialling();

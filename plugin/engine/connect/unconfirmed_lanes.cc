@@ -25,9 +25,9 @@ const char* what_is_wrong(const Hello& confirm, const Hello& hello) {
 void UnconfirmedLanes::add(Handshake::Outcome welcomed, Entry entry) {
   if (waiting_.size() >= kMost) waiting_.erase(waiting_.begin());
   const std::uint64_t number = next_++;
-  auto handshake = Handshake::await_confirm(reactor_, welcomed, now() + kTime, [this, number](Handshake::Outcome outcome) {
-    on_confirm(number, std::move(outcome));
-  });
+  auto handshake =
+      Handshake::await_confirm(reactor_, welcomed, now() + kTime,
+                               [this, number](Handshake::Outcome outcome) { on_confirm(number, std::move(outcome)); });
   waiting_.emplace(number, Waiting{std::move(entry), std::move(handshake)});
 }
 
@@ -39,7 +39,8 @@ void UnconfirmedLanes::on_confirm(std::uint64_t number, Handshake::Outcome outco
   // A dialler tries several ways at once and closes all but one.
   if (entry.hello.kind == Hello::Kind::first && outcome.status.code() == Code::remote && !wrong) return;
   if (!outcome.status.ok() || wrong) {
-    RW_INFO(net, "lane {} of {} is not confirmed: {}", entry.hello.lane, entry.hello.peer, wrong ? outcome.what + ": " + wrong : outcome.status.message());
+    RW_INFO(net, "lane {} of {} is not confirmed: {}", entry.hello.lane, entry.hello.peer,
+            wrong ? outcome.what + ": " + wrong : outcome.status.message());
     return;
   }
   entry.lane.bootstrap.fd = std::move(outcome.fd);
@@ -48,7 +49,8 @@ void UnconfirmedLanes::on_confirm(std::uint64_t number, Handshake::Outcome outco
 
 const UnconfirmedLanes::Entry* UnconfirmedLanes::first_of(const Hello& join) const {
   for (const auto& [number, waiting] : waiting_)
-    if (waiting.entry.hello.kind == Hello::Kind::first && same_session(waiting.entry.hello, join)) return &waiting.entry;
+    if (waiting.entry.hello.kind == Hello::Kind::first && same_session(waiting.entry.hello, join))
+      return &waiting.entry;
   return nullptr;
 }
 

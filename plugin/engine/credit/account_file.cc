@@ -13,11 +13,13 @@ namespace {
 
 constexpr std::size_t kBytes = sizeof(AccountMemory);
 
-// Zeroes are an account without lanes; what another process wrote is one all the same: the memory holds nothing but atomic numbers.
+// Zeroes are an account without lanes; what another process wrote is one all the same: the memory holds nothing but
+// atomic numbers.
 Result<AccountFile> map(OwnedFd fd) {
   void* const at = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (at == MAP_FAILED) return memory_error("mmap");
-  std::shared_ptr<AccountMemory> memory(static_cast<AccountMemory*>(at), [](AccountMemory* mapped) { ::munmap(mapped, kBytes); });
+  std::shared_ptr<AccountMemory> memory(static_cast<AccountMemory*>(at),
+                                        [](AccountMemory* mapped) { ::munmap(mapped, kBytes); });
   return AccountFile{std::move(fd), std::move(memory)};
 }
 
@@ -34,8 +36,10 @@ Result<AccountFile> AccountFile::adopt(OwnedFd fd) {
 }
 
 bool AccountFile::is_same(const AccountFile& other) const {
-  struct stat mine{}, its{};
-  return ::fstat(fd.get(), &mine) == 0 && ::fstat(other.fd.get(), &its) == 0 && mine.st_dev == its.st_dev && mine.st_ino == its.st_ino;
+  struct stat mine {
+  }, its{};
+  return ::fstat(fd.get(), &mine) == 0 && ::fstat(other.fd.get(), &its) == 0 && mine.st_dev == its.st_dev &&
+         mine.st_ino == its.st_ino;
 }
 
 }  // namespace railweave::engine

@@ -16,7 +16,8 @@ struct AccountFile {
 
   // A new one. Errors: exhausted (no memory or descriptors), system.
   static Result<AccountFile> make();
-  // One that came from another process. Errors: Code::remote when its size or its seals are not what they must be; system.
+  // One that came from another process. Errors: Code::remote when its size or its seals are not what they must be;
+  // system.
   static Result<AccountFile> adopt(OwnedFd fd);
   // Both map the same memory.
   bool is_same(const AccountFile& other) const;

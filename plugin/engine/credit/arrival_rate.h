@@ -1,6 +1,6 @@
-// How fast a rail receives: the most that arrived in some milliseconds, forgotten slowly. (Forgotten fast, the measure follows the senders down:
-// they send less because of it.) Processes that stood still read what came meanwhile at once, faster than it came: so a sample counts for no more than it
-// and the one before together. Pure; one thread at a time.
+// How fast a rail receives: the most that arrived in some milliseconds, forgotten slowly. (Forgotten fast, the measure
+// follows the senders down: they send less because of it.) Processes that stood still read what came meanwhile at once,
+// faster than it came: so a sample counts for no more than it and the one before together. Pure; one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@ class ArrivalRate {
  public:
   static constexpr Nanos kSample = std::chrono::milliseconds(5);
   static constexpr Nanos kHalfLife = std::chrono::seconds(5);
-  static constexpr Nanos kPauseMost = std::chrono::seconds(1);  // between looks; after a longer one nothing is known of the rail
+  // between looks; after a longer one nothing is known of the rail
+  static constexpr Nanos kPauseMost = std::chrono::seconds(1);
   static constexpr Rate kRateMost = Rate::from_megabits(400'000);  // where the rail's speed is not known
 
   // `most`: the rail's nominal speed; zero: not known.
@@ -28,9 +29,9 @@ class ArrivalRate {
  private:
   const Rate most_;
   Rate rate_;
-  TimePoint from_{};              // the sample's begin; never: none yet
+  TimePoint from_{};  // the sample's begin; never: none yet
   std::uint64_t from_bytes_ = 0;
-  TimePoint before_{};            // where the sample before began; never: there is none
+  TimePoint before_{};  // where the sample before began; never: there is none
   std::uint64_t before_bytes_ = 0;
 };
 

@@ -8,11 +8,14 @@ namespace {
 constexpr Nanos kRttEvery = std::chrono::milliseconds(20);
 
 // A window as LaneStats has it: 0 says that there is none, so a window of nothing shows as a byte.
-std::uint64_t shown(std::uint64_t window_bytes) { return window_bytes == protocol::Credit::kNone ? 0 : std::max<std::uint64_t>(window_bytes, 1); }
+std::uint64_t shown(std::uint64_t window_bytes) {
+  return window_bytes == protocol::Credit::kNone ? 0 : std::max<std::uint64_t>(window_bytes, 1);
+}
 
 }  // namespace
 
-void LaneCredit::show_sending(const protocol::SessionProtocol& session, protocol::LaneId id, wire::LaneMetrics& metrics) {
+void LaneCredit::show_sending(const protocol::SessionProtocol& session, protocol::LaneId id,
+                              wire::LaneMetrics& metrics) {
   metrics.send_window_bytes.set(shown(session.send_credit(id).window_bytes));
   metrics.without_credit_ns.set(std::uint64_t(session.without_credit(id).count()));
 }
@@ -22,7 +25,8 @@ void LaneCredit::show_receiving(const protocol::Credit& credit, wire::LaneMetric
   metrics.rail_senders.set(std::uint64_t(share_.senders()));
 }
 
-// A WINDOW for a lane that the peer does not have yet would say nothing, so the first one waits until something came by the lane.
+// A WINDOW for a lane that the peer does not have yet would say nothing, so the first one waits until something came by
+// the lane.
 void LaneCredit::look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane) {
   const TimePoint now = protocol.now();
   if (now >= rtt_asked_at_ + kRttEvery) {

@@ -1,5 +1,5 @@
-// What a lane's receiver does about its sender: finds the lane's share (LaneShare), has the wire bound what is under way, and tells the peer the rest
-// (ToldCredit). Under the lane's claim.
+// What a lane's receiver does about its sender: finds the lane's share (LaneShare), has the wire bound what is under
+// way, and tells the peer the rest (ToldCredit). Under the lane's claim.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,8 @@ namespace railweave::engine {
 
 class LaneCredit {
  public:
-  // The credit window of each lane by rails, until its receiver says more. Both ends know it: it is part of the protocol's version.
+  // The credit window of each lane by rails, until its receiver says more. Both ends know it: it is part of the
+  // protocol's version.
   static constexpr protocol::Credit kFirst{.window_bytes = 16 * KiB};
 
   LaneCredit(std::shared_ptr<RailAccount> account, Rate speed) : share_(std::move(account), speed) {}
@@ -24,7 +25,8 @@ class LaneCredit {
 
   // After what `lane` read was handled, or when due(). Not with the session's mutex held.
   void look(SharedProtocol& protocol, protocol::LaneId id, wire::Lane& lane);
-  // look() should be called by then though nothing arrives, for the peer may wait to be told what it may send; TimePoint::max(): need not.
+  // look() should be called by then though nothing arrives, for the peer may wait to be told what it may send;
+  // TimePoint::max(): need not.
   TimePoint due() const { return share_.due(); }
 
  private:

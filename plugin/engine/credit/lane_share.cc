@@ -5,15 +5,19 @@
 namespace railweave::engine {
 namespace {
 
-constexpr std::uint64_t kRoomLeast = kShareLeast / 4;  // up to a limit: a peer with less sends when its next turn begins
+// up to a limit: a peer with less sends when its next turn begins
+constexpr std::uint64_t kRoomLeast = kShareLeast / 4;
 
 }  // namespace
 
 static_assert(kAny == protocol::Credit::kNone);
 
-bool LaneShare::may_send(std::uint64_t position) const { return credit_.limit == Credit::kNone || position + kRoomLeast < credit_.limit; }
+bool LaneShare::may_send(std::uint64_t position) const {
+  return credit_.limit == Credit::kNone || position + kRoomLeast < credit_.limit;
+}
 
-// What waits in the peer's session counts while the peer may not send by this lane, or until it is clear that the peer does not.
+// What waits in the peer's session counts while the peer may not send by this lane, or until it is clear that the peer
+// does not.
 bool LaneShare::demands(TimePoint now, const Arrivals& arrivals) const {
   if (weight_.is_heavy()) return true;
   return arrivals.waiting_kib > 0 && (!may_send(arrivals.position) || now < let_go_at_ + kDemandForgotten);
@@ -41,7 +45,8 @@ LaneShare::Credit LaneShare::look(TimePoint now, const Arrivals& arrivals, Nanos
   return credit_;
 }
 
-// The leases of all others may be over where this process, or the host, stood still. The lane would take itself for the only one.
+// The leases of all others may be over where this process, or the host, stood still. The lane would take itself for the
+// only one.
 void LaneShare::note_absence(TimePoint now) {
   if (place_.has_demand() && now > looked_at_ + RailAccount::kLease) others_known_at_ = now + RailAccount::kLease;
   looked_at_ = now;

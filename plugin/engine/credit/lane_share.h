@@ -1,5 +1,6 @@
-// One lane's share of what arrives by its rail: says in the rail's account what came and whether more waits, and finds how much the peer may send
-// (docs/internals/credit_windows.md): an even window, or turns (LaneTurns). Under the lane's claim.
+// One lane's share of what arrives by its rail: says in the rail's account what came and whether more waits, and finds
+// how much the peer may send (docs/internals/credit_windows.md): an even window, or turns (LaneTurns). Under the lane's
+// claim.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,16 @@ class LaneShare {
   using Arrivals = protocol::SessionProtocol::Arrivals;
   using Credit = protocol::Credit;
 
-  static constexpr Nanos kDemandForgotten = std::chrono::milliseconds(300);  // of a peer that might send and does not: longer than TCP's first timeout
-  static constexpr Nanos kIdle = std::chrono::milliseconds(100);             // a lane without demand for so long has an idle window
+  // of a peer that might send and does not: longer than TCP's first timeout
+  static constexpr Nanos kDemandForgotten = std::chrono::milliseconds(300);
+  // a lane without demand for so long has an idle window
+  static constexpr Nanos kIdle = std::chrono::milliseconds(100);
 
   // `speed`: the rail's nominal one; zero: not known.
   LaneShare(std::shared_ptr<RailAccount> account, Rate speed) : place_(std::move(account)), rate_(speed) {}
 
-  // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. A lane that finds the account full has the least window.
+  // What the peer may send, by what arrived until now. `min_rtt`: the lane's shortest round trip. A lane that finds the
+  // account full has the least window.
   Credit look(TimePoint now, const Arrivals& arrivals, Nanos min_rtt);
   // look() should be called by then though nothing arrives; TimePoint::max(): need not.
   TimePoint due() const { return due_; }
@@ -49,8 +53,8 @@ class LaneShare {
   LaneWeight weight_;
   TurnTimes times_;
   std::uint64_t position_ = 0, segments_ = 0;
-  TimePoint let_go_at_{};     // when a segment came last, or the peer, which could not send, was let go again
-  TimePoint demanded_at_{};   // when there was demand last
+  TimePoint let_go_at_{};    // when a segment came last, or the peer, which could not send, was let go again
+  TimePoint demanded_at_{};  // when there was demand last
   TimePoint looked_at_{};
   TimePoint others_known_at_{};  // until then lanes that do not count may have stood still just as this one
   Credit credit_;

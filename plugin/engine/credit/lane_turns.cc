@@ -4,8 +4,9 @@
 
 namespace railweave::engine {
 
-// At fewer turns than the others this lane would keep the others waiting until it has caught up. Where no lane waits, the lane with the most turns is ahead
-// of the others: lanes that began one after the other at that count would each be one ahead of the lane before.
+// At fewer turns than the others this lane would keep the others waiting until it has caught up. Where no lane waits,
+// the lane with the most turns is ahead of the others: lanes that began one after the other at that count would each be
+// one ahead of the lane before.
 void LaneTurns::join(const RailLoad& load) {
   if (!load.any_waits && load.turns_held == 0) return;
   const std::uint32_t others = load.any_waits ? load.fewest_turns : load.most_turns - kAheadMost;
@@ -22,7 +23,8 @@ void LaneTurns::use(TimePoint now) {
   if (place_.has_turn()) place_.use_turn(now);
 }
 
-std::uint64_t LaneTurns::look(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times, std::uint64_t position, std::uint64_t limit) {
+std::uint64_t LaneTurns::look(TimePoint now, RailLoad load, const Share& share, const TurnTimes& times,
+                              std::uint64_t position, std::uint64_t limit) {
   times_ = times;
   if (place_.has_turn() && is_over(now, share, limit - position)) {
     if (now <= used_at_ + times.stalled) --load.turns;
@@ -43,8 +45,9 @@ bool LaneTurns::is_over(TimePoint now, const Share& share, std::uint64_t left) c
   return left <= std::min(kShareLeast, share.turn_bytes / 2) || now >= used_at_ + times_.unused;
 }
 
-// A lane that waited long enough takes a turn whatever the account says: another process may have written anything there. The lane counts its turns from the
-// others' from then on: while their processes stood still, lanes may have begun at a count of their own.
+// A lane that waited long enough takes a turn whatever the account says: another process may have written anything
+// there. The lane counts its turns from the others' from then on: while their processes stood still, lanes may have
+// begun at a count of their own.
 bool LaneTurns::may_begin(TimePoint now, const RailLoad& load, const Share& share) {
   if (waits_since_ == TimePoint{}) waits_since_ = now;
   if (now >= waits_since_ + kWaitMost) {

@@ -1,5 +1,6 @@
-// Whether a lane brings so much of what arrives by its rail that it competes with the others, whatever its peer says of what waits: a peer whose window is
-// large has all of its data under way, and nothing waits. Pure; under the lane's claim.
+// Whether a lane brings so much of what arrives by its rail that it competes with the others, whatever its peer says of
+// what waits: a peer whose window is large has all of its data under way, and nothing waits. Pure; under the lane's
+// claim.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace railweave::engine {
 class LaneWeight {
  public:
   static constexpr Nanos kSample = std::chrono::milliseconds(10);
-  static constexpr std::uint64_t kPart = 8;  // of what arrives in a sample, the lane brings at least one part of so many
+  // of what arrives in a sample, the lane brings at least one part of so many
+  static constexpr std::uint64_t kPart = 8;
 
   // Bytes that arrived until now by the lane and by all lanes of the rail. A count that went back begins anew.
   void look(TimePoint now, std::uint64_t lane_bytes, std::uint64_t rail_bytes);

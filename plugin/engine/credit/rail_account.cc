@@ -7,15 +7,20 @@ namespace {
 
 std::int64_t ns(TimePoint t) { return t.time_since_epoch().count(); }
 
-int used_places(const AccountMemory& memory) { return std::clamp<int>(memory.used.load(std::memory_order_acquire), 0, AccountMemory::kPlaces); }
+int used_places(const AccountMemory& memory) {
+  return std::clamp<int>(memory.used.load(std::memory_order_acquire), 0, AccountMemory::kPlaces);
+}
 
 // A lease that says nonsense was never, so that no sum of times overflows.
-std::int64_t looked_at(std::int64_t leased_until) { return std::max<std::int64_t>(leased_until, 0) - RailAccount::kLease.count(); }
+std::int64_t looked_at(std::int64_t leased_until) {
+  return std::max<std::int64_t>(leased_until, 0) - RailAccount::kLease.count();
+}
 
 // Turns are counted round and round.
 bool is_less(std::uint32_t turns, std::uint32_t than) { return std::int32_t(turns - than) < 0; }
 
-void add_turns(RailLoad& load, const AccountMemory::Place& place, std::int64_t now, std::int64_t seen, const TurnTimes& times) {
+void add_turns(RailLoad& load, const AccountMemory::Place& place, std::int64_t now, std::int64_t seen,
+               const TurnTimes& times) {
   const std::uint32_t turns = place.turns.load(std::memory_order_relaxed);
   const std::int64_t since = now - std::clamp<std::int64_t>(place.turn_used_at.load(std::memory_order_relaxed), 0, now);
   if (place.has_turn.load(std::memory_order_relaxed) != 0 && since <= times.unused.count()) {
@@ -113,7 +118,8 @@ void AccountPlace::set_min_rtt(Nanos min_rtt) {
 }
 
 void AccountPlace::set_rate(Rate rate) {
-  mine().rate_kb_per_s.store(std::uint32_t(std::clamp(rate.bytes_per_s / 1e3, 0.0, double(UINT32_MAX))), std::memory_order_relaxed);
+  mine().rate_kb_per_s.store(std::uint32_t(std::clamp(rate.bytes_per_s / 1e3, 0.0, double(UINT32_MAX))),
+                             std::memory_order_relaxed);
 }
 
 void AccountPlace::leave() {

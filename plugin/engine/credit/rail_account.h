@@ -1,6 +1,7 @@
-// What all lanes that receive by one rail of this host have in common (docs/internals/credit_windows.md, "The account"): a place for each lane, written by
-// the lane's process only and read by all. Other processes of the user may share the memory (credit/shared_account.h). So every value that is read
-// is clamped, no lane waits for another longer than a lease, and the memory holds no lock.
+// What all lanes that receive by one rail of this host have in common (docs/internals/credit_windows.md, "The
+// account"): a place for each lane, written by the lane's process only and read by all. Other processes of the user may
+// share the memory (credit/shared_account.h). So every value that is read is clamped, no lane waits for another longer
+// than a lease, and the memory holds no lock.
 //
 // Threads: any.
 #pragma once
@@ -22,30 +23,34 @@ struct AccountMemory {
   static constexpr int kPlaces = 1024;
 
   struct alignas(64) Place {
-    std::atomic<std::int64_t> leased_until{0};     // nanoseconds of CLOCK_MONOTONIC; 0: free; in the past: the place's owner is idle, stopped or gone
-    std::atomic<std::uint64_t> arrived_bytes{0};   // ever, of all owners of the place
-    std::atomic<std::int64_t> turn_used_at{0};     // when the turn began, or something of it came last
-    std::atomic<std::uint32_t> turns{0};           // that its owners had; wraps around
-    std::atomic<std::uint32_t> min_rtt_us{0};      // of the lane; 0: not known
-    std::atomic<std::uint32_t> rate_kb_per_s{0};   // of the rail, as the lane measured it (ArrivalRate); 0: not known
-    std::atomic<std::uint8_t> has_demand{0};       // more waits to be sent by the lane
+    // nanoseconds of CLOCK_MONOTONIC; 0: free; in the past: the place's owner is idle, stopped or gone
+    std::atomic<std::int64_t> leased_until{0};
+    std::atomic<std::uint64_t> arrived_bytes{0};  // ever, of all owners of the place
+    std::atomic<std::int64_t> turn_used_at{0};    // when the turn began, or something of it came last
+    std::atomic<std::uint32_t> turns{0};          // that its owners had; wraps around
+    std::atomic<std::uint32_t> min_rtt_us{0};     // of the lane; 0: not known
+    std::atomic<std::uint32_t> rate_kb_per_s{0};  // of the rail, as the lane measured it (ArrivalRate); 0: not known
+    std::atomic<std::uint8_t> has_demand{0};      // more waits to be sent by the lane
     std::atomic<std::uint8_t> has_turn{0};
   };
 
-  std::atomic<std::int32_t> used{0};               // places at and above were never taken
+  std::atomic<std::int32_t> used{0};  // places at and above were never taken
   std::array<Place, kPlaces> places;
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<std::uint8_t>::is_always_lock_free);
 
-// How long a turn may stand still. A turn's bytes may wait in the rail's whole queue, so both times follow the length of that queue (turn_times()).
+// How long a turn may stand still. A turn's bytes may wait in the rail's whole queue, so both times follow the length
+// of that queue (turn_times()).
 struct TurnTimes {
-  Nanos stalled = std::chrono::milliseconds(1);  // a turn of which nothing came for so long keeps nobody else waiting ...
-  Nanos unused = std::chrono::milliseconds(4);   // ... and after so long is over
+  // a turn of which nothing came for so long keeps nobody else waiting ...
+  Nanos stalled = std::chrono::milliseconds(1);
+  Nanos unused = std::chrono::milliseconds(4);  // ... and after so long is over
 };
 
 // All lanes together.
 struct RailLoad {
-  int lanes = 0;                    // that are here, idle ones included, and those of a process that ended, for kRemembered
+  // that are here, idle ones included, and those of a process that ended, for kRemembered
+  int lanes = 0;
   int demanding = 0;                // of these, that have more to send
   int turns = 0;                    // of these, that have a turn and use it
   int turns_held = 0;               // likewise, used or not
@@ -59,10 +64,12 @@ struct RailLoad {
 
 class RailAccount {
  public:
-  static constexpr Nanos kLease = std::chrono::milliseconds(500);     // of a place, from its owner's last look: processes wait for a core so long at times
+  // of a place, from its owner's last look: processes wait for a core so long at times
+  static constexpr Nanos kLease = std::chrono::milliseconds(500);
   static constexpr Nanos kLookMost = std::chrono::milliseconds(100);  // between looks of a lane with demand
   static constexpr Nanos kRemembered = std::chrono::seconds(60);      // an owner that does not look for so long is gone
-  static constexpr Nanos kAbsent = std::chrono::milliseconds(3);      // a lane that waits for a turn and does not look for so long keeps no other waiting
+  // a lane that waits for a turn and does not look for so long keeps no other waiting
+  static constexpr Nanos kAbsent = std::chrono::milliseconds(3);
 
   // The account is of this process alone, until share().
   RailAccount() : RailAccount(std::make_shared<AccountMemory>()) {}
@@ -89,7 +96,8 @@ class AccountPlace {
   AccountPlace& operator=(const AccountPlace&) = delete;
 
   enum class Renewed { kept, new_place, none };
-  // To be called before anything below, each time. new_place: it is not the one before, and says that there is neither demand nor a turn; none: all are taken.
+  // To be called before anything below, each time. new_place: it is not the one before, and says that there is neither
+  // demand nor a turn; none: all are taken.
   Renewed renew(TimePoint now);
   RailLoad load(TimePoint now, const TurnTimes& times = {}) const { return load_of(*memory_, now, times); }
 
@@ -114,7 +122,7 @@ class AccountPlace {
   const std::shared_ptr<RailAccount> account_;
   AccountMemory* memory_ = nullptr;  // where place_ is; account_ keeps it
   int place_ = -1;
-  std::int64_t lease_ = 0;           // as it was written there last; so are all below
+  std::int64_t lease_ = 0;  // as it was written there last; so are all below
   std::uint32_t turns_ = 0;
   bool has_demand_ = false, has_turn_ = false;
 };

@@ -12,8 +12,8 @@ constexpr double kWindowMost = 1ULL << 60;  // so that a rate out of a forged ac
 constexpr std::uint64_t kTurnUnit = 4 * KiB;
 constexpr Nanos kQueueTimeMost = std::chrono::milliseconds(10);  // of a rate that is hardly known
 
-// A lane that came while others filled the queue never saw the path without that queue: its shortest round trip holds the queue. So what it has beyond
-// the shortest of all lanes counts as distance only where no queue of ours is so long.
+// A lane that came while others filled the queue never saw the path without that queue: its shortest round trip holds
+// the queue. So what it has beyond the shortest of all lanes counts as distance only where no queue of ours is so long.
 Nanos distance(const RailLoad& load, Rate rate, Nanos min_rtt) {
   if (load.least_rtt == Nanos{0} || min_rtt <= load.least_rtt) return min_rtt;
   const Nanos queues(std::int64_t(kQueuesMost * double((load.least_rtt + kQueueTime).count())));
@@ -43,13 +43,15 @@ Share share_of_demand(const RailLoad& load, Rate rate, Nanos min_rtt) {
 }
 
 TurnTimes turn_times(const RailLoad& load, Rate rate) {
-  const Nanos queue = std::min(rate.time_for(most_under_way(rate.bytes_in(load.least_rtt + kQueueTime))), kQueueTimeMost);
+  const Nanos queue =
+      std::min(rate.time_for(most_under_way(rate.bytes_in(load.least_rtt + kQueueTime))), kQueueTimeMost);
   const Nanos stalled = std::max(TurnTimes().stalled, 2 * queue);
   return {.stalled = stalled, .unused = std::max(TurnTimes().unused, 2 * stalled)};
 }
 
 std::uint64_t idle_window(const RailLoad& load, Rate rate, Nanos min_rtt) {
-  const double together = std::max(kIdleQueues * rate.bytes_in(distance(load, rate, min_rtt) + kQueueTime), double(kIdleBufferLeast));
+  const double together =
+      std::max(kIdleQueues * rate.bytes_in(distance(load, rate, min_rtt) + kQueueTime), double(kIdleBufferLeast));
   const double even = together / std::max(1, load.lanes);
   return even >= double(kIdleMost) ? kAny : std::max(kIdleLeast, std::uint64_t(even));
 }

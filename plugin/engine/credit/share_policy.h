@@ -1,4 +1,5 @@
-// How much each sender may have under way to a rail (docs/internals/credit_windows.md, "What the receiver does"). Pure; threads: any.
+// How much each sender may have under way to a rail (docs/internals/credit_windows.md, "What the receiver does"). Pure;
+// threads: any.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,15 @@
 
 namespace railweave::engine {
 
-inline constexpr Nanos kQueueTime = std::chrono::microseconds(400);  // that a rail's senders together may queue up in front of it
-inline constexpr std::uint64_t kShareLeast = 8 * KiB;                // a smaller window is mostly held-back acknowledgements
-inline constexpr double kQueuesMost = 4;                             // times the target, before senders take turns ...
-inline constexpr std::uint64_t kBufferLeast = 256 * KiB;             // ... or so much, where that is more: any switch has that for a port
-inline constexpr Nanos kRound = std::chrono::milliseconds(10);       // in which each sender has a turn, as far as kShareLeast allows
+// that a rail's senders together may queue up in front of it
+inline constexpr Nanos kQueueTime = std::chrono::microseconds(400);
+// a smaller window is mostly held-back acknowledgements
+inline constexpr std::uint64_t kShareLeast = 8 * KiB;
+inline constexpr double kQueuesMost = 4;  // times the target, before senders take turns ...
+// ... or so much, where that is more: any switch has that for a port
+inline constexpr std::uint64_t kBufferLeast = 256 * KiB;
+// in which each sender has a turn, as far as kShareLeast allows
+inline constexpr Nanos kRound = std::chrono::milliseconds(10);
 inline constexpr std::uint64_t kTurnMost = 64 * KiB;
 inline constexpr std::uint64_t kAny = ~std::uint64_t{0};
 
@@ -27,7 +32,8 @@ struct Share {
 Share share_of_demand(const RailLoad& load, Rate rate, Nanos min_rtt);
 // Turn times of a rail where senders take turns: twice, and four times, as long as the longest queue of these turns.
 TurnTimes turn_times(const RailLoad& load, Rate rate);
-// The window of a sender that has had nothing to send for a while. What all such senders begin with at once fits into a switch's buffer.
+// The window of a sender that has had nothing to send for a while. What all such senders begin with at once fits into a
+// switch's buffer.
 std::uint64_t idle_window(const RailLoad& load, Rate rate, Nanos min_rtt);
 
 }  // namespace railweave::engine

@@ -24,8 +24,11 @@ constexpr Nanos kServedLeast = std::chrono::milliseconds(100);  // by a process 
 }  // namespace
 
 SharedAccount::SharedAccount(Reactor& reactor, int interface_index)
-    : reactor_(reactor), name_(name(interface_index)), listener_(reactor),
-      answer_(*this, &SharedAccount::hear_answer), pulse_(*this, &SharedAccount::hear_pulse) {}
+    : reactor_(reactor),
+      name_(name(interface_index)),
+      listener_(reactor),
+      answer_(*this, &SharedAccount::hear_answer),
+      pulse_(*this, &SharedAccount::hear_pulse) {}
 
 std::string SharedAccount::name(int interface_index) {
   return fmt::format("railweave-account-{}-{}-{}", AccountMemory::kVersion, ::geteuid(), interface_index);
@@ -83,7 +86,8 @@ void SharedAccount::use(AccountFile file) {
   guard_descriptor(file_.fd.get());
 }
 
-// ------------------------------------------------------------------------------------------------------------ this process serves
+// ------------------------------------------------------------------------------------------------------------ this
+// process serves
 
 bool SharedAccount::serve() {
   if (!listener_.open(name_).ok()) return false;
@@ -116,19 +120,22 @@ void SharedAccount::hand_out(int connection) {
   if (send_with_fd(connection, kWord, file_.fd.get()) == 1) (void)send_with_fd(connection, kWord, pulse_out_.get());
 }
 
-// ------------------------------------------------------------------------------------------------------------ another one serves
+// ------------------------------------------------------------------------------------------------------------ another
+// one serves
 
 SharedAccount::Dialled SharedAccount::dial() {
   Result<OwnedFd> dialled = dial_abstract(name_);
   if (!dialled.ok()) return Dialled::nobody;
   if (Status s = check_same_user(dialled->get()); !s.ok()) {
-    if (!std::exchange(stranger_told_, true)) RW_INFO(net, "@{}: {}; receivers in other processes share the NIC as TCP does", name_, s.message());
+    if (!std::exchange(stranger_told_, true))
+      RW_INFO(net, "@{}: {}; receivers in other processes share the NIC as TCP does", name_, s.message());
     return Dialled::in_vain;
   }
   return watch(answer_, std::move(*dialled)) ? Dialled::connected : Dialled::in_vain;
 }
 
-// The serving process sends a memory and a pipe, each with a byte. A process that sends anything else is another program.
+// The serving process sends a memory and a pipe, each with a byte. A process that sends anything else is another
+// program.
 void SharedAccount::hear_answer(Watched&) {
   for (;;) {
     OwnedFd passed;

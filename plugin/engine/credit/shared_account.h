@@ -1,11 +1,13 @@
-// One rail's account, shared by all processes of a user in a network namespace (docs/internals/credit_windows.md, "The account").
+// One rail's account, shared by all processes of a user in a network namespace (docs/internals/credit_windows.md, "The
+// account").
 //
-// The processes meet at an abstract socket named by user and interface index. The first process serves its memory there. With the memory it hands out
-// the read end of a pipe into which nothing is ever written. The pipe ends when the serving process ends; the quickest of the others then serves the same
-// memory. (A process that begins in between may be quicker, with a memory of its own: the others join that memory.)
+// The processes meet at an abstract socket named by user and interface index. The first process serves its memory
+// there. With the memory it hands out the read end of a pipe into which nothing is ever written. The pipe ends when the
+// serving process ends; the quickest of the others then serves the same memory. (A process that begins in between may
+// be quicker, with a memory of its own: the others join that memory.)
 //
-// No call waits. Until an answer comes, the account is in this process's own memory. It stays there while another user has the name, while the serving
-// process is stopped, and while memory or descriptors are short.
+// No call waits. Until an answer comes, the account is in this process's own memory. It stays there while another user
+// has the name, while the serving process is stopped, and while memory or descriptors are short.
 //
 // Threads: the reactor's; account() any. After close() the account stays usable in its memory; open() is called once.
 #pragma once
@@ -23,8 +25,9 @@ namespace railweave::engine {
 
 class SharedAccount {
  public:
-  // Pauses between tries to serve or be served. Each pause is twice the one before. The first pause is short for one reason: a process that ends may close
-  // its pipe before its socket, and a process that dials the socket in between dials in vain.
+  // Pauses between tries to serve or be served. Each pause is twice the one before. The first pause is short for one
+  // reason: a process that ends may close its pipe before its socket, and a process that dials the socket in between
+  // dials in vain.
   static constexpr Nanos kAgainFirst = std::chrono::milliseconds(10);
   static constexpr Nanos kAgainMost = std::chrono::seconds(1);
 
@@ -63,7 +66,8 @@ class SharedAccount {
   // The memory and the pipe that a serving process hands out.
   bool prepare();
   void hand_out(int connection);
-  enum class Dialled { connected, nobody, in_vain };  // in vain: another user has the name, or the reactor cannot watch the connection
+  // in vain: another user has the name, or the reactor cannot watch the connection
+  enum class Dialled { connected, nobody, in_vain };
   Dialled dial();
   // False, and `fd` closed: the reactor cannot watch the descriptor.
   bool watch(Watched& watched, OwnedFd fd);
@@ -78,11 +82,13 @@ class SharedAccount {
   Reactor& reactor_;
   const std::string name_;
   const std::shared_ptr<RailAccount> account_ = std::make_shared<RailAccount>();
-  AccountFile file_;            // the file behind account_'s memory; without memory: account_ has memory of its own, without a file
-  AccountFile offered_;         // received by answer_; used when the pipe has come, too
-  UnixListener listener_;       // open while this process serves
-  OwnedFd life_;                // while this process serves: the pipe's write end, which ends with this process
-  OwnedFd pulse_out_;           // while this process serves: the pipe's read end, of which each process that dials gets a copy
+  // the file behind account_'s memory; without memory: account_ has memory of its own, without a file
+  AccountFile file_;
+  AccountFile offered_;    // received by answer_; used when the pipe has come, too
+  UnixListener listener_;  // open while this process serves
+  OwnedFd life_;           // while this process serves: the pipe's write end, which ends with this process
+  // while this process serves: the pipe's read end, of which each process that dials gets a copy
+  OwnedFd pulse_out_;
   Watched answer_;              // open while the memory, and then the pipe, are on their way from the serving process
   Watched pulse_;               // open while another process serves: the pipe's read end
   TimePoint served_since_{};    // when pulse_ was opened last

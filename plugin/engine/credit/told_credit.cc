@@ -20,7 +20,8 @@ bool ToldCredit::is_news(const Credit& credit) const {
 }
 
 std::optional<Credit> ToldCredit::news(Credit credit, bool wire_holds) {
-  if (wire_holds && credit.window_bytes != Credit::kNone) credit.window_bytes += std::max(credit.window_bytes, kReadyLeast);
+  if (wire_holds && credit.window_bytes != Credit::kNone)
+    credit.window_bytes += std::max(credit.window_bytes, kReadyLeast);
   if (!is_news(credit)) return {};
   return reported_ = credit;
 }

@@ -14,8 +14,9 @@ class ToldCredit {
   // `first`: what a peer takes for granted before it is told anything.
   explicit ToldCredit(const protocol::Credit& first) : reported_(first) {}
 
-  // What is to be said, if that differs from what was said last by more than a quarter of the window. `wire_holds`: the wire bounds what is under way,
-  // so the peer may hold as much again ready behind it: its process need not run each time that a window is used up.
+  // What is to be said, if that differs from what was said last by more than a quarter of the window. `wire_holds`: the
+  // wire bounds what is under way, so the peer may hold as much again ready behind it: its process need not run each
+  // time that a window is used up.
   std::optional<protocol::Credit> news(protocol::Credit credit, bool wire_holds);
 
  private:

@@ -5,8 +5,10 @@
 namespace railweave::engine {
 
 void CarryingPairs::carries(const RailPair& rails) {
-  if (const auto known = std::ranges::find(pairs_, rails, &Pair::rails); known != pairs_.end()) known->lost_at.reset();
-  else pairs_.push_back({.rails = rails, .lost_at = {}});
+  if (const auto known = std::ranges::find(pairs_, rails, &Pair::rails); known != pairs_.end())
+    known->lost_at.reset();
+  else
+    pairs_.push_back({.rails = rails, .lost_at = {}});
 }
 
 void CarryingPairs::heard(TimePoint at) { heard_at_ = std::max(heard_at_, at); }

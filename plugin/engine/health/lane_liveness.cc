@@ -13,14 +13,17 @@ bool works(const LaneLiveness& lane) { return !lane.link_down && !lane.ack_statu
 TimePoint proof_begins(TimePoint since, const wire::AckStatus& of) { return since + std::max(kHeardAfter, of.usual); }
 
 bool another_is_heard(const std::vector<std::optional<LaneLiveness>>& lanes, TimePoint from) {
-  return std::ranges::any_of(lanes, [&](const auto& lane) { return lane && works(*lane) && lane->ack_status.heard_at >= from; });
+  return std::ranges::any_of(
+      lanes, [&](const auto& lane) { return lane && works(*lane) && lane->ack_status.heard_at >= from; });
 }
 
-// Lanes by which the peer should be heard while another one is late. A keepalive is sent again after seconds, a frame sooner.
+// Lanes by which the peer should be heard while another one is late. A keepalive is sent again after seconds, a frame
+// sooner.
 std::vector<int> lanes_to_ask(const std::vector<std::optional<LaneLiveness>>& lanes) {
   TimePoint proof = TimePoint::max();
   for (const auto& lane : lanes)
-    if (lane && lane->ack_status.late_since) proof = std::min(proof, proof_begins(*lane->ack_status.late_since, lane->ack_status));
+    if (lane && lane->ack_status.late_since)
+      proof = std::min(proof, proof_begins(*lane->ack_status.late_since, lane->ack_status));
   std::vector<int> asked;
   for (std::size_t i = 0; i < lanes.size() && proof != TimePoint::max(); ++i) {
     if (!lanes[i] || !works(*lanes[i])) continue;
@@ -32,7 +35,8 @@ std::vector<int> lanes_to_ask(const std::vector<std::optional<LaneLiveness>>& la
 
 }  // namespace
 
-SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes, Nanos peer_timeout, TimePoint probed_at) {
+SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<LaneLiveness>>& lanes,
+                                 Nanos peer_timeout, TimePoint probed_at) {
   const bool any_works = std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane); });
   SilenceVerdict verdict;
   TimePoint last_heard = TimePoint::min(), first_silent = TimePoint::max();
@@ -49,15 +53,19 @@ SilenceVerdict detect_dead_lanes(TimePoint now, const std::vector<std::optional<
   const Nanos unheard = now - std::max(last_heard, first_silent);
   verdict.peer_is_silent = verdict.given_up.empty() && unheard >= kPeerSilenceMost;
   // A stopped peer's window may be shut for a minute between two questions of our kernel's: the next one tells.
-  if (std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane) && lane->ack_status.asks_later; })) return verdict;
-  // Over idle lanes each end learns of a silence by its own keepalives, a tenth of the timeout apart. The dialler may be the later one, and its
-  // dial must still find the session.
-  const bool idle = std::ranges::all_of(lanes, [](const auto& lane) { return !lane || !lane->ack_status.silent_since || lane->ack_status.owes_keepalive; });
+  if (std::ranges::any_of(lanes, [](const auto& lane) { return lane && works(*lane) && lane->ack_status.asks_later; }))
+    return verdict;
+  // Over idle lanes each end learns of a silence by its own keepalives, a tenth of the timeout apart. The dialler may
+  // be the later one, and its dial must still find the session.
+  const bool idle = std::ranges::all_of(lanes, [](const auto& lane) {
+    return !lane || !lane->ack_status.silent_since || lane->ack_status.owes_keepalive;
+  });
   const Nanos patience = idle ? peer_timeout + 2 * wire::keepalive_interval(peer_timeout) : peer_timeout;
   // A probe is a small packet: where large ones are lost, probes come for ever.
   if (probed_at >= now - kProbeGrace && unheard < 2 * peer_timeout) return verdict;
   // Somebody who only received asks late, and nobody answers since the last keepalive.
-  verdict.peer_is_gone = verdict.peer_is_silent && (unheard >= patience || now - last_heard >= patience + wire::keepalive_interval(peer_timeout));
+  verdict.peer_is_gone = verdict.peer_is_silent &&
+                         (unheard >= patience || now - last_heard >= patience + wire::keepalive_interval(peer_timeout));
   return verdict;
 }
 

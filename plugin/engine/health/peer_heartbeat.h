@@ -1,5 +1,5 @@
-// Whether a peer that somebody waits for lives, and not only its kernel, which answers for a stopped process, too: one in a
-// debugger, say. Its session answers KEEPs, whether its callers poll or not.
+// Whether a peer that somebody waits for lives, and not only its kernel, which answers for a stopped process, too: one
+// in a debugger, say. Its session answers KEEPs, whether its callers poll or not.
 //
 // Pure: the reactor's thread asks with what the session knows.
 #pragma once
@@ -23,9 +23,9 @@ class PeerHeartbeat {
   explicit PeerHeartbeat(Nanos stall_timeout) : stall_timeout_(stall_timeout) {}
 
   enum class Verdict { fine, ask, stopped, back, gone };  // stopped, back: told once each
-  // `consumed`: frames of the peer ever; `waits`: somebody does; `could_answer`: its kernel does, and the question is not on its way.
-  // Time in which it could not, or in which nobody looked, does not count: a job that is suspended as a whole wakes up to peers that
-  // could not have answered.
+  // `consumed`: frames of the peer ever; `waits`: somebody does; `could_answer`: its kernel does, and the question is
+  // not on its way. Time in which it could not, or in which nobody looked, does not count: a job that is suspended as a
+  // whole wakes up to peers that could not have answered.
   Verdict look(TimePoint now, std::uint64_t consumed, bool waits, bool could_answer);
   // Something came since the last look.
   bool hears(std::uint64_t consumed) const { return consumed != consumed_; }
@@ -39,14 +39,14 @@ class PeerHeartbeat {
   bool reported_ = false;
 };
 
-// Where a question is that went by several lanes. What was on them before it may take a slow rail minutes: until then the peer cannot
-// have answered. Of one that is stopped the kernel takes what its buffers hold, and no more.
+// Where a question is that went by several lanes. What was on them before it may take a slow rail minutes: until then
+// the peer cannot have answered. Of one that is stopped the kernel takes what its buffers hold, and no more.
 class HeartbeatProbe {
  public:
   static constexpr Nanos kMovesMost = std::chrono::seconds(1);
 
   struct Path {
-    int place;                 // of the lane, and its number
+    int place;  // of the lane, and its number
     std::uint16_t lane;
     std::uint64_t arrives_at;  // once so many bytes are acknowledged
     std::uint64_t acknowledged;

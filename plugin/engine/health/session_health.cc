@@ -9,15 +9,19 @@
 namespace railweave::engine {
 namespace {
 
-constexpr Nanos kMalformedMemory = std::chrono::minutes(1);  // a malformed frame gives up its lane, a second so soon the session
+// a malformed frame gives up its lane, a second so soon the session
+constexpr Nanos kMalformedMemory = std::chrono::minutes(1);
 
 bool lane_works(const LaneObservation& seen) { return !seen.link_down && !seen.ack_status.silent_since; }
 
-HealthVerdict about(const LaneObservation& seen, HealthVerdict::Kind kind, HealthVerdict::Why why = HealthVerdict::Why::none) {
+HealthVerdict about(const LaneObservation& seen, HealthVerdict::Kind kind,
+                    HealthVerdict::Why why = HealthVerdict::Why::none) {
   return {.kind = kind, .why = why, .lane = seen.lane, .id = seen.id};
 }
 
-HealthVerdict about_peer(HealthVerdict::Kind kind) { return {.kind = kind, .why = HealthVerdict::Why::none, .lane = {}, .id = 0}; }
+HealthVerdict about_peer(HealthVerdict::Kind kind) {
+  return {.kind = kind, .why = HealthVerdict::Why::none, .lane = {}, .id = 0};
+}
 
 std::vector<std::optional<LaneLiveness>> signs_of(const SessionHealth::Observations& lanes) {
   std::vector<std::optional<LaneLiveness>> signs;
@@ -40,7 +44,8 @@ bool SessionHealth::lane_came(TimePoint now, int live_lanes) {
   return std::exchange(peer_is_silent_, false);
 }
 
-// -------------------------------------------------------------------------------------------- what comes of dials and probes
+// -------------------------------------------------------------------------------------------- what comes of dials and
+// probes
 
 Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
   using Kind = JoinAnswer::Kind;
@@ -50,10 +55,12 @@ Status SessionHealth::hear_answer(TimePoint now, const AnswerHeard& answer) {
   if (serves) pairs_.forget_denials();
   if (answer.is_leaving || (answer.to_probe && !nobody_is_heard)) return {};
   const bool refused = answer.kind == Kind::refused_connection;
-  const Status loss = refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);
+  const Status loss =
+      refused ? lost(answer.why, Code::remote, ECONNREFUSED) : lost("it says: " + answer.why, Code::remote, 0);
   if (answer.kind == Kind::unknown_session) return loss;  // the question names both instances and the session
   if (!refused && answer.kind != Kind::stranger) return {};
-  if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};  // an engine's listeners outlive their addresses (rail_listeners.h)
+  // an engine's listeners outlive their addresses (rail_listeners.h)
+  if (!nobody_is_heard || !pairs_.speaks_for_peer(answer.by)) return {};
   const bool beside_own = std::ranges::find(answer.open, answer.by) != answer.open.end();
   pairs_.denied(now, answer.by, refused && beside_own ? Status() : loss);
   return pairs_.verdict(now);
@@ -71,8 +78,9 @@ void SessionHealth::lane_broke(TimePoint now, const LaneBreak& how) {
   if (how.end != wire::LaneEnd::unanswered) grace_.lane_reset(now, how.exchanged_segments);
 }
 
-// Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt payload a whole
-// one makes up; what else is spoilt may have been an ack of an end that gets no payload at all, so there a segment either way does.
+// Whether anything came through since the last wrong bytes: a path that spoils all gives no hope for ever. Of a spoilt
+// payload a whole one makes up; what else is spoilt may have been an ack of an end that gets no payload at all, so
+// there a segment either way does.
 bool SessionHealth::came_through(const LaneBreak& how) {
   if (how.damage == LaneBreak::Damage::payload) return how.intact_payload_came;
   return std::exchange(segments_at_damage_, how.exchanged_segments) != how.exchanged_segments;
@@ -140,13 +148,15 @@ SessionHealth::Verdicts SessionHealth::look_for_silence(TimePoint now, const Obs
   for (const int i : silence.asked) verdicts.push_back(about(lanes[std::size_t(i)], Kind::ask_lane));
   const bool silent_before = std::exchange(peer_is_silent_, silence.peer_is_silent);
   const bool has_lanes = live_lanes > 0 && silence.given_up.size() < lanes.size();
-  if (peer_is_silent_ != silent_before && has_lanes) peer_is_silent_ ? grace_.peer_silent(now - kPeerSilenceMost) : grace_.peer_heard();
+  if (peer_is_silent_ != silent_before && has_lanes)
+    peer_is_silent_ ? grace_.peer_silent(now - kPeerSilenceMost) : grace_.peer_heard();
   if (!peer_is_silent_ && has_lanes) pairs_.forget_denials();
   if (peer_is_silent_ && !silent_before) verdicts.push_back(about_peer(Kind::peer_silent));
   if (!peer_is_silent_ && silent_before && has_lanes) verdicts.push_back(about_peer(Kind::peer_answers));
   if (silence.peer_is_gone) verdicts.push_back(about_peer(Kind::peer_lost));
   // Also when it is over: what was dialled meanwhile followed no plan.
-  else if (peer_is_silent_ || silent_before) verdicts.push_back(about_peer(Kind::reconnect));
+  else if (peer_is_silent_ || silent_before)
+    verdicts.push_back(about_peer(Kind::reconnect));
   return verdicts;
 }
 
@@ -170,7 +180,8 @@ LaneDrain SessionHealth::pacing_of(TimePoint now, const LaneObservation& seen) {
   return pacing;
 }
 
-SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames) {
+SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const Observations& lanes,
+                                                           std::uint64_t consumed_frames) {
   if (peer_is_silent_) return {};
   std::vector<std::optional<LaneDrain>> pacings;
   for (const LaneObservation& seen : lanes) pacings.push_back(pacing_of(now, seen));
@@ -183,11 +194,12 @@ SessionHealth::Verdicts SessionHealth::look_for_slow_lanes(TimePoint now, const 
 }
 
 // The peer's kernel answers. Does the peer? It is asked by every lane: one may hold what takes too long.
-SessionHealth::Verdicts SessionHealth::look_for_stopped_peer(TimePoint now, const Observations& lanes, std::uint64_t consumed_frames,
-                                                             bool is_waited_for) {
+SessionHealth::Verdicts SessionHealth::look_for_stopped_peer(TimePoint now, const Observations& lanes,
+                                                             std::uint64_t consumed_frames, bool is_waited_for) {
   using Kind = HealthVerdict::Kind;
   question_.look(now, [&](const HeartbeatProbe::Path& way) -> std::optional<std::uint64_t> {
-    const auto seen = std::ranges::find_if(lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
+    const auto seen = std::ranges::find_if(
+        lanes, [&](const LaneObservation& l) { return l.lane.place == way.place && l.id == way.lane; });
     if (seen == lanes.end()) return {};
     return seen->health.acknowledged_bytes;
   });

@@ -12,7 +12,8 @@ bool holds_up(const LaneDrain& lane, Rate others) {
   return *lane.left / SlowLaneDetector::kTimes >= others.time_for(double(lane.outstanding_bytes));
 }
 
-// `sure`: for how long a lane has been suspected while the peer answered without a pause; negative: the peer does not answer.
+// `sure`: for how long a lane has been suspected while the peer answered without a pause; negative: the peer does not
+// answer.
 bool needs_time(const LaneDrain& lane, Nanos sure) {
   return sure < SlowLaneDetector::kSure || (lane.late_for > Nanos{0} && lane.late_for < SlowLaneDetector::kLateMost);
 }
@@ -30,13 +31,15 @@ void DrainRate::look(TimePoint now, const wire::LaneHealth& health) {
   if (since_ != TimePoint::min() && now - since_ < kWindow) return;
   if (since_ != TimePoint::min()) {
     const std::uint64_t moved = health.acknowledged_bytes - acknowledged_;
-    left_ = moved == 0 ? Nanos::max() : Rate::of(double(moved), now - since_).time_for(double(health.outstanding_bytes));
+    left_ =
+        moved == 0 ? Nanos::max() : Rate::of(double(moved), now - since_).time_for(double(health.outstanding_bytes));
   }
   since_ = now;
   acknowledged_ = health.acknowledged_bytes;
 }
 
-SlowLaneDetector::Verdict SlowLaneDetector::look(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes, std::uint64_t consumed) {
+SlowLaneDetector::Verdict SlowLaneDetector::look(TimePoint now, const std::vector<std::optional<LaneDrain>>& lanes,
+                                                 std::uint64_t consumed) {
   const bool answered = std::exchange(consumed_, consumed) != consumed;
   Rate all;
   std::optional<int> best;

@@ -20,8 +20,10 @@ class AbsenceTimes {
   void see(TimePoint now, const std::vector<bool>& absent) {
     rails_.resize(std::max(rails_.size(), absent.size()));
     for (std::size_t rail = 0; rail < absent.size(); ++rail) {
-      if (!absent[rail]) rails_[rail] = {};
-      else if (!rails_[rail].since) rails_[rail].since = now;
+      if (!absent[rail])
+        rails_[rail] = {};
+      else if (!rails_[rail].since)
+        rails_[rail].since = now;
     }
   }
   bool is_due(int rail, TimePoint now) const {
@@ -30,8 +32,8 @@ class AbsenceTimes {
   }
   // It is not due again before it had a lane.
   void told(int rail) { rails_[std::size_t(rail)].told = true; }
-  // When to ask again: as soon as another rail is due, or after one more patience for a rail that is due and not told. None: no rail is absent
-  // and untold.
+  // When to ask again: as soon as another rail is due, or after one more patience for a rail that is due and not told.
+  // None: no rail is absent and untold.
   std::optional<TimePoint> next(TimePoint now) const {
     std::optional<TimePoint> next;
     for (const Rail& rail : rails_) {

@@ -19,13 +19,15 @@ std::vector<std::string> hazards_of(const std::vector<Rail>& rails) {
   std::vector<discovery::RailFacts> facts;
   for (const Rail& rail : rails) facts.push_back(discovery::rail_facts(rail, *host));
   std::vector<std::string> told;
-  for (const discovery::RailHazards& hazards : discovery::find_hazards(rails, facts)) told.push_back(discovery::verdict(rails, hazards));
+  for (const discovery::RailHazards& hazards : discovery::find_hazards(rails, facts))
+    told.push_back(discovery::verdict(rails, hazards));
   return told;
 }
 
 }  // namespace
 
-AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session, LoggedAbsences& told)
+AbsentRails::AbsentRails(Reactor& reactor, const std::vector<Rail>& rails, std::shared_ptr<Session> session,
+                         LoggedAbsences& told)
     : reactor_(reactor), rails_(rails), session_(std::move(session)), reported_(told) {
   look_later();
 }
@@ -54,7 +56,8 @@ void AbsentRails::look_at(TimePoint t) {
 
 void AbsentRails::see(TimePoint t) {
   Rails absent = which(session_->rails_of_lanes(), &RailPair::local, rails_.size());
-  for (int rail = 0; rail < int(absent.size()); ++rail) absent[std::size_t(rail)] = !absent[std::size_t(rail)] && session_->has_link(rail);
+  for (int rail = 0; rail < int(absent.size()); ++rail)
+    absent[std::size_t(rail)] = !absent[std::size_t(rail)] && session_->has_link(rail);
   times_.see(t, absent);
 }
 
@@ -67,11 +70,13 @@ AbsentRails::Rails AbsentRails::which(const std::vector<RailPair>& pairs, int Ra
 
 void AbsentRails::look() {
   if (session_->over() || session_->is_leaving()) return;
-  if (session_->is_without_lanes() || session_->peer_is_silent() || !session_->used()) return look_later();  // no rail is to blame; or a stranger
+  // no rail is to blame; or a stranger
+  if (session_->is_without_lanes() || session_->peer_is_silent() || !session_->used()) return look_later();
   const TimePoint t = now();
   see(t);
   const std::vector<RailPair> open = session_->rails_of_lanes(), carried = session_->pairs_that_carried();
-  const Rails ours = which(open, &RailPair::local, rails_.size()), ours_before = which(carried, &RailPair::local, rails_.size());
+  const Rails ours = which(open, &RailPair::local, rails_.size()),
+              ours_before = which(carried, &RailPair::local, rails_.size());
   std::vector<std::string> hazards;  // asking the kernel takes time
   for (int rail = 0; rail < int(ours.size()); ++rail) {
     if (!times_.is_due(rail, t)) continue;
@@ -91,7 +96,9 @@ void AbsentRails::look() {
 
 namespace {
 
-std::string tries(const JoinFailures::Failure& failure) { return fmt::format("{} {}", failure.tries, failure.tries == 1 ? "try" : "tries"); }
+std::string tries(const JoinFailures::Failure& failure) {
+  return fmt::format("{} {}", failure.tries, failure.tries == 1 ? "try" : "tries");
+}
 
 }  // namespace
 
@@ -106,15 +113,19 @@ std::string AbsentRails::cause_of(int rail, bool carried) const {
 }
 
 void AbsentRails::tell_ours(int rail, bool carried, const std::string& cause, const std::string& hazard) {
-  const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));  // what may keep a rail from ever carrying did not keep this one
-  RW_WARN(net, "rail {} to {}: no lane{}: {}{}", rails_[std::size_t(rail)].name, session_->peer(), carried ? "" : " yet", cause,
+  // what may keep a rail from ever carrying did not keep this one
+  const bool concerns = hazard != "good" && !(carried && hazard.starts_with("good"));
+  RW_WARN(net, "rail {} to {}: no lane{}: {}{}", rails_[std::size_t(rail)].name, session_->peer(),
+          carried ? "" : " yet", cause,
           concerns ? "; this host, " + rails_[std::size_t(rail)].name + ": " + hazard : "");
 }
 
 // One that never had a lane. Where one of ours has none either, both have one cause, and it has been told.
 void AbsentRails::tell_peers(int rail, const Rails& ours) {
   const JoinFailures::Failure* const failure = failures_->of_peers(rail);
-  if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down || !ours[std::size_t(failure->rails.local)] || !reported_.may_tell_of_peers()) return;
+  if (!failure || failure->told || (*peer_rails_)[std::size_t(rail)].link_down ||
+      !ours[std::size_t(failure->rails.local)] || !reported_.may_tell_of_peers())
+    return;
   RW_WARN(net, "rail {} of {}: no lane yet: from {}, {}: {}", (*peer_rails_)[std::size_t(rail)].name, session_->peer(),
           rails_[std::size_t(failure->rails.local)].name, tries(*failure), failure->why);
 }

@@ -1,6 +1,6 @@
-// Says in the log which rails have no lane of a session, with the cause as far as this host knows it and the setting that mends it
-// (docs/operate/deployment.md, "Several NICs"): some seconds after the session began, and as long after a rail was lost, is new or has a link again. That
-// a rail is lost RailLog says at once.
+// Says in the log which rails have no lane of a session, with the cause as far as this host knows it and the setting
+// that mends it (docs/operate/deployment.md, "Several NICs"): some seconds after the session began, and as long after a
+// rail was lost, is new or has a link again. That a rail is lost RailLog says at once.
 //
 // On the reactor's thread only. Destroying it before its time says nothing.
 #pragma once
@@ -12,8 +12,8 @@
 #include "engine/rails/absence_times.h"
 #include "engine/rails/logged_absences.h"
 #include "engine/reconcile/join_failures.h"
-#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 #include "railweave/device.h"
 
 namespace railweave::engine {
@@ -46,9 +46,9 @@ class AbsentRails {
   const std::vector<Rail>& rails_;
   const std::shared_ptr<Session> session_;
   LoggedAbsences& reported_;
-  const JoinFailures* failures_ = nullptr;        // null: the peer dialled
+  const JoinFailures* failures_ = nullptr;  // null: the peer dialled
   const std::vector<PeerRail>* peer_rails_ = nullptr;
-  AbsenceTimes times_{kAfter};                    // of ours
+  AbsenceTimes times_{kAfter};  // of ours
   Reactor::TimerId timer_ = 0;
 };
 

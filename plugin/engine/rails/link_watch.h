@@ -1,7 +1,9 @@
-// Says when a rail's link goes down and when it is up again, as the kernel tells it. Changes shorter than kSteady are not told.
-// Says, too, at once when a rail's interface is gone, and when there may be other interfaces or addresses than before.
+// Says when a rail's link goes down and when it is up again, as the kernel tells it. Changes shorter than kSteady are
+// not told. Says, too, at once when a rail's interface is gone, and when there may be other interfaces or addresses
+// than before.
 //
-// On the reactor's thread only, except is_up(). Where the kernel tells nothing, links count as up: then silence shows what is dead.
+// On the reactor's thread only, except is_up(). Where the kernel tells nothing, links count as up: then silence shows
+// what is dead.
 #pragma once
 
 #include <atomic>
@@ -49,9 +51,9 @@ class LinkWatch final : public Pollable {
   void look_for_changes(Nanos delay);
 
   struct Link {
-    bool up = true;                // as heard
+    bool up = true;  // as heard
     bool told = true;
-    Reactor::TimerId timer = 0;    // set while the two differ
+    Reactor::TimerId timer = 0;  // set while the two differ
   };
 
   Reactor& reactor_;
@@ -60,11 +62,11 @@ class LinkWatch final : public Pollable {
   Gone gone_;
   Changed changed_;
   Reactor::TimerId change_timer_ = 0;
-  TimePoint change_at_{};          // when that is due
+  TimePoint change_at_{};  // when that is due
   Nanos again_ = kAgain;
   Reactor::TimerId listen_timer_ = 0;
   std::optional<discovery::LinkNews> news_;
-  std::vector<Link> links_;        // by rail
+  std::vector<Link> links_;             // by rail
   std::atomic<std::uint64_t> down_{0};  // a bit for each rail that is told to be down
 };
 

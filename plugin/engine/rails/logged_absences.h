@@ -1,4 +1,5 @@
-// Which lines about rails without a lane an engine has logged: one for each rail of ours, and for the first few rails of peers.
+// Which lines about rails without a lane an engine has logged: one for each rail of ours, and for the first few rails
+// of peers.
 //
 // One thread at a time.
 #pragma once

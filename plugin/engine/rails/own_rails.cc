@@ -15,7 +15,12 @@
 namespace railweave::engine {
 
 OwnRails::OwnRails(const Config& config, Reactor& reactor, std::vector<Rail> rails)
-    : config_(config), now_(std::move(rails)), editions_(now_.size()), wires_(config), rail_listeners_(reactor), link_watch_(reactor, now_) {
+    : config_(config),
+      now_(std::move(rails)),
+      editions_(now_.size()),
+      wires_(config),
+      rail_listeners_(reactor),
+      link_watch_(reactor, now_) {
   for (std::size_t i = 0; i < now_.size(); ++i) wires_.know_rail(int(i), now_[i]);
 }
 
@@ -28,8 +33,8 @@ Status OwnRails::open() {
 void OwnRails::serve(RailListeners::OnConnection on_connection, Observer observer) {
   observer_ = std::move(observer);
   until_memory([&] { rail_listeners_.serve(on_connection); });  // or nobody would ever be let in
-  link_watch_.open([this](int rail, bool up) { on_link(rail, up); }, [this](int rail) { now_[std::size_t(rail)].ifindex = 0; },
-                   [this] { return look_for_rails(); });
+  link_watch_.open([this](int rail, bool up) { on_link(rail, up); },
+                   [this](int rail) { now_[std::size_t(rail)].ifindex = 0; }, [this] { return look_for_rails(); });
 }
 
 void OwnRails::close() {
@@ -67,12 +72,15 @@ bool OwnRails::take_rail(int known, Rail rail) {
   const int index = is_new ? int(now_.size()) : known;
   if (!is_new) {
     const Rail& before = now_[std::size_t(index)];
-    if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses && rail_listeners_.tells(index, rail)) return true;
+    if (before.name == rail.name && before.ifindex == rail.ifindex && before.addresses == rail.addresses &&
+        rail_listeners_.tells(index, rail))
+      return true;
   }
   // A device that is one rail gets no second one, and no device is added: NCCL has seen the list.
   if (is_new && config_.devices != DeviceModel::aggregate) return true;
   if (is_new && index == int(protocol::kRailsMax)) {
-    if (!std::exchange(said_too_many_, true)) RW_WARN(net, "interface {} is no rail: there have been {} already", rail.name, index);
+    if (!std::exchange(said_too_many_, true))
+      RW_WARN(net, "interface {} is no rail: there have been {} already", rail.name, index);
     return true;
   }
   if (const Status s = rail_listeners_.put(index, rail); !s.ok()) {
@@ -80,7 +88,8 @@ bool OwnRails::take_rail(int known, Rail rail) {
     return false;
   }
   reported_unused_.erase(rail.name);
-  RW_INFO(net, "rail {} {}", rail.name, is_new ? "is new" : "is another interface, or has another name or other addresses");
+  RW_INFO(net, "rail {} {}", rail.name,
+          is_new ? "is new" : "is another interface, or has another name or other addresses");
   const discovery::LinkState link{rail.ifindex, true};
   editions_.reserve(std::size_t(index) + 1);  // first what may find no memory: both grow together
   now_.reserve(std::size_t(index) + 1);

@@ -1,5 +1,5 @@
-// The rails of this host as an engine has them now: interfaces, links, listeners and wires; and what peers are told of them (docs/operate/reliability.md,
-// "Links and new rails").
+// The rails of this host as an engine has them now: interfaces, links, listeners and wires; and what peers are told of
+// them (docs/operate/reliability.md, "Links and new rails").
 //
 // Threads: the reactor's, but for open() and what says otherwise.
 #pragma once
@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "engine/rails/rail_listeners.h"
 #include "engine/connect/hello.h"
 #include "engine/rails/link_watch.h"
-#include "engine/runtime/reactor.h"
+#include "engine/rails/rail_listeners.h"
 #include "engine/rails/wires.h"
+#include "engine/runtime/reactor.h"
 #include "protocol/rail_updates.h"
 #include "railweave/config.h"
 #include "railweave/device.h"

@@ -30,7 +30,8 @@ std::vector<Address> one_of_each_family(const std::vector<Address>& addresses) {
 }
 
 bool is_told(const Address& address, const PeerRail& rail) {
-  return std::ranges::any_of(rail.addresses, [&](const PeerAddress& told) { return discovery::same_host(told.address, address); });
+  return std::ranges::any_of(rail.addresses,
+                             [&](const PeerAddress& told) { return discovery::same_host(told.address, address); });
 }
 
 }  // namespace
@@ -42,17 +43,21 @@ Status RailListeners::open(const Config& config, const std::vector<Rail>& rails)
   ports_ = config.ports;
   for (int i = 0; i < int(rails.size()); ++i) RW_TRY(put(i, rails[std::size_t(i)]));
   if (const std::size_t left = descriptors_left(); left < kDescriptorsWanted)
-    RW_WARN(init, "this process may open {} more descriptors{}: connections wait for one, and a peer takes one a lane", left, descriptor_hint(EMFILE));
+    RW_WARN(init, "this process may open {} more descriptors{}: connections wait for one, and a peer takes one a lane",
+            left, descriptor_hint(EMFILE));
   return {};
 }
 
-Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(int index, const Rail& rail, const Address& address) {
+Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(int index, const Rail& rail,
+                                                                                const Address& address) {
   Result<wire::Listening> listening = wire::listen_at(address, ports_, options_, rail.vrf);
   if (listening.status().code() == Code::exhausted)
-    return Status(Code::exhausted, Scope::engine,
-                  fmt::format("{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
-                              listening.status().message()),
-                  listening.status().system_errno());
+    return Status(
+        Code::exhausted, Scope::engine,
+        fmt::format(
+            "{} (RAILWEAVE_PORTS: every process of the host needs one, and two rails with one address one each)",
+            listening.status().message()),
+        listening.status().system_errno());
   if (const Status& why = listening.status(); !why.ok())
     return Status(why.code(), why.scope(), why.message() + port_hint(why.system_errno()), why.system_errno());
   auto listener = std::make_unique<Listening>();
@@ -64,7 +69,9 @@ Result<std::unique_ptr<RailListeners::Listening>> RailListeners::make_listening(
   return listener;
 }
 
-bool RailListeners::is_retired(const Listening& listener) const { return !is_told(listener.address, rails_[std::size_t(listener.rail)]); }
+bool RailListeners::is_retired(const Listening& listener) const {
+  return !is_told(listener.address, rails_[std::size_t(listener.rail)]);
+}
 
 // Its own, else what another rail has no more.
 RailListeners::Listening* RailListeners::find(int rail, const Address& address) {
@@ -79,7 +86,9 @@ RailListeners::Listening* RailListeners::find(int rail, const Address& address) 
 
 void RailListeners::release(int index, const std::vector<Address>& all_but) {
   for (const auto& listener : listeners_)
-    if (listener->rail == index) listener->released = std::ranges::none_of(all_but, [&](const Address& has) { return discovery::same_host(has, listener->address); });
+    if (listener->rail == index)
+      listener->released = std::ranges::none_of(
+          all_but, [&](const Address& has) { return discovery::same_host(has, listener->address); });
 }
 
 bool RailListeners::tells(int index, const Rail& rail) const {
@@ -121,9 +130,12 @@ Status RailListeners::put(int index, const Rail& rail) {
   return {};
 }
 
-// Its listener went along to another rail, or is released, and the other (which had the address too for a while) has its own.
+// Its listener went along to another rail, or is released, and the other (which had the address too for a while) has
+// its own.
 bool RailListeners::is_reassigned(int index, const Address& address) const {
-  const auto keeps = [&](const auto& listener) { return listener->rail == index && !listener->released && discovery::same_host(listener->address, address); };
+  const auto keeps = [&](const auto& listener) {
+    return listener->rail == index && !listener->released && discovery::same_host(listener->address, address);
+  };
   if (std::ranges::any_of(listeners_, keeps)) return false;
   for (std::size_t other = 0; other < rails_.size(); ++other)
     if (int(other) != index && is_told(address, rails_[other])) return true;
@@ -173,12 +185,14 @@ void RailListeners::close() {
 }
 
 void RailListeners::accept_all(Listening& listener) {
-  ScopeExit rearm([&] { reactor_.arm(listener.fd.get(), listener, EPOLLIN); });  // also when a connection finds no memory
+  // also when a connection finds no memory
+  ScopeExit rearm([&] { reactor_.arm(listener.fd.get(), listener, EPOLLIN); });
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Result<wire::Accepted> accepted = wire::accept_from(listener.fd.get());
     if (!accepted.ok()) {
       // Out of descriptors: the connection stays in the backlog; spinning on it would help nobody.
-      if (!std::exchange(warned_exhausted_, true)) RW_WARN(net, "cannot accept connections: {}", accepted.status().message());
+      if (!std::exchange(warned_exhausted_, true))
+        RW_WARN(net, "cannot accept connections: {}", accepted.status().message());
       listener.timer = reactor_.at(now() + kRetryExhausted, [this, &listener] {
         listener.timer = 0;
         reactor_.arm(listener.fd.get(), listener, EPOLLIN);

@@ -13,7 +13,9 @@ namespace {
 
 std::uint64_t bit_of(int rail) { return std::uint64_t{1} << rail; }
 
-bool carries(const std::vector<RailPair>& open, int rail) { return std::ranges::find(open, rail, &RailPair::local) != open.end(); }
+bool carries(const std::vector<RailPair>& open, int rail) {
+  return std::ranges::find(open, rail, &RailPair::local) != open.end();
+}
 
 }  // namespace
 
@@ -57,14 +59,17 @@ void RailLog::tell_returns(const std::vector<RailPair>& open) {
   for (int rail = 0; rail < int(rails_.size()); ++rail) {
     if ((reported_ & bit_of(rail)) == 0 || !carries(open, rail)) continue;
     reported_ &= ~bit_of(rail);
-    tell(rail, RailLines::About::comeback, fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
+    tell(rail, RailLines::About::comeback,
+         fmt::format("carries again; {} {}", open.size(), open.size() == 1 ? "lane" : "lanes"));
   }
 }
 
 void RailLog::tell(int rail, RailLines::About about, const std::string& what) {
   const std::string& name = rails_[std::size_t(rail)].name;
-  if (lines_.may_warn(rail, about, now())) RW_WARN(net, "rail {} to {}: {}", name, session_->peer(), what);
-  else RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
+  if (lines_.may_warn(rail, about, now()))
+    RW_WARN(net, "rail {} to {}: {}", name, session_->peer(), what);
+  else
+    RW_INFO(net, "rail {} to {}: {}", name, session_->peer(), what);
 }
 
 void RailLog::tell_losses() {
@@ -76,7 +81,8 @@ void RailLog::tell_losses() {
     if ((reported_ & bit_of(loss.rail)) != 0 || carries(open, loss.rail)) continue;
     reported_ |= bit_of(loss.rail);
     if (loss.cause.empty()) continue;
-    tell(loss.rail, RailLines::About::loss, fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
+    tell(loss.rail, RailLines::About::loss,
+         fmt::format("{}; {} of {} lanes left", loss.cause, lanes_left_, lanes_before_));
   }
   lanes_before_ = open.size();
 }

@@ -1,8 +1,8 @@
-// Says in the log when a rail stops carrying a session's data and when it does again (docs/operate/reliability.md, "The log"): one line
-// for one event, however many lanes it cost, and none of an orderly end.
+// Says in the log when a rail stops carrying a session's data and when it does again (docs/operate/reliability.md, "The
+// log"): one line for one event, however many lanes it cost, and none of an orderly end.
 //
-// On the reactor's thread only. It waits kSettle before it says what was lost, and kPatience where no lane is left: a peer that
-// dies or leaves ends its lanes one after the other, and then the session's end says all there is to say.
+// On the reactor's thread only. It waits kSettle before it says what was lost, and kPatience where no lane is left: a
+// peer that dies or leaves ends its lanes one after the other, and then the session's end says all there is to say.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 #include <utility>
 #include <vector>
 
-#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 #include "railweave/device.h"
 
 namespace railweave::engine {
 
-// Bounds an engine's lines at WARN about its rails. A rail that is lost concerns every peer: the first few peers are named at WARN, the others at
-// INFO. One thread at a time.
+// Bounds an engine's lines at WARN about its rails. A rail that is lost concerns every peer: the first few peers are
+// named at WARN, the others at INFO. One thread at a time.
 class RailLines {
  public:
   static constexpr int kPeersMost = 4;
@@ -59,12 +59,12 @@ class RailLog {
   const std::vector<Rail>& rails_;
   const std::shared_ptr<Session> session_;
   RailLines& lines_;
-  std::vector<LaneLoss> losses_;        // not told yet; the first of each rail
-  std::size_t lanes_before_ = 0;        // the first of them; of lanes that went together some may be told of later
-  std::size_t lanes_left_ = 0;          // the fewest since: others come up in their stead meanwhile
-  std::uint64_t reported_ = 0;              // bits of rails that were told of and have not come back
-  TimePoint lost_at_{};                 // the first of them was
-  Reactor::TimerId timer_ = 0;          // set while there are losses
+  std::vector<LaneLoss> losses_;  // not told yet; the first of each rail
+  std::size_t lanes_before_ = 0;  // the first of them; of lanes that went together some may be told of later
+  std::size_t lanes_left_ = 0;    // the fewest since: others come up in their stead meanwhile
+  std::uint64_t reported_ = 0;    // bits of rails that were told of and have not come back
+  TimePoint lost_at_{};           // the first of them was
+  Reactor::TimerId timer_ = 0;    // set while there are losses
 };
 
 }  // namespace railweave::engine

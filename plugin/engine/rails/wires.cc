@@ -22,7 +22,8 @@ std::vector<const wire::Wire*> all_wires() { return {&wire::tcp_wire(), &wire::s
 
 Wires::Wires(const Config& config) : Wires(config, all_wires()) {}
 
-Wires::Wires(const Config& config, std::vector<const wire::Wire*> wires) : config_(config), wires_(std::move(wires)), within_host_(open(nullptr)) {}
+Wires::Wires(const Config& config, std::vector<const wire::Wire*> wires)
+    : config_(config), wires_(std::move(wires)), within_host_(open(nullptr)) {}
 
 Wires::Ports Wires::open(const Rail* rail) const {
   const auto reach = rail ? wire::Wire::Reach::between_hosts : wire::Wire::Reach::within_host;
@@ -34,8 +35,10 @@ Wires::Ports Wires::open(const Rail* rail) const {
     plain = wire;
     if (!wire->is_available()) continue;
     Result<std::unique_ptr<wire::Port>> port = wire->open(rail, config_);
-    if (port.ok()) ports.push_back({wire, false, std::move(*port)});
-    else RW_WARN(net, "no {} on {}: {}", wire->name(), rail ? rail->name : "this host", port.status().message());
+    if (port.ok())
+      ports.push_back({wire, false, std::move(*port)});
+    else
+      RW_WARN(net, "no {} on {}: {}", wire->name(), rail ? rail->name : "this host", port.status().message());
   }
   for (OpenPort& open : ports) open.is_plain = open.wire == plain;
   return ports;
@@ -66,7 +69,8 @@ Result<Wires::Begun> Wires::begin(OpenPort& open, wire::Port::Role role, wire::O
 
 Result<Wires::Begun> Wires::begin_plain(Ports& ports, wire::Port::Role role, wire::Offer heard) {
   const auto plain = std::ranges::find(ports, true, &OpenPort::is_plain);
-  if (plain == ports.end()) return Status(Code::system, Scope::lane, "the wire that every peer has cannot be used here");
+  if (plain == ports.end())
+    return Status(Code::system, Scope::lane, "the wire that every peer has cannot be used here");
   return begin(*plain, role, std::move(heard));
 }
 
@@ -79,11 +83,13 @@ Result<Wires::Begun> Wires::dial(int rail) {
 
 Result<Wires::Begun> Wires::accept(int rail, const std::optional<WireOffer>& offered, OwnedFd descriptor) {
   Ports& ports = ports_of(rail);
-  const auto its = std::ranges::find_if(ports, [&](const OpenPort& open) { return offered && !open.is_plain && open.wire->name() == offered->wire; });
+  const auto its = std::ranges::find_if(
+      ports, [&](const OpenPort& open) { return offered && !open.is_plain && open.wire->name() == offered->wire; });
   if (its == ports.end()) return begin_plain(ports, wire::Port::Role::acceptor, {{}, std::move(descriptor)});
   Result<Begun> begun = begin(*its, wire::Port::Role::acceptor, {offered->bytes});
   if (begun.ok() || begun.status().code() == Code::remote) return begun;
-  RW_INFO(net, "no {} for a lane that a peer offers by it: {}; the plain wire takes its place", its->wire->name(), begun.status().message());
+  RW_INFO(net, "no {} for a lane that a peer offers by it: {}; the plain wire takes its place", its->wire->name(),
+          begun.status().message());
   return begin_plain(ports, wire::Port::Role::acceptor, {});
 }
 

@@ -1,6 +1,6 @@
-// By which address family each pair of rails is dialled next. best_route() chooses at first. After a try that failed, or that arrived at
-// another rail than was dialled (ARP mixes up the NICs of a host on one switch), the family of that try is avoided. A family is doubtful for a
-// pair whose lanes all came by the other one.
+// By which address family each pair of rails is dialled next. best_route() chooses at first. After a try that failed,
+// or that arrived at another rail than was dialled (ARP mixes up the NICs of a host on one switch), the family of that
+// try is avoided. A family is doubtful for a pair whose lanes all came by the other one.
 //
 // Pure. One thread at a time.
 #pragma once

@@ -22,18 +22,23 @@ void JoinFailures::came_up(const RailPair& rails) {
   std::erase_if(failures_, [&](const Failure& failure) { return failure.rails == rails; });
 }
 
-bool JoinFailures::knows(const RailPair& rails) const { return std::ranges::find(failures_, rails, &Failure::rails) != failures_.end(); }
+bool JoinFailures::knows(const RailPair& rails) const {
+  return std::ranges::find(failures_, rails, &Failure::rails) != failures_.end();
+}
 
 const JoinFailures::Failure* JoinFailures::of_ours(int rail, const std::vector<RailPair>& likelier) const {
   const auto is_its = [&](const Failure& failure) { return failure.rails.local == rail; };
-  const auto is_likelier = [&](const Failure& failure) { return is_its(failure) && std::ranges::find(likelier, failure.rails) != likelier.end(); };
+  const auto is_likelier = [&](const Failure& failure) {
+    return is_its(failure) && std::ranges::find(likelier, failure.rails) != likelier.end();
+  };
   auto known = std::ranges::find_if(failures_, is_likelier);
   if (known == failures_.end()) known = std::ranges::find_if(failures_, is_its);
   return known == failures_.end() ? nullptr : &*known;
 }
 
 const JoinFailures::Failure* JoinFailures::of_peers(int rail) const {
-  const auto known = std::ranges::find_if(failures_, [&](const Failure& failure) { return failure.rails.remote == rail; });
+  const auto known =
+      std::ranges::find_if(failures_, [&](const Failure& failure) { return failure.rails.remote == rail; });
   return known == failures_.end() ? nullptr : &*known;
 }
 

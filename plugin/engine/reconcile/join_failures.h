@@ -15,18 +15,19 @@ class JoinFailures {
   struct Failure {
     RailPair rails;
     int tries = 0;
-    std::string why;       // of the last one
-    bool told = false;     // at WARN
+    std::string why;    // of the last one
+    bool told = false;  // at WARN
   };
 
   void failed(const RailPair& rails, std::string why, bool told = false);
-  // The pair failed by its link-local addresses. The failure before, if there was one, stays the one that people are told of: they know
-  // the address that it names.
+  // The pair failed by its link-local addresses. The failure before, if there was one, stays the one that people are
+  // told of: they know the address that it names.
   void failed_by_link_local(const RailPair& rails, std::string why);
   void came_up(const RailPair& rails);
   // The pair failed since it came up last.
   bool knows(const RailPair& rails) const;
-  // The failed pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. `likelier` pairs go before others.
+  // The failed pair with that rail of ours, or of the peer's, that was tried first; null: none has failed. `likelier`
+  // pairs go before others.
   const Failure* of_ours(int rail, const std::vector<RailPair>& likelier = {}) const;
   const Failure* of_peers(int rail) const;
 

@@ -70,14 +70,13 @@ std::vector<RailPair> candidate_pairs(const std::vector<Rail>& local, const std:
 
 std::vector<RailPair> spread_pairs(std::vector<RailPair> candidates, int local_rails, int remote_rails) {
   const int n = std::max(local_rails, remote_rails);
-  std::ranges::stable_sort(candidates, {}, [&](const RailPair& pair) {
-    return std::pair((pair.remote - pair.local + n) % n, pair.local);
-  });
+  std::ranges::stable_sort(
+      candidates, {}, [&](const RailPair& pair) { return std::pair((pair.remote - pair.local + n) % n, pair.local); });
   return candidates;
 }
 
-std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std::vector<RailPair>& far, int rails, int addresses, int round,
-                                    std::size_t most) {
+std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std::vector<RailPair>& far, int rails,
+                                    int addresses, int round, std::size_t most) {
   std::vector<RailPair> ways = spread_pairs(near, rails, addresses);
   const std::vector<RailPair> others = spread_pairs(far, rails, addresses);
   ways.insert(ways.end(), others.begin(), others.end());
@@ -87,8 +86,8 @@ std::vector<RailPair> ways_of_round(const std::vector<RailPair>& near, const std
   return ways;
 }
 
-std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen, int local_rails,
-                                   int remote_rails) {
+std::vector<RailPair> choose_pairs(const std::vector<RailPair>& candidates, std::vector<RailPair> chosen,
+                                   int local_rails, int remote_rails) {
   std::vector<int> uses_local(local_rails), uses_remote(remote_rails);
   for (const RailPair& p : chosen) ++uses_local[p.local], ++uses_remote[p.remote];
   // Rounds: first pairs of two unused rails, then an unused one with the least used partner.

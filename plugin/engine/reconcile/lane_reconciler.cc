@@ -14,20 +14,28 @@ namespace {
 
 constexpr Nanos kAskAnew = std::chrono::seconds(1);  // a SYN that is lost comes again after so long, then in twice that
 
-Address::Family other_family(Address::Family than) { return than == Address::Family::v4 ? Address::Family::v6 : Address::Family::v4; }
+Address::Family other_family(Address::Family than) {
+  return than == Address::Family::v4 ? Address::Family::v6 : Address::Family::v4;
+}
 
 }  // namespace
 
-LaneReconciler::LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first,
-                       LoggedAbsences& told)
-    : timers_(session.timers), dialler_(session.dialler), lanes_(session.lanes), rails_(session.rails), options_(options),
-      peer_rails_(std::move(peer_rails)), pairs_(hooks()) {
+LaneReconciler::LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails,
+                               const FirstLane& first, LoggedAbsences& told)
+    : timers_(session.timers),
+      dialler_(session.dialler),
+      lanes_(session.lanes),
+      rails_(session.rails),
+      options_(options),
+      peer_rails_(std::move(peer_rails)),
+      pairs_(hooks()) {
   know_pairs();
   const bool is_astray = first.dialled_rail >= 0 && first.dialled_rail != first.rails.remote;
   pairs_.begin(first.rails, now(), is_astray);
   const RailPair dialled{first.rails.local, first.dialled_rail};
   if (!is_astray || has_other_way(dialled, Address::Family::v4)) return;
-  if (told.may_tell_of_peers()) RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
+  if (told.may_tell_of_peers())
+    RW_WARN(net, "rail {} of {}: {}", peers(dialled).name, lanes_.peer(), astray(first.rails));
   failures_.failed(dialled, astray(first.rails), true);
 }
 
@@ -44,12 +52,15 @@ void LaneReconciler::know_pairs() {
 
 RailPairs::Hooks LaneReconciler::hooks() {
   return {.has_link = [this](int rail) { return lanes_.has_link(rail); },
-          .peer_has_link = [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || lanes_.is_without_lanes(); },
+          .peer_has_link =
+              [this](int rail) { return !peer_rails_[std::size_t(rail)].link_down || lanes_.is_without_lanes(); },
           .jitter = options_.jitter,
-          .long_backoff = [this](const RailPairs::Pair& pair) {
-            RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it backs off for {} s", own(pair.rails).name,
-                    peers(pair.rails).name, lanes_.peer(), std::chrono::duration_cast<std::chrono::seconds>(pair.backoff.last()).count());
-          }};
+          .long_backoff =
+              [this](const RailPairs::Pair& pair) {
+                RW_WARN(net, "rail {} to rail {} of {}: lost so often, or so slow, that it backs off for {} s",
+                        own(pair.rails).name, peers(pair.rails).name, lanes_.peer(),
+                        std::chrono::duration_cast<std::chrono::seconds>(pair.backoff.last()).count());
+              }};
 }
 
 void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails) {
@@ -57,7 +68,8 @@ void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const 
   bool news = false;
   for (int rail = 0; rail < int(peer_rails.size()); ++rail) {
     if (!take_peer_rail(rail, peer_rails[std::size_t(rail)])) continue;
-    RW_INFO(net, "{} says of its rail {}: {}", lanes_.peer(), peer_rails[std::size_t(rail)].name, state_of(peer_rails[std::size_t(rail)]));
+    RW_INFO(net, "{} says of its rail {}: {}", lanes_.peer(), peer_rails[std::size_t(rail)].name,
+            state_of(peer_rails[std::size_t(rail)]));
     news = true;
   }
   if (news) know_pairs();
@@ -67,13 +79,16 @@ void LaneReconciler::on_probe(const RailPair& by, Address::Family family, const 
   look();
 }
 
-// The peer's packets came by this pair and family, so this way is open. A dial that has been under way for long uses the other family, or sends
-// its next SYN in seconds only: a new one takes its place.
+// The peer's packets came by this pair and family, so this way is open. A dial that has been under way for long uses
+// the other family, or sends its next SYN in seconds only: a new one takes its place.
 void LaneReconciler::dial_by_probe(const RailPair& by, Address::Family family) {
-  const auto is_long_under_way = [&](const auto& a) { return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily); };
+  const auto is_long_under_way = [&](const auto& a) {
+    return now() - a->began_at >= (a->family == family ? kAskAnew : kTimeOfFirstFamily);
+  };
   RailPairs::Pair* const pair = pairs_.find(by);
   if (!pair || pair->up > 0 || !lanes_.has_link(by.local)) return;
-  if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family) return;
+  if (Route route; !best_route(own(by), peers(by), route, other_family(family)) || route.source.family != family)
+    return;
   const auto is_its = [&](const auto& a) { return a->pair == pair; };
   if (std::ranges::none_of(attempts_, is_its)) return;  // look() dials it when it is due
   if (std::ranges::any_of(attempts_, [&](const auto& a) { return is_its(a) && !is_long_under_way(a); })) return;
@@ -130,7 +145,9 @@ void LaneReconciler::look() {
     bool planned_well = false;
     for (int plans = 0; plans < kPlansMost && !planned_well; ++plans) {
       planned_well = true;
-      for (const RailPairs::Due& due : any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t)) planned_well &= dial(due);
+      for (const RailPairs::Due& due :
+           any ? pairs_.due_in_silence(t, kPlacesMax - open_and_under_way()) : pairs_.due(t))
+        planned_well &= dial(due);
     }
     lanes_.retire(any ? std::vector<Surplus>() : pairs_.surplus(t));
     look_later(t);
@@ -152,9 +169,8 @@ bool LaneReconciler::dial(const RailPairs::Due& due) {
   Attempt* const raw = attempt.get();
   const Nanos time = is_short(pair, route) ? std::min(due.time, kTimeOfFirstFamily) : due.time;
   const JoinOrder order{.lane = free_number(), .rails = pair.rails, .route = route, .time = time};
-  Result<std::unique_ptr<Join>> join = dialler_.join(order, [this, raw](const JoinAnswer& answer) {
-    (void)lanes_.guarded([&] { on_answer(*raw, answer); });
-  });
+  Result<std::unique_ptr<Join>> join = dialler_.join(
+      order, [this, raw](const JoinAnswer& answer) { (void)lanes_.guarded([&] { on_answer(*raw, answer); }); });
   if (!join.ok()) {
     RW_INFO(net, "no lane from {}: {}", own(pair.rails).name, join.status().message());
     note_undialled(pair, join.status().message());
@@ -181,7 +197,8 @@ protocol::LaneId LaneReconciler::free_number() {
   return free_again_.back();
 }
 
-// Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three seconds.
+// Nobody behind a router has a link-local address of this link. The kernel looks for the address's owner for three
+// seconds.
 bool LaneReconciler::is_short(const RailPairs::Pair& pair, const Route& route) const {
   const Address::Family family = route.source.family;
   const bool is_unlikely = discovery::is_link_local(route.target.address) || families_.is_doubtful(pair.rails, family);
@@ -231,12 +248,14 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
   if (answer.kind == Kind::welcome) return on_welcome(*over, answer.remote_rail);
   RW_INFO(net, "no lane from {}: {}", over->what, answer.why);
   if (lanes_.hear_answer(answer, pair.rails, false)) return;
-  if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);  // without a confirm the peer has no lane of that number
+  // without a confirm the peer has no lane of that number
+  if (answer.kind != Kind::duplicate) free_again_.push_back(over->lane);
   if (answer.kind == Kind::wrong_welcome) {
     note_failure(pair, answer.why);
     return look();
   }
-  const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) && has_other_way(pair.rails, over->family));
+  const bool other_family = may_change_family(pair, over->family) || (families_.is_doubtful(pair.rails, over->family) &&
+                                                                      has_other_way(pair.rails, over->family));
   families_.failed(pair.rails, over->family);
   note_failed_join(*over, answer.why, !other_family);
   look();
@@ -244,7 +263,8 @@ void LaneReconciler::on_answer(Attempt& attempt, const JoinAnswer& answer) {
 
 void LaneReconciler::note_failed_join(const Attempt& attempt, std::string why, bool rests) {
   RailPairs::Pair& pair = *attempt.pair;
-  attempt.link_local ? failures_.failed_by_link_local(pair.rails, std::move(why)) : failures_.failed(pair.rails, std::move(why));
+  attempt.link_local ? failures_.failed_by_link_local(pair.rails, std::move(why))
+                     : failures_.failed(pair.rails, std::move(why));
   if (rests) pairs_.failed(pair, now());
 }
 
@@ -253,7 +273,8 @@ void LaneReconciler::on_welcome(Attempt& attempt, int remote_rail) {
   const RailPair where{pair.rails.local, remote_rail};
   if (std::size_t(remote_rail) >= peer_rails_.size()) {
     free_again_.push_back(attempt.lane);
-    return no_lane(attempt, "a welcome from " + attempt.what + " by rail " + std::to_string(remote_rail) + ", expected below " + std::to_string(peer_rails_.size()));
+    return no_lane(attempt, "a welcome from " + attempt.what + " by rail " + std::to_string(remote_rail) +
+                                ", expected below " + std::to_string(peer_rails_.size()));
   }
   if (where != pair.rails && is_surplus(attempt, where)) {
     free_again_.push_back(attempt.lane);
@@ -274,11 +295,13 @@ void LaneReconciler::no_lane(const Attempt& attempt, const std::string& why) {
   look();
 }
 
-// The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on both, or the address has moved.
+// The connection arrived at another rail of the peer than was dialled: its host takes packets for either address on
+// both, or the address has moved.
 // True: the lane is not wanted there. The lane stays unconfirmed, and the peer forgets it.
 bool LaneReconciler::is_surplus(const Attempt& attempt, const RailPair& where) {
   RailPairs::Pair& pair = *attempt.pair;
-  RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name, lanes_.peer(), peers(pair.rails).name);
+  RW_INFO(net, "the connection from {} arrived at rail {} of {}, not at {}", attempt.what, peers(where).name,
+          lanes_.peer(), peers(pair.rails).name);
   const bool other_family = may_change_family(pair, attempt.family);
   families_.failed(pair.rails, attempt.family);
   if (other_family) return true;  // the pair is dialled by that one at once
@@ -300,8 +323,8 @@ bool LaneReconciler::may_change_family(const RailPairs::Pair& pair, Address::Fam
 }
 
 std::string LaneReconciler::astray(const RailPair& where) const {
-  return "connections to it arrive at its rail " + peers(where).name + ": that host answers ARP for one NIC on the other, and needs `" +
-         discovery::kMendArp + "`, or IPv6";
+  return "connections to it arrive at its rail " + peers(where).name +
+         ": that host answers ARP for one NIC on the other, and needs `" + discovery::kMendArp + "`, or IPv6";
 }
 
 void LaneReconciler::note_failure(RailPairs::Pair& pair, std::string why) {

@@ -1,8 +1,10 @@
-// Sees to it that a session that we dialled has lanes: first the rest of the plan, then, as long as it lives, whatever is lost
-// (docs/operate/reliability.md, "Who sees to it that there are lanes"). Which pairs of rails are dialled, and when, is RailPairs'; by which
-// addresses, and what becomes of a lane that was welcomed, is decided here. What an answer says of the peer is SessionHealth's to say.
+// Sees to it that a session that we dialled has lanes: first the rest of the plan, then, as long as it lives, whatever
+// is lost (docs/operate/reliability.md, "Who sees to it that there are lanes"). Which pairs of rails are dialled, and
+// when, is RailPairs'; by which addresses, and what becomes of a lane that was welcomed, is decided here. What an
+// answer says of the peer is SessionHealth's to say.
 //
-// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up what is being dialled.
+// Needs neither a reactor nor sockets (lane_dialler.h). The thread of the session's look() only. Destroying it gives up
+// what is being dialled.
 #pragma once
 
 #include <functional>
@@ -11,10 +13,10 @@
 #include <string>
 #include <vector>
 
+#include "engine/connect/lane_dialler.h"
 #include "engine/rails/logged_absences.h"
 #include "engine/reconcile/family_choice.h"
 #include "engine/reconcile/join_failures.h"
-#include "engine/connect/lane_dialler.h"
 #include "engine/reconcile/rail_pairs.h"
 
 namespace railweave::engine {
@@ -22,23 +24,25 @@ namespace railweave::engine {
 class LaneReconciler {
  public:
   struct Options {
-    int lanes_per_rail = 0;        // RAILWEAVE_LANES_PER_RAIL; 0: by the rails' speed
-    Backoff::Jitter jitter;        // 0 to 255
+    int lanes_per_rail = 0;  // RAILWEAVE_LANES_PER_RAIL; 0: by the rails' speed
+    Backoff::Jitter jitter;  // 0 to 255
   };
   // The lane that made the session, which is lane 0.
   struct FirstLane {
     RailPair rails;
-    int dialled_rail = -1;         // the peer's, whose address was dialled; -1: not known
+    int dialled_rail = -1;  // the peer's, whose address was dialled; -1: not known
   };
   // `told` outlives it. `peer_rails`: as the peer told them.
-  LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails, const FirstLane& first, LoggedAbsences& told);
+  LaneReconciler(const SessionAccess& session, const Options& options, std::vector<PeerRail> peer_rails,
+                 const FirstLane& first, LoggedAbsences& told);
   ~LaneReconciler();
 
-  // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent: then any
-  // pair may be the one that works, and the lanes there are count for nothing.
+  // Dials what is missing and may be dialled now. When it begins, after lanes were lost, and while the peer is silent:
+  // then any pair may be the one that works, and the lanes there are count for nothing.
   void look();
-  // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though we, who owe
-  // nothing, did not notice. `family`: of the addresses by which the question came. `peer_rails`: as the peer has them now.
+  // The peer, who asked by these rails, hears nothing of us, or has lost its lanes. Those there are may be dead, though
+  // we, who owe nothing, did not notice. `family`: of the addresses by which the question came. `peer_rails`: as the
+  // peer has them now.
   void on_probe(const RailPair& by, Address::Family family, const std::vector<PeerRail>& peer_rails);
   // A rail of ours has a link again: its pairs rest no longer.
   void on_link_up(int rail);
@@ -73,16 +77,16 @@ class LaneReconciler {
   struct Attempt {
     RailPairs::Pair* pair = nullptr;
     protocol::LaneId lane = 0;
-    std::string what;              // "eth0 to 10.0.0.2:4000"
+    std::string what;  // "eth0 to 10.0.0.2:4000"
     Address::Family family = Address::Family::v4;
-    bool link_local = false;       // the addresses
+    bool link_local = false;  // the addresses
     TimePoint began_at{};
     std::optional<Joining> joining;
     std::unique_ptr<Join> join;
   };
 
-  // For a try by the first of two families, to a link-local address, or by a family that never carried where the other one did: the other
-  // family may do. Longer than two round trips of most networks.
+  // For a try by the first of two families, to a link-local address, or by a family that never carried where the other
+  // one did: the other family may do. Longer than two round trips of most networks.
   static constexpr Nanos kTimeOfFirstFamily = std::chrono::milliseconds(500);
   static constexpr int kPlansMost = 8;  // in one look: each leaves out pairs to which no route leads
 
@@ -115,15 +119,15 @@ class LaneReconciler {
   Timers& timers_;
   LaneDialler& dialler_;
   SessionLanes& lanes_;
-  const std::vector<Rail>& rails_;                   // ours
+  const std::vector<Rail>& rails_;  // ours
   const Options options_;
   std::vector<PeerRail> peer_rails_;
   RailPairs pairs_;
   FamilyChoice families_;
   JoinFailures failures_;
-  std::vector<std::unique_ptr<Attempt>> attempts_;   // under way
-  std::uint32_t next_lane_ = 1;                      // numbers are used once in a session ...
-  std::vector<protocol::LaneId> free_again_;         // ... and these were not: their lanes were never confirmed
+  std::vector<std::unique_ptr<Attempt>> attempts_;  // under way
+  std::uint32_t next_lane_ = 1;                     // numbers are used once in a session ...
+  std::vector<protocol::LaneId> free_again_;        // ... and these were not: their lanes were never confirmed
   bool probed_ = false;                             // since the last look
   Timers::TimerId timer_ = 0;
 };

@@ -7,7 +7,11 @@
 namespace railweave::engine {
 
 PeerProbe::PeerProbe(const SessionAccess& session, std::vector<PeerRail> peer_rails)
-    : timers_(session.timers), dialler_(session.dialler), lanes_(session.lanes), rails_(session.rails), peer_rails_(std::move(peer_rails)) {}
+    : timers_(session.timers),
+      dialler_(session.dialler),
+      lanes_(session.lanes),
+      rails_(session.rails),
+      peer_rails_(std::move(peer_rails)) {}
 
 PeerProbe::~PeerProbe() {
   if (timer_) timers_.cancel(timer_);
@@ -32,7 +36,8 @@ void PeerProbe::ask_around() {
   }
   const int local_rails = int(rails_.size()), remote_rails = int(peer_rails_.size());
   const std::vector<RailPair> pairs =
-      without_lanes ? lanes_.pairs_that_carried() : spread_pairs(candidate_pairs(rails_, peer_rails_), local_rails, remote_rails);
+      without_lanes ? lanes_.pairs_that_carried()
+                    : spread_pairs(candidate_pairs(rails_, peer_rails_), local_rails, remote_rails);
   const Nanos time = pairs.size() > kAskedMax ? RailPairs::kTimeOfMany : RailPairs::kTime;
   for (std::size_t n = 0; n < pairs.size() && asked_.size() < kAskedMax; ++n) {
     const RailPair& rails = pairs[turn_++ % pairs.size()];

@@ -6,7 +6,9 @@
 namespace railweave::engine {
 namespace {
 
-bool contains(const std::vector<RailPair>& pairs, const RailPair& rails) { return std::ranges::find(pairs, rails) != pairs.end(); }
+bool contains(const std::vector<RailPair>& pairs, const RailPair& rails) {
+  return std::ranges::find(pairs, rails) != pairs.end();
+}
 
 }  // namespace
 
@@ -61,8 +63,8 @@ void RailPairs::begin(const RailPair& first, TimePoint t, bool astray) {
   count_lanes(t);
 }
 
-// With every rail at work these have lanes. Those that were chosen stay, as their lanes are there, unless fewer would do without them: a
-// rail that is new may take the place of one that stood in for it from the start.
+// With every rail at work these have lanes. Those that were chosen stay, as their lanes are there, unless fewer would
+// do without them: a rail that is new may take the place of one that stood in for it from the start.
 void RailPairs::choose_home() {
   std::vector<RailPair> home, candidates;
   for (const auto& pair : pairs_) {
@@ -129,7 +131,8 @@ void RailPairs::blame_rails(const std::vector<Loss>& losses, TimePoint t) {
 }
 
 void RailPairs::name_long_backoff(Pair& pair) {
-  if (pair.backoff.last() > kBackoffUnnamed && pair.carried() && !std::exchange(pair.named, true)) hooks_.long_backoff(pair);
+  if (pair.backoff.last() > kBackoffUnnamed && pair.carried() && !std::exchange(pair.named, true))
+    hooks_.long_backoff(pair);
 }
 
 void RailPairs::expedite() {
@@ -156,7 +159,8 @@ std::vector<RailPairs::Due> RailPairs::due_in_silence(TimePoint t, int places) c
   for (const auto& pair : pairs_) {
     const bool is_likely = pair->carried() || pair->probed;
     (is_likely ? likely_under_way : others_under_way) += pair->joining;
-    if (pair->has_way && hooks_.has_link(pair->rails.local) && pair->joining == 0 && t - pair->tried_at >= kRestInSilence)
+    if (pair->has_way && hooks_.has_link(pair->rails.local) && pair->joining == 0 &&
+        t - pair->tried_at >= kRestInSilence)
       (is_likely ? likely : others).push_back(pair.get());
   }
   const auto by_turns = [](const Pair* pair) { return std::pair(pair->tried_at, pair->turn); };

@@ -30,11 +30,13 @@ std::vector<RailPairs::Due> RailPairs::due(TimePoint t) {
 bool RailPairs::stands_beside(const Pair& pair) const {
   if (pair.home) return false;
   return std::ranges::any_of(pairs_, [&](const auto& other) {
-    return other->home && other->up > 0 && (other->rails.local == pair.rails.local || other->rails.remote == pair.rails.remote);
+    return other->home && other->up > 0 &&
+           (other->rails.local == pair.rails.local || other->rails.remote == pair.rails.remote);
   });
 }
 
-// The pairs that should have lanes, none in backoff. Only primary (home) pairs cover rails by being up: a backup pair makes way again.
+// The pairs that should have lanes, none in backoff. Only primary (home) pairs cover rails by being up: a backup pair
+// makes way again.
 std::vector<RailPairs::Pair*> RailPairs::plan(TimePoint t) const {
   std::vector<RailPair> chosen, candidates, others;
   for (const auto& pair : pairs_)
@@ -57,8 +59,8 @@ bool RailPairs::takes_turns(const Pair& pair, TimePoint t) const {
   return any_up() && (local(pair).takes_turns(pair.home, t) || remote(pair).takes_turns(pair.home, t));
 }
 
-// Best first. Of the pairs of a rail that takes them in turn one of its home and one of its stand-ins: which was not tried for the
-// longest time. Where no lane is up nobody knows which rail is to blame.
+// Best first. Of the pairs of a rail that takes them in turn one of its home and one of its stand-ins: which was not
+// tried for the longest time. Where no lane is up nobody knows which rail is to blame.
 std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
   using Turn = std::pair<const RailBackoff*, bool>;  // of a rail's home pairs, or of its stand-ins
   const auto turns_for = [&](const Pair& pair) {
@@ -74,18 +76,24 @@ std::vector<RailPairs::Pair*> RailPairs::free_pairs(TimePoint t) const {
     if (pair->joining > 0) std::ranges::copy(turns_for(*pair), std::back_inserter(taken));
   }
   if (!any_up()) return free;
-  std::ranges::copy_if(free, std::back_inserter(by_turns), [](const Pair* pair) { return pair->up + pair->joining == 0; });
+  std::ranges::copy_if(free, std::back_inserter(by_turns),
+                       [](const Pair* pair) { return pair->up + pair->joining == 0; });
   std::ranges::stable_sort(by_turns, {}, &Pair::tried_at);
   for (const Pair* pair : by_turns) {
     const std::vector<Turn> turns = turns_for(*pair);
-    const auto is_free = [&](const Turn& turn) { return turn.first->may_try(turn.second, t) && std::ranges::find(taken, turn) == taken.end(); };
-    if (!std::ranges::all_of(turns, is_free)) std::erase(free, pair);
-    else std::ranges::copy(turns, std::back_inserter(taken));
+    const auto is_free = [&](const Turn& turn) {
+      return turn.first->may_try(turn.second, t) && std::ranges::find(taken, turn) == taken.end();
+    };
+    if (!std::ranges::all_of(turns, is_free))
+      std::erase(free, pair);
+    else
+      std::ranges::copy(turns, std::back_inserter(taken));
   }
   return free;
 }
 
-// The most that each pair may have, so that all that belong together have room, also when some rest, beside stand-ins that are there.
+// The most that each pair may have, so that all that belong together have room, also when some rest, beside stand-ins
+// that are there.
 int RailPairs::share_of_lanes() const {
   int taken = 0, share = 1;
   for (const auto& pair : pairs_) {

@@ -1,4 +1,5 @@
-// Which lanes are too many: those that stood in for others, once these carry again (docs/operate/reliability.md, "Stand-ins").
+// Which lanes are too many: those that stood in for others, once these carry again (docs/operate/reliability.md,
+// "Stand-ins").
 #include <algorithm>
 
 #include "engine/reconcile/rail_pairs.h"
@@ -32,7 +33,9 @@ bool RailPairs::is_replaced(const Pair& pair, TimePoint t) const {
 }
 
 // One that flapped has to live as long as it rested.
-TimePoint RailPairs::steady_from(const Pair& pair) const { return pair.up_since + std::max(kHomeSteady, pair.backoff.last()); }
+TimePoint RailPairs::steady_from(const Pair& pair) const {
+  return pair.up_since + std::max(kHomeSteady, pair.backoff.last());
+}
 
 bool RailPairs::is_retiring(const Pair& pair, TimePoint t) const {
   return pair.retires_since != TimePoint{} && t < pair.retires_since + kRetireMost;

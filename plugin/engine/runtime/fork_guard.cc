@@ -30,11 +30,13 @@ void guard_descriptor(int fd) {
 }
 
 void release_descriptor(int fd) {
-  if (fd >= 0 && fd < kDescriptors) guarded[fd / 64].fetch_and(~(std::uint64_t{1} << (fd % 64)), std::memory_order_relaxed);
+  if (fd >= 0 && fd < kDescriptors)
+    guarded[fd / 64].fetch_and(~(std::uint64_t{1} << (fd % 64)), std::memory_order_relaxed);
 }
 
 Status dead_after_fork() {
-  return Status(Code::internal, Scope::engine, "this process was forked: the engine it was forked with lives in the parent only");
+  return Status(Code::internal, Scope::engine,
+                "this process was forked: the engine it was forked with lives in the parent only");
 }
 
 }  // namespace railweave::engine

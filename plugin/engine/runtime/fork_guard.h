@@ -1,7 +1,7 @@
-// A forked child must not keep the parent's connections open (the peer would wait for a dead parent's children), nor use
-// them. Every engine descriptor is registered here; a pthread_atfork handler closes all of them in the child, where the
-// engines it was forked with are dead: their calls answer Code::internal and they are never destroyed, because fork may
-// have caught their threads in the middle of anything. The child may start engines of its own.
+// A forked child must not keep the parent's connections open (the peer would wait for a dead parent's children), nor
+// use them. Every engine descriptor is registered here; a pthread_atfork handler closes all of them in the child, where
+// the engines it was forked with are dead: their calls answer Code::internal and they are never destroyed, because fork
+// may have caught their threads in the middle of anything. The child may start engines of its own.
 // Threads: any.
 #pragma once
 

@@ -103,8 +103,10 @@ void Reactor::run_soon(std::function<void()> task) {
 void Reactor::wake_for(std::shared_ptr<Wakeable> wakeable) noexcept {
   Wakeable& node = *wakeable;
   if (!woken_.add(node, [&] { node.keep_ = std::move(wakeable); })) return;
-  if (stopped_.load(std::memory_order_seq_cst)) drop_woken();
-  else wake();
+  if (stopped_.load(std::memory_order_seq_cst))
+    drop_woken();
+  else
+    wake();
 }
 
 void Reactor::run_woken() {
@@ -191,7 +193,8 @@ void Reactor::loop() {
         [[maybe_unused]] const ssize_t got = read(fd, &count, sizeof count);
         continue;
       }
-      if (const auto it = polled_.find(fd); it != polled_.end()) run_guarded([&] { it->second->on_ready(events[i].events); });
+      if (const auto it = polled_.find(fd); it != polled_.end())
+        run_guarded([&] { it->second->on_ready(events[i].events); });
     }
     run_woken();
     run_tasks();

@@ -56,8 +56,8 @@ class Reactor final : public Timers {
 
   // Runs `task` on the reactor's thread, in order.
   void run_soon(std::function<void()> task);
-  // Has on_wake() called. Neither allocates nor locks; writes to a descriptor unless the reactor has been told already. After stop() it does
-  // nothing.
+  // Has on_wake() called. Neither allocates nor locks; writes to a descriptor unless the reactor has been told already.
+  // After stop() it does nothing.
   void wake_for(std::shared_ptr<Wakeable> wakeable) noexcept;
   bool running() const { return thread_.joinable(); }
 
@@ -98,11 +98,11 @@ class Reactor final : public Timers {
 
   OwnedFd epoll_, wake_;
   std::thread thread_;
-  std::atomic<std::thread::id> thread_id_{};    // none: it does not run, and any thread may do what is its
+  std::atomic<std::thread::id> thread_id_{};  // none: it does not run, and any thread may do what is its
   std::atomic<bool> stopping_{false};
 
-  std::atomic<bool> stopped_{false};           // nobody empties woken_ any more but wake_for()
-  ReadySet woken_;                             // Wakeables
+  std::atomic<bool> stopped_{false};  // nobody empties woken_ any more but wake_for()
+  ReadySet woken_;                    // Wakeables
 
   Mutex mutex_;
   std::vector<std::function<void()>> tasks_ RW_GUARDED_BY(mutex_);

@@ -1,5 +1,5 @@
-// A listener for processes of this host and this user: an abstract socket, so a process that connects shares the network namespace. On the reactor's thread,
-// except open().
+// A listener for processes of this host and this user: an abstract socket, so a process that connects shares the
+// network namespace. On the reactor's thread, except open().
 #pragma once
 
 #include <functional>

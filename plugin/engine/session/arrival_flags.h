@@ -1,7 +1,7 @@
 // What the lanes of a session found in the frames that arrived.
 //
-// Threads: any. A flag is set with every frame and written only when it was not set: its cache line stays where it is. No flag orders
-// anything else.
+// Threads: any. A flag is set with every frame and written only when it was not set: its cache line stays where it is.
+// No flag orders anything else.
 #pragma once
 
 #include <atomic>

@@ -15,7 +15,8 @@ namespace railweave::engine {
 
 static_assert(wire::kHeaderBytes == protocol::kFrameHeaderBytes);
 
-void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, std::unique_ptr<LaneCredit> credit) {
+void LaneDriver::start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane,
+                       std::unique_ptr<LaneCredit> credit) {
   assert(is_free() && !lane_ && lane);
   id_.store(id, std::memory_order_relaxed);
   rails_ = rails;
@@ -55,7 +56,8 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   if (!in.ok()) {
     result.status = in.status();
     result.end = lane_->why_ended();
-    if (fault_ == Fault::none && result.end == wire::LaneEnd::corrupted) fault_ = Fault::damaged;  // a record that its authentication tag does not fit
+    // a record that its authentication tag does not fit
+    if (fault_ == Fault::none && result.end == wire::LaneEnd::corrupted) fault_ = Fault::damaged;
     result.fault = fault_;
     return result;
   }
@@ -68,7 +70,8 @@ LaneDriver::Pass LaneDriver::pass(std::size_t budget_bytes, bool flush) {
   return result;
 }
 
-// Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for ever.
+// Once all is taken nobody asks how the lane does, and a lane that looked fast enough to take all would look so for
+// ever.
 void LaneDriver::look_at_draining() {
   const TimePoint t = protocol_.now();
   if (t - looked_at_ < kDrainLook || !lane_) return;
@@ -147,7 +150,8 @@ void LaneDriver::finish_writing() {
   if (is_open()) (void)lane_->finish_writing();
 }
 
-// ------------------------------------------------------------------------------------- the wire asks, the session answers
+// ------------------------------------------------------------------------------------- the wire asks, the session
+// answers
 
 // Their payload is read here, as by the lane: withdraw_payload() waits for the claim.
 std::size_t LaneDriver::next_frames(std::span<wire::OutFrame> frames) {
@@ -194,7 +198,8 @@ void LaneDriver::released(std::size_t n) {
 }
 
 // `read_while_landing`: somebody reads there while it lands.
-inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& read_while_landing) {
+inline Result<std::span<std::byte>> LaneDriver::place_for(std::span<const std::byte, wire::kHeaderBytes> header,
+                                                          bool& read_while_landing) {
   const SharedProtocol::Locked locked = protocol_.lock();
   locked.take_posts();
   Result<std::span<std::byte>> where = locked->on_header(id(), header);
@@ -243,9 +248,11 @@ Status LaneDriver::note_consumed() {
 
 Status LaneDriver::damage(std::span<const std::byte, wire::kHeaderBytes> header) const {
   const protocol::FrameHeader h = protocol::decode(header).value();
-  return Status(Code::remote, Scope::lane,
-                fmt::format("wrong bytes: {} of stream {}, message {}, bytes {} to {}: payload CRC {:08x}, expected {:08x}",
-                            name_of(h.type), h.stream, h.message, payload_offset(h), payload_offset(h) + h.length, check_.found(), h.payload_crc));
+  return Status(
+      Code::remote, Scope::lane,
+      fmt::format("wrong bytes: {} of stream {}, message {}, bytes {} to {}: payload CRC {:08x}, expected {:08x}",
+                  name_of(h.type), h.stream, h.message, payload_offset(h), payload_offset(h) + h.length, check_.found(),
+                  h.payload_crc));
 }
 
 Status LaneDriver::judged(Status status) {

@@ -1,6 +1,6 @@
 // A session's place for one lane, and for the next one when that is gone: the claim that lets one thread at a time read
-// and write it, and the translation between the wire (bytes) and the protocol (frames). docs/internals/threading.md: a lane's claim is
-// taken before the session's mutex.
+// and write it, and the translation between the wire (bytes) and the protocol (frames). docs/internals/threading.md: a
+// lane's claim is taken before the session's mutex.
 #pragma once
 
 #include <array>
@@ -12,9 +12,9 @@
 #include <string>
 
 #include "base/mutex.h"
-#include "engine/session/arrival_flags.h"
 #include "engine/credit/lane_credit.h"
 #include "engine/reconcile/lane_plan.h"
+#include "engine/session/arrival_flags.h"
 #include "engine/session/lane_trace.h"
 #include "engine/session/payload_check.h"
 #include "engine/session/shared_protocol.h"
@@ -25,17 +25,17 @@ namespace railweave::engine {
 
 // What all lanes of a session have in common.
 struct LaneOptions {
-  std::uint64_t serial = 0;       // of the session; names it in traces
-  bool sends_checked = false;     // RAILWEAVE_CHECKSUM is on here
-  bool encrypts = false;          // RAILWEAVE_ENCRYPT is
+  std::uint64_t serial = 0;    // of the session; names it in traces
+  bool sends_checked = false;  // RAILWEAVE_CHECKSUM is on here
+  bool encrypts = false;       // RAILWEAVE_ENCRYPT is
 };
 
 // Why a lane ends, for when it has ended.
 struct LaneEnding {
   Status why;
   wire::LaneEnd end = wire::LaneEnd::closed;
-  bool malformed = false;         // what came there contradicts the protocol
-  bool too_slow = false;          // the others carry what it held
+  bool malformed = false;  // what came there contradicts the protocol
+  bool too_slow = false;   // the others carry what it held
 };
 
 //   free ──start()──→ open ──begin_end()──→ ending ──has_ended(), close()──→ free
@@ -56,7 +56,7 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   bool try_claim() RW_TRY_ACQUIRE(true) RW_NO_THREAD_SAFETY_ANALYSIS {
     return !is_claimed_.load(std::memory_order_relaxed) && !is_claimed_.exchange(true, std::memory_order_acquire);
   }
-  void claim() RW_ACQUIRE();    // spins: holders keep it for one pass
+  void claim() RW_ACQUIRE();  // spins: holders keep it for one pass
   void release() RW_RELEASE() RW_NO_THREAD_SAFETY_ANALYSIS { is_claimed_.store(false, std::memory_order_seq_cst); }
   // Claims nothing: tells clang that this thread holds the claim, where clang cannot see who took it. Some thread must.
   void assert_claimed() const RW_ASSERT_CAPABILITY() { assert(is_claimed_.load(std::memory_order_relaxed)); }
@@ -75,22 +75,24 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
     LaneDriver& lane_;
   };
 
-  // What is wrong with what arrived: it contradicts the protocol, or was altered on its way, and is not counted as consumed.
+  // What is wrong with what arrived: it contradicts the protocol, or was altered on its way, and is not counted as
+  // consumed.
   enum class Fault { none, malformed, damaged, damaged_payload };
 
   // --- holder of the claim only
   struct Pass {
-    bool moved = false;       // bytes went in or out
-    bool blocked = false;     // frames that the lane took are not wholly written yet
-    Status status;            // not ok: the lane is finished; begin_end()
-    Fault fault = Fault::none;  // why it is, where what arrived is to blame ...
+    bool moved = false;                         // bytes went in or out
+    bool blocked = false;                       // frames that the lane took are not wholly written yet
+    Status status;                              // not ok: the lane is finished; begin_end()
+    Fault fault = Fault::none;                  // why it is, where what arrived is to blame ...
     wire::LaneEnd end = wire::LaneEnd::closed;  // ... and else
   };
-  // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company. Errors: std::bad_alloc, and what
-  // came may be half handled.
+  // Reads at most about `budget_bytes`, writes what there is. `flush`: also what would rather wait for company. Errors:
+  // std::bad_alloc, and what came may be half handled.
   Pass pass(std::size_t budget_bytes, bool flush) RW_REQUIRES(this);
   // `credit`: of what arrives there; null: its sender is not bounded. REQUIRES: is_free().
-  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, std::unique_ptr<LaneCredit> credit = {}) RW_REQUIRES(this);
+  void start(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane,
+             std::unique_ptr<LaneCredit> credit = {}) RW_REQUIRES(this);
   // Nobody reads or writes the lane from now on. True: it has ended, as has_ended() says. REQUIRES: is_open().
   bool begin_end(LaneEnding ending) RW_REQUIRES(this);
   // The wire let go of the lane: close() waits for nothing. False: ask again soon. REQUIRES: is_ending().
@@ -100,10 +102,13 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   }
   // As begin_end() was told.
   const LaneEnding& ending() const RW_REQUIRES(this) { return ending_; }
-  // Frees the place. Waits until the wire lets go of the lane: 0.1 s at most. After that nothing reads or writes memory of callers for it.
+  // Frees the place. Waits until the wire lets go of the lane: 0.1 s at most. After that nothing reads or writes memory
+  // of callers for it.
   void close() noexcept RW_REQUIRES(this);
   // As wire::Lane's; a target only while it is one of `stream`'s: the memory may be another's by now.
-  bool withdraw_payload(std::span<const std::byte> range) RW_REQUIRES(this) { return !lane_ || lane_->withdraw_payload(range); }
+  bool withdraw_payload(std::span<const std::byte> range) RW_REQUIRES(this) {
+    return !lane_ || lane_->withdraw_payload(range);
+  }
   void withdraw_target(protocol::StreamId stream, std::span<const std::byte> range) RW_REQUIRES(this);
   void finish_writing() RW_REQUIRES(this);
   const std::string& rail() const RW_REQUIRES(this) {  // of ours. REQUIRES: a lane is here, or was
@@ -125,17 +130,20 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
     assert(is_open());
     return lane_->health();
   }
-  protocol::SessionProtocol::LaneReport report() RW_REQUIRES(this);                 // the same for the session. REQUIRES: is_open()
+  // the same for the session. REQUIRES: is_open()
+  protocol::SessionProtocol::LaneReport report() RW_REQUIRES(this);
   std::uint64_t outstanding_bytes() RW_REQUIRES(this) { return is_open() ? lane_->health().outstanding_bytes : 0; }
 
   // The last pass left frames that the lane took and did not write wholly. Any thread.
   bool blocked() const { return blocked_.load(std::memory_order_relaxed); }
-  // A lane is here, and is read and written. Any thread, as for the next two, but only the claim's holder knows that it stays so.
+  // A lane is here, and is read and written. Any thread, as for the next two, but only the claim's holder knows that it
+  // stays so.
   bool is_open() const { return state_.load(std::memory_order_relaxed) == State::open; }
   // A lane is here that nobody reads or writes any more, and the wire has not let go of it.
   bool is_ending() const { return state_.load(std::memory_order_relaxed) == State::ending; }
   bool is_free() const { return state_.load(std::memory_order_relaxed) == State::free; }
-  // pass() should be called by then though nothing arrives, for the peer may wait to be told what it may send. Any thread.
+  // pass() should be called by then though nothing arrives, for the peer may wait to be told what it may send. Any
+  // thread.
   TimePoint credit_due() const { return credit_due_.load(std::memory_order_relaxed); }
   // Pollable descriptor; -1 once closed, and where the wire has none. Any thread.
   int descriptor() const { return descriptor_.load(std::memory_order_relaxed); }
@@ -154,7 +162,8 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   void look_at_credit(bool arrived) RW_REQUIRES(this);
   bool write(Pass& result) RW_REQUIRES(this);
   std::size_t take_frames(std::size_t most) RW_REQUIRES(this);
-  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header, bool& read_while_landing) RW_REQUIRES(this);
+  Result<std::span<std::byte>> place_for(std::span<const std::byte, wire::kHeaderBytes> header,
+                                         bool& read_while_landing) RW_REQUIRES(this);
   Status note_consumed() RW_REQUIRES(this);
   Status damage(std::span<const std::byte, wire::kHeaderBytes> header) const RW_REQUIRES(this);
   Status judged(Status status) RW_REQUIRES(this);
@@ -180,19 +189,21 @@ class RW_CAPABILITY("a lane's claim") LaneDriver final : private wire::LaneHandl
   std::atomic<State> state_{State::free};
   std::atomic<int> descriptor_{-1};
   std::atomic<bool> is_claimed_{false};
-  std::array<protocol::OutgoingFrame, kFramesPerCall> next_ RW_GUARDED_BY(this);  // next_frames(): here, so that it is not cleared each time
+  // next_frames(): here, so that it is not cleared each time
+  std::array<protocol::OutgoingFrame, kFramesPerCall> next_ RW_GUARDED_BY(this);
   LaneTrace trace_{protocol_.clock(), 0, 0};
-  bool drains_ RW_GUARDED_BY(this) = false;       // payload worth watching is on its way
-  TimePoint looked_at_ RW_GUARDED_BY(this){};    // when it was looked at last
+  bool drains_ RW_GUARDED_BY(this) = false;    // payload worth watching is on its way
+  TimePoint looked_at_ RW_GUARDED_BY(this){};  // when it was looked at last
   Fault fault_ RW_GUARDED_BY(this) = Fault::none;
-  bool checks_ RW_GUARDED_BY(this) = false;       // what we send here has CRCs of its payload
-  PayloadCheck check_ RW_GUARDED_BY(this);        // of what arrives
+  bool checks_ RW_GUARDED_BY(this) = false;                         // what we send here has CRCs of its payload
+  PayloadCheck check_ RW_GUARDED_BY(this);                          // of what arrives
   std::shared_ptr<wire::LaneMetrics> metrics_ RW_GUARDED_BY(this);  // of the lane that is or was here last
-  LaneEnding ending_ RW_GUARDED_BY(this);         // of it
-  bool consumed_ RW_GUARDED_BY(this) = false;     // header() saw to consumed() as well: there was no payload to wait for
+  LaneEnding ending_ RW_GUARDED_BY(this);                           // of it
+  // header() saw to consumed() as well: there was no payload to wait for
+  bool consumed_ RW_GUARDED_BY(this) = false;
   Status consumed_status_ RW_GUARDED_BY(this);
-  bool flush_ RW_GUARDED_BY(this) = false;        // of this pass
-  int idle_passes_ RW_GUARDED_BY(this) = 0;       // in a row
+  bool flush_ RW_GUARDED_BY(this) = false;   // of this pass
+  int idle_passes_ RW_GUARDED_BY(this) = 0;  // in a row
   std::atomic<bool> blocked_{false};
 };
 

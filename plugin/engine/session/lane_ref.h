@@ -6,8 +6,8 @@
 namespace railweave::engine {
 
 struct LaneRef {
-  int place = 0;                   // in the session's LaneTable
-  std::uint32_t generation = 0;    // grows with every lane of the place, from 1 on
+  int place = 0;                 // in the session's LaneTable
+  std::uint32_t generation = 0;  // grows with every lane of the place, from 1 on
   friend bool operator==(const LaneRef&, const LaneRef&) = default;
 };
 

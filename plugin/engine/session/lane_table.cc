@@ -52,7 +52,10 @@ LaneDriver* LaneTable::find(const LaneRef& lane) const {
 
 std::uint64_t LaneTable::outstanding_bytes() const {
   std::uint64_t sum = 0;
-  each_claimed([&](LaneDriver& lane) { lane.assert_claimed(); sum += lane.outstanding_bytes(); });
+  each_claimed([&](LaneDriver& lane) {
+    lane.assert_claimed();
+    sum += lane.outstanding_bytes();
+  });
   return sum;
 }
 
@@ -83,7 +86,10 @@ std::vector<LaneStats> LaneTable::stats() const {
 }
 
 void LaneTable::close() const {
-  each_claimed([](LaneDriver& lane) { lane.assert_claimed(); lane.close(); });
+  each_claimed([](LaneDriver& lane) {
+    lane.assert_claimed();
+    lane.close();
+  });
 }
 
 void LaneTable::remember(const LaneStats& gone) {

@@ -1,7 +1,8 @@
-// The places of a session's lanes. A place is made when no other is free, used again once its lane has ended, and never goes or moves.
+// The places of a session's lanes. A place is made when no other is free, used again once its lane has ended, and never
+// goes or moves.
 //
-// Threads: one thread at a time makes lanes (the reactor's); all else is for any thread. Whatever looks at several lanes claims one after the
-// other, and waits for each (LaneDriver::claim()). What lanes count is read without a claim.
+// Threads: one thread at a time makes lanes (the reactor's); all else is for any thread. Whatever looks at several
+// lanes claims one after the other, and waits for each (LaneDriver::claim()). What lanes count is read without a claim.
 #pragma once
 
 #include <array>
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "engine/reconcile/lane_plan.h"
 #include "engine/session/arrival_flags.h"
 #include "engine/session/lane_driver.h"
-#include "engine/reconcile/lane_plan.h"
 #include "engine/session/lane_ref.h"
 #include "engine/session/shared_protocol.h"
 #include "railweave/stats.h"
@@ -37,7 +38,8 @@ class LaneTable {
   }
 
   // --- on the thread that makes lanes
-  // A place for a lane: that of one that has ended, or count(), which others see after publish() only. -1: none is left.
+  // A place for a lane: that of one that has ended, or count(), which others see after publish() only. -1: none is
+  // left.
   int find_free();
   void publish(int place);
 
@@ -77,7 +79,7 @@ class LaneTable {
   const LaneOptions options_;
   std::array<std::unique_ptr<LaneDriver>, kPlacesMax> places_;
   std::atomic<int> count_{0};
-  mutable Mutex metrics_mutex_;             // no other is taken under it
+  mutable Mutex metrics_mutex_;  // no other is taken under it
   std::vector<std::shared_ptr<const wire::LaneMetrics>> metrics_ RW_GUARDED_BY(metrics_mutex_);  // by place
   std::vector<LaneStats> gone_ RW_GUARDED_BY(metrics_mutex_);
 

@@ -43,8 +43,15 @@ void LaneTrace::record_arrived() {
 }
 
 void LaneTrace::record(const Segment& s, trace::Kind kind) const {
-  trace::add({.begin = s.begin, .end = trace::nanos_of(clock_->now()), .what = s.tag, .bytes = s.bytes,
-              .detail = std::uint64_t{lane_} << 32 | s.sequence, .whose = session_, .rail = rail_, .priority = 0, .kind = kind});
+  trace::add({.begin = s.begin,
+              .end = trace::nanos_of(clock_->now()),
+              .what = s.tag,
+              .bytes = s.bytes,
+              .detail = std::uint64_t{lane_} << 32 | s.sequence,
+              .whose = session_,
+              .rail = rail_,
+              .priority = 0,
+              .kind = kind});
 }
 
 }  // namespace railweave::engine

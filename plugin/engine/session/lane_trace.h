@@ -1,5 +1,5 @@
-// One lane's segments in the process's trace: each from when the lane took it until the kernel had it, and from its header until its
-// last byte was in place. Off, it counts frames.
+// One lane's segments in the process's trace: each from when the lane took it until the kernel had it, and from its
+// header until its last byte was in place. Off, it counts frames.
 //
 // Threads: the holder of the lane's claim.
 #pragma once
@@ -49,7 +49,7 @@ class LaneTrace {
 
  private:
   struct Segment {
-    std::uint64_t frame = 0;    // of all that the lane took
+    std::uint64_t frame = 0;  // of all that the lane took
     std::int64_t begin = 0;
     std::uint64_t tag = 0;
     std::uint32_t bytes = 0, sequence = 0;

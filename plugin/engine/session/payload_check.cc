@@ -12,7 +12,8 @@ namespace railweave::engine {
 
 wire::Target PayloadCheck::place_for(std::uint32_t crc, const wire::Target& target) {
   assert(target.where.size() <= protocol::kSegmentBytesMax);
-  if (target.read_while_landing && !apart_bytes_) apart_bytes_ = std::make_unique_for_overwrite<std::byte[]>(protocol::kSegmentBytesMax);
+  if (target.read_while_landing && !apart_bytes_)
+    apart_bytes_ = std::make_unique_for_overwrite<std::byte[]>(protocol::kSegmentBytesMax);
   expected_ = crc;
   place_ = target.where;
   apart_ = target.read_while_landing;
@@ -21,7 +22,8 @@ wire::Target PayloadCheck::place_for(std::uint32_t crc, const wire::Target& targ
 
 PayloadCheck::Verdict PayloadCheck::verdict() {
   const std::span<std::byte> place = std::exchange(place_, {});
-  const std::span<const std::byte> bytes = apart_ ? std::span<const std::byte>(apart_bytes_.get(), place.size()) : place;
+  const std::span<const std::byte> bytes =
+      apart_ ? std::span<const std::byte>(apart_bytes_.get(), place.size()) : place;
   found_ = crc32c(bytes);
   if (found_ != expected_) return Verdict::damaged;
   if (apart_) ascending_copy(place.data(), bytes.data(), bytes.size());

@@ -1,8 +1,10 @@
-// The check of the frame that arrives: whether its payload is what its header says (RAILWEAVE_CHECKSUM at the sender), and where it lies
-// until that is known. A reader of memory that is being filled must not see a wrong byte: its payload comes into memory of ours first.
+// The check of the frame that arrives: whether its payload is what its header says (RAILWEAVE_CHECKSUM at the sender),
+// and where it lies until that is known. A reader of memory that is being filled must not see a wrong byte: its payload
+// comes into memory of ours first.
 //
-// Threads: holder of the lane's claim. Reads and writes the session's memory between expect() and arrived() only, and none of
-// what was withdrawn. Allocates once, kSegmentBytesMax bytes for the first payload that somebody watches; may throw then.
+// Threads: holder of the lane's claim. Reads and writes the session's memory between expect() and arrived() only, and
+// none of what was withdrawn. Allocates once, kSegmentBytesMax bytes for the first payload that somebody watches; may
+// throw then.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +41,9 @@ class PayloadCheck {
   wire::Target place_for(std::uint32_t crc, const wire::Target& target);
   Verdict verdict();
 
-  std::span<std::byte> place_;               // of the payload; empty: nothing to check
+  std::span<std::byte> place_;  // of the payload; empty: nothing to check
   std::uint32_t expected_ = 0, found_ = 0;
-  bool apart_ = false;                       // it arrives in apart_bytes_
+  bool apart_ = false;  // it arrives in apart_bytes_
   std::unique_ptr<std::byte[]> apart_bytes_;
 };
 

@@ -12,11 +12,15 @@ constexpr std::size_t kCallerBudgetBytes = 512 * KiB;
 
 }  // namespace
 
-Session::Session(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret,
-                         bool by_rails)
-    : peer_(std::move(peer)), serial_(serial), secret_(std::move(secret)), owner_(owner),
+Session::Session(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial,
+                 std::optional<Secret> secret, bool by_rails)
+    : peer_(std::move(peer)),
+      serial_(serial),
+      secret_(std::move(secret)),
+      owner_(owner),
       protocol_({.eager_limit_bytes = config.eager_limit_bytes}, owner.clock()),
-      lanes_(protocol_, *this, peer_, {{serial, config.checksum, config.encrypt}, {config.peer_timeout, config.stall_timeout}, by_rails}) {}
+      lanes_(protocol_, *this, peer_,
+             {{serial, config.checksum, config.encrypt}, {config.peer_timeout, config.stall_timeout}, by_rails}) {}
 
 // ------------------------------------------------------------------------------------------------------------ streams
 
@@ -24,7 +28,7 @@ void Session::open(std::shared_ptr<PendingStream> pending) {
   used_.store(true, std::memory_order_relaxed);
   Status refused;
   const bool whole = guarded([&] {  // else there may be a stream without an end now
-    std::unique_ptr<SendEnd> end;  // whose destructor locks, too: it outlives the lock whatever finds no memory
+    std::unique_ptr<SendEnd> end;   // whose destructor locks, too: it outlives the lock whatever finds no memory
     const SharedProtocol::Locked locked = protocol_.lock();
     if (!locked->error().ok()) return void(refused = locked->error());
     protocol::SendStream& stream = locked->open_stream(pending->priority, pending->peer.listener, pending->rail_mask);
@@ -168,12 +172,16 @@ void Session::lose(const std::string& why, int system_errno) {
   fail(Status(Code::remote, Scope::session, "connection to " + peer_ + " lost: " + why, system_errno));
 }
 
-void Session::give_way() { fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another")); }
+void Session::give_way() {
+  fail(Status(Code::remote, Scope::session, "the session with " + peer_ + " gave way to another"));
+}
 
 void Session::tell_loss(const Status& why) {
   if (why.code() == Code::cancelled || reported_.exchange(true, std::memory_order_relaxed)) return;
-  if (used() || owner_.warns_of_unused()) RW_WARN(net, "{}", why.message());
-  else RW_INFO(net, "{}", why.message());
+  if (used() || owner_.warns_of_unused())
+    RW_WARN(net, "{}", why.message());
+  else
+    RW_INFO(net, "{}", why.message());
 }
 
 // A peer that leaves when nothing is owed either way is missed by nobody, whether it said goodbye or just exited.
@@ -184,7 +192,8 @@ bool Session::is_waited_for(const SharedProtocol::Locked& locked) {
   return sends + receives + openings_(locked).size() > 0;
 }
 
-// ---------------------------------------------------------------------------------------------------- rails and counters
+// ---------------------------------------------------------------------------------------------------- rails and
+// counters
 
 void Session::announce_rail(protocol::RailUpdates::Statement news) {
   {
@@ -195,11 +204,16 @@ void Session::announce_rail(protocol::RailUpdates::Statement news) {
   wake();
 }
 
-std::vector<protocol::RailUpdates::Statement> Session::drain_rail_updates() { return protocol_.lock()->drain_rail_updates(); }
+std::vector<protocol::RailUpdates::Statement> Session::drain_rail_updates() {
+  return protocol_.lock()->drain_rail_updates();
+}
 
 SessionWants Session::take_wants() {
   const auto take = [](std::atomic<bool>& what) { return what.exchange(false, std::memory_order_acq_rel); };
-  return {.look = take(look_wanted_), .retire = take(is_to_retire_), .lanes = take(lanes_wanted_), .apply_rails = take(rails_told_)};
+  return {.look = take(look_wanted_),
+          .retire = take(is_to_retire_),
+          .lanes = take(lanes_wanted_),
+          .apply_rails = take(rails_told_)};
 }
 
 void Session::delist(const Inbox& inbox) {

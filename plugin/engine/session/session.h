@@ -1,8 +1,10 @@
-// A session between two instances as the engine has it: its streams, who may drive it and when (decision D5), and how it ends.
+// A session between two instances as the engine has it: its streams, who may drive it and when (decision D5), and how
+// it ends.
 //
-// Threads: callable from any thread unless it says otherwise. The session's mutex is SharedProtocol's, held for bookkeeping only, never across
-// a system call; lane claims come before it. Callers borrow progress: while they poll, the reactor only looks in; when they stop, it takes
-// over (session_watch.h). Lanes, and what is heard of the peer, are SessionLanes'; what is said of them here is said there in full.
+// Threads: callable from any thread unless it says otherwise. The session's mutex is SharedProtocol's, held for
+// bookkeeping only, never across a system call; lane claims come before it. Callers borrow progress: while they poll,
+// the reactor only looks in; when they stop, it takes over (session_watch.h). Lanes, and what is heard of the peer, are
+// SessionLanes'; what is said of them here is said there in full.
 // Life: shared by its streams and the engine's table. After fail() every request has ended and lanes close.
 #pragma once
 
@@ -31,10 +33,10 @@ namespace railweave::engine {
 
 class Session final : public std::enable_shared_from_this<Session>, public Wakeable, private LanesOwner {
  public:
-  // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key. `by_rails`: its
-  // lanes are connections, and others may take their places; else its one lane is all there will be.
-  Session(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial, std::optional<Secret> secret = {},
-              bool by_rails = true);
+  // `peer` names the other side in messages: "host pid 123". `secret`: what lanes that join show, where there is a key.
+  // `by_rails`: its lanes are connections, and others may take their places; else its one lane is all there will be.
+  Session(const Config& config, SessionOwner& owner, std::string peer, std::uint64_t serial,
+          std::optional<Secret> secret = {}, bool by_rails = true);
 
   const std::string& peer() const { return peer_; }
   TimePoint now() const { return protocol_.now(); }  // by its engine's clock
@@ -55,7 +57,8 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful = false) {
     return lanes_.add_lane(id, rails, std::move(lane), doubtful);
   }
-  void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful) {
+  void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
+                  bool doubtful) {
     lanes_.begin_lane(id, rails, std::move(pending), doubtful);
   }
   bool any_lane_is_pending() const { return lanes_.any_is_pending(); }
@@ -92,8 +95,8 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   using Driven = SessionLanes::Driven;
   // `flush`: nothing waits for company.
   Driven drive(std::size_t budget_bytes, bool flush);
-  // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened; else
-  // not more often than is worth it.
+  // On the reactor's thread: what is heard of the lanes, and what follows from it. `at_once`: something has happened;
+  // else not more often than is worth it.
   void look_for_signs(bool at_once = false) { lanes_.look(at_once); }
   // Some lane may hold up control: look_for_signs() is worth a call every Session::kLateLook.
   bool watches_control() { return protocol_.watches_control(); }
@@ -149,8 +152,8 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   bool may_warn_of_silence(bool is_silent) override { return owner_.may_warn_of_silence(is_silent); }
   void tell_loss(const Status& why) override;
 
-  // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks: a session without memory asks for its
-  // end like this, too.
+  // Sets one of the flags that make SessionWants, and wakes the reactor. Neither allocates nor locks: a session without
+  // memory asks for its end like this, too.
   void ask_for(std::atomic<bool>& what) noexcept {
     what.store(true, std::memory_order_release);
     owner_.wake_for(shared_from_this());
@@ -163,7 +166,7 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   void accept(const protocol::Event& event);
   void stream_opened(const protocol::Event& event);
   bool may_open_elsewhere(const Status& why) const;
-  void end_late_posts();                    // of callers who did not know yet that the session is over
+  void end_late_posts();  // of callers who did not know yet that the session is over
 
   const std::string peer_;
   const std::uint64_t serial_;
@@ -172,21 +175,21 @@ class Session final : public std::enable_shared_from_this<Session>, public Wakea
   const ProcessOrigin origin_;
 
   SharedProtocol protocol_;
-  UnderProtocol<std::vector<Opening>> openings_;  // streams of ours that are not answered
-  mutable Mutex inboxes_mutex_;             // taken inside the session's, too
+  UnderProtocol<std::vector<Opening>> openings_;                     // streams of ours that are not answered
+  mutable Mutex inboxes_mutex_;                                      // taken inside the session's, too
   std::vector<const Inbox*> inboxes_ RW_GUARDED_BY(inboxes_mutex_);  // of streams not closed yet
   SessionLanes lanes_;
 
-  std::atomic<bool> polled_{false};         // a caller was here since the reactor's last look
-  std::atomic<bool> borrowed_{false};       // the reactor looks in by timer
-  std::atomic<bool> wake_asked_{false};     // it was asked to look and has not begun to
+  std::atomic<bool> polled_{false};      // a caller was here since the reactor's last look
+  std::atomic<bool> borrowed_{false};    // the reactor looks in by timer
+  std::atomic<bool> wake_asked_{false};  // it was asked to look and has not begun to
   std::atomic<bool> used_{false};
-  std::atomic<bool> reported_{false};           // the log has said why it ended
+  std::atomic<bool> reported_{false};  // the log has said why it ended
   // What take_wants() has not taken yet.
-  std::atomic<bool> look_wanted_{false};    // set by wake()
-  std::atomic<bool> is_to_retire_{false};   // by fail()
-  std::atomic<bool> lanes_wanted_{false};   // by on_lane_wanted()
-  std::atomic<bool> rails_told_{false};     // by an event
+  std::atomic<bool> look_wanted_{false};   // set by wake()
+  std::atomic<bool> is_to_retire_{false};  // by fail()
+  std::atomic<bool> lanes_wanted_{false};  // by on_lane_wanted()
+  std::atomic<bool> rails_told_{false};    // by an event
 };
 
 template <class ProtocolStream>

@@ -10,13 +10,19 @@
 
 namespace railweave::engine {
 
-SessionLanes::SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::string peer, const SessionLanesOptions& options)
-    : protocol_(protocol), owner_(owner), peer_(std::move(peer)), options_(options), table_(protocol, arrivals_, options.lane),
+SessionLanes::SessionLanes(SharedProtocol& protocol, LanesOwner& owner, std::string peer,
+                           const SessionLanesOptions& options)
+    : protocol_(protocol),
+      owner_(owner),
+      peer_(std::move(peer)),
+      options_(options),
+      table_(protocol, arrivals_, options.lane),
       health_(peer_, options.health) {}
 
 // --------------------------------------------------------------------------------------------------------- lanes come
 
-bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful) {
+bool SessionLanes::add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane,
+                            bool doubtful) {
   const int place = table_.find_free();
   if (place < 0) return false;
   LaneDriver& driver = table_.at(place);
@@ -70,7 +76,8 @@ bool SessionLanes::hear_answer(const JoinAnswer& answer, const RailPair& by, boo
   Status loss;
   {
     const SharedProtocol::Locked locked = protocol_.lock();
-    loss = health_(locked).hear_answer(protocol_.now(), {answer.kind, answer.why, by, open, to_probe, locked.is_leaving()});
+    loss = health_(locked).hear_answer(protocol_.now(),
+                                       {answer.kind, answer.why, by, open, to_probe, locked.is_leaving()});
   }
   if (!loss.ok()) owner_.fail(loss);
   return !loss.ok();
@@ -140,13 +147,16 @@ void SessionLanes::withdraw(protocol::StreamId stream, bool sends, std::span<con
       withdrawn = false;
     }
     if (let_go) return;
-    if (lane.is_open()) (void)lane.begin_end(given_up(lane, "its memory was given back while the kernel still read it (zero-copy)", false));
+    if (lane.is_open())
+      (void)lane.begin_end(
+          given_up(lane, "its memory was given back while the kernel still read it (zero-copy)", false));
     lane_over(lane);  // at once: it waits until the wire has let go
   });
   if (!withdrawn) owner_.fail(out_of_memory());
 }
 
-// ------------------------------------------------------------------------- lanes end in good order (docs/operate/reliability.md, "Stand-ins")
+// ------------------------------------------------------------------------- lanes end in good order
+// (docs/operate/reliability.md, "Stand-ins")
 
 void SessionLanes::retire(const std::vector<Surplus>& surplus) {
   if (surplus.empty() && !std::exchange(any_retires_, false)) return;
@@ -157,7 +167,8 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
     for (int i = 0; i < table_.count(); ++i)
       if (table_.at(i).is_open() && table_.at(i).rails() == too_many.rails) its.push_back(table_.at(i).id());
     std::ranges::sort(its);
-    if (its.size() > std::size_t(too_many.keep)) retiring.insert(retiring.end(), its.begin() + too_many.keep, its.end());
+    if (its.size() > std::size_t(too_many.keep))
+      retiring.insert(retiring.end(), its.begin() + too_many.keep, its.end());
   }
   bool news = false;
   for (int i = 0; i < table_.count(); ++i) {
@@ -170,7 +181,8 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
       locked.publish();
     }
     news = true;
-    RW_INFO(net, "lane {} to {} {}", id, peer_, retires ? "retires: others carry what it stood in for" : "serves again");
+    RW_INFO(net, "lane {} to {} {}", id, peer_,
+            retires ? "retires: others carry what it stood in for" : "serves again");
   }
   if (news) owner_.wake();
 }
@@ -179,7 +191,8 @@ void SessionLanes::retire(const std::vector<Surplus>& surplus) {
 void SessionLanes::on_retired(protocol::LaneId id) {
   table_.with_lane(id, [&](LaneDriver& lane) {
     lane.assert_claimed();
-    if (protocol_.lock()->is_retiring(id)) end(lane, {Status(Code::remote, Scope::lane, "no longer needed, says the peer")});
+    if (protocol_.lock()->is_retiring(id))
+      end(lane, {Status(Code::remote, Scope::lane, "no longer needed, says the peer")});
   });
 }
 

@@ -1,11 +1,12 @@
-// The lanes of a session: they come, are driven and looked at, are given up, and go (docs/operate/reliability.md). What the state of a lane or of the
-// peer means is SessionHealth's to say; here lanes are observed for it, and its verdicts carried out.
+// The lanes of a session: they come, are driven and looked at, are given up, and go (docs/operate/reliability.md). What
+// the state of a lane or of the peer means is SessionHealth's to say; here lanes are observed for it, and its verdicts
+// carried out.
 //
-// Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the reactor's). A lane's
-// claim is taken before the session's mutex, and the owner is called without that mutex.
+// Threads: drive(), withdraw(), the events and what is said to be for any thread; all else one thread at a time (the
+// reactor's). A lane's claim is taken before the session's mutex, and the owner is called without that mutex.
 // Needs neither a reactor nor sockets: whatever drives it brings the time, by its protocol's clock.
-// Errors: std::bad_alloc from begin_lane(), hear_answer(), try_failed(), join_ended(), drive(), look() and the events means that a loss may be half handled: the session has to fail
-// (LanesOwner::guarded()).
+// Errors: std::bad_alloc from begin_lane(), hear_answer(), try_failed(), join_ended(), drive(), look() and the events
+// means that a loss may be half handled: the session has to fail (LanesOwner::guarded()).
 #pragma once
 
 #include <cstddef>
@@ -19,10 +20,10 @@
 #include <vector>
 
 #include "base/without_memory.h"
-#include "engine/session/arrival_flags.h"
-#include "engine/reconcile/lane_plan.h"
-#include "engine/session/lane_table.h"
 #include "engine/health/session_health.h"
+#include "engine/reconcile/lane_plan.h"
+#include "engine/session/arrival_flags.h"
+#include "engine/session/lane_table.h"
 #include "engine/session/shared_protocol.h"
 #include "protocol/session_protocol.h"
 #include "railweave/stats.h"
@@ -36,7 +37,8 @@ struct LaneLoss {
   std::string cause;  // empty: the log has said it
 };
 
-// The session whose lanes they are. Called by any thread, without the session's mutex unless it says otherwise, perhaps with a lane's claim held.
+// The session whose lanes they are. Called by any thread, without the session's mutex unless it says otherwise, perhaps
+// with a lane's claim held.
 class LanesOwner {
  public:
   // Under the session's mutex. Some request, or some stream that is not answered yet, needs the peer.
@@ -57,9 +59,9 @@ class LanesOwner {
   virtual void fail(const Status& why) = 0;
   virtual void lose(const std::string& why, int system_errno) = 0;
 
-  // Every call by which a thread sets something going in a session passes here. If `act` finds no memory, a loss, an event or a dial may be half
-  // done, so the session fails with out_of_memory(). False: the session failed. Throws std::bad_alloc only where fail() finds no memory for a
-  // second.
+  // Every call by which a thread sets something going in a session passes here. If `act` finds no memory, a loss, an
+  // event or a dial may be half done, so the session fails with out_of_memory(). False: the session failed. Throws
+  // std::bad_alloc only where fail() finds no memory for a second.
   template <class Act>
   bool guarded(Act&& act) {
     try {
@@ -78,7 +80,7 @@ class LanesOwner {
 struct SessionLanesOptions {
   LaneOptions lane;
   HealthOptions health;
-  bool by_rails = true;   // lanes are connections, and others may take their places; else one lane is all there will be
+  bool by_rails = true;  // lanes are connections, and others may take their places; else one lane is all there will be
 };
 
 class SessionLanes {
@@ -90,7 +92,7 @@ class SessionLanes {
   const std::string& peer() const { return peer_; }
   TimePoint now() const { return protocol_.now(); }
   bool is_over() const { return protocol_.is_over(); }
-  bool is_leaving() { return protocol_.is_leaving(); }              // a goodbye was said, by either side
+  bool is_leaving() { return protocol_.is_leaving(); }  // a goodbye was said, by either side
   bool is_without_lanes() { return protocol_.is_without_lanes(); }
 
   // Any thread, as LaneTable says.
@@ -99,45 +101,55 @@ class SessionLanes {
   bool was_heard() const { return arrivals_.was_heard(); }
 
   // --- lanes come. The thread of look().
-  // Both ends agreed, and `pending` was started. It is polled at once, and at every look() until there is a lane. An error, or none within the
-  // peer timeout, counts as a lane that was lost; of a session that never had one it is the end. A lane that finds no room is closed.
-  void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful);
+  // Both ends agreed, and `pending` was started. It is polled at once, and at every look() until there is a lane. An
+  // error, or none within the peer timeout, counts as a lane that was lost; of a session that never had one it is the
+  // end. A lane that finds no room is closed.
+  void begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
+                  bool doubtful);
   // Some lane is on its way: look() should be called soon.
   bool any_is_pending() const { return !births_.empty(); }
-  // A lane of that number is on its way, or never came about: the number is used up, though the protocol has not heard of it.
+  // A lane of that number is on its way, or never came about: the number is used up, though the protocol has not heard
+  // of it.
   bool was_begun(protocol::LaneId id) const;
   // The pair of rails of each lane that is open, or on its way.
   std::vector<RailPair> rails_in_use() const;
-  // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see Session::add_lane().
+  // Takes the place of one that has ended, or a new one. False: no room for another. `doubtful`: see
+  // Session::add_lane().
   bool add_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::Lane> lane, bool doubtful);
-  // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends nothing.
+  // A lane is being dialled; the peer may use it, and leave, before we have it. While one is, losing the others ends
+  // nothing.
   void join_began();
   void join_ended();
   // The peer asked by a new connection whether we are there.
   void on_probe();
-  // `answer` came to a lane that was dialled by the rails `by`, or `to_probe` to a probe by them. True: the session ended for that.
+  // `answer` came to a lane that was dialled by the rails `by`, or `to_probe` to a probe by them. True: the session
+  // ended for that.
   bool hear_answer(const JoinAnswer& answer, const RailPair& by, bool to_probe);
   // A lane could not even be dialled: told should the session end for want of one.
   void try_failed(const std::string& why);
   // For whoever sees to the lanes: LanesOwner::guarded().
   template <class Act>
-  bool guarded(Act&& act) { return owner_.guarded(std::forward<Act>(act)); }
+  bool guarded(Act&& act) {
+    return owner_.guarded(std::forward<Act>(act));
+  }
 
   // --- lanes move. Any thread.
   struct Driven {
-    bool moved = false;    // bytes, or a lane was lost: there may be more to do
-    bool missed = false;   // another thread held a lane's claim
+    bool moved = false;   // bytes, or a lane was lost: there may be more to do
+    bool missed = false;  // another thread held a lane's claim
   };
-  // Each lane that is free is read and written once; of one that is ending the wire is asked whether it has ended. `flush`: nothing waits for company.
+  // Each lane that is free is read and written once; of one that is ending the wire is asked whether it has ended.
+  // `flush`: nothing waits for company.
   Driven drive(std::size_t budget_bytes, bool flush);
-  // After return no lane touches `range` of this stream any more, nor will. `sends`: what lanes read for streams; else what they write for
-  // this one (its memory may be another's by now).
+  // After return no lane touches `range` of this stream any more, nor will. `sends`: what lanes read for streams; else
+  // what they write for this one (its memory may be another's by now).
   void withdraw(protocol::StreamId stream, bool sends, std::span<const std::byte> range);
 
-  // --- lanes are looked at, one thread at a time
-  // What is heard of the lanes, and what follows from it. `at_once`: something has happened; else not more often than is worth it.
+  // --- lanes are looked at, one thread at a time What is heard of the lanes, and what follows from it. `at_once`:
+  // something has happened; else not more often than is worth it.
   void look(bool at_once);
-  // Carries out what was found at a look. What names a lane of an older generation, or one that is closed, is dropped. False: the session ended.
+  // Carries out what was found at a look. What names a lane of an older generation, or one that is closed, is dropped.
+  // False: the session ended.
   bool carry_out(const SessionHealth::Verdicts& verdicts);
   // One of our rails has no link, or has one again.
   void tell_link(int rail, bool up);
@@ -145,7 +157,8 @@ class SessionLanes {
   // These lanes retire from now on, and no others (docs/operate/reliability.md, "Stand-ins"). For the side that dials.
   void retire(const std::vector<Surplus>& surplus);
 
-  // Every lane is closed, and none comes any more of those on their way. REQUIRES: the session is over, or nobody drives it any more.
+  // Every lane is closed, and none comes any more of those on their way. REQUIRES: the session is over, or nobody
+  // drives it any more.
   void close();
 
   // --- what the peer says of lanes (protocol::Event). Any thread.
@@ -169,7 +182,7 @@ class SessionLanes {
   std::vector<LaneLoss> take_losses();
 
  private:
-  struct Birth {                            // of a lane
+  struct Birth {  // of a lane
     protocol::LaneId id = 0;
     RailPair rails;
     std::unique_ptr<wire::PendingLane> pending;
@@ -214,7 +227,7 @@ class SessionLanes {
   std::vector<Birth> births_;
   std::vector<protocol::LaneId> not_made_;  // lanes that never came about
   bool any_retires_ = false;
-  std::uint64_t links_down_ = 0;            // rails' bits
+  std::uint64_t links_down_ = 0;  // rails' bits
 };
 
 }  // namespace railweave::engine

@@ -12,10 +12,12 @@
 namespace railweave::engine {
 
 // While a lane is on its way, it counts as one that is dialled: the peer may have its end already, use it, and leave.
-void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending, bool doubtful) {
+void SessionLanes::begin_lane(protocol::LaneId id, const RailPair& rails, std::unique_ptr<wire::PendingLane> pending,
+                              bool doubtful) {
   assert(pending);
   if (protocol_.is_over()) return;
-  links_down_ &= ~(std::uint64_t{1} << rails.local);  // the kernel tells of a link that is up after it carried the handshake
+  // the kernel tells of a link that is up after it carried the handshake
+  links_down_ &= ~(std::uint64_t{1} << rails.local);
   births_.push_back({id, rails, std::move(pending), doubtful, protocol_.now() + options_.health.peer_timeout});
   {
     const SharedProtocol::Locked locked = protocol_.lock();
@@ -57,7 +59,8 @@ Result<std::unique_ptr<wire::Lane>> SessionLanes::poll(Birth& birth) const {
     }
   }();
   if (made.ok() && !*made && protocol_.now() >= birth.given_up_at)
-    return Status(Code::remote, Scope::lane, "it did not come about within the peer timeout (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
+    return Status(Code::remote, Scope::lane, "it did not come about within the peer timeout (RAILWEAVE_PEER_TIMEOUT)",
+                  ETIMEDOUT);
   return made;
 }
 
@@ -72,8 +75,10 @@ void SessionLanes::not_made(const Birth& birth, const Status& why) {
     is_leaving = locked.is_leaving();
   }
   if (protocol_.is_over()) return;
-  if (never_had_one && births_.empty()) owner_.lose(why.message(), why.system_errno());
-  else if (!is_leaving) owner_.on_lane_wanted();
+  if (never_had_one && births_.empty())
+    owner_.lose(why.message(), why.system_errno());
+  else if (!is_leaving)
+    owner_.on_lane_wanted();
 }
 
 bool SessionLanes::was_begun(protocol::LaneId id) const {

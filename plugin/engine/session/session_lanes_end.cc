@@ -1,5 +1,5 @@
-// Lanes go: broken, given up or ended in good order. A lane is first ending: nobody reads or writes it any more. It is lost once the wire has
-// let go of it, because its FENCE lets the peer send again what was on it (decision D6).
+// Lanes go: broken, given up or ended in good order. A lane is first ending: nobody reads or writes it any more. It is
+// lost once the wire has let go of it, because its FENCE lets the peer send again what was on it (decision D6).
 #include <cerrno>
 #include <utility>
 
@@ -13,14 +13,19 @@ void SessionLanes::note_break(LaneDriver& lane, const LaneDriver::Pass& pass) {
   using Fault = LaneDriver::Fault;
   if (pass.fault == Fault::malformed || !options_.by_rails) return;
   const bool damaged = pass.fault != Fault::none;
-  if (damaged) RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.rail(), pass.status.message());
+  if (damaged)
+    RW_WARN(net, "lane {} to {} on rail {} given up: {}", lane.id(), peer_, lane.rail(), pass.status.message());
   const bool payload = pass.fault == Fault::damaged_payload;
   const bool intact = payload && arrivals_.take_intact();
   const SharedProtocol::Locked locked = protocol_.lock();
   using Damage = LaneBreak::Damage;
-  health_(locked).lane_broke(protocol_.now(), {.damage = payload ? Damage::payload : damaged ? Damage::frame : Damage::none, .end = pass.end,
-                                       .intact_payload_came = intact, .exchanged_segments = locked->exchanged_segments(),
-                                       .retires = locked->is_retiring(lane.id())});
+  health_(locked).lane_broke(protocol_.now(), {.damage = payload   ? Damage::payload
+                                                         : damaged ? Damage::frame
+                                                                   : Damage::none,
+                                               .end = pass.end,
+                                               .intact_payload_came = intact,
+                                               .exchanged_segments = locked->exchanged_segments(),
+                                               .retires = locked->is_retiring(lane.id())});
 }
 
 // What end() is to know of a lane that we give up. `told`: why, for people.
@@ -73,7 +78,8 @@ void SessionLanes::lane_over(LaneDriver& lane) {
     after = health_(locked).lane_gone(protocol_.now(), gone);
   }
   using Then = AfterLane::Then;
-  if (after.then != Then::end) owner_.wake();  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
+  // its FENCE is to go, though nobody polls; or somebody has to look whether its time is over
+  if (after.then != Then::end) owner_.wake();
   if (after.retired) RW_INFO(net, "lane {} to {} on rail {} retired", lane.id(), peer_, gone.rail);
   if (after.is_loss) note_loss(lane);
   if (after.reconnect) owner_.on_lane_wanted();

@@ -11,7 +11,9 @@ namespace {
 
 constexpr Nanos kHealthLookEvery = std::chrono::milliseconds(50);
 
-std::string seconds_told(Nanos time) { return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count()); }
+std::string seconds_told(Nanos time) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::seconds>(time).count());
+}
 
 std::string_view cause_told(HealthVerdict::Why why) {
   switch (why) {
@@ -130,11 +132,13 @@ bool SessionLanes::carry_out(const SessionHealth::Verdicts& verdicts) {
       case Kind::reconnect: owner_.on_lane_wanted(); break;
       case Kind::peer_lost:
         owner_.lose("no answer on " + table_.rail_names() + " for " + seconds_told(options_.health.peer_timeout) +
-                        " s (RAILWEAVE_PEER_TIMEOUT)", ETIMEDOUT);
+                        " s (RAILWEAVE_PEER_TIMEOUT)",
+                    ETIMEDOUT);
         return false;
       case Kind::peer_stalled:
         owner_.lose("its kernel answers, but it has not for " + seconds_told(options_.health.stall_timeout) +
-                        " s (RAILWEAVE_STALL_TIMEOUT)", ETIMEDOUT);
+                        " s (RAILWEAVE_STALL_TIMEOUT)",
+                    ETIMEDOUT);
         return false;
     }
   }
@@ -146,7 +150,8 @@ void SessionLanes::ask(const SessionHealth::Verdicts& verdicts) {
   const SharedProtocol::Locked locked = protocol_.lock();
   for (const HealthVerdict& verdict : verdicts) {
     if (!asks(verdict) || !table_.find(verdict.lane)) continue;
-    verdict.kind == HealthVerdict::Kind::ask_lane ? locked->ask_for_sign(verdict.id) : locked->ask_for_answer(verdict.id);
+    verdict.kind == HealthVerdict::Kind::ask_lane ? locked->ask_for_sign(verdict.id)
+                                                  : locked->ask_for_answer(verdict.id);
   }
   locked.publish();
 }
@@ -175,7 +180,8 @@ void SessionLanes::tell_link(int rail, bool up) {
   owner_.on_lane_wanted();
 }
 
-// No lane is left, and none is hoped for any longer; or no lane is heard, and the peer's host said that the peer is gone.
+// No lane is left, and none is hoped for any longer; or no lane is heard, and the peer's host said that the peer is
+// gone.
 void SessionLanes::end_if_grace_is_over(TimePoint t) {
   Status why;
   {
@@ -187,23 +193,34 @@ void SessionLanes::end_if_grace_is_over(TimePoint t) {
 
 // Many peers may fall silent at once: the log names a few of them.
 void SessionLanes::tell_silence(bool is_silent) {
-  const std::string line = is_silent ? "no answer from " + peer_ + " on " + table_.rail_names() : peer_ + " answers again";
-  if (owner_.may_warn_of_silence(is_silent)) RW_WARN(net, "{}", line);
-  else RW_INFO(net, "{}", line);
+  const std::string line =
+      is_silent ? "no answer from " + peer_ + " on " + table_.rail_names() : peer_ + " answers again";
+  if (owner_.may_warn_of_silence(is_silent))
+    RW_WARN(net, "{}", line);
+  else
+    RW_INFO(net, "{}", line);
 }
 
 void SessionLanes::tell_stopped() const {
-  RW_WARN(net, "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or are large "
-               "packets lost on every rail (a smaller MTU on the way)?", peer_);
+  RW_WARN(net,
+          "{} has not answered for 5 s, though its kernel does: stopped, in a debugger, without time on its cores, or "
+          "are large "
+          "packets lost on every rail (a smaller MTU on the way)?",
+          peer_);
 }
 
 // Without this line the operator sees a slow lane, and not why.
 void SessionLanes::on_overridden(protocol::LaneId id, const protocol::CreditWindow::Override& how) const {
-  const auto told = [](std::uint64_t bound, const char* unit) { return bound == protocol::Credit::kNone ? "none" : std::to_string(bound) + unit; };
+  const auto told = [](std::uint64_t bound, const char* unit) {
+    return bound == protocol::Credit::kNone ? "none" : std::to_string(bound) + unit;
+  };
   table_.with_lane(id, [&](LaneDriver& lane) {
     lane.assert_claimed();
-    RW_WARN(net, "lane {} to {} on rail {}, to {}: the receiver has let nothing go for {:.1f} s (window: {}, limit: {}), so one segment a second goes "
-                 "all the same. Is {} stopped, without time on its cores, or of another build? railweave-info: MAY SEND here, LETS COME there",
+    RW_WARN(net,
+            "lane {} to {} on rail {}, to {}: the receiver has let nothing go for {:.1f} s (window: {}, limit: {}), so "
+            "one segment a second goes "
+            "all the same. Is {} stopped, without time on its cores, or of another build? railweave-info: MAY SEND "
+            "here, LETS COME there",
             id, peer_, lane.rail(), lane.remote_address(), std::chrono::duration<double>(how.let_nothing_go).count(),
             told(how.said.window_bytes, " bytes"), told(how.said.limit, " bytes ever"), peer_);
   });

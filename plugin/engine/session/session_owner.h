@@ -1,7 +1,7 @@
 // Where a session turns with what concerns the whole engine.
 //
-// Threads: any, unless a function says otherwise. No function is called with the session's mutex held. wake_for(), on_unanswered() and
-// warns_of_unused() may be called with a lane's claim held.
+// Threads: any, unless a function says otherwise. No function is called with the session's mutex held. wake_for(),
+// on_unanswered() and warns_of_unused() may be called with a lane's claim held.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct PendingStream;
 
 // What a session asks of the reactor's thread. Each flag is taken once.
 struct SessionWants {
-  bool look = false;           // there is work, and perhaps no caller polls
-  bool retire = false;         // the session is over: its lanes are to be closed, and its record removed
-  bool lanes = false;          // a lane was lost and others are left, or a lane may yet come; or the peer is silent
-  bool apply_rails = false;     // the peer said something of its rails: drain_rail_updates()
+  bool look = false;         // there is work, and perhaps no caller polls
+  bool retire = false;       // the session is over: its lanes are to be closed, and its record removed
+  bool lanes = false;        // a lane was lost and others are left, or a lane may yet come; or the peer is silent
+  bool apply_rails = false;  // the peer said something of its rails: drain_rail_updates()
 };
 
 class SessionOwner {

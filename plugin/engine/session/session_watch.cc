@@ -11,12 +11,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kLookMin = 1ms;            // while borrowed; doubles while callers keep polling
+constexpr Nanos kLookMin = 1ms;  // while borrowed; doubles while callers keep polling
 constexpr Nanos kLookMax = 16ms;
-constexpr Nanos kPace = 500us;             // watched, and data waits for room on the lanes or a look was cut short
-constexpr Nanos kSilenceLook = 50ms;       // watched, and the peer owes acknowledgements: somebody has to notice when none come
+constexpr Nanos kPace = 500us;  // watched, and data waits for room on the lanes or a look was cut short
+// watched, and the peer owes acknowledgements: somebody has to notice when none come
+constexpr Nanos kSilenceLook = 50ms;
 constexpr std::size_t kBudgetBytes = 4 * MiB;
-constexpr int kTurnsMax = 16;              // then other sessions have their turn
+constexpr int kTurnsMax = 16;  // then other sessions have their turn
 
 }  // namespace
 
@@ -98,8 +99,8 @@ bool SessionWatch::drive_until_quiet() {
   return false;
 }
 
-// Under each lane's claim: a caller who closed it meanwhile would leave us arming a descriptor that is another's by now.
-// missed: a lane was in other hands; ready: one has something to do already.
+// Under each lane's claim: a caller who closed it meanwhile would leave us arming a descriptor that is another's by
+// now. missed: a lane was in other hands; ready: one has something to do already.
 SessionWatch::Armed SessionWatch::arm() {
   Armed armed = Armed::all;
   forget_closed();
@@ -115,7 +116,8 @@ SessionWatch::Armed SessionWatch::arm() {
     if (lane.is_open() && fd >= 0) {
       int& registered = registered_[i].fd;
       if (registered < 0 && reactor_.add(fd, *this, 0).ok()) registered = fd;
-      if (registered < 0 && armed == Armed::all) armed = Armed::missed;  // for want of memory or of watches: it is polled meanwhile
+      // for want of memory or of watches: it is polled meanwhile
+      if (registered < 0 && armed == Armed::all) armed = Armed::missed;
       const short events = registered == fd ? lane.prepare_to_wait() : short(0);
       if (events != 0) {
         reactor_.arm(fd, *this, std::uint32_t(events));  // POLLIN and POLLOUT are EPOLLIN and EPOLLOUT

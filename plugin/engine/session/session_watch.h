@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "engine/session/session.h"
 #include "engine/runtime/reactor.h"
+#include "engine/session/session.h"
 
 namespace railweave::engine {
 
@@ -36,14 +36,14 @@ class SessionWatch final : public Pollable {
   Reactor& reactor_;
   const std::shared_ptr<Session> session_;
   struct Registered {
-    int fd = -1;                 // -1: not yet
+    int fd = -1;  // -1: not yet
     std::uint32_t generation = 0;
   };
   void forget_closed();
   std::vector<Registered> registered_;  // by lane index
   Reactor::TimerId timer_ = 0;
-  TimePoint due_{};                              // when the timer is set: its time
-  Nanos interval_;                               // of looks while borrowed
+  TimePoint due_{};  // when the timer is set: its time
+  Nanos interval_;   // of looks while borrowed
 };
 
 }  // namespace railweave::engine

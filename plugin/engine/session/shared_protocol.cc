@@ -9,7 +9,8 @@
 
 namespace railweave::engine {
 
-SharedProtocol::SharedProtocol(const protocol::SessionOptions& options, const Clock& clock) : clock_(clock), protocol_(options) {
+SharedProtocol::SharedProtocol(const protocol::SessionOptions& options, const Clock& clock)
+    : clock_(clock), protocol_(options) {
   events_.reserve(64);
 }
 

@@ -1,7 +1,8 @@
-// The protocol session as several threads share it: its mutex, the posts on their way in, the completions and events on their way out.
+// The protocol session as several threads share it: its mutex, the posts on their way in, the completions and events on
+// their way out.
 //
-// Threads: any. The mutex is locked here and nowhere else; the protocol is reached through Locked. The mutex is held for bookkeeping only,
-// never across a system call; a lane's claim is taken before it (docs/internals/threading.md).
+// Threads: any. The mutex is locked here and nowhere else; the protocol is reached through Locked. The mutex is held
+// for bookkeeping only, never across a system call; a lane's claim is taken before it (docs/internals/threading.md).
 // Errors: whatever finds no memory throws std::bad_alloc, and what was not taken in or out stays for the next time.
 #pragma once
 
@@ -25,8 +26,8 @@ namespace railweave::engine {
 // What a session counts. Written under the session's mutex, read by any thread.
 struct alignas(kCacheLineBytes) SessionMetrics {
   Gauge send_streams, recv_streams;
-  Gauge control_frames;            // sent ever, keepalives not included
-  Gauge control_frames_said_again; // of them, because their lane was late
+  Gauge control_frames;             // sent ever, keepalives not included
+  Gauge control_frames_said_again;  // of them, because their lane was late
 };
 
 // Posts of one stream on their way into the session.
@@ -70,7 +71,8 @@ class SharedProtocol {
       shared_.mutex_.assert_held();
       shared_.take_posts();
     }
-    // What the protocol's calls brought is handed on: completions to their requests, events to take_events(). After every such call.
+    // What the protocol's calls brought is handed on: completions to their requests, events to take_events(). After
+    // every such call.
     void publish() const {
       shared_.mutex_.assert_held();
       shared_.publish();
@@ -137,11 +139,12 @@ class SharedProtocol {
   std::atomic<bool> has_events_{false};
   std::atomic<bool> may_write_{false};
   std::atomic<bool> over_{false};
-  std::atomic<bool> broken_{false};         // protocol_ failed by itself, and fail() is on its way or at work
-  ReadySet ready_;                          // inboxes with posts
+  std::atomic<bool> broken_{false};  // protocol_ failed by itself, and fail() is on its way or at work
+  ReadySet ready_;                   // inboxes with posts
 };
 
-// A value that a session's mutex guards, though the value is kept beside the protocol. A caller reaches the value by showing a Locked.
+// A value that a session's mutex guards, though the value is kept beside the protocol. A caller reaches the value by
+// showing a Locked.
 template <class T>
 class UnderProtocol {
  public:

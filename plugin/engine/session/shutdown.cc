@@ -10,10 +10,10 @@ namespace railweave::engine {
 namespace {
 
 constexpr Nanos kShutdownMax = std::chrono::seconds(1);
-constexpr Nanos kReactorPatience = std::chrono::seconds(10);   // with a reactor that is busy, or waits for memory
+constexpr Nanos kReactorPatience = std::chrono::seconds(10);  // with a reactor that is busy, or waits for memory
 constexpr Nanos kDrainStep = std::chrono::milliseconds(1);
 constexpr std::size_t kDrainBytes = 4 * MiB;
-constexpr int kDrainTurnsMax = 16;                   // a peer that never stops sending must not stop the clock
+constexpr int kDrainTurnsMax = 16;  // a peer that never stops sending must not stop the clock
 
 // One session's way out.
 class SessionShutdown {
@@ -25,7 +25,8 @@ class SessionShutdown {
     for (int turn = 0; turn < kDrainTurnsMax && session_->drive(kDrainBytes, true).moved; ++turn) {
     }
     if (session_->over()) return true;
-    if (half_closed_ || session_->has_work() || !session_->goodbye_written() || session_->outstanding_bytes() > 0) return false;
+    if (half_closed_ || session_->has_work() || !session_->goodbye_written() || session_->outstanding_bytes() > 0)
+      return false;
     half_closed_ = true;
     for (int i = 0; i < session_->lane_count(); ++i) {
       LaneDriver& lane = session_->lane(i);
@@ -79,7 +80,8 @@ void step(Reactor& reactor, std::shared_ptr<Leaving> leaving) {
 }  // namespace
 
 // The tasks may find no memory and be given up: the gate opens then, too.
-void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<Session>>()> stop, std::function<void()> close) {
+void shut_down(Reactor& reactor, std::function<std::vector<std::shared_ptr<Session>>()> stop,
+               std::function<void()> close) {
   auto gone = std::make_shared<Gate>();
   auto leaving = std::make_shared<Leaving>(gone);
   reactor.run_soon([&reactor, stop = std::move(stop), leaving = std::move(leaving)] {

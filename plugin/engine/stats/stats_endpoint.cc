@@ -20,7 +20,9 @@ void StatsEndpoint::open(const std::string& dir, const std::string& instance_hex
   if (dir.empty()) return;
   Result<std::unique_ptr<StatsServer>> server = StatsServer::open(dir, instance_hex);
   if (!server.ok()) {
-    RW_WARN(net, "RAILWEAVE_STATS_DIR: no statistics for railweave-info in '{}': {} (is it a directory in which this process may make sockets?)",
+    RW_WARN(net,
+            "RAILWEAVE_STATS_DIR: no statistics for railweave-info in '{}': {} (is it a directory in which this "
+            "process may make sockets?)",
             dir, server.status().message());
     return;
   }
@@ -42,7 +44,8 @@ void StatsEndpoint::close() {
 }
 
 void StatsEndpoint::on_ready(std::uint32_t) {
-  ScopeExit rearm([this] { reactor_.arm(server_->descriptor(), *this, EPOLLIN); });  // also when an answer finds no memory
+  // also when an answer finds no memory
+  ScopeExit rearm([this] { reactor_.arm(server_->descriptor(), *this, EPOLLIN); });
   if (server_->serve(ask_).ok()) return;
   timer_ = reactor_.at(now() + kRetryExhausted, [this] {
     timer_ = 0;

@@ -28,7 +28,7 @@ class StatsEndpoint final : public Pollable {
   Reactor& reactor_;
   Ask ask_;
   std::unique_ptr<StatsServer> server_;
-  Reactor::TimerId timer_ = 0;     // set while descriptors are exhausted
+  Reactor::TimerId timer_ = 0;  // set while descriptors are exhausted
 };
 
 }  // namespace railweave::engine

@@ -152,7 +152,9 @@ Result<EngineStats> stats_from_json(std::string_view text) {
   if (json.is_discarded()) return Status(Code::invalid_argument, Scope::request, "statistics: not JSON");
   EngineStats stats;
   Fields fields(json);
-  fields("instance", stats.instance).each("rails", stats.rails, read_rail).each("sessions", stats.sessions, read_session);
+  fields("instance", stats.instance)
+      .each("rails", stats.rails, read_rail)
+      .each("sessions", stats.sessions, read_session);
   RW_TRY(fields.status());
   return stats;
 }

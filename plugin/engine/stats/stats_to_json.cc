@@ -109,7 +109,9 @@ std::string to_json(const EngineStats& stats) {
   Buffer out;
   {
     Object object(out);
-    object("instance", stats.instance).each("rails", stats.rails, write_rail).each("sessions", stats.sessions, write_session);
+    object("instance", stats.instance)
+        .each("rails", stats.rails, write_rail)
+        .each("sessions", stats.sessions, write_session);
   }
   return fmt::to_string(out);
 }

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/log.h"
-#include "nccl/net/connecting.h"
 #include "nccl/logger.h"
+#include "nccl/net/connecting.h"
 #include "nccl/net/outcome.h"
 
 namespace railweave::nccl::entry {

@@ -8,22 +8,17 @@ namespace railweave::nccl {
 
 abi::ReturnCode return_code(Code code) {
   switch (code) {
-    case Code::ok:
-      return abi::kSuccess;
+    case Code::ok: return abi::kSuccess;
     case Code::invalid_argument:
     case Code::invalid_config:
-    case Code::truncated:
-      return abi::kInvalidUsage;
+    case Code::truncated: return abi::kInvalidUsage;
     case Code::remote:
     case Code::left:
-    case Code::timed_out:
-      return abi::kRemoteError;
+    case Code::timed_out: return abi::kRemoteError;
     case Code::system:
-    case Code::exhausted:
-      return abi::kSystemError;
+    case Code::exhausted: return abi::kSystemError;
     case Code::cancelled:
-    case Code::internal:
-      return abi::kInternalError;
+    case Code::internal: return abi::kInternalError;
   }
   return abi::kInternalError;
 }

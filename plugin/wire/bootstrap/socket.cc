@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kBacklog = 1024;
 constexpr std::uint16_t kAnyPort = 9;  // nothing is sent there
-constexpr int kKeepProbes = 10;  // at most, in the time that a peer has
+constexpr int kKeepProbes = 10;        // at most, in the time that a peer has
 
 const char* errno_text(int err) {
   const char* text = ::strerrordesc_np(err);
@@ -51,15 +51,17 @@ Status set_congestion_control(int fd, const std::string& name) {
   const int err = errno;
   return Status(
       Code::invalid_config, Scope::engine,
-      fmt::format("RAILWEAVE_TCP_CONGESTION: congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
-                  "unprivileged processes may choose '{}'",
-                  name, errno_text(err), err, sysctl_line("/proc/sys/net/ipv4/tcp_available_congestion_control"),
-                  sysctl_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control")),
+      fmt::format(
+          "RAILWEAVE_TCP_CONGESTION: congestion control '{}' refused: {} (errno {}); the kernel offers '{}', of which "
+          "unprivileged processes may choose '{}'",
+          name, errno_text(err), err, sysctl_line("/proc/sys/net/ipv4/tcp_available_congestion_control"),
+          sysctl_line("/proc/sys/net/ipv4/tcp_allowed_congestion_control")),
       err);
 }
 
-// An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each other. Nor one
-// that ends between two, and the kernel gives up an interval after the last, not at it: there is one more than the time has room for.
+// An outage that begins just before a probe should not count for longer than it lasts: many probes, close to each
+// other. Nor one that ends between two, and the kernel gives up an interval after the last, not at it: there is one
+// more than the time has room for.
 Status set_keepalive(int fd, Nanos peer_timeout) {
   const auto interval_s = int(keepalive_interval(peer_timeout) / std::chrono::seconds(1));
   const auto timeout_s = int(std::chrono::ceil<std::chrono::seconds>(peer_timeout).count());
@@ -84,8 +86,9 @@ Result<OwnedFd> new_socket(int family) {
   return fd;
 }
 
-// Which interface a connection came by: of the kernel's notes on the packet that completed it (ip(7), IP_PKTOPTIONS; for IPv6 the calls
-// of RFC 2292, which alone answer for TCP). The notes are turned off again: with them on, IPv6 copies every packet.
+// Which interface a connection came by: of the kernel's notes on the packet that completed it (ip(7), IP_PKTOPTIONS;
+// for IPv6 the calls of RFC 2292, which alone answer for TCP). The notes are turned off again: with them on, IPv6
+// copies every packet.
 template <class PacketInfo, class Index>
 int arrival_interface(int fd, int level, int notes, int options, Index PacketInfo::*index) {
   const int on = 1, off = 0;
@@ -108,8 +111,9 @@ int arrival_interface(int fd, int level, int notes, int options, Index PacketInf
 }
 
 int arrival_interface(int fd, int family) {
-  return family == AF_INET6 ? arrival_interface(fd, IPPROTO_IPV6, IPV6_2292PKTINFO, IPV6_2292PKTOPTIONS, &in6_pktinfo::ipi6_ifindex)
-                            : arrival_interface(fd, IPPROTO_IP, IP_PKTINFO, IP_PKTOPTIONS, &in_pktinfo::ipi_ifindex);
+  return family == AF_INET6
+             ? arrival_interface(fd, IPPROTO_IPV6, IPV6_2292PKTINFO, IPV6_2292PKTOPTIONS, &in6_pktinfo::ipi6_ifindex)
+             : arrival_interface(fd, IPPROTO_IP, IP_PKTINFO, IP_PKTOPTIONS, &in_pktinfo::ipi_ifindex);
 }
 
 // Listens at one port; false: it is taken. (With SO_REUSEADDR bind succeeds beside another socket that is bound and
@@ -135,7 +139,9 @@ tcp_info info_of(int fd) {
 
 }  // namespace
 
-Nanos keepalive_interval(Nanos peer_timeout) { return std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes); }
+Nanos keepalive_interval(Nanos peer_timeout) {
+  return std::chrono::ceil<std::chrono::seconds>(peer_timeout / kKeepProbes);
+}
 
 Status set_options(int fd, const SocketOptions& options) {
   RW_TRY(set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1, "TCP_NODELAY"));
@@ -145,12 +151,13 @@ Status set_options(int fd, const SocketOptions& options) {
   return Status();
 }
 
-// What goes to an address of this host has the same address for its source. (Whether one can bind to it says nothing: net.ipv4.ip_nonlocal_bind
-// of hosts that take over addresses.)
+// What goes to an address of this host has the same address for its source. (Whether one can bind to it says nothing:
+// net.ipv4.ip_nonlocal_bind of hosts that take over addresses.)
 Result<bool> on_this_host(const SocketAddress& address) {
   if (address.loopback()) return true;
   const OwnedFd fd(::socket(address.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!fd) return system_error(Scope::lane, fmt::format("socket to find out whether {} is this host", to_string(address)));
+  if (!fd)
+    return system_error(Scope::lane, fmt::format("socket to find out whether {} is this host", to_string(address)));
   const SocketAddress to = socket_address(address.address(), kAnyPort);
   if (::connect(fd.get(), to.get(), to.size) != 0) return false;  // no route
   return local_address(fd.get()).address().bytes == to.address().bytes;
@@ -180,7 +187,9 @@ Status bind_to_interface(int fd, const std::string& interface, const SocketAddre
   if (interface.empty()) return {};
   RW_ASSIGN_OR_RETURN(const bool own, on_this_host(remote));
   if (own) return {};
-  if (::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.data(), socklen_t(interface.size())) == 0 || errno != ENODEV) return {};
+  if (::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.data(), socklen_t(interface.size())) == 0 ||
+      errno != ENODEV)
+    return {};
   return system_error(Scope::lane, "bind to interface " + interface);
 }
 
@@ -218,13 +227,15 @@ Result<bool> connected(int fd, const SocketAddress& remote) {
                 fmt::format("connect to {}: {} (errno {})", to_string(remote), errno_text(err), err), err);
 }
 
-Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options, const std::string& vrf) {
+Result<Listening> listen_at(const Address& address, PortRange ports, const SocketOptions& options,
+                            const std::string& vrf) {
   for (std::uint32_t port = ports.first; port <= ports.last; ++port) {
     const SocketAddress at = socket_address(address, std::uint16_t(port));
     RW_ASSIGN_OR_RETURN(OwnedFd fd, new_socket(at.family()));
     RW_TRY(set_int(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR"));
     RW_TRY(set_options(fd.get(), options));
-    // Only there the kernel knows the address. Who was started by `ip vrf exec` is bound to the VRF already, and may not be again.
+    // Only there the kernel knows the address. Who was started by `ip vrf exec` is bound to the VRF already, and may
+    // not be again.
     if (!vrf.empty()) (void)::setsockopt(fd.get(), SOL_SOCKET, SO_BINDTODEVICE, vrf.data(), socklen_t(vrf.size()));
     RW_ASSIGN_OR_RETURN(const bool listens, try_listen(fd.get(), at));
     if (!listens) continue;
@@ -245,8 +256,7 @@ Result<Accepted> accept_from(int listener) {
       return a;
     }
     switch (errno) {
-      case EAGAIN:
-        return Accepted{};
+      case EAGAIN: return Accepted{};
       case EINTR:
       case ECONNABORTED:
       case EPROTO:
@@ -254,19 +264,18 @@ Result<Accepted> accept_from(int listener) {
       case EHOSTUNREACH:
       case ENETUNREACH:
       case EHOSTDOWN:
-      case ENONET:
-        continue;  // this connection is gone, the next may be well (accept(2), "Error handling")
+      case ENONET: continue;  // this connection is gone, the next may be well (accept(2), "Error handling")
       case EMFILE:
       case ENFILE:
       case ENOBUFS:
       case ENOMEM: {
         const int err = errno;
-        return Status(
-            Code::exhausted, Scope::engine,
-            fmt::format("accept on {}: {} (errno {}){}", to_string(local_address(listener)), errno_text(err), err, descriptor_hint(err)), err);
+        return Status(Code::exhausted, Scope::engine,
+                      fmt::format("accept on {}: {} (errno {}){}", to_string(local_address(listener)), errno_text(err),
+                                  err, descriptor_hint(err)),
+                      err);
       }
-      default:
-        return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));
+      default: return system_error(Scope::engine, fmt::format("accept on {}", to_string(local_address(listener))));
     }
   }
 }

@@ -17,10 +17,10 @@ SSL_SESSION* session_of(SSL* ssl) {
   const SSL_CIPHER* const cipher = SSL_CIPHER_find(ssl, kCipher);
   SSL_SESSION* const session = SSL_SESSION_new();
   if (!session) return nullptr;
-  const bool made = key && cipher &&
-                    SSL_SESSION_set1_master_key(session, reinterpret_cast<const unsigned char*>(key->data()), key->size()) == 1 &&
-                    SSL_SESSION_set_cipher(session, cipher) == 1 &&
-                    SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1;
+  const bool made =
+      key && cipher &&
+      SSL_SESSION_set1_master_key(session, reinterpret_cast<const unsigned char*>(key->data()), key->size()) == 1 &&
+      SSL_SESSION_set_cipher(session, cipher) == 1 && SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) == 1;
   if (made) return session;
   SSL_SESSION_free(session);
   return nullptr;

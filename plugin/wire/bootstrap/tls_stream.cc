@@ -22,7 +22,8 @@ Status no_memory() {
 
 }  // namespace
 
-// ------------------------------------------------------------------------------------- OpenSSL reads and writes our buffers
+// ------------------------------------------------------------------------------------- OpenSSL reads and writes our
+// buffers
 
 int TlsStream::bio_write(bio_st* bio, const char* bytes, int size) {
   auto& self = *static_cast<TlsStream*>(BIO_get_data(bio));
@@ -83,7 +84,8 @@ TlsStream::~TlsStream() {
   OPENSSL_cleanse(key_.data(), key_.size());
 }
 
-// ------------------------------------------------------------------------------------------------------------ handshake
+// ------------------------------------------------------------------------------------------------------------
+// handshake
 
 void TlsStream::shake() {
   if (open_ || over()) return;
@@ -119,7 +121,8 @@ bool TlsStream::advance(int fd, Counter& calls) {
   return (batch_ > 0 || !pending() || flush(fd, calls)) && open_ && !failure_;
 }
 
-// ------------------------------------------------------------------------------------------------------------------ out
+// ------------------------------------------------------------------------------------------------------------------
+// out
 
 // False: errno says why something is left.
 bool TlsStream::flush(int fd, Counter& calls) {
@@ -204,7 +207,8 @@ bool TlsStream::encrypt_record(std::span<const std::byte> plain) {
   return true;
 }
 
-// ------------------------------------------------------------------------------------------------------------------- in
+// -------------------------------------------------------------------------------------------------------------------
+// in
 
 std::size_t TlsStream::decrypt(std::span<std::byte> room) {
   if (over()) return 0;

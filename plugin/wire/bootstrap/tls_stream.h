@@ -1,4 +1,5 @@
-// TLS between a lane's frames and its socket (docs/operate/encryption.md). The socket is the lane's: each call is told which.
+// TLS between a lane's frames and its socket (docs/operate/encryption.md). The socket is the lane's: each call is told
+// which.
 //
 //   handshaking ──> open ──> failed          a failed stream moves nothing more; recv() says so after all that came before
 //
@@ -15,8 +16,8 @@
 
 #include "railweave/status.h"
 #include "railweave/units.h"
-#include "wire/lane_metrics.h"
 #include "wire/bootstrap/tls_context.h"
+#include "wire/lane_metrics.h"
 
 struct bio_st;
 struct bio_method_st;
@@ -36,15 +37,17 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
   ~TlsStream();
 
-  // Counts bytes as soon as the record that has them is in the kernel, for then the peer may answer them: whatever it reads of frames
-  // has been counted. EAGAIN: something is left, and the next call's `pieces` begin with the bytes that were not counted; or the stream
-  // is not open. Fewer than `pieces` have does not mean that the kernel is full.
+  // Counts bytes as soon as the record that has them is in the kernel, for then the peer may answer them: whatever it
+  // reads of frames has been counted. EAGAIN: something is left, and the next call's `pieces` begin with the bytes that
+  // were not counted; or the stream is not open. Fewer than `pieces` have does not mean that the kernel is full.
   ssize_t send(int fd, std::span<const iovec> pieces, Counter& calls);
-  // Fewer bytes than `pieces` have room for: the socket was emptied, and nothing whole is left here. 0: the peer's end. EBADMSG: failed;
+  // Fewer bytes than `pieces` have room for: the socket was emptied, and nothing whole is left here. 0: the peer's end.
+  // EBADMSG: failed;
   // ECONNRESET: the peer says that it failed there.
   // Sends what the handshake owes where no frames wait before it. Never waits.
   ssize_t recv(int fd, std::span<const iovec> pieces, LaneCounters& received, LaneCounters& sent);
-  // Goes on with the handshake as far as it depends on us. True: open, and nothing waits but frames and what is behind them.
+  // Goes on with the handshake as far as it depends on us. True: open, and nothing waits but frames and what is behind
+  // them.
   bool advance(int fd, Counter& calls);
 
   bool open() const { return open_; }
@@ -85,15 +88,16 @@ class TlsStream {
   void note_open();
 
   const std::uint64_t update_bytes_;
-  TlsKey key_{};               // zeroes once it is open
+  TlsKey key_{};  // zeroes once it is open
   ssl_st* ssl_ = nullptr;
   bool open_ = false, ended_ = false;
-  bool alerted_ = false;               // the peer told of the failure: nothing that came here was wrong
+  bool alerted_ = false;  // the peer told of the failure: nothing that came here was wrong
   const char* failure_ = nullptr;
-  int input_error_ = 0;        // an errno that recv() met behind bytes it could give out
+  int input_error_ = 0;  // an errno that recv() met behind bytes it could give out
 
-  // Frames in the ciphertext at hand. Only send() writes frames, so that each record is counted before anything is read again.
-  std::size_t batch_ = 0;      // plaintext bytes that were not counted yet
+  // Frames in the ciphertext at hand. Only send() writes frames, so that each record is counted before anything is read
+  // again.
+  std::size_t batch_ = 0;  // plaintext bytes that were not counted yet
   std::array<Record, kBatchBytes / kRecordBytes> records_{};
   std::size_t records_begin_ = 0, records_end_ = 0;
   std::size_t counted_end_ = 0;  // of the last record that was counted, in out_

@@ -51,8 +51,7 @@ Result<Moved> ShmLane::read(LaneHandler& handler, std::size_t budget_bytes) {
   }
   if (++idle_reads_ % kIdleReadsPerLook == 0) peer_.look();
   // What it put before it ended is to be read first.
-  if (ended() && !reader_.has_input())
-    return failure_ = peer_.closed(reader_.inside_frame());
+  if (ended() && !reader_.has_input()) return failure_ = peer_.closed(reader_.inside_frame());
   return moved;
 }
 

@@ -67,9 +67,9 @@ class RingReader {
   bool asked_ = false;          // for a copy of it
   std::byte* place_ = nullptr;  // of its next byte; null: thrown away
   std::size_t size_ = 0, rest_ = 0;
-  bool read_while_landing_ = false;        // see Target
+  bool read_while_landing_ = false;                       // see Target
   alignas(64) std::array<std::byte, kApartBytes> apart_;  // what is read_while_landing is fetched there first
-  std::uint64_t fetched_ = 0;  // offers done with, ever
+  std::uint64_t fetched_ = 0;                             // offers done with, ever
   std::uint64_t consumed_bytes_ = 0, told_bytes_ = 0;
   LaneCounters& received_;
 };

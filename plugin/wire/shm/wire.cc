@@ -25,7 +25,8 @@ class PendingShmLane final : public PendingLane {
   }
   Status hear(Offer offer) override {
     if (end_ == ShmLane::End::maker) return {};
-    if (!offer.descriptor) return Status(Code::remote, Scope::lane, "no shared memory came with the handshake, expected a descriptor");
+    if (!offer.descriptor)
+      return Status(Code::remote, Scope::lane, "no shared memory came with the handshake, expected a descriptor");
     RW_ASSIGN_OR_RETURN(object_, shm::SharedObject::adopt(std::move(offer.descriptor)));
     return {};
   }

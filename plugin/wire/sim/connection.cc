@@ -9,8 +9,7 @@
 namespace railweave::wire {
 
 SimEnd::SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number)
-    : out(net, link, connection, number),
-      sending(out, link.spec().send_buffer_bytes) {}
+    : out(net, link, connection, number), sending(out, link.spec().send_buffer_bytes) {}
 
 SimConnection::SimConnection(SimNetwork& net, SimLink& first, SimLink& second, std::uint64_t number)
     : net_(net),
@@ -18,7 +17,8 @@ SimConnection::SimConnection(SimNetwork& net, SimLink& first, SimLink& second, s
       number_(number),
       ends_{SimEnd(net, first, *this, 0), SimEnd(net, second, *this, 1)} {}
 
-std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& first, SimLink& second, std::uint64_t number) {
+std::shared_ptr<SimConnection> SimConnection::make(SimNetwork& net, SimLink& first, SimLink& second,
+                                                   std::uint64_t number) {
   std::shared_ptr<SimConnection> c(new SimConnection(net, first, second, number));
   for (int i : {0, 1}) {
     SimConnection* self = c.get();  // the connection owns its ends
@@ -84,7 +84,8 @@ void SimConnection::closed(int i) {
 }
 
 void SimConnection::reset_soon(int i) {
-  net_.after(delay(), [c = shared_from_this(), i] { c->deliver(1 - i, [c, i] { c->lose_end(i, "reset by the peer"); }); });
+  net_.after(delay(),
+             [c = shared_from_this(), i] { c->deliver(1 - i, [c, i] { c->lose_end(i, "reset by the peer"); }); });
 }
 
 void SimConnection::lose(const char* why) {

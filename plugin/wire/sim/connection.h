@@ -1,4 +1,5 @@
-// Two ends and a pipe each way, over one link or over two. Outlives the lanes that look at it, as long as anything is under way.
+// Two ends and a pipe each way, over one link or over two. Outlives the lanes that look at it, as long as anything is
+// under way.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ struct SimEnd {
   SimLane* lane = nullptr;  // none: destroyed
   Status lost;              // not ok: this end knows that the lane is lost
   bool wake_coming = false;
-  TimePoint heard_at{};     // anything of the other end's, acknowledgements too
+  TimePoint heard_at{};  // anything of the other end's, acknowledgements too
 
   SimEnd(SimNetwork& net, SimLink& link, SimConnection& connection, int number);
 };

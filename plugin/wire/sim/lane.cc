@@ -20,8 +20,10 @@ constexpr Nanos kLateLeast = 100ms, kSilentLeast = 300ms;  // as LaneAcks's. Not
 }  // namespace
 
 SimLane::SimLane(std::shared_ptr<SimConnection> connection, int end)
-    : connection_(std::move(connection)), end_(end),
-      metrics_(std::make_shared<LaneMetrics>(connection_->link(end).spec().name, connection_->name(end), connection_->name(1 - end))) {
+    : connection_(std::move(connection)),
+      end_(end),
+      metrics_(std::make_shared<LaneMetrics>(connection_->link(end).spec().name, connection_->name(end),
+                                             connection_->name(1 - end))) {
   connection_->end(end).sending.counters = &metrics_->sent;
   connection_->end(end).receiving.counters = &metrics_->received;
   connection_->opened(end_, *this);
@@ -86,7 +88,8 @@ AckStatus SimLane::ack_status() {
   const SimEnd& end = connection_->end(end_);
   const TimePoint now = connection_->now();
   // While anything is unanswered TCP sends that again, and asks nothing else.
-  const bool shut_out = end.out.is_shut_out() && !end.out.is_owed(), idle = !end.out.is_owed() && now - end.heard_at >= kIdleProbe;
+  const bool shut_out = end.out.is_shut_out() && !end.out.is_owed(),
+             idle = !end.out.is_owed() && now - end.heard_at >= kIdleProbe;
   if ((shut_out || idle) && end.lost.ok() && now - probed_at_ >= (shut_out ? kResendLeast : kIdleProbe)) {
     probed_at_ = now;
     connection_->probe(end_);
@@ -100,7 +103,8 @@ AckStatus SimLane::ack_status() {
   const TimePoint since = std::max(end.heard_at, end.out.is_owed() ? end.out.owed_since() : owes_since_);
   h.usual = std::max<Nanos>(kLateLeast, 2 * end.out.smoothed_rtt());
   if (now - since >= h.usual) h.late_since = since;
-  if (now - since >= std::max<Nanos>(kSilentLeast, (kResendLeast + end.out.smoothed_rtt()) * 3 / 2)) h.silent_since = since;
+  if (now - since >= std::max<Nanos>(kSilentLeast, (kResendLeast + end.out.smoothed_rtt()) * 3 / 2))
+    h.silent_since = since;
   return h;
 }
 

@@ -38,7 +38,8 @@ class SimLane final : public Lane {
   LaneHealth health() override;
   // Every call may send a probe to the peer's kernel: of a shut window, and of an idle lane once a second.
   AckStatus ack_status() override;
-  // read() would give something or tell an error, or a frame is partly written. Else on_ready was of acknowledgements only.
+  // read() would give something or tell an error, or a frame is partly written. Else on_ready was of acknowledgements
+  // only.
   bool has_news() const;
   // `what` happens at the other end, one delay later, or when the way there is open: a word before the first frame.
   void send_word(std::function<void()> what);

@@ -1,5 +1,6 @@
-// A link of the simulated network: a rate, a queue and a delay each way, and the ways in which it can go wrong. A lane runs over
-// one link, from end to end; or over two, one at either end (a rail of each host): out by its sender's, in by its receiver's.
+// A link of the simulated network: a rate, a queue and a delay each way, and the ways in which it can go wrong. A lane
+// runs over one link, from end to end; or over two, one at either end (a rail of each host): out by its sender's, in by
+// its receiver's.
 #pragma once
 
 #include <array>
@@ -29,7 +30,8 @@ struct LinkSpec {
   std::size_t piece_bytes = 16 * KiB;                 // bytes travel in pieces of 1 to this many, drawn at random
   double pause_probability = 0.01;                    // that a piece, and all behind it on its lane, comes late ...
   Nanos pause_most = std::chrono::microseconds(200);  // ... by up to this
-  Nanos ending_most{0};                               // a lane takes up to this, drawn at random, from end() until it has ended
+  // a lane takes up to this, drawn at random, from end() until it has ended
+  Nanos ending_most{0};
 };
 
 class SimLink {
@@ -47,15 +49,15 @@ class SimLink {
   void restore() { cut_ = false; }
   bool is_cut() const { return cut_; }
 
-  // Nothing arrives any more, acknowledgements neither, and nobody is told. `direction`: 0 from the first end of a lane, or out
-  // of the host whose rail this is; 1 the other way.
+  // Nothing arrives any more, acknowledgements neither, and nobody is told. `direction`: 0 from the first end of a
+  // lane, or out of the host whose rail this is; 1 the other way.
   void silence(int direction) { directions_[std::size_t(direction)].silent = true; }
   void silence() { silence(0), silence(1); }
   // All that was held back arrives now, in order: at lanes that still exist. Others answer with a reset.
   void resume(int direction);
   void resume() { resume(0), resume(1); }
-  // From now on words and acknowledgements pass and data does not, as where packets above some size are lost; of a lane that lost some
-  // no more arrives, whatever becomes of the link.
+  // From now on words and acknowledgements pass and data does not, as where packets above some size are lost; of a lane
+  // that lost some no more arrives, whatever becomes of the link.
   void lose_data(bool lose) { loses_data_ = lose; }
   bool loses_data() const { return loses_data_; }
   bool is_silent(int direction) const { return directions_[std::size_t(direction)].silent; }

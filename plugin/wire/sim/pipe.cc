@@ -65,7 +65,8 @@ void SimPipe::send_piece() {
   if (!can_send()) return;
   Cargo& cargo = cargo_.front();
   // A piece on a link that crawls takes no longer than packets do, or all behind it would seem silent.
-  const auto piece_most = std::min(link_.spec().piece_bytes, std::size_t(link_.spec().rate.bytes_in(kPieceTimeMost)) + kPieceBytesLeast);
+  const auto piece_most =
+      std::min(link_.spec().piece_bytes, std::size_t(link_.spec().rate.bytes_in(kPieceTimeMost)) + kPieceBytesLeast);
   std::size_t n = std::min<std::size_t>(cargo.bytes.size(), 1 + net_.random_below(piece_most));
   if (is_buffered(cargo.kind)) n = std::min(n, window());
   auto piece = std::make_shared<SimPiece>();
@@ -77,7 +78,8 @@ void SimPipe::send_piece() {
   if (is_buffered(piece->kind)) buffered_sent_ += n;
   if (!is_owed()) owed_since_ = net_.now();
   sent_ += n;
-  link_.put(connection_.queue_of(direction_), n, [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
+  link_.put(connection_.queue_of(direction_), n,
+            [self = hold(), piece = std::move(piece)] { self->transmitted(piece); });
 }
 
 void SimPipe::transmitted(std::shared_ptr<SimPiece> piece) {
@@ -88,8 +90,9 @@ void SimPipe::transmitted(std::shared_ptr<SimPiece> piece) {
   if (net_.chance(spec.pause_probability))
     arrival += Nanos(net_.random_below(std::uint64_t(spec.pause_most.count()) + 1));
   last_arrival_ = std::max(last_arrival_, arrival);
-  net_.at(last_arrival_,
-          [self = hold(), piece = std::move(piece)] { self->connection_.deliver(self->direction_, [self, piece] { self->arrived(piece); }); });
+  net_.at(last_arrival_, [self = hold(), piece = std::move(piece)] {
+    self->connection_.deliver(self->direction_, [self, piece] { self->arrived(piece); });
+  });
 }
 
 void SimPipe::arrived(std::shared_ptr<SimPiece> piece) {

@@ -73,14 +73,14 @@ class SimPipe {
   void acknowledged(const SimPiece& piece);
 
   SimNetwork& net_;
-  SimLink& link_;  // of the sending end
+  SimLink& link_;              // of the sending end
   SimConnection& connection_;  // owns this
   const int direction_;
 
   std::deque<Cargo> cargo_;  // front: partly sent
   bool waiting_ = false;     // for the link
   bool stopped_ = false;
-  bool lost_ = false;        // some of it was, on its way: nothing after it arrives
+  bool lost_ = false;                                    // some of it was, on its way: nothing after it arrives
   std::uint64_t put_ = 0, sent_ = 0, acknowledged_ = 0;  // weight ever
   TimePoint owed_since_{};
   std::uint64_t buffered_sent_ = 0, buffered_read_ = 0;  // of what goes to the receiver's buffer

@@ -18,8 +18,10 @@ void ByteQueue::drop(std::size_t n) {
 }
 
 void SimReceiving::arrived(const SimPiece& piece) {
-  if (piece.kind == CargoKind::end) ended_ = true;
-  else stream_.append(piece.bytes);
+  if (piece.kind == CargoKind::end)
+    ended_ = true;
+  else
+    stream_.append(piece.bytes);
 }
 
 Result<Moved> SimReceiving::read(LaneHandler& handler, std::size_t budget_bytes) {

@@ -57,7 +57,7 @@ class SimReceiving {
   std::size_t header_have_ = 0;
   std::byte* place_ = nullptr;  // of the next byte; null: thrown away
   std::size_t rest_ = 0;
-  std::size_t read_ = 0;        // by this read(): was_read is told at its end
+  std::size_t read_ = 0;  // by this read(): was_read is told at its end
 };
 
 }  // namespace railweave::wire

@@ -86,7 +86,9 @@ Status FrameReader::receive(LaneHandler& handler, std::size_t budget, std::size_
       iov[pieces] = {scratch_.data(), std::min(kScratch, most - payload)};
   }
   std::size_t asked = payload;
-  const std::size_t ahead = in_payload() && place_ && read_while_landing_ ? kAheadSmall : payload == rest_ ? ahead_next_ : 0;
+  const std::size_t ahead = in_payload() && place_ && read_while_landing_ ? kAheadSmall
+                            : payload == rest_                            ? ahead_next_
+                                                                          : 0;
   if (ahead > 0) {
     iov[pieces++] = {ahead_.data(), ahead};
     asked += ahead;

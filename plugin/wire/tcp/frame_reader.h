@@ -3,8 +3,9 @@
 // Each recvmsg offers the rest of the payload's place and, behind it, a read-ahead buffer, so that one call ends a
 // frame and brings the next header. How much read-ahead depends on what the lane carries: behind large payload a little
 // (those bytes are copied twice), behind small payload enough for a frame or many (a copy is cheaper than a call).
-// Control frames say nothing about payload and leave the choice as it is. What somebody watches comes by the read-ahead alone:
-// the kernel copies with string instructions, whose stores may become visible in any order (Intel SDM 3A, 9.2.4).
+// Control frames say nothing about payload and leave the choice as it is. What somebody watches comes by the read-ahead
+// alone: the kernel copies with string instructions, whose stores may become visible in any order (Intel SDM 3A,
+// 9.2.4).
 #pragma once
 
 #include <array>
@@ -28,9 +29,10 @@ class FrameReader {
  private:
   static constexpr std::size_t kSmallPayload = 8 * KiB;
   static constexpr std::size_t kAheadSmall = 16 * KiB;  // behind small payload
-  static constexpr std::size_t kAheadLarge = kHeaderBytes;  // behind large payload: the next one then begins in its place,
-                                                            // and the kernel's copy stays aligned
-  static constexpr std::size_t kAheadControl = 512;     // behind a control frame among large ones: more of them, perhaps
+  // behind large payload: the next one then begins in its place, and the kernel's copy stays aligned
+  static constexpr std::size_t kAheadLarge = kHeaderBytes;
+  // behind a control frame among large ones: more of them, perhaps
+  static constexpr std::size_t kAheadControl = 512;
   static constexpr std::size_t kScratch = 4 * KiB, kScratchPieces = 16;
 
   bool in_payload() const { return header_have_ == kHeaderBytes; }
@@ -46,14 +48,14 @@ class FrameReader {
   LaneSocket& socket_;
   Status failure_;  // first error; sticks
   bool at_end_ = false;
-  bool drained_ = false;  // the last recvmsg got less than it asked for
+  bool drained_ = false;                  // the last recvmsg got less than it asked for
   std::size_t ahead_next_ = kAheadSmall;  // to read behind the frame at hand
 
   std::array<std::byte, kHeaderBytes> header_{};
-  std::size_t header_have_ = 0;  // all of kHeaderBytes: in the payload
-  std::byte* place_ = nullptr;   // of the payload's next byte; null: thrown away
-  std::size_t rest_ = 0;         // of the payload
-  bool read_while_landing_ = false;         // see Target
+  std::size_t header_have_ = 0;      // all of kHeaderBytes: in the payload
+  std::byte* place_ = nullptr;       // of the payload's next byte; null: thrown away
+  std::size_t rest_ = 0;             // of the payload
+  bool read_while_landing_ = false;  // see Target
 
   std::size_t ahead_begin_ = 0, ahead_end_ = 0;  // what in ahead_ is not parsed yet
   alignas(64) std::array<std::byte, kAheadSmall> ahead_;

@@ -37,7 +37,8 @@ class FrameWriter {
   std::uint64_t bytes_in_kernel() const { return handed_bytes_; }  // ever
   bool finished() const { return shut_; }                          // half-closed: a FIN counts as one byte in SIOCOUTQ
   bool notices_owed() const { return notices_owed_ > 0; }
-  // Hears the kernel's notices and releases nothing, for a lane that is ending. True: the kernel refers to no memory of callers.
+  // Hears the kernel's notices and releases nothing, for a lane that is ending. True: the kernel refers to no memory of
+  // callers.
   bool has_let_go();
 
  private:

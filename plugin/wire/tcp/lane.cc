@@ -55,8 +55,8 @@ TcpLane::~TcpLane() {
   while (!end()) std::this_thread::sleep_for(kNoticeLook);
 }
 
-// The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be sent, but not of
-// packets in its queues, which leave before the reset does.
+// The kernel would go on sending from memory that is about to be reused. A reset makes it let go of what waits to be
+// sent, but not of packets in its queues, which leave before the reset does.
 bool TcpLane::end() {
   if (!writer_.notices_owed()) return true;
   if (ended_by_ == TimePoint{}) {
@@ -92,7 +92,8 @@ Result<Moved> TcpLane::write(LaneHandler& handler) {
 
 bool TcpLane::bound_arrivals(std::uint64_t bytes) {
   static_assert(kUnbounded == ReceiveWindow::kAny);
-  const std::uint64_t received = socket_.received.payload_bytes.value() + kHeaderBytes * socket_.received.frames.value();
+  const std::uint64_t received =
+      socket_.received.payload_bytes.value() + kHeaderBytes * socket_.received.frames.value();
   return receive_window_.bound(descriptor(), bytes, received);
 }
 

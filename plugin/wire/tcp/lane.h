@@ -33,13 +33,15 @@ struct TcpLaneOptions {
 class TcpLane final : public Lane {
  public:
   // `tls`: encrypts all of it; its handshake comes first. Null: none does.
-  TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {}, std::unique_ptr<TlsStream> tls = nullptr);
+  TcpLane(OwnedFd socket, std::string rail, const TcpLaneOptions& options = {},
+          std::unique_ptr<TlsStream> tls = nullptr);
   ~TcpLane() override;
 
   Result<Moved> read(LaneHandler& handler, std::size_t budget_bytes) override;
   Result<Moved> write(LaneHandler& handler) override;
   LaneEnd why_ended() const override { return why_ended_; }
-  // Where the kernel holds pages (zero-copy): resets the connection, and has ended when the kernel let go, or 0.1 s later.
+  // Where the kernel holds pages (zero-copy): resets the connection, and has ended when the kernel let go, or 0.1 s
+  // later.
   bool end() override;
   bool at_frame_boundary() const override { return writer_.idle() && socket_.settled(); }
   bool withdraw_payload(std::span<const std::byte> range) override { return writer_.withdraw(range); }
@@ -62,7 +64,7 @@ class TcpLane final : public Lane {
   LaneSocket socket_;
   FrameReader reader_;
   FrameWriter writer_;
-  Status write_failure_;            // the connection broke under write(); read() is to report it
+  Status write_failure_;  // the connection broke under write(); read() is to report it
   LaneEnd why_ended_ = LaneEnd::closed;
   TimePoint ended_by_{};            // once end() was called and the kernel held pages: then the wait for them is over
   std::uint64_t acknowledged_ = 0;  // never goes back

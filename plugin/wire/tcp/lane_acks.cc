@@ -11,10 +11,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr double kProbeTimeouts = 1.25;
-constexpr Nanos kClocks = 50ms;  // the kernel's tells milliseconds, by ticks of up to ten
+constexpr Nanos kClocks = 50ms;              // the kernel's tells milliseconds, by ticks of up to ten
 constexpr Nanos kFirstProbeLeast = 200ms;    // after a window shut: TCP_RTO_MIN, whatever the route says
 constexpr Nanos kProbeAnswersEvery = 500ms;  // at most: net.ipv4.tcp_invalid_ratelimit
-constexpr int kKeepalivesUnanswered = 3;     // in a row, by chance once in 15,000 where 2 % of the packets are lost each way
+// in a row, by chance once in 15,000 where 2 % of the packets are lost each way
+constexpr int kKeepalivesUnanswered = 3;
 
 Nanos timeouts(double count, Nanos timeout) { return std::chrono::duration_cast<Nanos>(count * timeout); }
 
@@ -26,8 +27,8 @@ Nanos plain_timeout(const tcp_info& info) {
   return std::chrono::microseconds(info.tcpi_rto >> doubled);
 }
 
-// How long the answer to a probe of a shut window may take. Of these probes, each sent after twice the time, a peer's kernel ignores one
-// that comes too soon after another it answered: the next one's answer will do.
+// How long the answer to a probe of a shut window may take. Of these probes, each sent after twice the time, a peer's
+// kernel ignores one that comes too soon after another it answered: the next one's answer will do.
 Nanos probe_patience(const tcp_info& info) {
   const Nanos resend_after = std::chrono::microseconds(info.tcpi_rto);
   const Nanos answer = timeouts(kProbeTimeouts, resend_after);
@@ -41,7 +42,8 @@ Nanos probe_patience(const tcp_info& info) {
 
 AckStatus LaneAcks::look(TimePoint now, const tcp_info& info) {
   const bool in_time = now - std::exchange(looked_at_, now) <= kLookMost;
-  const TimePoint acknowledged_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);  // by any packet, with data or without
+  // by any packet, with data or without
+  const TimePoint acknowledged_at = now - std::chrono::milliseconds(info.tcpi_last_ack_recv);
   AckStatus h;
   h.heard_at = std::max<TimePoint>(acknowledged_at, now - std::chrono::milliseconds(info.tcpi_last_data_recv));
   h.usual = std::max<Nanos>(kLateLeast, 2 * std::chrono::microseconds(info.tcpi_rtt));

@@ -14,7 +14,8 @@ namespace railweave::wire {
 
 LaneSocket::LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream)
     : fd(std::move(socket)),
-      metrics(std::make_shared<LaneMetrics>(std::move(rail_name), to_string(local_address(fd.get())), to_string(remote_address(fd.get())))),
+      metrics(std::make_shared<LaneMetrics>(std::move(rail_name), to_string(local_address(fd.get())),
+                                            to_string(remote_address(fd.get())))),
       rail(metrics->rail),
       local(metrics->local_address),
       remote(metrics->remote_address),
@@ -44,7 +45,8 @@ ssize_t LaneSocket::receive(std::span<iovec> pieces) {
 
 Status LaneSocket::failure(const char* call, int err) const {
   if ((err == EBADMSG || err == ECONNRESET) && tls && tls->failure())
-    return Status(Code::remote, Scope::lane, fmt::format("rail {}: {} to {}: TLS: {}", rail, local, remote, tls->failure()), err);
+    return Status(Code::remote, Scope::lane,
+                  fmt::format("rail {}: {} to {}: TLS: {}", rail, local, remote, tls->failure()), err);
   const LaneEnd end = lane_end_of(err);
   const bool lost = end != LaneEnd::system && end != LaneEnd::corrupted;
   const char* text = ::strerrordesc_np(err);

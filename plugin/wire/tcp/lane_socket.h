@@ -1,4 +1,5 @@
-// What the two halves of a TcpLane share: the socket, what encrypts on it, what it is called in messages, and the counters.
+// What the two halves of a TcpLane share: the socket, what encrypts on it, what it is called in messages, and the
+// counters.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +10,8 @@
 
 #include "base/fd.h"
 #include "railweave/status.h"
-#include "wire/lane_metrics.h"
 #include "wire/bootstrap/tls_stream.h"
+#include "wire/lane_metrics.h"
 #include "wire/wire.h"
 
 struct iovec;
@@ -26,8 +27,8 @@ struct LaneSocket {
 
   LaneSocket(OwnedFd socket, std::string rail_name, std::unique_ptr<TlsStream> stream = nullptr);
 
-  // One sendmsg() with these flags and MSG_NOSIGNAL | MSG_DONTWAIT; one recvmsg(). With TLS what TlsStream makes of them, and
-  // whoever sent fewer bytes than there are asks again.
+  // One sendmsg() with these flags and MSG_NOSIGNAL | MSG_DONTWAIT; one recvmsg(). With TLS what TlsStream makes of
+  // them, and whoever sent fewer bytes than there are asks again.
   ssize_t send(std::span<iovec> pieces, int flags);
   ssize_t receive(std::span<iovec> pieces);
 
@@ -41,8 +42,8 @@ struct LaneSocket {
   Status closed_by_peer(bool inside_frame) const;
 };
 
-// What the errno of a call on a connection says of its end: 0 (the end of input) closed, EBADMSG (a TLS record that its tag does not fit)
-// corrupted. system: the call was wrong, or this host lacks something; the connection may stand.
+// What the errno of a call on a connection says of its end: 0 (the end of input) closed, EBADMSG (a TLS record that its
+// tag does not fit) corrupted. system: the call was wrong, or this host lacks something; the connection may stand.
 LaneEnd lane_end_of(int err);
 
 }  // namespace railweave::wire

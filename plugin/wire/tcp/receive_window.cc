@@ -14,7 +14,8 @@ namespace railweave::wire {
 namespace {
 
 constexpr std::uint64_t kLargest = 1 << 30;  // TCP has no larger window
-constexpr std::uint64_t kStepsMost = 2;      // windows are rounded up, so one that shrinks does so after up to so many times its bytes
+// windows are rounded up, so one that shrinks does so after up to so many times its bytes
+constexpr std::uint64_t kStepsMost = 2;
 
 bool clamp_window(int fd, std::uint64_t bytes) {
   const int value = int(std::min(bytes, kLargest));
@@ -64,8 +65,8 @@ bool ReceiveWindow::bound(int fd, std::uint64_t bytes, std::uint64_t received_by
   if (is_new || !holds_) {
     const std::optional<Info> info = ask(fd);
     if (!info) return false;
-    // Packets as large as we let them be: the kernel learns how large they are only as they come, and a peer that has full packets for a smaller window
-    // waits for a timer (RFC 9293, 3.8.6.2.1).
+    // Packets as large as we let them be: the kernel learns how large they are only as they come, and a peer that has
+    // full packets for a smaller window waits for a timer (RFC 9293, 3.8.6.2.1).
     clamp_ = std::max(bytes, kPacketsLeast * std::max(info->tcp.tcpi_rcv_mss, info->tcp.tcpi_advmss));
     holds_ = holds_ || holds(*info, received_bytes);
   }

@@ -18,7 +18,8 @@ class PendingTcpLane final : public PendingLane {
   void start(Bootstrap bootstrap) override { bootstrap_ = std::move(bootstrap); }
   Result<std::unique_ptr<Lane>> poll() override {
     assert(bootstrap_.fd);
-    return std::unique_ptr<Lane>(std::make_unique<TcpLane>(std::move(bootstrap_.fd), rail_, options_, std::move(bootstrap_.tls)));
+    return std::unique_ptr<Lane>(
+        std::make_unique<TcpLane>(std::move(bootstrap_.fd), rail_, options_, std::move(bootstrap_.tls)));
   }
 
  private:

@@ -21,9 +21,9 @@ using collectives::Group;
 using collectives::Reduction;
 using collectives::WorkPtr;
 
-constexpr std::size_t kCount = 20'000;     // of a rank's part: 80 KB, which counts
-constexpr int kOperations = 6;             // of a step
-constexpr int kUntilSettled = 75;          // steps: 44 until it is found, 23 of learning, and some
+constexpr std::size_t kCount = 20'000;  // of a rank's part: 80 KB, which counts
+constexpr int kOperations = 6;          // of a step
+constexpr int kUntilSettled = 75;       // steps: 44 until it is found, 23 of learning, and some
 
 Ranks start(int size) {
   ::setenv("RAILWEAVE_SCHEDULE", "auto", 1);
@@ -44,9 +44,11 @@ class Steps {
   void issue() {
     for (int i = 0; i < kOperations / 2; ++i) {
       gathered_.emplace_back(whole_.size());
-      works_.push_back(group_.all_gather(part_.data(), gathered_.back().data(), kCount, DataType::float32, {Priority::urgent}));
+      works_.push_back(
+          group_.all_gather(part_.data(), gathered_.back().data(), kCount, DataType::float32, {Priority::urgent}));
       reduced_.emplace_back(kCount);
-      works_.push_back(group_.reduce_scatter(whole_.data(), reduced_.back().data(), kCount, DataType::float32, Reduction::max));
+      works_.push_back(
+          group_.reduce_scatter(whole_.data(), reduced_.back().data(), kCount, DataType::float32, Reduction::max));
     }
   }
   void finish() {
@@ -79,13 +81,15 @@ TEST(Auto, steps__are_right_before_while_and_after_it_learns) {
         steps.finish();
       }
       std::vector<float> other(3 * kCount);  // an evaluation
-      EXPECT_EQ(outcome(group.all_reduce(other.data(), other.data(), other.size(), DataType::float32, Reduction::sum)), "ok");
+      EXPECT_EQ(outcome(group.all_reduce(other.data(), other.data(), other.size(), DataType::float32, Reduction::sum)),
+                "ok");
     }
   });
-  std::map<std::uint64_t, int> small;      // by bytes
+  std::map<std::uint64_t, int> small;  // by bytes
   for (const trace::Record& r : trace::stop().records)
     if (r.kind == trace::Kind::operation && r.bytes < 1000) ++small[r.bytes];
-  EXPECT_EQ(small, (std::map<std::uint64_t, int>{{2 * 8, 3}, {3 * 8, 3}})) << "the sequence is an all-gather and a reduce-scatter";
+  EXPECT_EQ(small, (std::map<std::uint64_t, int>{{2 * 8, 3}, {3 * 8, 3}}))
+      << "the sequence is an all-gather and a reduce-scatter";
 }
 
 // What is set from then on is not tried; and nothing is agreed on by ranks that set it back.
@@ -103,7 +107,8 @@ TEST(Auto, another_policy__ends_it) {
       steps.finish();
     }
   });
-  for (const trace::Record& r : trace::stop().records) EXPECT_FALSE(r.kind == trace::Kind::operation && r.bytes < 1000) << r.bytes;
+  for (const trace::Record& r : trace::stop().records)
+    EXPECT_FALSE(r.kind == trace::Kind::operation && r.bytes < 1000) << r.bytes;
 }
 
 // Calls are far ahead of what the ranks have agreed on, and with them whatever else is issued.
@@ -115,7 +120,8 @@ TEST(Auto, what_is_issued_long_before_the_ranks_agree__waits_and_goes_on) {
     std::vector<int> sent(kUntilSettled, 7), received(kUntilSettled);
     for (std::size_t step = 0; step < kUntilSettled; ++step) {
       steps.issue();
-      messages.push_back(rank == 0 ? group.send(&sent[step], sizeof(int), 1) : group.recv(&received[step], sizeof(int), 0));
+      messages.push_back(rank == 0 ? group.send(&sent[step], sizeof(int), 1)
+                                   : group.recv(&received[step], sizeof(int), 0));
     }
     for (const auto& message : messages) EXPECT_EQ(outcome(message), "ok");
     steps.finish();
@@ -151,10 +157,12 @@ TEST(Auto, a_rank_that_leaves_before_the_ranks_agree__ends_what_waits) {
     const std::vector<float> data(kCount);
     std::vector<std::vector<float>> outputs;
     std::vector<WorkPtr> works;
-    // 256 and one until it is found, and two steps of one operation: the ranks agree for the first time just before the next.
+    // 256 and one until it is found, and two steps of one operation: the ranks agree for the first time just before the
+    // next.
     const int many = 260, count = rank == 0 ? 2 * many : many - 2;
     for (int i = 0; i < count; ++i)
-      works.push_back(group.all_reduce(data.data(), outputs.emplace_back(kCount).data(), kCount, DataType::float32, Reduction::max));
+      works.push_back(group.all_reduce(data.data(), outputs.emplace_back(kCount).data(), kCount, DataType::float32,
+                                       Reduction::max));
     for (int i = 0; i < many - 2; ++i) EXPECT_EQ(outcome(works[std::size_t(i)]), "ok");
     if (rank == 1) {
       while (!seen) std::this_thread::sleep_for(1ms);

@@ -30,7 +30,7 @@ constexpr int kRanks = 4;
 struct Toil {
   Group* group = nullptr;
   std::vector<std::int32_t> in, out;
-  int k = 0;                // which operation
+  int k = 0;  // which operation
 
   // What each does answers "ok", of a right result, or what went wrong.
   std::string all_reduce(std::size_t count);
@@ -77,9 +77,9 @@ std::string Toil::all_gather(std::size_t count) {
 struct Doing {
   const char* name;
   bool shared_memory;
-  int rounds;               // at most
-  Nanos limit;              // after which no further round begins
-  const char* algorithms;   // RAILWEAVE_ALGO in every other four rounds: what it names is not done on the exchange
+  int rounds;              // at most
+  Nanos limit;             // after which no further round begins
+  const char* algorithms;  // RAILWEAVE_ALGO in every other four rounds: what it names is not done on the exchange
   std::string (*once)(Toil& toil);
 };
 void PrintTo(const Doing& doing, std::ostream* out) { *out << doing.name; }
@@ -102,7 +102,7 @@ const Doing kDoings[] = {
 // One for each other rank where they read each other's memory.
 int pidfds() {
   int n = 0;
-  std::error_code gone;     // the descriptor of this very look, say
+  std::error_code gone;  // the descriptor of this very look, say
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
     if (std::filesystem::read_symlink(entry.path(), gone).string().find("pidfd") != std::string::npos) ++n;
   return n;
@@ -130,9 +130,10 @@ class BlameWhile : public testing::TestWithParam<Doing> {
   // `doomed` is killed in mid-operation.
   void one_round(int doomed, Nanos after);
 
-  bool copied_ = false;     // no rank could read another's memory
+  bool copied_ = false;  // no rank could read another's memory
 };
-INSTANTIATE_TEST_SUITE_P(Doing, BlameWhile, testing::ValuesIn(kDoings), [](const auto& doing) { return doing.param.name; });
+INSTANTIATE_TEST_SUITE_P(Doing, BlameWhile, testing::ValuesIn(kDoings),
+                         [](const auto& doing) { return doing.param.name; });
 
 void BlameWhile::one_round(int doomed, Nanos after) {
   std::vector<std::unique_ptr<Process>> ranks;

@@ -50,7 +50,8 @@ Bytes expected(const Case& c, int rank) {
       for (int from = 0; from < c.ranks; ++from) append_row(bytes, from, 0, counts[std::size_t(from)], c.type);
       break;
     case Operation::all_to_all:
-      for (int from = 0; from < c.ranks; ++from) append_row(bytes, from, sum(c.counts(from), r), c.part(from, rank), c.type);
+      for (int from = 0; from < c.ranks; ++from)
+        append_row(bytes, from, sum(c.counts(from), r), c.part(from, rank), c.type);
       break;
     case Operation::broadcast: append_row(bytes, c.root, 0, c.count, c.type); break;
     case Operation::scatter: append_row(bytes, c.root, sum(counts, r), counts[r], c.type); break;
@@ -58,7 +59,9 @@ Bytes expected(const Case& c, int rank) {
     case Operation::reduce:
       if (root) append_reduced(bytes, c.reduction, c.ranks, 0, c.count, c.type);
       break;
-    case Operation::reduce_scatter: append_reduced(bytes, c.reduction, c.ranks, sum(counts, r), counts[r], c.type); break;
+    case Operation::reduce_scatter:
+      append_reduced(bytes, c.reduction, c.ranks, sum(counts, r), counts[r], c.type);
+      break;
     case Operation::barrier: break;
   }
   return bytes;
@@ -66,13 +69,11 @@ Bytes expected(const Case& c, int rank) {
 
 }  // namespace
 
-bool Case::reduces() const {
-  return collectives::reduces(operation);
-}
+bool Case::reduces() const { return collectives::reduces(operation); }
 
 bool Case::has_parts() const {
-  return operation == Operation::all_gather || operation == Operation::reduce_scatter || operation == Operation::gather ||
-         operation == Operation::scatter || operation == Operation::all_to_all;
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter ||
+         operation == Operation::gather || operation == Operation::scatter || operation == Operation::all_to_all;
 }
 
 std::size_t Case::part(int from, int to) const {
@@ -99,15 +100,16 @@ std::vector<std::size_t> Case::receive_counts(int rank) const {
 
 std::string Case::text() const {
   return std::string(collectives::name(operation)) + " of " + std::to_string(count) + " " + std::string(name(type)) +
-         (reduces() ? " " + std::string(name(reduction)) : "") + (uneven ? ", uneven" : "") + (in_place ? ", in place" : "") +
-         ", root " + std::to_string(root) + " of " + std::to_string(ranks);
+         (reduces() ? " " + std::string(name(reduction)) : "") + (uneven ? ", uneven" : "") +
+         (in_place ? ", in place" : "") + ", root " + std::to_string(root) + " of " + std::to_string(ranks);
 }
 
 CaseMemory::CaseMemory(const Case& one, int rank) : case_(one), rank_(rank) {
   const Bytes in = given(one, rank), out = expected(one, rank);
   input_bytes_ = in.size();
   output_bytes_ = out.size();
-  const bool rooted = one.operation == Operation::gather || one.operation == Operation::scatter || one.operation == Operation::reduce;
+  const bool rooted =
+      one.operation == Operation::gather || one.operation == Operation::scatter || one.operation == Operation::reduce;
   const bool shared = one.in_place && one.operation != Operation::all_to_all && (!rooted || rank == one.root);
   if (!shared) {
     output_at_ = (in.size() / 64 + 1) * 64;
@@ -124,8 +126,8 @@ CaseMemory::CaseMemory(const Case& one, int rank) : case_(one), rank_(rank) {
 std::string CaseMemory::wrong() const {
   if (block_ == expected_) return "";
   const auto at = std::size_t(std::ranges::mismatch(block_, expected_).in1 - block_.begin());
-  return case_.text() + ": rank " + std::to_string(rank_) + " has a wrong byte at " + std::to_string(at) + " (output from " +
-         std::to_string(output_at_) + " to " + std::to_string(output_at_ + output_bytes_) + ")";
+  return case_.text() + ": rank " + std::to_string(rank_) + " has a wrong byte at " + std::to_string(at) +
+         " (output from " + std::to_string(output_at_) + " to " + std::to_string(output_at_ + output_bytes_) + ")";
 }
 
 std::vector<Case> every_type(Operation operation, int ranks) {

@@ -13,16 +13,16 @@ namespace railweave::collectives_test {
 struct Case {
   collectives::Operation operation = collectives::Operation::barrier;
   int ranks = 1;
-  std::size_t count = 0;                   // elements of the vector, or of each part where there are parts
+  std::size_t count = 0;  // elements of the vector, or of each part where there are parts
   collectives::DataType type = collectives::DataType::int64;
   collectives::Reduction reduction = collectives::Reduction::sum;
-  bool uneven = false;                     // parts of different lengths, some of them nothing
-  bool in_place = false;                   // on the ranks where the operation knows that
+  bool uneven = false;    // parts of different lengths, some of them nothing
+  bool in_place = false;  // on the ranks where the operation knows that
   int root = 0;
-  std::size_t chunk_bytes = 4096;          // most bytes of one message, about
+  std::size_t chunk_bytes = 4096;  // most bytes of one message, about
 
   bool reduces() const;
-  bool has_parts() const;                  // one per rank, not one vector for all
+  bool has_parts() const;  // one per rank, not one vector for all
   // Elements that go from one rank to another, itself included. REQUIRES: has_parts().
   std::size_t part(int from, int to) const;
   // As Problem has them.
@@ -31,7 +31,8 @@ struct Case {
   std::string text() const;
 };
 
-// Memory of one rank, for one run of a case. Input and output lie in one block; whatever is not output must stay as it was.
+// Memory of one rank, for one run of a case. Input and output lie in one block; whatever is not output must stay as it
+// was.
 class CaseMemory {
  public:
   CaseMemory(const Case& one, int rank);

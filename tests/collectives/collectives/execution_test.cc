@@ -1,6 +1,6 @@
-// Schedules of many ranks, run by the executor over a network without one: every algorithm, type and reduction, seeded, ranks
-// that are fast and slow, several operations at once. tests/collectives/schedule proves the schedules; here it is the
-// executor's turn.
+// Schedules of many ranks, run by the executor over a network without one: every algorithm, type and reduction, seeded,
+// ranks that are fast and slow, several operations at once. tests/collectives/schedule proves the schedules; here it is
+// the executor's turn.
 #include "collectives/exec/execution.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_P(Execution1To8, every_count_and_root__in_place_and_not) {
     Case one;
     one.operation = a.operation;
     one.ranks = ranks;
-    one.type = DataType::bfloat16;         // its partial sums are wider
+    one.type = DataType::bfloat16;  // its partial sums are wider
     one.chunk_bytes = 256;
     for (one.root = 0; one.root < ranks; ++one.root)
       for (const std::size_t count : {0, 1, 7, 601})
@@ -70,7 +70,8 @@ TEST(Execution, every_algorithm__several_at_once_among_ranks_of_all_speeds) {
       int channel = 0;
       for (const Algorithm& a : algorithms())
         for (const std::size_t count : {1, 37, 1500})
-          job.add(a, {.operation = a.operation, .ranks = ranks, .count = count, .root = int(seed) % ranks}, channel++ % kChannels);
+          job.add(a, {.operation = a.operation, .ranks = ranks, .count = count, .root = int(seed) % ranks},
+                  channel++ % kChannels);
       ASSERT_EQ(job.finish(), "") << ranks << " ranks, seed " << seed;
     }
   }
@@ -114,7 +115,7 @@ TEST(Execution, bytes_on_their_way__the_fewest_of_a_flow_that_is_not_over) {
     const Case one{.operation = a.operation, .ranks = 2, .count = 4000};
     const std::size_t part = one.count * size_bytes(one.type);
     ASSERT_TRUE(job.add(a, one, 0)) << a.name;
-    ASSERT_EQ(job.finish(), "");           // the streams are there
+    ASSERT_EQ(job.finish(), "");  // the streams are there
     ASSERT_TRUE(job.add(a, one, 0));
     EXPECT_EQ(job.bytes_on_their_way(), (Bytes{0, 0})) << a.name << ": nothing is posted";
     job.advance();
@@ -128,9 +129,7 @@ TEST(Execution, bytes_on_their_way__the_fewest_of_a_flow_that_is_not_over) {
 class HundredsOfRanks : public testing::TestWithParam<int> {};
 
 // Where each sends to each there are as many messages as pairs of ranks: once is enough.
-bool each_to_each(const Algorithm& a) {
-  return a.name == "one_shot" || (a.name == "direct" && !has_root(a.operation));
-}
+bool each_to_each(const Algorithm& a) { return a.name == "one_shot" || (a.name == "direct" && !has_root(a.operation)); }
 
 TEST_P(HundredsOfRanks, every_algorithm) {
   const int ranks = GetParam();

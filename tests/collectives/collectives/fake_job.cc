@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "collectives/group/call.h"
 #include "collectives/exec/plan.h"
+#include "collectives/group/call.h"
 
 namespace railweave::collectives_test {
 
@@ -64,8 +64,9 @@ bool FakeJob::add(const Algorithm& algorithm, const Case& one, int rank, int cha
   auto plan = std::make_shared<const Plan>(algorithm.build(call.problem));
   part->scratch.resize(plan->schedule().scratch_bytes);
   const Execution::Memory memory{part->memory.input(), part->memory.output(), part->scratch.data()};
-  part->execution = std::make_unique<Execution>(plan, memory, call.how, fingerprint(call, 0), *peers_[std::size_t(rank)],
-                                                Execution::Sending{.channel = channel, .priority = Priority::normal, .number = number});
+  part->execution = std::make_unique<Execution>(
+      plan, memory, call.how, fingerprint(call, 0), *peers_[std::size_t(rank)],
+      Execution::Sending{.channel = channel, .priority = Priority::normal, .number = number});
   parts_.push_back(std::move(part));
   return true;
 }
@@ -75,7 +76,7 @@ void FakeJob::expedite() {
 }
 
 void FakeJob::advance() {
-  constexpr int kOften = 100;              // a post may find no room a few times
+  constexpr int kOften = 100;  // a post may find no room a few times
   for (int i = 0; i < kOften; ++i)
     for (auto& part : parts_)
       if (const auto did = part->execution->advance(); !did.ok()) refused_ = did.status().message();
@@ -108,7 +109,8 @@ std::string FakeJob::finish() {
     auto moved = turn(running);
     if (!moved.ok()) return moved.status().message();
     still = *moved ? 0 : still + 1;
-    if (still > 5000) return std::to_string(running.size()) + " of " + std::to_string(parts_.size()) + " ranks' parts stand still";
+    if (still > 5000)
+      return std::to_string(running.size()) + " of " + std::to_string(parts_.size()) + " ranks' parts stand still";
   }
   for (auto& part : parts_)
     if (std::string wrong = part->memory.wrong(); !wrong.empty()) return wrong;

@@ -21,7 +21,8 @@ class FakeJob {
   FakeJob(int ranks, std::uint64_t seed, std::uint64_t unrest = 40);
   int ranks() const { return int(peers_.size()); }
 
-  // Every rank starts its part. False: nothing of the kind, the algorithm does not fit (or a call was refused: see finish()).
+  // Every rank starts its part. False: nothing of the kind, the algorithm does not fit (or a call was refused: see
+  // finish()).
   bool add(const collectives::Algorithm& algorithm, const Case& one, int channel, std::uint64_t number = 0);
   // Somebody waits for each that was added.
   void expedite();
@@ -47,7 +48,7 @@ class FakeJob {
   FakeNetwork network_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<collectives::PeerStreams>> peers_;
-  std::vector<int> laziness_;              // by rank: it moves once in so many turns
+  std::vector<int> laziness_;  // by rank: it moves once in so many turns
   std::vector<std::unique_ptr<Part>> parts_;
   std::string refused_;
 };

@@ -11,7 +11,7 @@ class Request {
  public:
   const void* source = nullptr;
   void* target = nullptr;
-  std::size_t bytes = 0;       // of a receive: first its room, then what came
+  std::size_t bytes = 0;  // of a receive: first its room, then what came
   std::uint64_t done_at = ~0ull;
   std::uint64_t tag = 0;
 };
@@ -23,11 +23,12 @@ namespace {
 
 // One direction of a stream.
 struct Pipe {
-  std::deque<Request*> sends, receives;    // not matched yet
+  std::deque<Request*> sends, receives;  // not matched yet
   FakeNetwork::Orders orders;
 };
 
-// A message that is matched and not there yet: neither of its requests is done, so its memory still belongs to the network.
+// A message that is matched and not there yet: neither of its requests is done, so its memory still belongs to the
+// network.
 struct Flight {
   const void* source = nullptr;
   void* target = nullptr;
@@ -43,7 +44,7 @@ struct FakeNetwork::State {
   std::mt19937_64 random;
   std::vector<std::deque<std::shared_ptr<Pipe>>> arrivals;  // by listener
   std::vector<std::shared_ptr<const Pipe>> pipes;
-  std::map<std::uint64_t, std::vector<Flight>> flights;     // by the time when they land
+  std::map<std::uint64_t, std::vector<Flight>> flights;  // by the time when they land
   std::uint64_t soon() { return now + 1 + random() % delay_most; }
 
   void match(Pipe& pipe) {
@@ -59,8 +60,8 @@ struct FakeNetwork::State {
     }
   }
 
-  // Copied at any time until one of the two is done: whoever reads the target too early finds no byte right, and what is
-  // written to the source too early may be what is sent.
+  // Copied at any time until one of the two is done: whoever reads the target too early finds no byte right, and what
+  // is written to the source too early may be what is sent.
   void send_off(const Request& s, const Request& r) {
     const auto* const from = static_cast<const std::uint8_t*>(s.source);
     auto* const to = static_cast<std::uint8_t*>(r.target);
@@ -86,7 +87,8 @@ using State = FakeNetwork::State;
 template <class Face>
 class FakeEnd : public Face {
  public:
-  FakeEnd(std::shared_ptr<State> state, std::shared_ptr<Pipe> pipe) : state_(std::move(state)), pipe_(std::move(pipe)) {}
+  FakeEnd(std::shared_ptr<State> state, std::shared_ptr<Pipe> pipe)
+      : state_(std::move(state)), pipe_(std::move(pipe)) {}
   bool ended(const Request* r) const override { return r->done_at <= state_->now; }
   Result<Progress> test(Request* r) override {
     if (!ended(r)) return Progress{};
@@ -126,7 +128,9 @@ class FakeSend final : public FakeEnd<SendStream> {
 class FakeRecv final : public FakeEnd<RecvStream> {
  public:
   using FakeEnd::FakeEnd;
-  Result<Request*> post(void* data, std::size_t capacity, Reading) override { return add(nullptr, data, capacity, pipe_->receives); }
+  Result<Request*> post(void* data, std::size_t capacity, Reading) override {
+    return add(nullptr, data, capacity, pipe_->receives);
+  }
 };
 
 class FakeListener final : public Listener {
@@ -147,7 +151,8 @@ class FakeListener final : public Listener {
 
 class FakeConnector final : public Connector {
  public:
-  FakeConnector(std::shared_ptr<State> state, std::uint32_t id) : state_(std::move(state)), id_(id), at_(state_->soon()) {}
+  FakeConnector(std::shared_ptr<State> state, std::uint32_t id)
+      : state_(std::move(state)), id_(id), at_(state_->soon()) {}
   Result<std::unique_ptr<SendStream>> poll() override {
     if (state_->now < at_) return std::unique_ptr<SendStream>();
     auto pipe = std::make_shared<Pipe>();
@@ -189,7 +194,8 @@ class FakeEngine final : public Engine {
 
 }  // namespace
 
-FakeNetwork::FakeNetwork(std::uint64_t seed, std::uint64_t delay_most) : state_(std::make_shared<State>(seed, delay_most)) {}
+FakeNetwork::FakeNetwork(std::uint64_t seed, std::uint64_t delay_most)
+    : state_(std::make_shared<State>(seed, delay_most)) {}
 FakeNetwork::~FakeNetwork() = default;
 std::shared_ptr<Engine> FakeNetwork::engine() { return std::make_shared<FakeEngine>(state_); }
 std::vector<FakeNetwork::Orders> FakeNetwork::orders() const {

@@ -25,7 +25,8 @@ class GroupOver : public testing::TestWithParam<bool> {
   static bool has_exchange() { return GetParam(); }
   static Ranks start(int size) { return Ranks(size, "test", has_exchange()); }
 };
-INSTANTIATE_TEST_SUITE_P(Wires, GroupOver, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
+INSTANTIATE_TEST_SUITE_P(Wires, GroupOver, testing::Bool(),
+                         [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
 
 TEST_P(GroupOver, all_reduce__the_sum_everywhere) {
   for (int size : {1, 2, 3, 5}) {
@@ -216,7 +217,7 @@ TEST_P(GroupOver, all_to_all_v__one_sends_what_the_other_does_not_expect__is_tol
     ranks.run([&](int rank, Group& group) {
       std::uint8_t from[4] = {}, to[4] = {};
       const std::vector<std::size_t> two{2, 2}, send = rank == 1 ? std::vector<std::size_t>{sent, 2} : two,
-                                     receive = rank == 0 ? std::vector<std::size_t>{2, 2 - sent} : two;
+                                                receive = rank == 0 ? std::vector<std::size_t>{2, 2 - sent} : two;
       said[rank] = outcome(group.all_to_all_v(from, to, send, receive, DataType::uint8), 10s);
     });
     // Rank 1 may have had all it expects by then: it is told with its next one.
@@ -240,11 +241,15 @@ TEST_P(GroupOver, operations_that_differ_in_size__are_told_so_and_nobody_is_call
 TEST_P(GroupOver, operations_that_differ_by_whole_messages__are_told_so) {
   using Call = std::function<WorkPtr(Group&, const int* in, int* out, std::size_t count)>;
   const Call calls[] = {
-      [](Group& g, const int* in, int* out, std::size_t n) { return g.broadcast(g.rank() == 0 ? in : out, g.rank() == 0 ? const_cast<int*>(in) : out, n, DataType::int32, 0); },
+      [](Group& g, const int* in, int* out, std::size_t n) {
+        return g.broadcast(g.rank() == 0 ? in : out, g.rank() == 0 ? const_cast<int*>(in) : out, n, DataType::int32, 0);
+      },
       [](Group& g, const int* in, int* out, std::size_t n) { return g.all_gather(in, out, n, DataType::int32); },
       [](Group& g, const int* in, int* out, std::size_t n) { return g.gather(in, out, n, DataType::int32, 1); },
       [](Group& g, const int* in, int* out, std::size_t n) { return g.scatter(in, out, n, DataType::int32, 0); },
-      [](Group& g, const int* in, int* out, std::size_t n) { return g.reduce(in, out, n, DataType::int32, Reduction::sum, 1); },
+      [](Group& g, const int* in, int* out, std::size_t n) {
+        return g.reduce(in, out, n, DataType::int32, Reduction::sum, 1);
+      },
       [](Group& g, const int* in, int* out, std::size_t n) { return g.all_to_all(in, out, n, DataType::int32); },
   };
   constexpr std::size_t kChunk = 65'536;
@@ -257,7 +262,8 @@ TEST_P(GroupOver, operations_that_differ_by_whole_messages__are_told_so) {
         std::vector<int> in(2 * count, rank), out(2 * count);
         said[rank] = outcome(call(group, in.data(), out.data(), count), 10s);
       });
-      EXPECT_NE(said[1].find("does not do the same operation as rank "), std::string::npos) << &call - calls << ": " << said[1];
+      EXPECT_NE(said[1].find("does not do the same operation as rank "), std::string::npos)
+          << &call - calls << ": " << said[1];
     }
 }
 
@@ -268,7 +274,8 @@ TEST_P(GroupOver, parts_of_operations_that_were_cut_in_another_way__are_told_so)
     std::vector<int> data(100'000, 1);
     Hints hints;
     hints.part = rank == 0 ? std::uint64_t{2} << 32 | 1 : 0;
-    said[rank] = outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::int32, Reduction::sum, hints), 10s);
+    said[rank] =
+        outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::int32, Reduction::sum, hints), 10s);
   });
   EXPECT_NE(said[1].find("all_reduce of int32 (sum) with other counts"), std::string::npos) << said[1];
 }
@@ -290,9 +297,16 @@ TEST_P(GroupOver, operations_that_differ_in_more_than_size__are_told_both) {
       {{[](Group& g, int* d) { return g.broadcast(d, d, 2, DataType::int32, 0); },
         [](Group& g, int* d) { return g.all_reduce(d, d, 2, DataType::int32, sum); }},
        {"broadcast of int32, root 0", "all_reduce of int32 (sum)"}},
-      // Nobody receives the first: it shows with the next on its channel, or on the exchange after the next that needs all.
-      {{[](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 0), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); },
-        [](Group& g, int* d) { return (void)g.broadcast(d, d, 2, DataType::int32, 1), (void)g.barrier(), g.broadcast(d, d, 2, DataType::int32, 0); }},
+      // Nobody receives the first: it shows with the next on its channel, or on the exchange after the next that needs
+      // all.
+      {{[](Group& g, int* d) {
+          return (void)g.broadcast(d, d, 2, DataType::int32, 0), (void)g.barrier(),
+                 g.broadcast(d, d, 2, DataType::int32, 0);
+        },
+        [](Group& g, int* d) {
+          return (void)g.broadcast(d, d, 2, DataType::int32, 1), (void)g.barrier(),
+                 g.broadcast(d, d, 2, DataType::int32, 0);
+        }},
        {has_exchange() ? "broadcast of int32, root 0" : "operation ",
         has_exchange() ? "broadcast of int32, root 1" : ": their calls before it differed"}},
   };
@@ -323,8 +337,8 @@ TEST_P(GroupOver, operations_of_two_roots__are_told_both_though_each_rank_waits_
   }
 }
 
-// Two groups of the same ranks, whose operations half of the ranks issue the other way round, in every class; more at once than
-// the window lets in. All end, and are right.
+// Two groups of the same ranks, whose operations half of the ranks issue the other way round, in every class; more at
+// once than the window lets in. All end, and are right.
 TEST_P(GroupOver, a_window_of_one_operation__holds_up_nothing_for_ever) {
   ::setenv("RAILWEAVE_SCHEDULE", "window:1", 1);
   constexpr int kSize = 3, kEach = 6;
@@ -340,7 +354,9 @@ TEST_P(GroupOver, a_window_of_one_operation__holds_up_nothing_for_ever) {
     for (int i = 0; i < kEach; ++i) {
       for (const bool swapped : {rank % 2 == 0, rank % 2 != 0}) {
         auto& mine = data[std::size_t(2 * i + swapped)];
-        works.push_back((swapped ? one : other).all_reduce(mine.data(), mine.data(), kCount, DataType::float32, Reduction::sum, {kTurns[i % 3]}));
+        works.push_back(
+            (swapped ? one : other)
+                .all_reduce(mine.data(), mine.data(), kCount, DataType::float32, Reduction::sum, {kTurns[i % 3]}));
       }
     }
     for (auto work = works.rbegin(); work != works.rend(); ++work) EXPECT_EQ(outcome(*work, 30s), "ok");
@@ -354,7 +370,9 @@ TEST_P(GroupOver, abort__returns_every_waiter) {
     if (rank == 2) return std::this_thread::sleep_for(300ms);
     int value = 1, out = 0;
     auto work = group.all_reduce(&value, &out, 1, DataType::int32, Reduction::sum);
-    const auto aborted = [](const std::string& said) { return said.find("aborted by its caller") != std::string::npos; };
+    const auto aborted = [](const std::string& said) {
+      return said.find("aborted by its caller") != std::string::npos;
+    };
     std::thread second([&] { EXPECT_TRUE(aborted(outcome(work, 10s))); });
     std::thread aborts([&] {
       std::this_thread::sleep_for(50ms);
@@ -371,14 +389,24 @@ TEST_P(GroupOver, arguments__refused_alone) {
   Ranks ranks = start(2);
   ranks.run([&](int, Group& group) {
     std::vector<float> data(10);
-    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data() + 1, 5, DataType::float32, Reduction::sum)).find("overlaps"), std::string::npos);
-    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data(), 5, DataType::float32, Reduction::band)).find("no band of float32"), std::string::npos);
-    EXPECT_NE(outcome(group.broadcast(data.data(), data.data(), 5, DataType::float32, 2)).find("root 2, expected 0 to 1"), std::string::npos);
-    EXPECT_NE(outcome(group.all_gather(data.data(), nullptr, 5, DataType::float32)).find("no output"), std::string::npos);
-    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data(), std::size_t(1) << 62, DataType::float32, Reduction::sum)).find("more than memory"),
+    EXPECT_NE(
+        outcome(group.all_reduce(data.data(), data.data() + 1, 5, DataType::float32, Reduction::sum)).find("overlaps"),
+        std::string::npos);
+    EXPECT_NE(outcome(group.all_reduce(data.data(), data.data(), 5, DataType::float32, Reduction::band))
+                  .find("no band of float32"),
               std::string::npos);
+    EXPECT_NE(
+        outcome(group.broadcast(data.data(), data.data(), 5, DataType::float32, 2)).find("root 2, expected 0 to 1"),
+        std::string::npos);
+    EXPECT_NE(outcome(group.all_gather(data.data(), nullptr, 5, DataType::float32)).find("no output"),
+              std::string::npos);
+    EXPECT_NE(
+        outcome(group.all_reduce(data.data(), data.data(), std::size_t(1) << 62, DataType::float32, Reduction::sum))
+            .find("more than memory"),
+        std::string::npos);
     const std::size_t sends[] = {3, 3}, receives[] = {2, 2};
-    EXPECT_NE(outcome(group.all_to_all_v(data.data(), data.data() + 6, sends, receives, DataType::float32)).find("3 elements to itself and receives 2"),
+    EXPECT_NE(outcome(group.all_to_all_v(data.data(), data.data() + 6, sends, receives, DataType::float32))
+                  .find("3 elements to itself and receives 2"),
               std::string::npos);
     EXPECT_EQ(outcome(group.barrier()), "ok");
   });

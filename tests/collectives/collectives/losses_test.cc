@@ -59,7 +59,7 @@ class HangingStore final : public Store {
   const std::unique_ptr<Store> store_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool hangs_ = false, asked_ = false;     // guarded by mutex_
+  bool hangs_ = false, asked_ = false;  // guarded by mutex_
 };
 
 TEST(Losses, a_store_that_hangs__holds_up_no_other_group) {

@@ -33,7 +33,8 @@ int entries(const std::string& folder) {
 // Not those of rails' accounts.
 int open_descriptors() {
   int n = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) n += !is_of_an_account(entry.path().filename().c_str());
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    n += !is_of_an_account(entry.path().filename().c_str());
   return n;
 }
 
@@ -70,7 +71,8 @@ class ManyGroups : public testing::TestWithParam<bool> {
  protected:
   static bool has_exchange() { return GetParam(); }
 };
-INSTANTIATE_TEST_SUITE_P(Wires, ManyGroups, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
+INSTANTIATE_TEST_SUITE_P(Wires, ManyGroups, testing::Bool(),
+                         [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
 
 TEST_P(ManyGroups, a_thousand_come_and_go__nothing_is_left_behind) {
   const int many = has_exchange() ? 400 : 1000;
@@ -95,7 +97,8 @@ TEST_P(ManyGroups, a_thousand_come_and_go__nothing_is_left_behind) {
   const auto more = [&] {
     return open_descriptors() > descriptors || entries("/proc/self/task") > threads || shared_mappings() > mappings;
   };
-  for (int i = 0; i < 500 && more(); ++i) std::this_thread::sleep_for(10ms);  // the kernel's entries outlive a join a little
+  // the kernel's entries outlive a join a little
+  for (int i = 0; i < 500 && more(); ++i) std::this_thread::sleep_for(10ms);
   EXPECT_LE(open_descriptors(), descriptors);
   EXPECT_LE(entries("/proc/self/task"), threads);
   EXPECT_LE(shared_mappings(), mappings);
@@ -190,7 +193,7 @@ TEST_P(ManyGroups, a_killed_process__is_named_by_all_the_others) {
     }
     children.push_back(pid);
   }
-  ::close(ready[1]);        // so that a child that did not get so far is the end of what there is to read
+  ::close(ready[1]);  // so that a child that did not get so far is the end of what there is to read
   const auto group = join(0);
   ASSERT_TRUE(group);
   char byte;

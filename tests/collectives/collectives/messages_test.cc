@@ -31,7 +31,8 @@ TEST(Messages, send__short_and_long_in_any_order_of_tags) {
     const std::vector<std::size_t> counts{0, 1, 2048, 2049, 1'000'000, 3};
     std::vector<std::vector<int>> data;
     std::vector<WorkPtr> works;
-    for (std::size_t k = 0; k < counts.size(); ++k) data.push_back(rank == 0 ? numbers(counts[k], int(k)) : std::vector<int>(counts[k] + 5));
+    for (std::size_t k = 0; k < counts.size(); ++k)
+      data.push_back(rank == 0 ? numbers(counts[k], int(k)) : std::vector<int>(counts[k] + 5));
     for (std::size_t k = 0; k < counts.size(); ++k) {
       const std::size_t i = rank == 0 ? k : counts.size() - 1 - k;  // the receiver asks in the opposite order
       auto& d = data[i];
@@ -56,23 +57,27 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebod
   std::vector<std::unique_ptr<collectives::PeerStreams>> peers;
   std::vector<std::shared_ptr<Engine>> engines{network.engine(), network.engine()};
   std::vector<std::unique_ptr<Listener>> listeners;
-  for (int r = 0; r < 2; ++r) listeners.push_back(std::move(*engines[std::size_t(r)]->listen(0, handles[std::size_t(r)])));
+  for (int r = 0; r < 2; ++r)
+    listeners.push_back(std::move(*engines[std::size_t(r)]->listen(0, handles[std::size_t(r)])));
   std::vector<std::unique_ptr<collectives::Messages>> ends;
   const auto done = [](collectives::Ticket& ticket, Status status, int source, std::size_t bytes) {
     (void)ticket.finish(std::move(status), source, bytes);
   };
   for (int r = 0; r < 2; ++r) {
-    peers.push_back(std::make_unique<collectives::PeerStreams>(engines[std::size_t(r)], r, handles, std::move(listeners[std::size_t(r)])));
+    peers.push_back(std::make_unique<collectives::PeerStreams>(engines[std::size_t(r)], r, handles,
+                                                               std::move(listeners[std::size_t(r)])));
     ends.push_back(std::make_unique<collectives::Messages>(*peers.back(), 2, 0, done));
   }
   auto runner = collectives::Runner::shared();
   ASSERT_TRUE(runner.ok());
-  const auto origin = std::make_shared<const collectives::TicketOrigin>(collectives::TicketOrigin{*runner, {}, nullptr, "test"});
+  const auto origin =
+      std::make_shared<const collectives::TicketOrigin>(collectives::TicketOrigin{*runner, {}, nullptr, "test"});
   const std::vector<int> data = numbers(50'000, 0);
   std::vector<std::vector<int>> got(2, std::vector<int>(data.size()));
   std::vector<std::shared_ptr<collectives::Ticket>> tickets;
   for (std::uint32_t i = 0; i < 2; ++i) {
-    collectives::Message send{.sends = true, .peer = 1, .tag = i, .source = data.data(), .bytes = data.size() * sizeof(int), .order = 5 + i};
+    collectives::Message send{
+        .sends = true, .peer = 1, .tag = i, .source = data.data(), .bytes = data.size() * sizeof(int), .order = 5 + i};
     collectives::Message receive{.peer = 0, .tag = i, .target = got[i].data(), .bytes = data.size() * sizeof(int)};
     for (const auto& [end, message] : {std::pair(0, send), std::pair(1, receive)}) {
       tickets.push_back(std::make_shared<collectives::Ticket>(origin));
@@ -81,7 +86,8 @@ TEST(Messages, bodies_go_in_the_order_of_their_sends_and_expedited_where_somebod
   }
   EXPECT_EQ(tickets[0]->wait(Nanos(0)).code(), Code::timed_out);
   for (int steps = 0; steps < 10'000 && (ends[0]->busy() || ends[1]->busy()); ++steps, network.step())
-    for (int r = 0; r < 2; ++r) ASSERT_TRUE(peers[std::size_t(r)]->advance().ok() && ends[std::size_t(r)]->advance().ok());
+    for (int r = 0; r < 2; ++r)
+      ASSERT_TRUE(peers[std::size_t(r)]->advance().ok() && ends[std::size_t(r)]->advance().ok());
   EXPECT_EQ(got, (std::vector{data, data}));
   using Numbers = std::vector<std::uint64_t>;
   int bodies = 0, envelopes = 0;
@@ -150,10 +156,12 @@ TEST(Messages, send__unclaimed_messages_hold_up_neither_clears_nor_each_other) {
   constexpr std::size_t kSends = 1000, kCount = 2000;
   Ranks ranks(2);
   ranks.run([&](int rank, Group& group) {
-    std::vector<int> data = rank == 0 ? numbers(kCount, 0) : std::vector<int>(kSends * kCount), longer = numbers(100'000, rank), last(1, 7);
+    std::vector<int> data = rank == 0 ? numbers(kCount, 0) : std::vector<int>(kSends * kCount),
+                     longer = numbers(100'000, rank), last(1, 7);
     std::vector<WorkPtr> works;
     if (rank == 0) {
-      for (std::size_t k = 0; k < kSends; ++k) works.push_back(group.send(data.data(), kCount * sizeof(int), 1, unsigned(k)));
+      for (std::size_t k = 0; k < kSends; ++k)
+        works.push_back(group.send(data.data(), kCount * sizeof(int), 1, unsigned(k)));
       works.push_back(group.send(last.data(), sizeof(int), 1, kSends));
       EXPECT_EQ(outcome(group.recv(longer.data(), longer.size() * sizeof(int), 1)), "ok");
       EXPECT_EQ(longer, numbers(100'000, 1));
@@ -225,7 +233,8 @@ TEST(Messages, ranks_that_leave_in_peace__are_missed_only_by_who_wants_something
     if (rank != 0) return;
     EXPECT_EQ(outcome(group.recv(&value, sizeof value, 1)), "ok");
     int of_two = 0, of_anyone = 0;
-    const WorkPtr from_two = group.recv(&of_two, sizeof of_two, 2, 7), from_anyone = group.recv(&of_anyone, sizeof of_anyone, kAnySource, 8);
+    const WorkPtr from_two = group.recv(&of_two, sizeof of_two, 2, 7),
+                  from_anyone = group.recv(&of_anyone, sizeof of_anyone, kAnySource, 8);
     EXPECT_EQ(from_two->wait(1s).code(), Code::timed_out);
     wait_for(sent);
     ranks.leave(1);

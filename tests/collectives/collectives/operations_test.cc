@@ -1,5 +1,5 @@
-// Every operation of all ranks, every type and reduction, in place and not, rank counts 1 to 8, counts that divide by nothing
-// or are zero, even and uneven, over real wires against a plain oracle. Messages between two: messages_test.cc.
+// Every operation of all ranks, every type and reduction, in place and not, rank counts 1 to 8, counts that divide by
+// nothing or are zero, even and uneven, over real wires against a plain oracle. Messages between two: messages_test.cc.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -94,7 +94,8 @@ TEST_P(Operations, reductions__every_type) {
     for (const Operation operation : {Operation::all_reduce, Operation::reduce_scatter, Operation::reduce})
       for (Case one : every_type(operation, size()))
         for (const std::size_t count : kCounts) {
-          if (count == 1027 && (int(one.type) + int(one.reduction)) % 5 != 0) continue;  // every kernel is tested at length by itself
+          // every kernel is tested at length by itself
+          if (count == 1027 && (int(one.type) + int(one.reduction)) % 5 != 0) continue;
           one.count = count;
           one.root = int(count) % size();
           batch.add_variants(one);
@@ -124,7 +125,8 @@ TEST_P(Operations, large_and_uneven_counts__between_barriers) {
   ranks.run([&](int, Group& group) {
     Batch batch(group);
     for (const DataType type : {DataType::float8_e5m2, DataType::bfloat16, DataType::float32})
-      for (const Operation operation : {Operation::all_gather, Operation::barrier, Operation::reduce_scatter, Operation::all_to_all}) {
+      for (const Operation operation :
+           {Operation::all_gather, Operation::barrier, Operation::reduce_scatter, Operation::all_to_all}) {
         Case one{.operation = operation, .ranks = size(), .count = 70'000, .type = type, .uneven = true};
         if (one.reduces() && !supports(type, one.reduction)) continue;
         batch.add(one);
@@ -133,9 +135,11 @@ TEST_P(Operations, large_and_uneven_counts__between_barriers) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, Operations, testing::Combine(testing::Range(1, 9), testing::Bool()), [](const auto& instance) {
-  return std::to_string(std::get<0>(instance.param)) + (std::get<1>(instance.param) ? "_shm" : "_tcp");
-});
+INSTANTIATE_TEST_SUITE_P(Sizes, Operations, testing::Combine(testing::Range(1, 9), testing::Bool()),
+                         [](const auto& instance) {
+                           return std::to_string(std::get<0>(instance.param)) +
+                                  (std::get<1>(instance.param) ? "_shm" : "_tcp");
+                         });
 
 }  // namespace
 }  // namespace railweave::collectives_test

@@ -16,7 +16,8 @@ using collectives::Group;
 using collectives::Hints;
 using collectives::PeerStreams;
 
-// Remembers the class of every stream that is connected; refuses the first so many at once, or connects to where nobody accepts.
+// Remembers the class of every stream that is connected; refuses the first so many at once, or connects to where nobody
+// accepts.
 class RememberingEngine final : public Engine {
  public:
   explicit RememberingEngine(int refused, bool astray = false) : astray_(astray), refused_(refused) {
@@ -29,8 +30,11 @@ class RememberingEngine final : public Engine {
   const std::vector<Rail>& rails() const override { return engine_->rails(); }
   const std::vector<Device>& devices() const override { return engine_->devices(); }
   bool shares_memory() const override { return engine_->shares_memory(); }
-  Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override { return engine_->listen(device, handle); }
-  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class, Priority priority) override {
+  Result<std::unique_ptr<Listener>> listen(int device, Handle& handle) override {
+    return engine_->listen(device, handle);
+  }
+  Result<std::unique_ptr<Connector>> connect(int device, const Handle& handle, int traffic_class,
+                                             Priority priority) override {
     const std::lock_guard lock(mutex_);
     classes_.push_back(priority);
     if (refused_-- > 0) return Status(Code::exhausted, Scope::engine, "not now");
@@ -48,8 +52,8 @@ class RememberingEngine final : public Engine {
   std::unique_ptr<Listener> nobody_;
   const bool astray_;
   mutable std::mutex mutex_;
-  std::vector<Priority> classes_;             // guarded by mutex_
-  int refused_;                            // guarded by mutex_
+  std::vector<Priority> classes_;  // guarded by mutex_
+  int refused_;                    // guarded by mutex_
 };
 
 TEST(PeerStreams, connect__keeps_its_class_when_it_is_tried_again) {
@@ -68,7 +72,8 @@ TEST(PeerStreams, a_long_message__goes_by_its_senders_class) {
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
   const auto sender = std::make_shared<RememberingEngine>(0);
   std::thread other([&] {
-    auto group = Group::create(std::make_shared<RememberingEngine>(0), store, {"classes", 1, 2, std::chrono::seconds(20)});
+    auto group =
+        Group::create(std::make_shared<RememberingEngine>(0), store, {"classes", 1, 2, std::chrono::seconds(20)});
     ASSERT_TRUE(group.ok()) << group.status().message();
     std::vector<char> data(100'000);
     EXPECT_EQ(outcome((*group)->recv(data.data(), data.size(), 0)), "ok");
@@ -90,12 +95,16 @@ TEST(PeerStreams, who_is_never_reached__tells_the_others_so) {
   Folder folder;
   std::shared_ptr<collectives::Store> store = std::move(*collectives::file_store(folder.path()));
   std::thread other([&] {
-    EXPECT_FALSE(Group::create(std::make_shared<RememberingEngine>(0), store, {"apart", 1, 2, std::chrono::seconds(1)}).ok());
+    EXPECT_FALSE(
+        Group::create(std::make_shared<RememberingEngine>(0), store, {"apart", 1, 2, std::chrono::seconds(1)}).ok());
   });
-  auto group = Group::create(std::make_shared<RememberingEngine>(0, true), store, {"apart", 0, 2, std::chrono::seconds(20)});
+  auto group =
+      Group::create(std::make_shared<RememberingEngine>(0, true), store, {"apart", 0, 2, std::chrono::seconds(20)});
   other.join();
   ASSERT_FALSE(group.ok());
-  EXPECT_NE(group.status().message().find("rank 1 reports: group 'apart': the ranks found but did not reach each other"), std::string::npos)
+  EXPECT_NE(
+      group.status().message().find("rank 1 reports: group 'apart': the ranks found but did not reach each other"),
+      std::string::npos)
       << group.status().message();
 }
 

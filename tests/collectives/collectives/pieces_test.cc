@@ -20,11 +20,11 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/sealed_memory.h"
-#include "collectives/shared_memory/shm_queue.h"
-#include "collectives/shared_memory/shm_memory.h"
+#include "collectives/group/ticket.h"
 #include "collectives/shared_memory/neighbours.h"
 #include "collectives/shared_memory/pieces.h"
-#include "collectives/group/ticket.h"
+#include "collectives/shared_memory/shm_memory.h"
+#include "collectives/shared_memory/shm_queue.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {
@@ -68,7 +68,8 @@ TEST(Pieces, all_reduce__the_sum_everywhere) {
 #endif
   for (const int size : sizes) {
     Ranks ranks(size, "pieces", true);
-    for (const std::size_t count : {std::size_t(20'001), std::size_t(131'072), std::size_t(300'007), std::size_t(2'100'001)})
+    for (const std::size_t count :
+         {std::size_t(20'001), std::size_t(131'072), std::size_t(300'007), std::size_t(2'100'001)})
       for (int in_place = 0; in_place < 3; ++in_place)  // nobody, everybody, the odd ranks
         ranks.run([&](int rank, Group& group) {
           std::vector<float> in(count), out(count, -1);
@@ -83,7 +84,8 @@ TEST(Pieces, all_reduce__the_sum_everywhere) {
 }
 
 TEST(Pieces, all_gather_v__everything_in_rank_order) {
-  const std::vector<std::vector<std::size_t>> all_counts = {{70'001, 3, 0}, {0, 400'000, 65'536}, {1, 2'500'000, 1'300'000}};
+  const std::vector<std::vector<std::size_t>> all_counts = {
+      {70'001, 3, 0}, {0, 400'000, 65'536}, {1, 2'500'000, 1'300'000}};
   Ranks ranks(3, "gathered", true);
   for (const auto& counts : all_counts)
     for (int placed = 0; placed < 3; ++placed)  // out of place, in place, the odd ranks in place
@@ -142,7 +144,8 @@ TEST(Neighbours, prove__finds_who_is_not_who_he_says) {
   other.address = 8;
   EXPECT_EQ(Neighbours::prove(std::vector{own, other}, 0).status().code(), Code::system);
   other.pid = 0x7fff'fffe;
-  EXPECT_NE(Neighbours::prove(std::vector{own, other}, 0).status().message().find("pidfd_open of rank 1"), std::string::npos);
+  EXPECT_NE(Neighbours::prove(std::vector{own, other}, 0).status().message().find("pidfd_open of rank 1"),
+            std::string::npos);
 }
 
 TEST(Pieces, a_rank_that_leaves__is_named_to_who_waits_for_its_posting) {
@@ -173,8 +176,9 @@ struct TwoLines {
     const auto secret = random_id();
     const std::vector<NeighbourProof> proofs(2, {::getpid(), reinterpret_cast<std::uint64_t>(secret.data()), secret});
     for (int rank : {0, 1})
-      lines.push_back(std::make_unique<ShmQueue>(ShmExchange(std::move(*ShmMemory::map(fd.get(), ShmExchange::memory_bytes(2))), rank, 2), "",
-                                                  in_pieces, std::move(*Neighbours::prove(proofs, rank))));
+      lines.push_back(std::make_unique<ShmQueue>(
+          ShmExchange(std::move(*ShmMemory::map(fd.get(), ShmExchange::memory_bytes(2))), rank, 2), "", in_pieces,
+          std::move(*Neighbours::prove(proofs, rank))));
   }
 
   std::shared_ptr<Ticket> add(int rank, const std::vector<float>& in, std::vector<float>& out) {
@@ -188,7 +192,8 @@ struct TwoLines {
     return ticket;
   }
   void advance(int rank) {
-    while (lines[std::size_t(rank)]->advance(callbacks)) {}
+    while (lines[std::size_t(rank)]->advance(callbacks)) {
+    }
   }
   // A first operation is copied; both measure that, and want to know what reading an offer costs.
   void come_to_offers() {
@@ -240,12 +245,12 @@ TEST(Pieces, what_was_withdrawn__is_not_read) {
 // Who closes may write to what it offered at once: nothing that another just read of it counts, not even a piece.
 TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
   constexpr std::size_t kPiece = kPostedMax / sizeof(float), kPage = 4096 / sizeof(float);
-  const Nanos delay_most = 150us;            // about as long as all of it takes to read
+  const Nanos delay_most = 150us;  // about as long as all of it takes to read
   const TimePoint start = now();
   std::mt19937 random(1);
   std::vector<float> in(kAllSlots), out(2 * kAllSlots), other_out(2 * kAllSlots);
   const std::vector<float> other(kAllSlots, 2);
-  int cut = 0;                               // rounds that ended in mid-operation
+  int cut = 0;  // rounds that ended in mid-operation
   for (int round = 0; round < 20'000 && now() - start < 2s; ++round) {
     TwoLines two;
     two.come_to_offers();
@@ -255,7 +260,7 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
     const auto late = two.add(1, other, other_out);
     two.advance(1);
     const auto first = two.add(0, in, out);
-    two.advance(0);                          // both have posted all, and only rank 1 has still to read
+    two.advance(0);  // both have posted all, and only rank 1 has still to read
     const Nanos delay(random() % std::uint64_t(delay_most.count()));
     std::atomic<bool> reading{false};
     std::thread reader([&] {
@@ -263,7 +268,8 @@ TEST(Pieces, what_is_withdrawn_while_it_is_read__never_counts) {
       two.advance(1);
     });
     while (!reading) std::this_thread::yield();
-    for (const TimePoint then = now() + delay; now() < then;) {}
+    for (const TimePoint then = now() + delay; now() < then;) {
+    }
     (void)two.lines[0]->close();
     for (std::size_t i = 0; i < in.size(); i += kPage) in[i] = 1000;  // not all of it: sooner than the page is read
     reader.join();
@@ -298,7 +304,8 @@ TEST(Pieces, operations_of_every_kind__at_once) {
     constexpr std::size_t kLarge = 300'000, kLarger = 1'000'000;
     const std::vector<std::int32_t> in(kLarger, rank + 1);
     for (int round = 0; round < 5; ++round) {
-      std::vector<std::int32_t> sums(kLarge), gathered(3 * kLarger), gathered_offered(3 * kLarge), in_place(kLarge, rank + 1), small(100), root(100);
+      std::vector<std::int32_t> sums(kLarge), gathered(3 * kLarger), gathered_offered(3 * kLarge),
+          in_place(kLarge, rank + 1), small(100), root(100);
       std::vector<WorkPtr> works = {
           group.all_reduce(in.data(), sums.data(), kLarge, DataType::int32, Reduction::sum),
           group.reduce(in.data(), root.data(), root.size(), DataType::int32, Reduction::sum, round % 3),
@@ -323,15 +330,18 @@ TEST(Pieces, operations_of_every_kind__at_once) {
 // Whatever the type and the reduction: the same bits as the same elements give in small operations.
 TEST(Pieces, a_large_reduction__is_what_small_ones_are) {
   Ranks ranks(3, "bits", true);
-  const std::pair<DataType, Reduction> kinds[] = {{DataType::float16, Reduction::avg},       {DataType::bfloat16, Reduction::sum},
-                                                  {DataType::complex128, Reduction::avg},    {DataType::int8, Reduction::prod},
+  const std::pair<DataType, Reduction> kinds[] = {{DataType::float16, Reduction::avg},
+                                                  {DataType::bfloat16, Reduction::sum},
+                                                  {DataType::complex128, Reduction::avg},
+                                                  {DataType::int8, Reduction::prod},
                                                   {DataType::float64, Reduction::premul_sum}};
   for (const auto& [type, reduction] : kinds)
     ranks.run([type = type, reduction = reduction](int rank, Group& group) {
       constexpr std::size_t kCount = 90'001, kSmall = 1001;
       const std::size_t bytes = size_bytes(type);
       std::vector<std::uint8_t> in(kCount * bytes), large(in.size()), small(in.size());
-      for (std::size_t i = 0; i < in.size(); ++i) in[i] = std::uint8_t((i * 37 + std::size_t(rank) * 11 + i / 251) % 61);
+      for (std::size_t i = 0; i < in.size(); ++i)
+        in[i] = std::uint8_t((i * 37 + std::size_t(rank) * 11 + i / 251) % 61);
       ASSERT_EQ(outcome(group.all_reduce(in.data(), large.data(), kCount, type, reduction)), "ok");
       for (std::size_t at = 0; at < kCount; at += kSmall) {
         const std::size_t n = std::min(kSmall, kCount - at), offset = at * bytes;
@@ -375,8 +385,11 @@ TEST(Pieces, as_many_pieces_of_another_operation__are_told) {
   });
   // The rank that notices first tells the other.
   for (const std::string& one : said)
-    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: one of 360000 bytes where 400000 were due") != std::string::npos ||
-                one.find("rank 0 does not do the same operation as rank 1: one of 400000 bytes where 360000 were due") != std::string::npos)
+    EXPECT_TRUE(
+        one.find("rank 1 does not do the same operation as rank 0: one of 360000 bytes where 400000 were due") !=
+            std::string::npos ||
+        one.find("rank 0 does not do the same operation as rank 1: one of 400000 bytes where 360000 were due") !=
+            std::string::npos)
         << one;
 }
 

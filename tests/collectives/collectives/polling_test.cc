@@ -21,11 +21,12 @@ class PollingOver : public testing::TestWithParam<bool> {
  protected:
   static std::string late_sum(int rank, std::uint16_t port, const Process::Say& say);
 };
-INSTANTIATE_TEST_SUITE_P(Wires, PollingOver, testing::Bool(), [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
+INSTANTIATE_TEST_SUITE_P(Wires, PollingOver, testing::Bool(),
+                         [](const auto& wire) { return wire.param ? "shm" : "tcp"; });
 
 std::string PollingOver::late_sum(int rank, std::uint16_t port, const Process::Say& say) {
-  auto group =
-      join_job({"job", rank, 2, 30s}, port, [&](std::uint16_t served) { say(std::to_string(served)); }, GetParam());
+  auto group = join_job(
+      {"job", rank, 2, 30s}, port, [&](std::uint16_t served) { say(std::to_string(served)); }, GetParam());
   if (!group.ok()) return group.status().message();
   int value = 1, out = 0;
   if (rank == 1) {

@@ -42,7 +42,8 @@ std::vector<std::shared_ptr<Group>> Ranks::another(const std::string& name, std:
   std::vector<std::thread> threads;
   for (int r = 0; r < int(engines_.size()); ++r)
     threads.emplace_back([&, r] {
-      auto group = Group::create(engines_[std::size_t(r)], store, {name, r, int(engines_.size()), std::chrono::seconds(20)});
+      auto group =
+          Group::create(engines_[std::size_t(r)], store, {name, r, int(engines_.size()), std::chrono::seconds(20)});
       if (!group.ok()) ADD_FAILURE() << group.status().message();
       if (group.ok()) groups[std::size_t(r)] = *group;
     });

@@ -34,7 +34,8 @@ class Ranks {
   const std::string& store_folder() const { return folder_.path(); }
 
   // Another group of the same engines, which meet in the same store or in `store`.
-  std::vector<std::shared_ptr<collectives::Group>> another(const std::string& name, std::shared_ptr<collectives::Store> store = nullptr);
+  std::vector<std::shared_ptr<collectives::Group>> another(const std::string& name,
+                                                           std::shared_ptr<collectives::Store> store = nullptr);
 
  private:
   Folder folder_;

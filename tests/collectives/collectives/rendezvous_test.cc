@@ -40,7 +40,8 @@ const Status kLoss(Code::remote, Scope::session, "rank 1 is lost: no answer");
 
 TEST_F(Meeting, a_loss_that_another_saw__is_told_as_what_that_rank_reports) {
   EXPECT_EQ(zero_.report_failure(kLoss), "rank 1 is lost: no answer");
-  EXPECT_EQ(one_.report_failure(Status(Code::remote, Scope::session, "rank 0 is lost: refused")), "rank 0 reports: rank 1 is lost: no answer");
+  EXPECT_EQ(one_.report_failure(Status(Code::remote, Scope::session, "rank 0 is lost: refused")),
+            "rank 0 reports: rank 1 is lost: no answer");
 }
 
 TEST_F(Meeting, a_rank_that_speaks_of_itself__is_named_once) {
@@ -76,7 +77,8 @@ TEST_F(Meeting, rank_0_leaves_a_failed_one__when_the_other_has_left) {
 TEST_F(Meeting, a_rank_that_tries_again_at_once__has_left) {
   one_.tidy_up();
   Rendezvous again = place(1);
-  std::thread second([&] { EXPECT_TRUE(again.exchange("rank", "the second time").ok()) << "with rank 0's second, or its first"; });
+  std::thread second(
+      [&] { EXPECT_TRUE(again.exchange("rank", "the second time").ok()) << "with rank 0's second, or its first"; });
   std::this_thread::sleep_for(100ms);
   const TimePoint start = now();
   zero_.give_up(kLoss);
@@ -98,7 +100,9 @@ TEST_F(Meeting, why_a_rank_gave_up__is_told_by_any) {
 
 // Rank 1 of three has all that rank 2 told, and fails, before rank 2 has seen what rank 1 told.
 TEST_F(Meeting, who_is_behind__hears_why_a_rank_that_had_begun_gave_up) {
-  const auto of_three = [&](int rank) { return Rendezvous(std::move(*collectives::file_store(folder_.path())), {"three", rank, 3, 20s}); };
+  const auto of_three = [&](int rank) {
+    return Rendezvous(std::move(*collectives::file_store(folder_.path())), {"three", rank, 3, 20s});
+  };
   Rendezvous first = of_three(0), second = of_three(1), behind = of_three(2);
   const auto store = std::move(*collectives::file_store(folder_.path()));
   ASSERT_TRUE(store->set("three/rank/2", "3 there").ok());
@@ -136,7 +140,8 @@ TEST_F(Meeting, a_rank_that_came_and_tells_nothing_more__is_not_said_to_be_missi
   std::thread other([&] { EXPECT_TRUE(one.exchange("rank", "there").ok()); });
   ASSERT_TRUE(zero.exchange("rank", "there").ok());
   other.join();
-  EXPECT_EQ(zero.exchange("host", "0").status().message(), "group 'short' of 2 ranks: rank 1 came, but told nothing of 'host' within 0.3 s");
+  EXPECT_EQ(zero.exchange("host", "0").status().message(),
+            "group 'short' of 2 ranks: rank 1 came, but told nothing of 'host' within 0.3 s");
 }
 
 TEST_F(Meeting, what_was_said_of_an_earlier_one__is_not_heard_by_who_has_not_begun) {

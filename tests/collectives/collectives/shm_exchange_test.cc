@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "base/sealed_memory.h"
+#include "collectives/shared_memory/contribution.h"
+#include "collectives/shared_memory/offering.h"
 #include "collectives/shared_memory/shm_exchange.h"
 #include "collectives/shared_memory/shm_memory.h"
-#include "collectives/shared_memory/offering.h"
-#include "collectives/shared_memory/contribution.h"
 #include "ranks.h"
 
 namespace railweave::collectives_test {
@@ -26,7 +26,8 @@ struct TwoExchanges {
   std::vector<ShmExchange> of;
   TwoExchanges() {
     const OwnedFd fd = std::move(*make_sealed_memory(ShmExchange::memory_bytes(2)));
-    for (int rank : {0, 1}) of.emplace_back(std::move(*ShmMemory::map(fd.get(), ShmExchange::memory_bytes(2))), rank, 2);
+    for (int rank : {0, 1})
+      of.emplace_back(std::move(*ShmMemory::map(fd.get(), ShmExchange::memory_bytes(2))), rank, 2);
   }
 };
 
@@ -172,18 +173,23 @@ TEST(ShmQueue, a_rank_whose_operation_is_larger__is_told_so) {
   std::string said[2];
   ranks.run([&](int rank, Group& group) {
     std::vector<float> data(rank == 0 ? 10 : 1'000'000);
-    said[rank] = outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
+    said[rank] =
+        outcome(group.all_reduce(data.data(), data.data(), data.size(), DataType::float32, Reduction::sum), 20s);
   });
   // The rank that notices first tells the other.
   for (const std::string& one : said)
-    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: one of 4000000 bytes where 40 were due") != std::string::npos ||
-                one.find("rank 0 does not do the same operation as rank 1: one of 40 bytes where 4000000 were due") != std::string::npos)
+    EXPECT_TRUE(one.find("rank 1 does not do the same operation as rank 0: one of 4000000 bytes where 40 were due") !=
+                    std::string::npos ||
+                one.find("rank 0 does not do the same operation as rank 1: one of 40 bytes where 4000000 were due") !=
+                    std::string::npos)
         << one;
 }
 
 // Who is done once it has posted does not wait: the one whose operation is larger has to find out.
 TEST(ShmQueue, who_waits_over_streams_for_a_posting__is_told_so) {
-  const auto broadcast = [](Group& group, float* data, std::size_t count) { return group.broadcast(data, data, count, DataType::float32, 0); };
+  const auto broadcast = [](Group& group, float* data, std::size_t count) {
+    return group.broadcast(data, data, count, DataType::float32, 0);
+  };
   const auto reduce = [](Group& group, float* data, std::size_t count) {
     return group.reduce(data, data + count, count, DataType::float32, Reduction::sum, 0);
   };
@@ -259,16 +265,16 @@ TEST(ShmQueue, what_was_posted__is_read_though_its_rank_left) {
   Ranks ranks(2, "left", true);
   int one = 1, sum = 0, other_sum = 0;
   const WorkPtr early = ranks.group(1).all_reduce(&one, &other_sum, 1, DataType::int32, Reduction::sum);
-  std::thread reads([&] {
-    EXPECT_EQ(outcome(ranks.group(0).all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum)), "ok");
-  });
+  std::thread reads(
+      [&] { EXPECT_EQ(outcome(ranks.group(0).all_reduce(&one, &sum, 1, DataType::int32, Reduction::sum)), "ok"); });
   EXPECT_EQ(outcome(early), "ok");
   ranks.leave(1);
   reads.join();
   EXPECT_EQ(sum, 2);
 }
 
-// A named algorithm is a schedule, so over streams: an environment that differs would show as ranks that wait for each other.
+// A named algorithm is a schedule, so over streams: an environment that differs would show as ranks that wait for each
+// other.
 TEST(ShmQueue, a_named_algorithm__is_what_runs) {
   ::setenv("RAILWEAVE_ALGO", "all_reduce=ring", 1);
   Ranks ranks(2, "named", true);

@@ -43,7 +43,9 @@ class Descriptors {
     const rlimit now{most, std::max<rlim_t>(most, before_.rlim_max)};
     ok_ = ok_ && ::setrlimit(RLIMIT_NOFILE, &now) == 0;
   }
-  ~Descriptors() { if (ok_) (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  ~Descriptors() {
+    if (ok_) (void)::setrlimit(RLIMIT_NOFILE, &before_);
+  }
   Descriptors(const Descriptors&) = delete;
   bool ok() const { return ok_; }
 
@@ -186,7 +188,8 @@ TEST(TcpStore, silent_strangers__keep_nobody_from_the_store) {
   }
   auto own = collectives::tcp_store("127.0.0.1", port, false, 20s);
   // A sanitizer on a busy machine looks at so many for longer than a client waits for its answer.
-  for (const TimePoint end = now() + 30s; !own.ok() && now() < end;) own = collectives::tcp_store("127.0.0.1", port, false, 20s);
+  for (const TimePoint end = now() + 30s; !own.ok() && now() < end;)
+    own = collectives::tcp_store("127.0.0.1", port, false, 20s);
   ASSERT_TRUE(own.ok()) << own.status().message();
   EXPECT_TRUE((*own)->set("key", "value").ok());
   EXPECT_TRUE((*kept)->get("key", 20s).ok());

@@ -23,7 +23,8 @@ INSTANTIATE_TEST_SUITE_P(Wires, TraceOver, testing::Bool(), [](const auto& shm) 
 
 std::vector<trace::Record> of(const trace::Taken& taken, trace::Kind kind) {
   std::vector<trace::Record> found;
-  std::ranges::copy_if(taken.records, std::back_inserter(found), [kind](const trace::Record& r) { return r.kind == kind; });
+  std::ranges::copy_if(taken.records, std::back_inserter(found),
+                       [kind](const trace::Record& r) { return r.kind == kind; });
   return found;
 }
 
@@ -37,7 +38,7 @@ TEST_P(TraceOver, operations__from_issue_to_end_with_their_waits) {
       ASSERT_EQ(outcome(group.all_reduce(in.data(), out.data(), count, DataType::float32, Reduction::sum)), "ok");
   });
   const trace::Taken taken = trace::stop();
-  std::map<std::uint64_t, int> seen;      // by bytes
+  std::map<std::uint64_t, int> seen;  // by bytes
   for (const trace::Record& r : of(taken, trace::Kind::operation)) {
     ++seen[r.bytes];
     EXPECT_GT(r.begin, 0);
@@ -57,7 +58,8 @@ TEST_P(TraceOver, an_operation_of_an_earlier_trace__is_not_of_this_one) {
   std::vector<float> in(1'000'000, 1), out[2] = {in, in};
   std::vector<WorkPtr> works;
   const auto issue = [&](int rank) {
-    works.push_back(ranks.group(rank).all_reduce(in.data(), out[rank].data(), in.size(), DataType::float32, Reduction::sum));
+    works.push_back(
+        ranks.group(rank).all_reduce(in.data(), out[rank].data(), in.size(), DataType::float32, Reduction::sum));
   };
   ASSERT_TRUE(trace::start(100'000));
   issue(0);
@@ -93,7 +95,8 @@ TEST(Trace, segments__have_their_operation_and_come_as_they_went) {
   }
   for (const trace::Record& r : of(taken, trace::Kind::segment_in)) {
     const auto [first, last] = sent.equal_range(key(r));
-    EXPECT_TRUE(std::any_of(first, last, [&](const auto& s) { return s.second <= r.begin; })) << "of " << r.bytes << " bytes";
+    EXPECT_TRUE(std::any_of(first, last, [&](const auto& s) { return s.second <= r.begin; }))
+        << "of " << r.bytes << " bytes";
     if (r.what == operations[0].what) in_bytes += r.bytes;
   }
   EXPECT_EQ(out_bytes, 2 * kCount * 4);  // both ranks' input, once each

@@ -11,13 +11,15 @@ namespace railweave::collectives_test {
 
 using Bytes = std::vector<std::byte>;
 
-// What rank `r` has to be moved: `count` elements from index `first` of its endless row. All bits vary (boolean: 0 or 1).
+// What rank `r` has to be moved: `count` elements from index `first` of its endless row. All bits vary (boolean: 0 or
+// 1).
 void append_row(Bytes& to, int r, std::size_t first, std::size_t count, collectives::DataType type);
 // What it has to be reduced, from index 0.
-void append_contribution(Bytes& to, collectives::Reduction reduction, int ranks, int r, std::size_t count, collectives::DataType type);
+void append_contribution(Bytes& to, collectives::Reduction reduction, int ranks, int r, std::size_t count,
+                         collectives::DataType type);
 // What those of all ranks reduce to. More than eight ranks: sum, min and max of types of 32 bits and more.
 void append_reduced(Bytes& to, collectives::Reduction reduction, int ranks, std::size_t first, std::size_t count,
                     collectives::DataType type);
-inline constexpr double kFactor = 2;     // of premul_sum
+inline constexpr double kFactor = 2;  // of premul_sum
 
 }  // namespace railweave::collectives_test

@@ -36,8 +36,10 @@ TEST(Arithmetic, integer_averages_go_towards_zero) {
   for (const Target target : targets()) {
     EXPECT_EQ((reduced<std::int32_t>(target, {DataType::int32, Reduction::avg, 2}, {-3, -4})), -3);
     EXPECT_EQ((reduced<std::int32_t>(target, {DataType::int32, Reduction::avg, 2}, {3, 4})), 3);
-    EXPECT_EQ((reduced<std::uint64_t>(target, {DataType::uint64, Reduction::avg, 3}, {UINT64_MAX - 1, 1})), UINT64_MAX / 3);
-    EXPECT_EQ((reduced<std::int8_t>(target, {DataType::int8, Reduction::avg, 1000}, {-128})), 0);  // more ranks than it holds
+    EXPECT_EQ((reduced<std::uint64_t>(target, {DataType::uint64, Reduction::avg, 3}, {UINT64_MAX - 1, 1})),
+              UINT64_MAX / 3);
+    // more ranks than it holds
+    EXPECT_EQ((reduced<std::int8_t>(target, {DataType::int8, Reduction::avg, 1000}, {-128})), 0);
     EXPECT_EQ((reduced<std::uint8_t>(target, {DataType::uint8, Reduction::avg, 255}, {255})), 1);
     EXPECT_EQ((reduced<std::int16_t>(target, {DataType::int16, Reduction::avg, 1}, {INT16_MIN})), INT16_MIN);
   }
@@ -49,7 +51,8 @@ void check_averages(DataType type) {
   for (const T limit : {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()})
     for (T near = 0; near < 100; ++near) values.push_back(T(limit > 0 ? limit - near : limit + near));
   for (int ranks = 1; ranks < INT32_MAX / 3; ranks = ranks < 300 ? ranks + 1 : ranks * 3 - 1) {
-    for (int factor = 1; factor < 100; ++factor) values[std::size_t(factor)] = T(std::int64_t(ranks) * factor - factor % 2);
+    for (int factor = 1; factor < 100; ++factor)
+      values[std::size_t(factor)] = T(std::int64_t(ranks) * factor - factor % 2);
     std::vector<T> quotients(values.size());
     const Operand operand{values.data(), false};
     reduce({type, Reduction::avg, ranks}, {&operand, 1}, quotients.data(), true, values.size());

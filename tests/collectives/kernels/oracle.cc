@@ -13,9 +13,9 @@ namespace {
 struct Numbers {
   bool is_float;
   bool is_signed;
-  Format format;        // floats: of raw elements
-  Format accumulator;   // floats
-  int bits;             // integers
+  Format format;       // floats: of raw elements
+  Format accumulator;  // floats
+  int bits;            // integers
   int parts;
 };
 
@@ -91,7 +91,8 @@ __int128 factor_as_integer(double factor, const Numbers& numbers) {
   if (std::isnan(factor)) return 0;
   const double most = std::ldexp(1.0, numbers.is_signed ? numbers.bits - 1 : numbers.bits);
   if (factor >= most) return (__int128(1) << (numbers.is_signed ? numbers.bits - 1 : numbers.bits)) - 1;
-  if (numbers.is_signed ? factor <= -most : factor <= 0) return numbers.is_signed ? -(__int128(1) << (numbers.bits - 1)) : 0;
+  if (numbers.is_signed ? factor <= -most : factor <= 0)
+    return numbers.is_signed ? -(__int128(1) << (numbers.bits - 1)) : 0;
   return __int128(std::trunc(factor));
 }
 
@@ -135,8 +136,8 @@ std::uint64_t some_float(Format format, std::mt19937_64& random) {
     case 0: return sign;
     case 1: return sign | infinity;
     case 2: return sign | infinity | (fraction ? fraction : 1);
-    case 3: return sign | fraction;                                            // subnormal
-    case 4: return sign | (infinity - 1);                                      // the greatest
+    case 3: return sign | fraction;        // subnormal
+    case 4: return sign | (infinity - 1);  // the greatest
     case 5: return sign | (infinity - (std::uint64_t(1) << format.fraction_bits)) | fraction;
     case 6:
     case 7:
@@ -155,7 +156,8 @@ double decoded(Format format, std::uint64_t bits) {
   if (exponent == (1 << format.exponent_bits) - 1)
     return fraction ? std::numeric_limits<double>::quiet_NaN() : sign * std::numeric_limits<double>::infinity();
   if (exponent == 0) return sign * std::ldexp(double(fraction), 1 - bias - format.fraction_bits);
-  return sign * std::ldexp(double(fraction + (std::uint64_t(1) << format.fraction_bits)), exponent - bias - format.fraction_bits);
+  return sign * std::ldexp(double(fraction + (std::uint64_t(1) << format.fraction_bits)),
+                           exponent - bias - format.fraction_bits);
 }
 
 std::uint64_t encoded(Format format, double value) {
@@ -166,14 +168,16 @@ std::uint64_t encoded(Format format, double value) {
   const double magnitude = std::fabs(value);
   if (std::isinf(magnitude)) return sign | infinity;
   if (magnitude == 0) return sign;
-  // In units of the last place that a number of this size has; a carry out of the fraction raises the exponent by itself.
+  // In units of the last place that a number of this size has; a carry out of the fraction raises the exponent by
+  // itself.
   const int exponent = std::max(std::ilogb(magnitude), 1 - bias);
   const double units = std::nearbyint(std::ldexp(magnitude, format.fraction_bits - exponent));
   const std::uint64_t above_subnormals = std::uint64_t(exponent + bias - 1) << format.fraction_bits;
   return sign | std::min(above_subnormals + std::uint64_t(units), infinity);
 }
 
-std::vector<std::uint8_t> expected(const Reducing& how, std::span<const Operand> operands, bool finish, std::size_t count) {
+std::vector<std::uint8_t> expected(const Reducing& how, std::span<const Operand> operands, bool finish,
+                                   std::size_t count) {
   const Numbers numbers = numbers_of(how.type);
   std::vector<std::uint8_t> to(count * bytes_of(how.type, !finish) + 8);
   if (numbers.is_float) {

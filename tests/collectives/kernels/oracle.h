@@ -1,4 +1,5 @@
-// What reduce() must give, element by element in double precision and wide integers, with nothing of collectives/kernels/.
+// What reduce() must give, element by element in double precision and wide integers, with nothing of
+// collectives/kernels/.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@ double decoded(Format format, std::uint64_t bits);
 std::uint64_t encoded(Format format, double value);
 
 // As reduce(), to fresh memory.
-std::vector<std::uint8_t> expected(const Reducing& how, std::span<const Operand> operands, bool finish, std::size_t count);
+std::vector<std::uint8_t> expected(const Reducing& how, std::span<const Operand> operands, bool finish,
+                                   std::size_t count);
 
 // Equal bits, or both NaN. The index of the first element that differs, or -1.
 std::ptrdiff_t first_difference(DataType type, bool partial, const void* a, const void* b, std::size_t count);
@@ -31,6 +33,8 @@ std::ptrdiff_t first_difference(DataType type, bool partial, const void* a, cons
 // Elements of every kind that the type has: ordinary ones, extremes, NaN, infinities, subnormals, both zeros.
 void fill(DataType type, bool partial, void* to, std::size_t count, std::mt19937_64& random);
 
-inline std::size_t bytes_of(DataType type, bool partial) { return partial ? partial_size_bytes(type) : size_bytes(type); }
+inline std::size_t bytes_of(DataType type, bool partial) {
+  return partial ? partial_size_bytes(type) : size_bytes(type);
+}
 
 }  // namespace railweave::collectives

@@ -87,8 +87,8 @@ class Reduce : public testing::TestWithParam<int> {
   static void compare(const Reducing& how, Target target, bool finish, std::size_t count, const Memory& to,
                       const std::vector<std::uint8_t>& want) {
     ASSERT_EQ(first_difference(how.type, !finish, to.data(), want.data(), count), -1)
-        << name(how.type) << " " << name(how.reduction) << " target " << int(target) << " finish " << finish << " count "
-        << count << " ranks " << how.ranks << " factor " << how.factor;
+        << name(how.type) << " " << name(how.reduction) << " target " << int(target) << " finish " << finish
+        << " count " << count << " ranks " << how.ranks << " factor " << how.factor;
     ASSERT_TRUE(to.margins_untouched()) << name(how.type) << " " << name(how.reduction) << " count " << count;
   }
 };
@@ -101,7 +101,8 @@ TEST_P(Reduce, every_length_at_any_address) {
 
 TEST_P(Reduce, lengths_around_what_is_done_at_once) {
   for (const std::size_t count : {255, 256, 257, 511, 513, 2047, 2049, 4099})
-    for (const Reducing& how : reductions_of(type(), random_)) check(how, Inputs(type(), 2, count, random_, true), true, count);
+    for (const Reducing& how : reductions_of(type(), random_))
+      check(how, Inputs(type(), 2, count, random_, true), true, count);
 }
 
 TEST_P(Reduce, any_number_of_operands_in_any_form) {
@@ -115,7 +116,8 @@ TEST_P(Reduce, any_number_of_operands_in_any_form) {
 TEST_P(Reduce, more_operands_than_are_read_at_once) {
   for (const std::size_t operands : {16, 17, 31, 32, 40})
     for (const bool finish : {false, true})
-      for (const Reducing& how : reductions_of(type(), random_)) check(how, Inputs(type(), operands, 71, random_), finish, 71);
+      for (const Reducing& how : reductions_of(type(), random_))
+        check(how, Inputs(type(), operands, 71, random_), finish, 71);
   for (const Reducing& how : reductions_of(type(), random_)) check(how, Inputs(type(), 18, 5003, random_), true, 5003);
 }
 
@@ -125,7 +127,8 @@ TEST_P(Reduce, in_place_on_each_operand) {
       for (const std::size_t count : {1, 13, 63, 64, 65, 130, 1031}) {
         if (operands == 19 && (in_place % 6 != 0 || count != 130)) continue;
         for (const bool finish : {false, true})
-          for (const Reducing& how : reductions_of(type(), random_)) check_in_place(how, operands, in_place, finish, count);
+          for (const Reducing& how : reductions_of(type(), random_))
+            check_in_place(how, operands, in_place, finish, count);
       }
 }
 

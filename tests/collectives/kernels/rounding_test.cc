@@ -21,7 +21,8 @@ constexpr Half kHalves[] = {{DataType::float16, kFloat16}, {DataType::bfloat16, 
 std::uint16_t encode(Half half, double value) { return std::uint16_t(encoded(half.format, value)); }
 
 // The reduction of some 16-bit numbers, rounded to 16 bits.
-double reduced(Half half, Target target, Reduction reduction, std::vector<double> values, int ranks = 1, double factor = 1) {
+double reduced(Half half, Target target, Reduction reduction, std::vector<double> values, int ranks = 1,
+               double factor = 1) {
   std::vector<std::uint16_t> raw;
   for (const double value : values) raw.push_back(encode(half, value));
   std::vector<Operand> operands;
@@ -64,8 +65,8 @@ TEST(Rounding, to_nearest_even_from_every_neighbourhood) {
         wide.insert(wide.end(), {near, std::nextafter(near, INFINITY), std::nextafter(near, -INFINITY)});
       }
     }
-    wide.insert(wide.end(), {65519.996f, 65520.0f, 65536.0f, -65520.0f, 3.4028235e38f, -3.4028235e38f, 3.3961776e38f, 1e-45f,
-                             std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xffffffffu)});
+    wide.insert(wide.end(), {65519.996f, 65520.0f, 65536.0f, -65520.0f, 3.4028235e38f, -3.4028235e38f, 3.3961776e38f,
+                             1e-45f, std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xffffffffu)});
     for (const Target target : targets()) {
       std::vector<std::uint16_t> narrow(wide.size());
       const Operand operand{wide.data(), true};
@@ -74,7 +75,8 @@ TEST(Rounding, to_nearest_even_from_every_neighbourhood) {
         if (std::isnan(wide[i])) {
           ASSERT_TRUE(std::isnan(decoded(half.format, narrow[i]))) << i;
         } else {
-          ASSERT_EQ(narrow[i], encode(half, double(wide[i]))) << name(half.type) << " " << wide[i] << " " << int(target);
+          ASSERT_EQ(narrow[i], encode(half, double(wide[i])))
+              << name(half.type) << " " << wide[i] << " " << int(target);
         }
       }
     }

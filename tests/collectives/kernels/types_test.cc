@@ -43,7 +43,8 @@ TEST(Types, supports__what_has_a_meaning) {
   for (int r = 0; r < kReductions; ++r) {
     const auto reduction = Reduction(r);
     const bool bits = reduction == Reduction::band || reduction == Reduction::bor || reduction == Reduction::bxor;
-    const bool linear = reduction == Reduction::sum || reduction == Reduction::avg || reduction == Reduction::premul_sum;
+    const bool linear =
+        reduction == Reduction::sum || reduction == Reduction::avg || reduction == Reduction::premul_sum;
     EXPECT_TRUE(supports(DataType::int8, reduction)) << name(reduction);
     EXPECT_TRUE(supports(DataType::uint64, reduction)) << name(reduction);
     EXPECT_EQ(supports(DataType::float16, reduction), !bits) << name(reduction);

@@ -15,7 +15,7 @@ void PrintTo(const Algorithm& one, std::ostream* out) { *out << name(one.operati
 namespace {
 
 constexpr int kRanksMost = 64;
-constexpr int kManyRanks = 17;       // beyond it, fewer cases
+constexpr int kManyRanks = 17;                             // beyond it, fewer cases
 constexpr int kThorough[] = {24, 31, 32, 33, 48, 63, 64};  // of those; the others have one count
 
 std::vector<int> hosts_of_four(int ranks) {
@@ -132,8 +132,9 @@ TEST_P(EveryAlgorithm, some_ranks_in_place_and_some_not) {
 }
 
 TEST_P(EveryAlgorithm, several_ranks_on_a_host) {
-  const std::vector<std::vector<int>> layouts{{0, 0},       {0, 0, 1},          {0, 1, 0, 1},          {0, 0, 1, 1},
-                                              {0, 0, 0, 1}, {0, 1, 1, 2, 0, 2}, {0, 1, 2, 2, 2, 1, 1}, {0, 0, 0, 0, 1, 1, 1, 1}};
+  const std::vector<std::vector<int>> layouts{
+      {0, 0},       {0, 0, 1},          {0, 1, 0, 1},          {0, 0, 1, 1},
+      {0, 0, 0, 1}, {0, 1, 1, 2, 0, 2}, {0, 1, 2, 2, 2, 1, 1}, {0, 0, 0, 0, 1, 1, 1, 1}};
   for (const std::vector<int>& host_of : layouts)
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{3001}}) {
       Problem problem = problem_of(GetParam().operation, int(host_of.size()), count);
@@ -162,7 +163,8 @@ std::string test_name(const testing::TestParamInfo<Algorithm>& info) {
   return std::string(name(info.param.operation)) + "_" + std::string(info.param.name);
 }
 
-INSTANTIATE_TEST_SUITE_P(Schedule, EveryAlgorithm, testing::ValuesIn(algorithms().begin(), algorithms().end()), test_name);
+INSTANTIATE_TEST_SUITE_P(Schedule, EveryAlgorithm, testing::ValuesIn(algorithms().begin(), algorithms().end()),
+                         test_name);
 
 }  // namespace
 }  // namespace railweave::collectives

@@ -111,16 +111,21 @@ TEST(Accesses, waits__as_a_record_of_every_byte_says) {
       std::vector<std::uint32_t> after;
       const Extent extent{Place::output, begin, end};
       writes ? accesses.write(extent, std::uint32_t(step), after) : accesses.read(extent, std::uint32_t(step), after);
-      const auto has = [&after](int one) { return std::find(after.begin(), after.end(), std::uint32_t(one)) != after.end(); };
+      const auto has = [&after](int one) {
+        return std::find(after.begin(), after.end(), std::uint32_t(one)) != after.end();
+      };
       std::vector<bool> needed(std::size_t(step), false);
       for (std::size_t at = begin; at < end; ++at) {
         if (writer[at] >= 0) needed[std::size_t(writer[at])] = true;
         if (writes)
           for (const int reader : readers[at]) needed[std::size_t(reader)] = true;
-        if (writes) writer[at] = step, readers[at].clear();
-        else readers[at].push_back(step);
+        if (writes)
+          writer[at] = step, readers[at].clear();
+        else
+          readers[at].push_back(step);
       }
-      for (int one = 0; one < step; ++one) ASSERT_EQ(has(one), needed[std::size_t(one)]) << round << " " << step << " " << one;
+      for (int one = 0; one < step; ++one)
+        ASSERT_EQ(has(one), needed[std::size_t(one)]) << round << " " << step << " " << one;
     }
   }
 }

@@ -174,7 +174,7 @@ TEST_F(Checker, a_result_rounded_twice_or_never_finished) {
   again.after_end = std::uint32_t(schedule.after.size());
   schedule.steps.push_back(again);
   expect_complaint("a finished result is an operand");
-  schedule.operands.back().form = Form::raw;     // a lie about what is there
+  schedule.operands.back().form = Form::raw;  // a lie about what is there
   expect_complaint("has another form");
   load(Operation::reduce_scatter, "direct", 2, 10);
   step(0, Kind::reduce).to.form = Form::partial;

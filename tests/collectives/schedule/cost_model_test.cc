@@ -22,7 +22,8 @@ TEST(CostModel, choose__small_all_reduce_in_one_latency_large_in_least_bytes) {
   EXPECT_EQ(chosen(of_bytes(Operation::all_reduce, 2, 64 * MiB)), "direct");
 }
 
-// Measured between two hosts of 2x2 Gb/s: what sends all at once has its last chunk to reduce when nothing else is left to do.
+// Measured between two hosts of 2x2 Gb/s: what sends all at once has its last chunk to reduce when nothing else is left
+// to do.
 TEST(CostModel, choose__of_some_chunks_the_one_that_reduces_while_it_sends) {
   Costs lab;
   lab.rate_between = Rate::from_megabits(3800);
@@ -36,9 +37,11 @@ TEST(CostModel, choose__large_sums_of_16_bit_floats_do_not_travel_wide) {
     problem.element_bytes = 2;
     EXPECT_EQ(chosen(problem), "direct") << name(operation);
     const Costs costs;
-    EXPECT_GT(estimate(problem, algorithm(operation, "ring"), costs), 1.2 * estimate(problem, algorithm(operation, "direct"), costs));
+    EXPECT_GT(estimate(problem, algorithm(operation, "ring"), costs),
+              1.2 * estimate(problem, algorithm(operation, "direct"), costs));
     problem.partial_bytes = 2;
-    EXPECT_LT(estimate(problem, algorithm(operation, "ring"), costs), 1.1 * estimate(problem, algorithm(operation, "direct"), costs));
+    EXPECT_LT(estimate(problem, algorithm(operation, "ring"), costs),
+              1.1 * estimate(problem, algorithm(operation, "direct"), costs));
   }
 }
 
@@ -136,7 +139,8 @@ TEST(AlgorithmChoice, check__names_what_there_is) {
   EXPECT_TRUE(check_algorithm_choice("").ok());
   EXPECT_TRUE(check_algorithm_choice("ring").ok());
   EXPECT_TRUE(check_algorithm_choice("all_reduce=two_level,broadcast=chain,direct").ok());
-  for (const std::string_view bad : {"rings", "all_reduce=chain", "allreduce=ring", "=ring", "=ring=", "all_reduce=", ",", "ring,"}) {
+  for (const std::string_view bad :
+       {"rings", "all_reduce=chain", "allreduce=ring", "=ring", "=ring=", "all_reduce=", ",", "ring,"}) {
     const Status status = check_algorithm_choice(bad);
     ASSERT_FALSE(status.ok()) << bad;
     EXPECT_EQ(status.code(), Code::invalid_config);

@@ -10,29 +10,36 @@ namespace {
 struct Case {
   Operation operation;
   std::string_view name;
-  double bytes_each_way;             // of the whole vector, with two and four ranks
+  double bytes_each_way;  // of the whole vector, with two and four ranks
   double bytes_each_way_four;
 };
 
 // What must at least be moved: no algorithm can do with less.
 constexpr Case kCases[] = {
-    {Operation::all_gather, "direct", 1. / 2, 3. / 4},      {Operation::all_gather, "ring", 1. / 2, 3. / 4},
+    {Operation::all_gather, "direct", 1. / 2, 3. / 4},
+    {Operation::all_gather, "ring", 1. / 2, 3. / 4},
     {Operation::all_gather, "recursive_doubling", 1. / 2, 3. / 4},
-    {Operation::reduce_scatter, "direct", 1. / 2, 3. / 4},  {Operation::reduce_scatter, "ring", 1. / 2, 3. / 4},
-    {Operation::all_reduce, "direct", 1, 3. / 2},           {Operation::all_reduce, "ring", 1, 3. / 2},
-    {Operation::broadcast, "chain", 1, 1},                  {Operation::broadcast, "scatter_gather", 1, 1},
-    {Operation::reduce, "chain", 1, 1},                     {Operation::all_to_all, "direct", 1. / 2, 3. / 4},
+    {Operation::reduce_scatter, "direct", 1. / 2, 3. / 4},
+    {Operation::reduce_scatter, "ring", 1. / 2, 3. / 4},
+    {Operation::all_reduce, "direct", 1, 3. / 2},
+    {Operation::all_reduce, "ring", 1, 3. / 2},
+    {Operation::broadcast, "chain", 1, 1},
+    {Operation::broadcast, "scatter_gather", 1, 1},
+    {Operation::reduce, "chain", 1, 1},
+    {Operation::all_to_all, "direct", 1. / 2, 3. / 4},
 };
 
 Problem of_bytes(Operation operation, int ranks, double bytes) {
-  return problem_of(operation, ranks, std::size_t(bytes) / 4 / (has_counts_per_rank(operation) ? std::size_t(ranks) : 1));
+  return problem_of(operation, ranks,
+                    std::size_t(bytes) / 4 / (has_counts_per_rank(operation) ? std::size_t(ranks) : 1));
 }
 
 // Duration in multiples of what its bytes need.
 double slowness(const Case& one, const Problem& problem, const Machine& machine = {}) {
   const std::vector<Problem> problems = everybody(problem);
   const double total = double(problem.counts[0] * problem.counts.size() * problem.element_bytes);
-  const double least = total * (problem.ranks == 2 ? one.bytes_each_way : one.bytes_each_way_four) / machine.bytes_per_s;
+  const double least =
+      total * (problem.ranks == 2 ? one.bytes_each_way : one.bytes_each_way_four) / machine.bytes_per_s;
   return duration_s(problems, build_all(algorithm(one.operation, one.name), problems), machine) / least;
 }
 
@@ -63,7 +70,8 @@ TEST(Flow, duration__little_more_than_the_bytes_need) {
 TEST(Flow, duration__no_lag_behind_a_slow_reduction_or_a_long_way) {
   for (const Case& one : kCases) {
     if (one.operation != Operation::all_reduce) continue;
-    for (const Machine& machine : {Machine{1e-3, 500e6, 8e9, 32}, Machine{100e-6, 500e6, 1.2e9, 32}, Machine{10e-6, 5e9, 12e9, 32}})
+    for (const Machine& machine :
+         {Machine{1e-3, 500e6, 8e9, 32}, Machine{100e-6, 500e6, 1.2e9, 32}, Machine{10e-6, 5e9, 12e9, 32}})
       for (const int ranks : {2, 4})
         EXPECT_LT(slowness(one, of_bytes(one.operation, ranks, 64 * MiB), machine), 1.05)
             << one.name << " " << ranks << " " << machine.latency_s;
@@ -92,8 +100,8 @@ TEST(Flow, choose__takes_what_is_fast) {
           if (&one == chosen) taken = time;
           if (time < best) best = time, fastest = one.name;
         }
-        EXPECT_LT(taken, 1.1 * best) << name(chosen->operation) << ": " << chosen->name << " for " << fastest << ", " << ranks
-                                     << " ranks, " << bytes << " bytes";
+        EXPECT_LT(taken, 1.1 * best) << name(chosen->operation) << ": " << chosen->name << " for " << fastest << ", "
+                                     << ranks << " ranks, " << bytes << " bytes";
       }
 }
 

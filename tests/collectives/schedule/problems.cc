@@ -5,8 +5,8 @@
 namespace railweave::collectives {
 
 bool has_counts_per_rank(Operation operation) {
-  return operation == Operation::all_gather || operation == Operation::reduce_scatter || operation == Operation::gather ||
-         operation == Operation::scatter || operation == Operation::all_to_all;
+  return operation == Operation::all_gather || operation == Operation::reduce_scatter ||
+         operation == Operation::gather || operation == Operation::scatter || operation == Operation::all_to_all;
 }
 
 Problem problem_of(Operation operation, int ranks, std::size_t count) {

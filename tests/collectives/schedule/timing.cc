@@ -43,8 +43,8 @@ class Simulation {
     std::vector<Queue> sends, receives;
     std::vector<std::uint32_t> waits, ready_at_start;
     std::vector<std::vector<std::uint32_t>> followers;
-    bool sending = true;               // nobody sends before all have posted
-    std::size_t served = 0;            // the peer that was sent to last
+    bool sending = true;     // nobody sends before all have posted
+    std::size_t served = 0;  // the peer that was sent to last
     double in_free = 0, core_free = 0;
   };
   struct Event {
@@ -81,7 +81,8 @@ class Simulation {
     if (step.kind == Step::Kind::send) return transfer(rank, std::size_t(step.peer));
     if (step.kind == Step::Kind::receive) return transfer(std::size_t(step.peer), rank);
     double work = step.kind == Step::Kind::copy ? bytes(rank, step.from) : 0;
-    for (std::uint32_t i = step.operands_begin; i < step.operands_end; ++i) work += bytes(rank, schedules_[rank].operands[i]);
+    for (std::uint32_t i = step.operands_begin; i < step.operands_end; ++i)
+      work += bytes(rank, schedules_[rank].operands[i]);
     double& core_free = ranks_[rank].core_free;
     core_free = std::max(core_free, now_) + work / machine_.operands_per_s;
     events_.push({core_free, rank, id});
@@ -146,7 +147,8 @@ class Simulation {
 
 }  // namespace
 
-double duration_s(const std::vector<Problem>& problems, const std::vector<Schedule>& schedules, const Machine& machine) {
+double duration_s(const std::vector<Problem>& problems, const std::vector<Schedule>& schedules,
+                  const Machine& machine) {
   return Simulation(problems, schedules, machine).run();
 }
 

@@ -10,9 +10,9 @@ namespace railweave::collectives {
 
 struct Machine {
   double latency_s = 100e-6;
-  double bytes_per_s = 500e6;        // each way
-  double operands_per_s = 8e9;       // bytes of operands reduced, or copied, by a core
-  std::size_t window = 32;           // messages to a peer, and from one, that are posted at once
+  double bytes_per_s = 500e6;   // each way
+  double operands_per_s = 8e9;  // bytes of operands reduced, or copied, by a core
+  std::size_t window = 32;      // messages to a peer, and from one, that are posted at once
 };
 
 // Seconds until every step of every rank is done; these finish.

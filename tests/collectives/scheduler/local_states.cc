@@ -18,8 +18,8 @@ void demand(bool holds, const char* what) {
 
 void append(std::string& key, std::uint64_t value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); }
 
-// What of a rank's state decides how it goes on. What is not here follows from how far its program is (its window, what it has issued),
-// or counts only in its order: turns, and when what is live has moved.
+// What of a rank's state decides how it goes on. What is not here follows from how far its program is (its window, what
+// it has issued), or counts only in its order: turns, and when what is live has moved.
 std::string key_of(const Rank& rank) {
   std::string key;
   append(key, rank.next);
@@ -40,7 +40,9 @@ std::string key_of(const Rank& rank) {
 
 }  // namespace
 
-LocalStates::LocalStates(const World& world, std::size_t number, Rank first) : world_(world), number_(number) { add(std::move(first)); }
+LocalStates::LocalStates(const World& world, std::size_t number, Rank first) : world_(world), number_(number) {
+  add(std::move(first));
+}
 
 LocalStates::Number LocalStates::add(Rank rank) {
   demand(!rank.too_close, "moves too close in time");

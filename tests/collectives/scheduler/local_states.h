@@ -21,10 +21,10 @@ class LocalStates {
   };
   struct Local {
     Rank rank;
-    std::size_t progress = 0;              // acts and steps done
+    std::size_t progress = 0;  // acts and steps done
     bool over = false;
     bool explored = false;
-    std::vector<Edge> edges;               // in the order of moves(), but those that change nothing
+    std::vector<Edge> edges;  // in the order of moves(), but those that change nothing
   };
 
   LocalStates(const World& world, std::size_t number, Rank first);
@@ -37,7 +37,7 @@ class LocalStates {
   Number add(Rank rank);
 
   const World& world_;
-  std::size_t number_;                     // the rank's
+  std::size_t number_;  // the rank's
   std::deque<Local> locals_;
   std::unordered_map<std::string, Number> known_;
 };

@@ -42,7 +42,8 @@ TEST(RepeatFinder, a_cycle__is_what_came_last_the_oldest_first) {
   EXPECT_EQ(finder.cycle(), last);
 }
 
-// Forward gathers alone, backward gathers and reduces by turns: of 200 layers that repeats for long enough to be taken for a step.
+// Forward gathers alone, backward gathers and reduces by turns: of 200 layers that repeats for long enough to be taken
+// for a step.
 TEST(RepeatFinder, layers_that_are_alike__are_no_step) {
   for (const std::size_t layers : {100u, 200u, 1000u}) {
     std::vector<std::uint64_t> step(layers, 1);

@@ -33,7 +33,8 @@ TEST(Scheduler, off__everything_is_live) {
 
 TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
   Issuing scheduler({.operations = 2});
-  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(1, Priority::normal, MiB, kStart),
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart),
+             b = scheduler.issue(1, Priority::normal, MiB, kStart),
              c = scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(a) && scheduler.live(b));
   EXPECT_FALSE(scheduler.live(c));
@@ -43,13 +44,15 @@ TEST(Scheduler, window_of_operations__as_many_and_the_next_when_one_is_over) {
 
 TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
   Issuing scheduler({.bytes = 10 * MiB});
-  const auto large = scheduler.issue(1, Priority::normal, 64 * MiB, kStart), small = scheduler.issue(1, Priority::normal, MiB, kStart);
+  const auto large = scheduler.issue(1, Priority::normal, 64 * MiB, kStart),
+             small = scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(large));
   EXPECT_FALSE(scheduler.live(small));
   EXPECT_EQ(scheduler.live_bytes(), 64 * MiB);
   scheduler.finish(large, kStart);
   EXPECT_TRUE(scheduler.live(small));
-  const auto nine = scheduler.issue(1, Priority::normal, 9 * MiB, kStart), one = scheduler.issue(1, Priority::normal, MiB, kStart);
+  const auto nine = scheduler.issue(1, Priority::normal, 9 * MiB, kStart),
+             one = scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.live(nine));
   EXPECT_FALSE(scheduler.live(one));
   EXPECT_EQ(scheduler.live_bytes(), 10 * MiB);
@@ -59,7 +62,8 @@ TEST(Scheduler, window_of_bytes__is_never_exceeded_but_by_one_alone) {
 TEST(Scheduler, window_of_bytes__nothing_slips_past_what_does_not_fit) {
   Issuing scheduler({.bytes = 10 * MiB});
   scheduler.issue(1, Priority::normal, 6 * MiB, kStart);
-  const auto large = scheduler.issue(1, Priority::normal, 6 * MiB, kStart), small = scheduler.issue(2, Priority::normal, MiB, kStart);
+  const auto large = scheduler.issue(1, Priority::normal, 6 * MiB, kStart),
+             small = scheduler.issue(2, Priority::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.live(large) || scheduler.live(small));
 }
 
@@ -82,7 +86,9 @@ TEST(Scheduler, an_urgent_operation__goes_ahead_of_held_ones_however_large) {
     EXPECT_FALSE(scheduler.live(normal));
     const auto urgent = scheduler.issue(2, Priority::urgent, 512 * MiB, kStart);
     const auto order = scheduler.standings();
-    const auto place = [&](Scheduler::Id id) { return std::ranges::find(order, id, &Scheduler::Standing::id) - order.begin(); };
+    const auto place = [&](Scheduler::Id id) {
+      return std::ranges::find(order, id, &Scheduler::Standing::id) - order.begin();
+    };
     EXPECT_LT(place(urgent), place(normal)) << window.operations << " operations, " << window.bytes << " bytes";
   }
 }
@@ -110,7 +116,8 @@ TEST(Scheduler, small_operations__are_live_at_once_and_count_for_nothing) {
 
 TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back) {
   Issuing scheduler({.operations = 1});
-  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(2, Priority::normal, MiB, kStart),
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart),
+             b = scheduler.issue(2, Priority::normal, MiB, kStart),
              c = scheduler.issue(3, Priority::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.pass_turn(kLate - Nanos(1)));
   for (int round = 1; round <= 2; ++round) {
@@ -125,7 +132,8 @@ TEST(Scheduler, what_stalls__gives_its_turn_to_the_other_lines_and_gets_it_back)
 
 TEST(Scheduler, what_stalled_and_moves_again__is_in_its_place_again) {
   Issuing scheduler({.operations = 1});
-  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(2, Priority::normal, MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart),
+             b = scheduler.issue(2, Priority::normal, MiB, kStart);
   EXPECT_TRUE(scheduler.pass_turn(kLate));
   EXPECT_TRUE(scheduler.live(b));
   scheduler.moved(a, kLate);
@@ -176,7 +184,8 @@ TEST(Scheduler, a_window_that_was_set__counts_before_proposals) {
 
 TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
   Issuing scheduler({.operations = 2});
-  const auto first = scheduler.issue(1, Priority::normal, MiB, kStart), second = scheduler.issue(1, Priority::normal, MiB, kStart),
+  const auto first = scheduler.issue(1, Priority::normal, MiB, kStart),
+             second = scheduler.issue(1, Priority::normal, MiB, kStart),
              other = scheduler.issue(2, Priority::normal, MiB, kStart);
   ASSERT_TRUE(scheduler.live(first) && scheduler.live(second) && !scheduler.live(other));
   const TimePoint late = kStart + 2 * Scheduler::kStallMost;
@@ -189,7 +198,8 @@ TEST(Scheduler, a_line__has_stalled_only_where_nothing_live_of_it_moves) {
 
 TEST(Scheduler, keys__follow_the_program_not_the_order_in_which_it_is_told) {
   Scheduler scheduler({.operations = 1});
-  const auto later = scheduler.issue(1, Priority::normal, MiB, 5 * MiB, kStart), sooner = scheduler.issue(2, Priority::normal, MiB, 0, kStart);
+  const auto later = scheduler.issue(1, Priority::normal, MiB, 5 * MiB, kStart),
+             sooner = scheduler.issue(2, Priority::normal, MiB, 0, kStart);
   EXPECT_TRUE(scheduler.live(sooner));
   EXPECT_FALSE(scheduler.live(later));
 }
@@ -199,7 +209,8 @@ TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
   scheduler.issue(1, Priority::normal, MiB, kStart);
   EXPECT_FALSE(scheduler.take_most_live());
   scheduler.set_window({.operations = 2}, kStart);
-  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart), b = scheduler.issue(1, Priority::normal, 2 * MiB, kStart);
+  const auto a = scheduler.issue(1, Priority::normal, MiB, kStart),
+             b = scheduler.issue(1, Priority::normal, 2 * MiB, kStart);
   scheduler.issue(1, Priority::normal, 4 * MiB, kStart);
   scheduler.finish(a, kStart);
   auto most = scheduler.take_most_live();
@@ -216,7 +227,8 @@ TEST(Scheduler, most_live__since_it_was_last_asked_and_of_windows_only) {
 // Issued first, and of the more urgent class, but missed later.
 TEST(Scheduler, a_lead__decides_instead_of_the_class) {
   Issuing scheduler({.operations = 1});
-  const auto first = scheduler.issue(1, Priority::urgent, MiB, kStart, 100 * MiB), second = scheduler.issue(2, Priority::bulk, MiB, kStart, 0);
+  const auto first = scheduler.issue(1, Priority::urgent, MiB, kStart, 100 * MiB),
+             second = scheduler.issue(2, Priority::bulk, MiB, kStart, 0);
   EXPECT_FALSE(scheduler.live(first));
   EXPECT_TRUE(scheduler.live(second));
 }

@@ -52,7 +52,8 @@ class Search {
   void each_edge(const Locals& locals, const Visit& visit) {
     for (std::size_t r = 0; r < ranks_.size(); ++r)
       for (const Edge& edge : ranks_[r].explored(locals[r]).edges)
-        if (peers_let(world_, edge.move, r, [&](std::size_t rank) { return ranks_[rank][locals[rank]].rank.done[edge.move.which]; }))
+        if (peers_let(world_, edge.move, r,
+                      [&](std::size_t rank) { return ranks_[rank][locals[rank]].rank.done[edge.move.which]; }))
           visit(r, edge);
   }
 
@@ -74,7 +75,8 @@ class Search {
     return !moves;
   }
 
-  // True: a move that comes by itself leads from here to the end. REQUIRES: the states behind such moves have been judged.
+  // True: a move that comes by itself leads from here to the end. REQUIRES: the states behind such moves have been
+  // judged.
   bool leads_on(const Locals& locals) {
     bool good = false;
     each_edge(locals, [&](std::size_t r, const Edge& edge) {
@@ -133,7 +135,7 @@ class Search {
   std::vector<LocalStates> ranks_;
   std::vector<Locals> states_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_;
-  std::vector<bool> good_;                 // by state: leads to the end
+  std::vector<bool> good_;  // by state: leads to the end
 };
 
 }  // namespace

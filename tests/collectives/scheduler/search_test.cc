@@ -7,7 +7,9 @@ namespace railweave::collectives_test {
 namespace {
 
 constexpr auto issue = [](std::size_t operation) { return Act{Act::Kind::issue, operation}; };
-constexpr auto issue_with_lead = [](std::size_t operation, std::uint64_t lead) { return Act{Act::Kind::issue, operation, lead}; };
+constexpr auto issue_with_lead = [](std::size_t operation, std::uint64_t lead) {
+  return Act{Act::Kind::issue, operation, lead};
+};
 constexpr auto wait = [](std::size_t operation) { return Act{Act::Kind::wait, operation}; };
 constexpr auto limit = [](std::size_t operations) { return Act{Act::Kind::limit, operations}; };
 
@@ -52,7 +54,10 @@ TEST(Search, programs_that_cannot_end__are_seen) {
 // As FSDP issues: gathers ahead of time, reductions behind, all ranks alike.
 TEST(Search, ranks_that_issue_alike__need_no_turns) {
   World world;
-  world.operations = {{{0, 1, 2}, 1, Priority::urgent}, {{0, 1, 2}, 2, Priority::bulk}, {{0, 1, 2}, 1, Priority::urgent}, {{0, 1, 2}, 2, Priority::bulk}};
+  world.operations = {{{0, 1, 2}, 1, Priority::urgent},
+                      {{0, 1, 2}, 2, Priority::bulk},
+                      {{0, 1, 2}, 1, Priority::urgent},
+                      {{0, 1, 2}, 2, Priority::bulk}};
   const std::vector<Act> program{issue(0), wait(0), issue(1), issue(2), wait(2), issue(3), wait(1), wait(3)};
   world.programs = {program, program, program};
   for (const std::size_t window : {1u, 2u}) {
@@ -70,15 +75,16 @@ TEST(Search, windows_that_change_in_mid_step_on_each_rank_for_itself__lead_on) {
   EXPECT_EQ(found.dead, 0u) << found.example;
 }
 
-// A table of leads that takes effect in mid-step: what was issued before has its class's, what comes behind the learned ones, in
-// which the order of the groups is the other way round.
+// A table of leads that takes effect in mid-step: what was issued before has its class's, what comes behind the learned
+// ones, in which the order of the groups is the other way round.
 TEST(Search, leads_that_begin_in_mid_step__lead_on) {
   for (const std::size_t window : {1u, 2u})
     for (const bool crosses : {false, true}) {
       World world;
       world.operations = {{{0, 1}, 1}, {{0, 1}, 2, Priority::bulk}, {{0, 1}, 1}, {{0, 1}, 2, Priority::bulk}};
-      world.programs = {{issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(3), wait(2), wait(0), wait(1)},
-                        {issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(0), wait(1), wait(2), wait(3)}};
+      world.programs = {
+          {issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(3), wait(2), wait(0), wait(1)},
+          {issue(0), issue(1), issue_with_lead(2, 8 * MiB), issue_with_lead(3, 0), wait(0), wait(1), wait(2), wait(3)}};
       if (crosses) std::swap(world.programs[1][0], world.programs[1][1]);
       const Found found = with_window(world, window);
       EXPECT_EQ(found.dead, 0u) << "window " << window << ": " << found.example;
@@ -95,9 +101,9 @@ TEST(Search, leads_that_one_rank_alone_has__lead_on) {
   }
 }
 
-// Two shards of two ranks, replicated between them: groups that overlap in one rank each. Every order in which the ranks may
-// issue, each waiting at once or at the end; what could not end under `off` is nobody's fault here. Rank 0 begins with its
-// shard: the other way round it is the same with shards and replicas swapped; and it waits at the end.
+// Two shards of two ranks, replicated between them: groups that overlap in one rank each. Every order in which the
+// ranks may issue, each waiting at once or at the end; what could not end under `off` is nobody's fault here. Rank 0
+// begins with its shard: the other way round it is the same with shards and replicas swapped; and it waits at the end.
 TEST(Search, hsdp_2_by_2__in_every_order) {
   constexpr int kEvery = kSanitized ? 4 : 2;
   const World::Operation groups[] = {{{0, 1}, 1}, {{2, 3}, 2}, {{0, 2}, 3}, {{1, 3}, 4}};
@@ -129,8 +135,8 @@ TEST(Search, hsdp_2_by_2__in_every_order) {
   EXPECT_GT(searched, 120 / (kEvery * kEvery));
 }
 
-// Two operations of each line, the shards' urgent and the replicas' bulk, of other sizes. Rank 0 issues all at once, rank 3 all
-// but one; the others each one when the one before it is over, the replicas' first.
+// Two operations of each line, the shards' urgent and the replicas' bulk, of other sizes. Rank 0 issues all at once,
+// rank 3 all but one; the others each one when the one before it is over, the replicas' first.
 World hsdp_2_by_2_twice() {
   World world;
   for (const std::size_t bytes : {2 * MiB, 3 * MiB}) {
@@ -152,7 +158,8 @@ World hsdp_2_by_2_twice() {
 }
 
 TEST(Search, hsdp_2_by_2_with_two_operations_of_each_line__leads_on) {
-  for (const collectives::Window window : {collectives::Window{.operations = 1}, {.operations = 2}, {.bytes = 3 * MiB}}) {
+  for (const collectives::Window window :
+       {collectives::Window{.operations = 1}, {.operations = 2}, {.bytes = 3 * MiB}}) {
     World world = hsdp_2_by_2_twice();
     world.window = window;
     const Found found = search(world);

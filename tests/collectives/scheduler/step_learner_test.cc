@@ -23,10 +23,10 @@ struct Learning {
   StepLearner learner;
   std::function<Nanos(std::size_t candidate)> takes = [](std::size_t) { return Nanos(1000); };  // a step
   std::size_t waits_behind = 2;
-  std::size_t candidate = 0;               // in force
+  std::size_t candidate = 0;  // in force
   TimePoint now{};
   std::vector<std::optional<std::uint64_t>> watched;
-  std::vector<std::string> log;            // "STEP+OPERATION: WHAT"
+  std::vector<std::string> log;  // "STEP+OPERATION: WHAT"
   std::vector<std::shared_ptr<Agreement>> agreements;
   std::optional<Change> last;
   std::size_t issued = 0;
@@ -41,7 +41,7 @@ struct Learning {
     }
     if (one.agree) {
       agreements.push_back(one.agree);
-      one.agree->over = true;              // alone in the world
+      one.agree->over = true;  // alone in the world
     }
     if (one.change) {
       last = one.change;
@@ -66,8 +66,9 @@ struct Learning {
 // A sequence is found with the 296th operation, the 16th of the first of those steps: what is learned begins there.
 std::vector<std::string> expected_log(std::size_t settled) {
   const std::string at = "+16: ";
-  return {"2" + at + "agree",  "3" + at + "0",  "6" + at + "1",  "9" + at + "2",     "12" + at + "0",
-          "15" + at + "1",     "18" + at + "2", "21" + at + "agree", "21" + at + "0", "22" + at + std::to_string(settled)};
+  return {
+      "2" + at + "agree", "3" + at + "0",  "6" + at + "1",      "9" + at + "2",  "12" + at + "0",
+      "15" + at + "1",    "18" + at + "2", "21" + at + "agree", "21" + at + "0", "22" + at + std::to_string(settled)};
 }
 
 // About to be found, between two steps.
@@ -111,7 +112,8 @@ TEST(StepLearner, leads__are_what_was_issued_until_the_wait) {
   one.waits_behind = 3;
   one.steps(30);
   ASSERT_EQ(one.candidate, 2u);
-  for (std::size_t position = 0; position < kOperations; ++position) EXPECT_EQ(one.last->lead(position), 3 * kBytes) << position;
+  for (std::size_t position = 0; position < kOperations; ++position)
+    EXPECT_EQ(one.last->lead(position), 3 * kBytes) << position;
 }
 
 TEST(StepLearner, what_nobody_waits_for__has_its_classs_lead) {
@@ -166,7 +168,8 @@ TEST(StepLearner, a_sequence_that_comes_back__is_known) {
     one.steps(30);
     ASSERT_EQ(one.candidate, 2u);
     one.agreements[0]->values.clear();
-    for (std::size_t i = 0; i < kOperations; ++i) one.agreements[0]->values.push_back(-std::int64_t((i + 16) % kOperations));
+    for (std::size_t i = 0; i < kOperations; ++i)
+      one.agreements[0]->values.push_back(-std::int64_t((i + 16) % kOperations));
     const std::size_t agreed = one.agreements.size();
     for (std::size_t i = 0; i < evaluation; ++i) (void)one.issue(1000 + i);
     EXPECT_EQ(one.candidate, 0u);

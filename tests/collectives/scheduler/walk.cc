@@ -35,7 +35,7 @@ Walked walk(const World& world, std::uint64_t seed, std::size_t moves_most) {
 
   State state = beginning(world);
   Walked walked;
-  std::size_t in_vain = 0;                 // ranks asked since the last move
+  std::size_t in_vain = 0;  // ranks asked since the last move
   while (walked.moves < moves_most && !(walked.over = over(world, state))) {
     // A rank that can move comes up soon. If none did for long, every rank is asked.
     std::size_t rank = anyone(random);

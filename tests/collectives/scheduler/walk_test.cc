@@ -9,7 +9,8 @@
 namespace railweave::collectives_test {
 namespace {
 
-// HSDP's operations: of each layer an all-gather and a reduce-scatter of every shard's group and an all_reduce of every replica's.
+// HSDP's operations: of each layer an all-gather and a reduce-scatter of every shard's group and an all_reduce of every
+// replica's.
 struct Hsdp {
   int shards = 0, replicas = 0, layers = 0;
 };
@@ -45,12 +46,12 @@ Built operations_of(const Hsdp& job, std::mt19937_64& random) {
   return built;
 }
 
-// A rank's operations in an order of chance that keeps each line's. Before it waits for one it has issued all that come before that one
-// in `own`; so without windows every such program ends. Some windows and leads are the rank's alone.
+// A rank's operations in an order of chance that keeps each line's. Before it waits for one it has issued all that come
+// before that one in `own`; so without windows every such program ends. Some windows and leads are the rank's alone.
 std::vector<Act> program(const World& world, const std::vector<std::size_t>& own, std::mt19937_64& random) {
   std::vector<Act> acts;
   std::vector<bool> issued(own.size());
-  std::size_t waited = 0;                  // of `own`, all before it
+  std::size_t waited = 0;  // of `own`, all before it
   while (waited < own.size()) {
     if (issued[waited] && random() % 3 == 0) {
       acts.push_back({Act::Kind::wait, own[waited++]});
@@ -93,8 +94,9 @@ TEST(Walk, ranks_of_hsdp_each_in_its_own_order__come_to_their_end) {
     for (const collectives::Window window : {collectives::Window{}, {1, 0}, {2, 0}, {0, 8 * MiB}})
       for (std::uint64_t seed = 1; seed <= 3; ++seed) {
         const Walked walked = walk(built(job, seed, window).world, seed, kMovesMost);
-        EXPECT_TRUE(walked.over) << job.shards << " by " << job.replicas << ", window " << window.operations << ", " << window.bytes
-                                 << " bytes, seed " << seed << ", after " << walked.moves << " moves: " << walked.where;
+        EXPECT_TRUE(walked.over) << job.shards << " by " << job.replicas << ", window " << window.operations << ", "
+                                 << window.bytes << " bytes, seed " << seed << ", after " << walked.moves
+                                 << " moves: " << walked.where;
         turns += walked.turns_passed;
       }
   EXPECT_GT(turns, 0u);

@@ -21,12 +21,16 @@ TEST(Window, parse__what_there_is) {
 }
 
 TEST(Window, parse__what_there_is_not) {
-  for (const char* text : {"", "on", "auto:2", "window", "window:", "window:0", "window:0M", "window:-1", "window:2x", "window:M", "window:2MB", "window:4294967296",
-                           "window:99999999999999999999", "window:99999999999G", "WINDOW:2"}) {
+  for (const char* text :
+       {"", "on", "auto:2", "window", "window:", "window:0", "window:0M", "window:-1", "window:2x", "window:M",
+        "window:2MB", "window:4294967296", "window:99999999999999999999", "window:99999999999G", "WINDOW:2"}) {
     const auto parsed = parse_policy(text);
     ASSERT_FALSE(parsed.ok()) << text;
     EXPECT_EQ(parsed.status().code(), Code::invalid_config);
-    EXPECT_NE(parsed.status().message().find("RAILWEAVE_SCHEDULE: found '" + std::string(text) + "', expected off, auto, window:N"), std::string::npos) << parsed.status().message();
+    EXPECT_NE(parsed.status().message().find("RAILWEAVE_SCHEDULE: found '" + std::string(text) +
+                                             "', expected off, auto, window:N"),
+              std::string::npos)
+        << parsed.status().message();
   }
 }
 

@@ -13,8 +13,8 @@ void act(const World& world, Rank& rank, const Act& act) {
   if (act.kind == Act::Kind::limit) rank.scheduler.set_window({act.operation, 0}, rank.now);
   if (act.kind == Act::Kind::issue) {
     const auto& operation = world.operations[act.operation];
-    rank.ids[act.operation] =
-        rank.scheduler.issue(operation.line, operation.priority, operation.bytes, rank.issued_bytes, rank.now, act.lead);
+    rank.ids[act.operation] = rank.scheduler.issue(operation.line, operation.priority, operation.bytes,
+                                                   rank.issued_bytes, rank.now, act.lead);
     if (operation.bytes >= Scheduler::kSmallBytes) rank.issued_bytes += operation.bytes;
   }
 }
@@ -116,11 +116,13 @@ bool stalled(const Rank& rank, TimePoint moved_at) { return rank.now - moved_at 
 std::string text(const World& world, const State& state) {
   std::string text;
   for (std::size_t r = 0; r < state.size(); ++r) {
-    text += "rank " + std::to_string(r) + " at " + std::to_string(state[r].next) + " of " + std::to_string(world.programs[r].size()) + ", steps";
+    text += "rank " + std::to_string(r) + " at " + std::to_string(state[r].next) + " of " +
+            std::to_string(world.programs[r].size()) + ", steps";
     for (const int done : state[r].done) text += " " + std::to_string(done);
     text += ", live";
     for (const auto& standing : state[r].scheduler.standings())
-      if (standing.live) text += " " + std::to_string(std::ranges::find(state[r].ids, standing.id) - state[r].ids.begin());
+      if (standing.live)
+        text += " " + std::to_string(std::ranges::find(state[r].ids, standing.id) - state[r].ids.begin());
     text += "; ";
   }
   return text;

@@ -1,9 +1,9 @@
 // A world of ranks, each with a scheduler and a program, and what may happen next in it.
 //
-// An operation takes some steps at each of its ranks, which begins those of a line in the order of their issue. Each step wants the
-// operation live there, and from the second on that every member has done the one before it; the last may also come while it is held
-// (what was posted goes on). A rank's time passes as it likes: what is live may stall, the longest idle first, whether it could have
-// moved (the rank was slow) or not, while what has moved since does not.
+// An operation takes some steps at each of its ranks, which begins those of a line in the order of their issue. Each
+// step wants the operation live there, and from the second on that every member has done the one before it; the last
+// may also come while it is held (what was posted goes on). A rank's time passes as it likes: what is live may stall,
+// the longest idle first, whether it could have moved (the rank was slow) or not, while what has moved since does not.
 #pragma once
 
 #include <cstddef>
@@ -24,25 +24,25 @@ struct Act {
 struct World {
   struct Operation {
     std::vector<int> members;
-    collectives::Scheduler::Line line = 0; // the same for operations of one group and class
+    collectives::Scheduler::Line line = 0;  // the same for operations of one group and class
     Priority priority = Priority::normal;
     std::size_t bytes = MiB;
   };
   std::vector<Operation> operations;
   std::vector<std::vector<Act>> programs;  // by rank
-  collectives::Window window;         // all zero: off
+  collectives::Window window;              // all zero: off
   bool turns = true;                       // false: as if nothing ever stalled
   int steps = 2;                           // of each operation at each rank
 };
 
 struct Rank {
   collectives::Scheduler scheduler;
-  std::size_t next = 0;                    // of its program
-  std::uint64_t issued_bytes = 0;          // V
+  std::size_t next = 0;                         // of its program
+  std::uint64_t issued_bytes = 0;               // V
   std::vector<collectives::Scheduler::Id> ids;  // by operation; 0: not issued
-  std::vector<int> done;                   // steps, by operation
+  std::vector<int> done;                        // steps, by operation
   TimePoint now{std::chrono::seconds(1)};
-  bool too_close = false;                  // two moves, for one to stall without the other
+  bool too_close = false;  // two moves, for one to stall without the other
 };
 
 using State = std::vector<Rank>;
@@ -52,11 +52,11 @@ State beginning(const World& world);
 // What a rank can do next.
 struct Move {
   enum class Kind {
-    act,                                   // its program's next
+    act,  // its program's next
     step,
-    step_held,                             // the last
-    part,                                  // of a step: the operation has moved, and wants as much as before
-    stall,                                 // of some of what is live
+    step_held,  // the last
+    part,       // of a step: the operation has moved, and wants as much as before
+    stall,      // of some of what is live
   };
   Kind kind = Kind::act;
   // Operation; stall: of what has moved last at the so-manieth of the times at which something live has, or before.

@@ -15,7 +15,8 @@ def expected_sum(torch, base, world):
 
 
 class Collective:
-    """`run()` acts on what `prepare(round)` filled; `check()` says whether the result is right. Integers: no rounding."""
+    """`run()` acts on what `prepare(round)` filled; `check()` says whether the result is right. Integers: no
+    rounding."""
 
     def __init__(self, torch, dist, rank, world, count):
         self.torch, self.dist, self.rank, self.world, self.count = torch, dist, rank, world, count
@@ -79,7 +80,8 @@ class SendRecv(Collective):
 
     def run(self):
         peer = 1 - self.rank
-        operations = [self.dist.P2POp(self.dist.isend, self.out, peer), self.dist.P2POp(self.dist.irecv, self.into, peer)]
+        operations = [self.dist.P2POp(self.dist.isend, self.out, peer),
+                      self.dist.P2POp(self.dist.irecv, self.into, peer)]
         for work in self.dist.batch_isend_irecv(operations):
             work.wait()
 
@@ -94,7 +96,8 @@ def measure(torch, dist, collective, seconds):
         collective.run()
         torch.cuda.synchronize()
         if not collective.check():
-            raise SystemExit(f"{collective.name} of {4 * collective.count} bytes, turn {turn}: wrong data at rank {collective.rank}")
+            raise SystemExit(f"{collective.name} of {4 * collective.count} bytes, turn {turn}: wrong data at rank "
+                             f"{collective.rank}")
     start = time.perf_counter()
     collective.run()
     torch.cuda.synchronize()
@@ -126,7 +129,8 @@ def main():
     torch.cuda.set_device(0)
     dist.init_process_group("nccl", init_method="file://" + os.environ["MEETING"], rank=rank, world_size=world)
     rows = []
-    kinds = [kind for kind in (AllReduce, AllGather, ReduceScatter, SendRecv) if kind.name in (args.collective or [kind.name])]
+    kinds = [kind for kind in (AllReduce, AllGather, ReduceScatter, SendRecv)
+             if kind.name in (args.collective or [kind.name])]
     for kind in kinds:
         for size in sizes(args.max_bytes):
             median_us = measure(torch, dist, kind(torch, dist, rank, world, size // 4), args.seconds)

@@ -1,4 +1,5 @@
-"""What makes NCCL take two ranks on one GPU for two hosts, so that everything between them goes through a net plugin."""
+"""What makes NCCL take two ranks on one GPU for two hosts, so that everything between them goes through a net
+plugin."""
 
 import datetime
 import json
@@ -16,13 +17,17 @@ def environment(net, plugin, rank, folder, **own):
     return {
         **os.environ,
         "RANK": str(rank), "WORLD_SIZE": "2", "CUDA_VISIBLE_DEVICES": "0", "MEETING": str(folder / f"meeting-{net}"),
-        "NCCL_HOSTID": f"railweave-test-{rank}", "NCCL_MULTI_RANK_GPU_ENABLE": "1",  # two hosts; both may have the one GPU
+        # two hosts; both may have the one GPU
+        "NCCL_HOSTID": f"railweave-test-{rank}", "NCCL_MULTI_RANK_GPU_ENABLE": "1",
         "NCCL_NET": NETS[net], "NCCL_NET_PLUGIN": str(plugin) if net == "railweave" else "none",
         # No other way between them, and nothing that asks for the GPU to be the rank's own.
-        "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0", "NCCL_CUMEM_ENABLE": "0",
+        "NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1", "NCCL_NVLS_ENABLE": "0", "NCCL_MNNVL_ENABLE": "0",
+        "NCCL_CUMEM_ENABLE": "0",
         "NCCL_RAS_ENABLE": "0",  # its connections are none of the net's
-        "NCCL_MAX_CTAS": "2",  # kernels of both ranks have room; it is also the number of channels, so of windows in flight
-        "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV", "NCCL_DEBUG_FILE": str(folder / f"{net}-{rank}.nccl.log"),
+        # kernels of both ranks have room; it is also the number of channels, so of windows in flight
+        "NCCL_MAX_CTAS": "2",
+        "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,NET,ENV",
+        "NCCL_DEBUG_FILE": str(folder / f"{net}-{rank}.nccl.log"),
         **own,
     }
 
@@ -62,7 +67,8 @@ def found():
     """
     done = subprocess.run([sys.executable, "-c", _FOUND], capture_output=True, text=True, check=False)
     seen = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {"torch": None, "gpu": None}
-    commit = subprocess.run(["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=40", "--dirty", "--exclude=*"],
+    commit = subprocess.run(["git", "-C", str(Path(__file__).parent), "describe", "--always", "--abbrev=40", "--dirty",
+                             "--exclude=*"],
                             capture_output=True, text=True, check=False).stdout.strip()
     return {**seen, "python": platform.python_version(), "date": datetime.date.today().isoformat(), "railweave": commit}
 

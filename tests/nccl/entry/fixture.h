@@ -8,8 +8,8 @@
 #include "nccl/library.h"
 #include "tests/nccl/failure.h"
 #include "tests/nccl/fake_engine.h"
-#include "tests/nccl/log_capture.h"
 #include "tests/nccl/library.h"
+#include "tests/nccl/log_capture.h"
 #include "tests/nccl/versions.h"
 
 namespace railweave::nccl_test {

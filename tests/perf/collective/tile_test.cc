@@ -62,20 +62,11 @@ double reduced_float(const Contents& what, const std::vector<double>& values) {
   double result = values[0] * (what.reduction == Reduction::premul_sum ? kPremulFactor : 1);
   for (std::size_t r = 1; r < values.size(); ++r) {
     switch (what.reduction) {
-      case Reduction::prod:
-        result *= values[r];
-        break;
-      case Reduction::min:
-        result = std::fmin(result, values[r]);
-        break;
-      case Reduction::max:
-        result = std::fmax(result, values[r]);
-        break;
-      case Reduction::premul_sum:
-        result += values[r] * kPremulFactor;
-        break;
-      default:
-        result += values[r];
+      case Reduction::prod: result *= values[r]; break;
+      case Reduction::min: result = std::fmin(result, values[r]); break;
+      case Reduction::max: result = std::fmax(result, values[r]); break;
+      case Reduction::premul_sum: result += values[r] * kPremulFactor; break;
+      default: result += values[r];
     }
   }
   return what.reduction == Reduction::avg ? result / double(values.size()) : result;

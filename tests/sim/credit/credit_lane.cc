@@ -12,15 +12,22 @@ constexpr std::uint64_t kPacket = 8 * KiB, kSegmentLeast = 4 * KiB, kSegmentMost
 constexpr std::uint64_t kOwnBound = 256 * KiB;  // about that of the striper
 constexpr std::uint64_t kFirstEdge = 64 * KiB;  // that Linux advertises
 constexpr std::uint64_t kHeader = 64;
-constexpr Nanos kSendLook = 20ms;             // a sender that may send nothing looks again
-constexpr Nanos kStatementAgain = 20ms;       // one that was lost is said again
+constexpr Nanos kSendLook = 20ms;        // a sender that may send nothing looks again
+constexpr Nanos kStatementAgain = 20ms;  // one that was lost is said again
 constexpr Nanos kLateMost = 30ms;
 
 }  // namespace
 
 CreditLane::CreditLane(CreditWorld& world, int from, int to)
-    : world_(world), from_(from), to_(to), window_(engine::LaneCredit::kFirst), edge_(kFirstEdge),
-      share_(std::in_place, world.host(to).account, world.options_.rate), reported_(engine::LaneCredit::kFirst), advertised_(kFirstEdge), alive_at_(world.now()) {}
+    : world_(world),
+      from_(from),
+      to_(to),
+      window_(engine::LaneCredit::kFirst),
+      edge_(kFirstEdge),
+      share_(std::in_place, world.host(to).account, world.options_.rate),
+      reported_(engine::LaneCredit::kFirst),
+      advertised_(kFirstEdge),
+      alive_at_(world.now()) {}
 
 void CreditLane::handle(const Event& event) {
   if (!open_) return;
@@ -38,19 +45,16 @@ void CreditLane::handle(const Event& event) {
       edge_ = std::max(edge_, event.b);
       transmit();
       return send();
-    case Event::Kind::hear:
-      window_.hear(event.edition, {.window_bytes = event.a, .limit = event.b});
-      return send();
+    case Event::Kind::hear: window_.hear(event.edition, {.window_bytes = event.a, .limit = event.b}); return send();
     case Event::Kind::look:
       if (event.at >= look_at_) look();
       return;
-    case Event::Kind::send:
-      send_pending_ = false;
-      return send();
+    case Event::Kind::send: send_pending_ = false; return send();
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------ the sender
+// ------------------------------------------------------------------------------------------------------------ the
+// sender
 
 void CreditLane::post(std::uint64_t bytes) {
   if (!wants()) alive_at_ = world_.now_;
@@ -89,11 +93,16 @@ void CreditLane::transmit() {
     on_wire_ += bytes;
     const TimePoint left = world_.host(from_).out.push(world_.now_, bytes);
     const std::uint64_t waits_kib = (waiting_ + (taken_ - on_wire_) + KiB - 1) / KiB;
-    world_.after({.kind = Event::Kind::at_switch, .at = left + world_.options_.one_way, .lane = this, .a = bytes, .b = waits_kib});
+    world_.after({.kind = Event::Kind::at_switch,
+                  .at = left + world_.options_.one_way,
+                  .lane = this,
+                  .a = bytes,
+                  .b = waits_kib});
   }
 }
 
-// ------------------------------------------------------------------------------------------------------------ the receiver
+// ------------------------------------------------------------------------------------------------------------ the
+// receiver
 
 void CreditLane::arrive(const Event& packet) {
   longest_gap_ = std::max(longest_gap_, world_.now_ - alive_at_);
@@ -101,7 +110,8 @@ void CreditLane::arrive(const Event& packet) {
   arrived_ += packet.a;
   last_waiting_kib_ = std::uint32_t(packet.b);
   acknowledge();
-  if (!std::exchange(read_pending_, true)) world_.after({.kind = Event::Kind::read, .at = receiver_runs_at(), .lane = this});
+  if (!std::exchange(read_pending_, true))
+    world_.after({.kind = Event::Kind::read, .at = receiver_runs_at(), .lane = this});
 }
 
 void CreditLane::acknowledge() {
@@ -119,7 +129,8 @@ void CreditLane::read() {
 }
 
 void CreditLane::look() {
-  if (receiver_stands_still()) return world_.after({.kind = Event::Kind::look, .at = look_at_ = receiver_runs_at(), .lane = this});
+  if (receiver_stands_still())
+    return world_.after({.kind = Event::Kind::look, .at = look_at_ = receiver_runs_at(), .lane = this});
   const Credit credit = share_->look(world_.local(to_, world_.now_), arrivals_, 2 * world_.options_.one_way);
   if (const auto news = reported_.news(credit, bound_arrivals(credit.window_bytes))) say(*news);
   look_at_ = share_->due() == TimePoint::max() ? share_->due() : world_.global(to_, share_->due());
@@ -139,9 +150,16 @@ bool CreditLane::bound_arrivals(std::uint64_t window_bytes) {
 
 // One that is lost is said again as it was: a newer one may be there before.
 void CreditLane::say(const protocol::Credit& credit) {
-  Event statement{.kind = Event::Kind::hear, .at = world_.now_ + world_.options_.one_way, .lane = this, .a = credit.window_bytes, .b = credit.limit, .edition = ++edition_};
+  Event statement{.kind = Event::Kind::hear,
+                  .at = world_.now_ + world_.options_.one_way,
+                  .lane = this,
+                  .a = credit.window_bytes,
+                  .b = credit.limit,
+                  .edition = ++edition_};
   if (world_.chance(world_.options_.lost)) statement.at += kStatementAgain;
-  if (world_.chance(world_.options_.late)) statement.at += Nanos(std::int64_t(double(kLateMost.count()) * std::uniform_real_distribution<>(0, 1)(world_.random_)));
+  if (world_.chance(world_.options_.late))
+    statement.at +=
+        Nanos(std::int64_t(double(kLateMost.count()) * std::uniform_real_distribution<>(0, 1)(world_.random_)));
   world_.after(statement);
   if (!world_.chance(world_.options_.twice)) return;
   statement.at += kLateMost;

@@ -47,14 +47,14 @@ class CreditLane {
   // The sender.
   protocol::CreditWindow window_;
   std::uint64_t waiting_ = 0, taken_ = 0, on_wire_ = 0, acknowledged_ = 0;
-  std::uint64_t edge_;                         // that the receiver's kernel advertised, as the sender's kernel knows it
+  std::uint64_t edge_;  // that the receiver's kernel advertised, as the sender's kernel knows it
   bool send_pending_ = false;
   // The receiver.
   std::optional<engine::LaneShare> share_;
   engine::ToldCredit reported_;
   engine::LaneShare::Arrivals arrivals_;
   std::uint64_t arrived_ = 0, edition_ = 0;
-  std::uint64_t advertised_;                   // its kernel takes back nothing
+  std::uint64_t advertised_;  // its kernel takes back nothing
   std::uint32_t last_waiting_kib_ = 0;
   bool read_pending_ = false;
   TimePoint receiver_paused_until_{};

@@ -21,7 +21,9 @@ CreditWorld::CreditWorld(const CreditOptions& options) : options_(options), rand
 
 CreditWorld::~CreditWorld() = default;
 
-CreditLane& CreditWorld::connect(int from, int to) { return *lanes_.emplace_back(std::make_unique<CreditLane>(*this, from, to)); }
+CreditLane& CreditWorld::connect(int from, int to) {
+  return *lanes_.emplace_back(std::make_unique<CreditLane>(*this, from, to));
+}
 
 void CreditWorld::post(CreditLane& lane, std::uint64_t bytes) { lane.post(bytes); }
 
@@ -52,7 +54,8 @@ void CreditWorld::run(Nanos time) {
 // Each host that pauses at times begins at most one pause in each run().
 void CreditWorld::begin_pauses() {
   for (int i = 0; i < options_.pausing; ++i)
-    if (chance(0.5)) pause(i, Nanos(std::int64_t(double(kPauseMost.count()) * std::uniform_real_distribution<>(0, 1)(random_))));
+    if (chance(0.5))
+      pause(i, Nanos(std::int64_t(double(kPauseMost.count()) * std::uniform_real_distribution<>(0, 1)(random_))));
 }
 
 void CreditWorld::forget() {
@@ -65,7 +68,8 @@ TimePoint CreditWorld::local(int number, TimePoint t) const {
 }
 
 TimePoint CreditWorld::global(int number, TimePoint t) const {
-  return std::max(now_, kBegin + Nanos(std::int64_t(double((t - kBegin).count()) / hosts_[std::size_t(number)].clock_speed)) + 2ns);
+  return std::max(
+      now_, kBegin + Nanos(std::int64_t(double((t - kBegin).count()) / hosts_[std::size_t(number)].clock_speed)) + 2ns);
 }
 
 TimePoint CreditWorld::runs_at(int number) {

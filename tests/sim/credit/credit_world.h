@@ -1,6 +1,7 @@
-// Hosts that send to each other through a switch, in virtual time, as far as credit windows reach (docs/internals/credit_windows.md): the sender's CreditWindow and
-// the receiver's LaneShare and ToldCredit are the shipped ones; links, kernels, processes and clocks are made up here. Each pair of hosts has
-// one lane, each host one rail with an account. Statements may be late, lost or twice there; processes may stand still; clocks run apart.
+// Hosts that send to each other through a switch, in virtual time, as far as credit windows reach
+// (docs/internals/credit_windows.md): the sender's CreditWindow and the receiver's LaneShare and ToldCredit are the
+// shipped ones; links, kernels, processes and clocks are made up here. Each pair of hosts has one lane, each host one
+// rail with an account. Statements may be late, lost or twice there; processes may stand still; clocks run apart.
 #pragma once
 
 #include <deque>
@@ -18,13 +19,13 @@ namespace railweave::sim {
 
 struct CreditOptions {
   int hosts = 2;
-  Rate rate = Rate::from_megabits(1000);       // of each link
+  Rate rate = Rate::from_megabits(1000);  // of each link
   Nanos one_way = std::chrono::microseconds(25);
-  bool kernel_holds = true;                    // the wire bounds what arrives (Lane::bound_arrivals)
-  double late = 0, lost = 0, twice = 0;        // of statements, a part
+  bool kernel_holds = true;                             // the wire bounds what arrives (Lane::bound_arrivals)
+  double late = 0, lost = 0, twice = 0;                 // of statements, a part
   Nanos wakes_in_most = std::chrono::microseconds(60);  // of a process that waited for something
-  int pausing = 0;                             // hosts from 0 on whose processes stand still at times
-  double clocks_apart = 0;                     // clocks run up to so much faster or slower
+  int pausing = 0;                                      // hosts from 0 on whose processes stand still at times
+  double clocks_apart = 0;                              // clocks run up to so much faster or slower
   unsigned seed = 1;
 };
 
@@ -67,7 +68,7 @@ class CreditWorld {
   struct Event {
     enum class Kind { at_switch, arrive, read, acknowledge, hear, look, send } kind;
     TimePoint at;
-    std::uint64_t number = 0;   // in the order in which events were made
+    std::uint64_t number = 0;  // in the order in which events were made
     CreditLane* lane = nullptr;
     std::uint64_t a = 0, b = 0, edition = 0;
     bool operator<(const Event& other) const { return at != other.at ? at > other.at : number > other.number; }

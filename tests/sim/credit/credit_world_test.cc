@@ -1,4 +1,5 @@
-// Many hosts share their NICs by credit windows (docs/internals/credit_windows.md): nobody starves, queues are bounded, and all that was posted arrives.
+// Many hosts share their NICs by credit windows (docs/internals/credit_windows.md): nobody starves, queues are bounded,
+// and all that was posted arrives.
 #include "tests/sim/credit/credit_world.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint64_t kForEver = 1ULL << 40;
-constexpr Rate kGigabit = Rate::from_megabits(1000), kTenGigabit = Rate::from_megabits(10'000), kTwentyFiveGigabit = Rate::from_megabits(25'000);
+constexpr Rate kGigabit = Rate::from_megabits(1000), kTenGigabit = Rate::from_megabits(10'000),
+               kTwentyFiveGigabit = Rate::from_megabits(25'000);
 
-// What senders to one host may have under way: their windows, or what their turns bring, with half of that for turns that end while their rest
-// is under way.
+// What senders to one host may have under way: their windows, or what their turns bring, with half of that for turns
+// that end while their rest is under way.
 std::uint64_t queue_bound(Rate rate, int senders) {
   const double target = rate.bytes_in(450us);
   const double windows = std::max(target, double(senders) * double(engine::kShareLeast));
@@ -26,7 +28,9 @@ std::uint64_t queue_bound(Rate rate, int senders) {
 }
 
 // A round of the smallest turns or windows, 10 ms at least.
-Nanos round_of(Rate rate, int senders) { return std::max<Nanos>(10ms, rate.time_for(double(senders) * double(engine::kShareLeast))); }
+Nanos round_of(Rate rate, int senders) {
+  return std::max<Nanos>(10ms, rate.time_for(double(senders) * double(engine::kShareLeast)));
+}
 
 double jains_index(const CreditWorld& world, int to) {
   double sum = 0, squares = 0, count = 0;
@@ -45,7 +49,9 @@ Nanos longest_gap(const CreditWorld& world, int from_host = 0) {
   return longest;
 }
 
-double busy(const CreditWorld& world, int host, Rate rate, Nanos time) { return double(world.port(host).bytes()) / rate.bytes_in(time); }
+double busy(const CreditWorld& world, int host, Rate rate, Nanos time) {
+  return double(world.port(host).bytes()) / rate.bytes_in(time);
+}
 
 struct Incast {
   const char* name;
@@ -80,7 +86,8 @@ TEST_P(AllToOne, all_have_their_share_and_the_queue_is_bounded) {
   const auto [name, senders, rate, holds, wakes] = GetParam();
   world_.run(400ms);
   EXPECT_GT(jains_index(world_, 0), 0.99);
-  EXPECT_GT(busy(world_, 0, rate, 400ms), wakes < 5ms ? 0.99 : 0.7) << "processes that run each 5 ms at most leave the rail idle";
+  EXPECT_GT(busy(world_, 0, rate, 400ms), wakes < 5ms ? 0.99 : 0.7)
+      << "processes that run each 5 ms at most leave the rail idle";
   EXPECT_LT(longest_gap(world_), takes_turns() ? 4 * round_of(rate, senders) : 10ms);
   EXPECT_LE(world_.port(0).most_queued_bytes(), queue_bound(rate, senders));
 }
@@ -89,16 +96,17 @@ TEST_P(AllToOne, at_the_begin_each_sender_queues_its_first_window_and_little_mor
   EXPECT_LE(queued_at_the_begin_, std::uint64_t(GetParam().senders) * 24 * KiB + 256 * KiB);
 }
 
-INSTANTIATE_TEST_SUITE_P(, AllToOne,
-                         testing::Values(Incast{"of_2_by_1_gigabit", 2, kGigabit}, Incast{"of_8_by_1_gigabit", 8, kGigabit},
-                                         Incast{"of_8_told_by_windows_alone", 8, kGigabit, false}, Incast{"of_32_by_1_gigabit", 32, kGigabit},
-                                         Incast{"of_32_of_slow_processes", 32, kGigabit, true, 5ms}, Incast{"of_40_in_turns", 40, kGigabit}, Incast{"of_40_in_turns_told_by_windows_alone", 40, kGigabit, false},
-                                         Incast{"of_80_in_turns", 80, kGigabit}, Incast{"of_80_in_turns_of_slow_processes", 80, kGigabit, true, 2ms},
-                                         Incast{"of_160_in_turns", 160, kGigabit}, Incast{"of_255_in_turns", 255, kGigabit},
-                                         Incast{"of_255_in_turns_of_slow_processes", 255, kGigabit, true, 2ms},
-                                         Incast{"of_255_by_10_gigabit", 255, kTenGigabit},
-                                         Incast{"of_255_by_25_gigabit", 255, kTwentyFiveGigabit}),
-                         [](const auto& param) { return std::string(param.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    , AllToOne,
+    testing::Values(
+        Incast{"of_2_by_1_gigabit", 2, kGigabit}, Incast{"of_8_by_1_gigabit", 8, kGigabit},
+        Incast{"of_8_told_by_windows_alone", 8, kGigabit, false}, Incast{"of_32_by_1_gigabit", 32, kGigabit},
+        Incast{"of_32_of_slow_processes", 32, kGigabit, true, 5ms}, Incast{"of_40_in_turns", 40, kGigabit},
+        Incast{"of_40_in_turns_told_by_windows_alone", 40, kGigabit, false}, Incast{"of_80_in_turns", 80, kGigabit},
+        Incast{"of_80_in_turns_of_slow_processes", 80, kGigabit, true, 2ms}, Incast{"of_160_in_turns", 160, kGigabit},
+        Incast{"of_255_in_turns", 255, kGigabit}, Incast{"of_255_in_turns_of_slow_processes", 255, kGigabit, true, 2ms},
+        Incast{"of_255_by_10_gigabit", 255, kTenGigabit}, Incast{"of_255_by_25_gigabit", 255, kTwentyFiveGigabit}),
+    [](const auto& param) { return std::string(param.param.name); });
 
 // Half of the receivers' processes stand still, and come back with fewer turns than the others have had.
 TEST(Receivers, that_come_back_keep_nobody_waiting) {
@@ -171,7 +179,8 @@ class ComeAndGo : public testing::TestWithParam<Trouble> {
   int any(int below) { return std::uniform_int_distribution<>(0, below - 1)(world_.random()); }
   // Not by hosts whose processes stand still, and not to them.
   void connect() {
-    const int from = any(hosts()), to = GetParam().options.pausing + any(GetParam().options.pausing > 0 ? 4 : hosts() / 8);
+    const int from = any(hosts()),
+              to = GetParam().options.pausing + any(GetParam().options.pausing > 0 ? 4 : hosts() / 8);
     if (from != to) lanes_.push_back(&world_.connect(from, to));
   }
   void some_come_some_go_and_some_post() {
@@ -216,13 +225,15 @@ TEST_P(ComeAndGo, a_lane_that_has_more_to_send_is_never_forgotten) {
 
 INSTANTIATE_TEST_SUITE_P(
     , ComeAndGo,
-    testing::Values(Trouble{"of_256_hosts", {.hosts = 256}}, Trouble{"told_by_windows_alone", {.hosts = 64, .kernel_holds = false}},
-                    Trouble{"by_late_statements", {.hosts = 64, .late = 0.3, .twice = 0.2}},
-                    Trouble{"by_late_statements_alone", {.hosts = 64, .kernel_holds = false, .late = 0.3, .twice = 0.2}},
-                    Trouble{"by_lost_statements", {.hosts = 64, .kernel_holds = false, .lost = 0.3}},
-                    Trouble{"beside_processes_that_stand_still", {.hosts = 64, .late = 0.1, .lost = 0.1, .pausing = 8}},
-                    Trouble{"by_clocks_of_different_speed", {.hosts = 64, .pausing = 8, .clocks_apart = 0.05}},
-                    Trouble{"by_slow_rails", {.hosts = 256, .rate = Rate::from_megabits(100), .late = 0.1, .lost = 0.1, .clocks_apart = 0.01}}),
+    testing::Values(
+        Trouble{"of_256_hosts", {.hosts = 256}}, Trouble{"told_by_windows_alone", {.hosts = 64, .kernel_holds = false}},
+        Trouble{"by_late_statements", {.hosts = 64, .late = 0.3, .twice = 0.2}},
+        Trouble{"by_late_statements_alone", {.hosts = 64, .kernel_holds = false, .late = 0.3, .twice = 0.2}},
+        Trouble{"by_lost_statements", {.hosts = 64, .kernel_holds = false, .lost = 0.3}},
+        Trouble{"beside_processes_that_stand_still", {.hosts = 64, .late = 0.1, .lost = 0.1, .pausing = 8}},
+        Trouble{"by_clocks_of_different_speed", {.hosts = 64, .pausing = 8, .clocks_apart = 0.05}},
+        Trouble{"by_slow_rails",
+                {.hosts = 256, .rate = Rate::from_megabits(100), .late = 0.1, .lost = 0.1, .clocks_apart = 0.01}}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -1,4 +1,5 @@
-// One direction of a link: bytes leave first in, first out at the link's rate. The queue has no end; what it held at most is kept.
+// One direction of a link: bytes leave first in, first out at the link's rate. The queue has no end; what it held at
+// most is kept.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Every order of events in worlds so small that all orders can be tried: three lanes among a crowd that takes turns, and statements that come in any order.
+// Every order of events in worlds so small that all orders can be tried: three lanes among a crowd that takes turns,
+// and statements that come in any order.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,8 +19,9 @@ using SmallCredit = LaneShare::Credit;
 constexpr int kSmallLanes = 3, kSmallCrowd = 40, kSmallBusy = 30, kSmallDepth = 5;
 constexpr Rate kSmallRate = Rate::from_megabits(1000);
 
-// A rail that three real lanes share with a crowd of places that the test writes: of the crowd as many have turns as may, and rotate. Each lane's sender has
-// more to send always, and all that a lane may send arrives when the world says so.
+// A rail that three real lanes share with a crowd of places that the test writes: of the crowd as many have turns as
+// may, and rotate. Each lane's sender has more to send always, and all that a lane may send arrives when the world says
+// so.
 class SmallWorld {
  public:
   SmallWorld() {
@@ -100,8 +102,10 @@ class AllOrders : public testing::Test {
       judge(world, testing::PrintToString(acts));
       more = false;
       for (int& act : acts)
-        if (more = ++act < SmallWorld::kActs; more) break;
-        else act = 0;
+        if (more = ++act < SmallWorld::kActs; more)
+          break;
+        else
+          act = 0;
     }
   }
 };
@@ -114,7 +118,8 @@ TEST_F(AllOrders, lanes_take_no_more_turns_than_there_are_and_each_lane_has_turn
     std::array<std::uint64_t, kSmallLanes> before{};
     for (int i = 0; i < kSmallLanes; ++i) before[std::size_t(i)] = world.arrived(i);
     world.run_fairly(40);
-    for (int i = 0; i < kSmallLanes; ++i) ASSERT_GE(world.arrived(i), before[std::size_t(i)] + 8 * KiB) << "lane " << i << " after " << acts;
+    for (int i = 0; i < kSmallLanes; ++i)
+      ASSERT_GE(world.arrived(i), before[std::size_t(i)] + 8 * KiB) << "lane " << i << " after " << acts;
   });
 }
 
@@ -136,7 +141,8 @@ TEST(AllStatements, the_last_edition_stands_in_whatever_order_they_come) {
   } while (std::ranges::next_permutation(editions).found);
 }
 
-// Windows and limits at the edges of what can be said, in every order of three: never more than said, and never nothing for longer than a second.
+// Windows and limits at the edges of what can be said, in every order of three: never more than said, and never nothing
+// for longer than a second.
 TEST(AllStatements, whatever_is_said_a_sender_sends_within_a_second_and_never_beyond_its_bounds) {
   constexpr std::array<std::uint64_t, 7> kEdges{0, 1, 191, 192, 1ULL << 63, ~0ULL - 1, ~0ULL};
   TimePoint now{1h};
@@ -152,13 +158,15 @@ TEST(AllStatements, whatever_is_said_a_sender_sends_within_a_second_and_never_be
           const protocol::Credit stands = credit.standing();
           const std::uint64_t room = credit.room(0, position);
           ASSERT_LE(room, stands.window_bytes);
-          ASSERT_LE(room, stands.limit == protocol::Credit::kNone ? stands.limit : stands.limit - std::min(stands.limit, position));
+          ASSERT_LE(room, stands.limit == protocol::Credit::kNone ? stands.limit
+                                                                  : stands.limit - std::min(stands.limit, position));
           if (room < protocol::CreditWindow::kLeastBytes) continue;
           position += 192;
           credit.took();
         }
         credit.look(now += 1s, position, true);
-        ASSERT_TRUE(position > 0 || credit.room(0, position) >= protocol::CreditWindow::kLeastBytes) << window << ' ' << limit << ' ' << next;
+        ASSERT_TRUE(position > 0 || credit.room(0, position) >= protocol::CreditWindow::kLeastBytes)
+            << window << ' ' << limit << ' ' << next;
       }
 }
 

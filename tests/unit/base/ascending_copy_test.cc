@@ -36,8 +36,8 @@ TEST(AscendingCopy, CopiesExactlyAtEveryAlignmentAndLength) {
 }
 
 // A reader that goes backwards through memory being written: once it has seen round r at some word it must see at least
-// round r in every word before it. With memcpy (wide or backward stores) this fails. Only passes that met two rounds ran
-// beside a copy; the reader goes on until there were many.
+// round r in every word before it. With memcpy (wide or backward stores) this fails. Only passes that met two rounds
+// ran beside a copy; the reader goes on until there were many.
 void read_while_written(std::size_t from_at) {
   constexpr std::size_t kWords = 64;
   constexpr int kPasses = 50'000;

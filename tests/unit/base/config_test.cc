@@ -83,14 +83,12 @@ TEST(Config, ReadsEveryVariable) {
   EXPECT_EQ(config.stats_dir, "/run/railweave");
   EXPECT_EQ(config.overrides(),
             (std::vector<std::string>{
-                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6",
-                "NCCL_NET_OPTIONAL_RECV_COMPLETION=0", "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails",
-                "RAILWEAVE_PORTS=20000-20099", "RAILWEAVE_LANES_PER_RAIL=16",
-                "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB", "RAILWEAVE_TCP_CONGESTION=cubic",
-                "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5", "RAILWEAVE_PEER_TIMEOUT=3.5",
-                "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
-                "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=1",
-                "RAILWEAVE_STATS_DIR=/run/railweave"}));
+                "NCCL_SOCKET_IFNAME=^docker,lo", "NCCL_SOCKET_FAMILY=AF_INET6", "NCCL_NET_OPTIONAL_RECV_COMPLETION=0",
+                "RAILWEAVE_RAILS=eth1,eth0", "RAILWEAVE_DEVICES=rails", "RAILWEAVE_PORTS=20000-20099",
+                "RAILWEAVE_LANES_PER_RAIL=16", "RAILWEAVE_EAGER_LIMIT=8KiB", "RAILWEAVE_ZEROCOPY_THRESHOLD=128KiB",
+                "RAILWEAVE_TCP_CONGESTION=cubic", "RAILWEAVE_TRAFFIC_CLASS=104", "RAILWEAVE_CONNECT_TIMEOUT=2.5",
+                "RAILWEAVE_PEER_TIMEOUT=3.5", "RAILWEAVE_STALL_TIMEOUT=0", "RAILWEAVE_SHM=on",
+                "RAILWEAVE_KEY_FILE=/etc/railweave.key", "RAILWEAVE_ENCRYPT=1", "RAILWEAVE_STATS_DIR=/run/railweave"}));
 }
 
 TEST(Config, NoStatsDirectory) {
@@ -107,7 +105,8 @@ TEST(Config, ReadsNcclsSwitchAsNcclDoes) {
 TEST(Config, SwitchesAreWrittenInTwoWays) {
   for (const bool on : {true, false})
     for (const char* value : {on ? "1" : "0", on ? "on" : "off"}) {
-      const Config config = parsed({{"RAILWEAVE_SHM", value}, {"RAILWEAVE_CHECKSUM", value}, {"RAILWEAVE_ENCRYPT", value}});
+      const Config config =
+          parsed({{"RAILWEAVE_SHM", value}, {"RAILWEAVE_CHECKSUM", value}, {"RAILWEAVE_ENCRYPT", value}});
       EXPECT_EQ(std::optional(on), config.shm);
       EXPECT_EQ(on, config.checksum);
       EXPECT_EQ(on, config.encrypt);
@@ -118,7 +117,8 @@ TEST(Config, SwitchesAreWrittenInTwoWays) {
 TEST(Config, RejectsIllFormedValues) {
   for (const char* value : {"", "x", "1.5", "-1", "17", "4 ", " 4", "0x", "99999999999999999999", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_LANES_PER_RAIL", value));
-  for (const char* value : {"", "65KiB", "65537", "-1", "KiB", "K", "16k", "16 KiB", "16KKiB", "16KiBK", "4294967296", "1GiB"})
+  for (const char* value :
+       {"", "65KiB", "65537", "-1", "KiB", "K", "16k", "16 KiB", "16KKiB", "16KiBK", "4294967296", "1GiB"})
     EXPECT_TRUE(rejects("RAILWEAVE_EAGER_LIMIT", value));
   for (const char* value : {"", "0", "0.05", "3601", "nan", "inf", "-3", "20s", "1e3"})
     EXPECT_TRUE(rejects("RAILWEAVE_CONNECT_TIMEOUT", value));
@@ -134,7 +134,8 @@ TEST(Config, RejectsIllFormedValues) {
     for (const char* value : {"yes", "2", "On", "true", "1 "}) EXPECT_TRUE(rejects(name, value));
   for (const char* name : {"RAILWEAVE_CHECKSUM", "RAILWEAVE_ENCRYPT"}) EXPECT_TRUE(rejects(name, ""));
   for (const char* value : {"key", "~/key"}) EXPECT_TRUE(rejects("RAILWEAVE_KEY_FILE", value));
-  EXPECT_NE(problem({{"RAILWEAVE_KEY_FILE", "/" + std::string(4095, 'k')}}).find("at most 4095 bytes"), std::string::npos);
+  EXPECT_NE(problem({{"RAILWEAVE_KEY_FILE", "/" + std::string(4095, 'k')}}).find("at most 4095 bytes"),
+            std::string::npos);
   for (const char* value : {"tmp", "./tmp"}) EXPECT_TRUE(rejects("RAILWEAVE_STATS_DIR", value));
   EXPECT_NE(problem({{"RAILWEAVE_STATS_DIR", "/" + std::string(75, 'd')}}).find("at most 75 bytes"), std::string::npos);
   EXPECT_TRUE(rejects("RAILWEAVE_TCP_CONGESTION", "no such thing"));
@@ -162,7 +163,8 @@ TEST(Config, SaysWhatWasFoundAndWhatWasExpected) {
 }
 
 TEST(Config, UnknownNamesGetASuggestionOrTheList) {
-  EXPECT_EQ(problem({{"RAILWEAVE_LANE_PER_RAIL", "2"}}), "RAILWEAVE_LANE_PER_RAIL: no such variable, did you mean RAILWEAVE_LANES_PER_RAIL?");
+  EXPECT_EQ(problem({{"RAILWEAVE_LANE_PER_RAIL", "2"}}),
+            "RAILWEAVE_LANE_PER_RAIL: no such variable, did you mean RAILWEAVE_LANES_PER_RAIL?");
   const std::string far = problem({{"RAILWEAVE_QUUX", "2"}});
   EXPECT_EQ(far.find("RAILWEAVE_QUUX: no such variable; there are RAILWEAVE_RAILS, "), 0u) << far;
   for (const Setting& setting : config_table()) {

@@ -25,7 +25,8 @@ struct Seen {
 std::vector<Seen> scrape(const MetricsRegistry& registry) {
   std::vector<Seen> seen;
   registry.visit([&](const MetricsRegistry::Sample& s) {
-    seen.push_back({std::string(s.info.name), std::string(s.info.unit), std::string(s.info.help), s.kind, s.labels, s.value});
+    seen.push_back(
+        {std::string(s.info.name), std::string(s.info.unit), std::string(s.info.help), s.kind, s.labels, s.value});
   });
   return seen;
 }
@@ -119,7 +120,8 @@ TEST(MetricsRegistry, ARegistrationMoves) {
 
 // A lane as the engine will have them: its metrics, then their registration.
 struct alignas(kCacheLineBytes) CountedLane {
-  CountedLane(MetricsRegistry& registry, const std::string& rail) : shown(registry.add({{"rail", rail}}, {{kBytesSent, sent}})) {}
+  CountedLane(MetricsRegistry& registry, const std::string& rail)
+      : shown(registry.add({{"rail", rail}}, {{kBytesSent, sent}})) {}
   Counter sent;
   MetricsRegistry::Registration shown;
 };

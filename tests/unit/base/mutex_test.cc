@@ -118,7 +118,8 @@ TEST(ConditionVariable, TakesTheLongestTime) {
     shared.changed.notify_all();
   });
   const MutexLock lock(shared.mutex);
-  EXPECT_TRUE(shared.changed.wait_for(shared.mutex, Nanos::max(), [&]() RW_REQUIRES(shared.mutex) { return shared.value == 1; }));
+  EXPECT_TRUE(shared.changed.wait_for(shared.mutex, Nanos::max(),
+                                      [&]() RW_REQUIRES(shared.mutex) { return shared.value == 1; }));
   writer.join();
 }
 

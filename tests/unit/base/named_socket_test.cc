@@ -106,7 +106,8 @@ TEST(NamedSocket, connect_to__is_not_content_with_itself) {
 
 TEST(NamedSocket, hosts_that_nobody_knows) {
   std::uint16_t served = 0;
-  for (const Status& status : {listen_at("no such host", 0, served).status(), connect_to("no such host", 1, 1s).status()}) {
+  for (const Status& status :
+       {listen_at("no such host", 0, served).status(), connect_to("no such host", 1, 1s).status()}) {
     EXPECT_EQ(status.code(), Code::invalid_argument);
     EXPECT_NE(std::string(status.message()).find("no such host"), std::string::npos) << status.message();
   }

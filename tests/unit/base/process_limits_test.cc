@@ -33,7 +33,8 @@ TEST(ProcessLimits, system_error__names_the_limit_of_descriptors_and_only_then) 
 TEST(ProcessLimits, no_thread__names_the_limits_that_may_be_the_cause) {
   const Status full = no_thread(std::system_error(EAGAIN, std::generic_category()));
   EXPECT_EQ(Code::exhausted, full.code());
-  for (const char* const word : {"ulimit -u", "pids", "threads-max"}) EXPECT_NE(std::string::npos, full.message().find(word)) << full.message();
+  for (const char* const word : {"ulimit -u", "pids", "threads-max"})
+    EXPECT_NE(std::string::npos, full.message().find(word)) << full.message();
   EXPECT_EQ(std::string::npos, no_thread(std::system_error(EPERM, std::generic_category())).message().find("ulimit"));
 }
 

@@ -18,7 +18,15 @@ namespace {
 
 Record numbered(std::uint64_t number) {
   const std::int64_t t = nanos_of(now());
-  return {.begin = t, .end = t, .what = number, .bytes = ~number, .detail = 0, .whose = 0, .rail = 0, .priority = 0, .kind = Kind::wait};
+  return {.begin = t,
+          .end = t,
+          .what = number,
+          .bytes = ~number,
+          .detail = 0,
+          .whose = 0,
+          .rail = 0,
+          .priority = 0,
+          .kind = Kind::wait};
 }
 
 TEST(Trace, off__nothing_is_kept) {

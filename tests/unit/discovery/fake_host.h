@@ -42,7 +42,8 @@ class FakeHost final : public HostView {
   Result<std::vector<LinkFacts>> links() const override { return links_; }
   Result<std::vector<AddressFacts>> addresses() const override {
     std::vector<AddressFacts> all = addresses_;
-    if (now_ < tentative_until_) for (AddressFacts& one : all) one.tentative = true;
+    if (now_ < tentative_until_)
+      for (AddressFacts& one : all) one.tentative = true;
     return all;
   }
   TimePoint now() const override { return now_; }

@@ -21,10 +21,12 @@ const std::vector<Rail> kOneSubnet{rail_of("eth0", {"10.0.0.1/24"}), rail_of("et
 const std::vector<Rail> kSubnetEach{rail_of("eth0", {"10.0.0.1/24"}), rail_of("eth1", {"10.0.1.1/24"})};
 
 // Hosts whose rails have the same settings, and whose routes into each rail's subnet lead by `ways_back`.
-std::vector<std::string> verdicts(const std::vector<Rail>& rails, const InterfaceSettings& settings, std::vector<std::string> ways_back,
-                                  std::vector<std::string> ways_out = {}, const std::string& way_back_beyond = "") {
+std::vector<std::string> verdicts(const std::vector<Rail>& rails, const InterfaceSettings& settings,
+                                  std::vector<std::string> ways_back, std::vector<std::string> ways_out = {},
+                                  const std::string& way_back_beyond = "") {
   std::vector<RailFacts> facts;
-  for (std::size_t i = 0; i < rails.size(); ++i) facts.push_back({settings, ways_back[i], ways_out.empty() ? "" : ways_out[i], way_back_beyond});
+  for (std::size_t i = 0; i < rails.size(); ++i)
+    facts.push_back({settings, ways_back[i], ways_out.empty() ? "" : ways_out[i], way_back_beyond});
   std::vector<std::string> texts;
   for (const RailHazards& hazards : find_hazards(rails, facts)) texts.push_back(verdict(rails, hazards));
   return texts;
@@ -68,8 +70,9 @@ TEST(HostSettings, answer_for_others_as_the_kernel_does) {
 }
 
 TEST(RailHazards, one_subnet_and_default_arp__each_rail_answers_for_the_other) {
-  const std::vector<std::string> expected{"answers ARP for the addresses of eth1, so peers may send that traffic here" + kArp,
-                                          "answers ARP for the addresses of eth0, so peers may send that traffic here" + kArp};
+  const std::vector<std::string> expected{
+      "answers ARP for the addresses of eth1, so peers may send that traffic here" + kArp,
+      "answers ARP for the addresses of eth0, so peers may send that traffic here" + kArp};
   EXPECT_EQ(expected, verdicts(kOneSubnet, settings_of(0, 0), {"eth0", "eth0"}));
   EXPECT_EQ(expected, verdicts(kOneSubnet, settings_of(0, 2), {"eth0", "eth0"}));
 }
@@ -98,27 +101,36 @@ TEST(RailHazards, one_subnet_and_strict_reverse_path__one_rail_drops_and_the_oth
 TEST(RailHazards, the_default_route_on_another_rail_is_told) {
   const auto texts = verdicts(kSubnetEach, settings_of(1, 0), {"eth0", "eth1"}, {"", "eth0"});
   EXPECT_EQ("good", texts[0]);
-  EXPECT_EQ("good for its own subnet only, for the route beyond leads by eth0; mend: policy routing (docs/operate/deployment.md)", texts[1]);
+  EXPECT_EQ(
+      "good for its own subnet only, for the route beyond leads by eth0; mend: policy routing "
+      "(docs/operate/deployment.md)",
+      texts[1]);
 }
 
 TEST(RailHazards, two_default_routes_and_strict_reverse_path__one_rail_drops_what_comes_from_beyond) {
   const auto texts = verdicts(kSubnetEach, settings_of(1, 1), {"eth0", "eth1"}, {"", ""}, "eth0");
   EXPECT_EQ("good", texts[0]);
-  EXPECT_EQ("good for its own subnet, drops what comes from beyond it, because rp_filter is 1 and the route back there leads by "
-            "eth0; mend: " + std::string(kMendReversePath),
-            texts[1]);
+  EXPECT_EQ(
+      "good for its own subnet, drops what comes from beyond it, because rp_filter is 1 and the route back there leads "
+      "by "
+      "eth0; mend: " +
+          std::string(kMendReversePath),
+      texts[1]);
   EXPECT_EQ(kBothGood, verdicts(kSubnetEach, settings_of(1, 2), {"eth0", "eth1"}, {"", ""}, "eth0"));
 }
 
 TEST(RailHazards, three_rails_are_named_and_subnets_within_one_another_are_one) {
-  const std::vector<Rail> rails{rail_of("a", {"10.0.0.1/16"}), rail_of("b", {"fd00::1/64", "10.0.3.1/24"}), rail_of("c", {"10.0.4.1/24"}),
-                                rail_of("d", {"192.168.1.1/24"})};
+  const std::vector<Rail> rails{rail_of("a", {"10.0.0.1/16"}), rail_of("b", {"fd00::1/64", "10.0.3.1/24"}),
+                                rail_of("c", {"10.0.4.1/24"}), rail_of("d", {"192.168.1.1/24"})};
   const auto texts = verdicts(rails, settings_of(0, 0), {"a", "b", "c", "d"});
-  EXPECT_EQ("answers ARP for the addresses of b and c, so peers may send that traffic here; where a switch joins it with d, it answers "
-            "ARP for the addresses of d" +
-                kArp,
-            texts[0]);
-  EXPECT_EQ("good; where a switch joins it with a, b and c, it answers ARP for the addresses of a, b and c" + kArp, texts[3]);
+  EXPECT_EQ(
+      "answers ARP for the addresses of b and c, so peers may send that traffic here; where a switch joins it with d, "
+      "it answers "
+      "ARP for the addresses of d" +
+          kArp,
+      texts[0]);
+  EXPECT_EQ("good; where a switch joins it with a, b and c, it answers ARP for the addresses of a, b and c" + kArp,
+            texts[3]);
 }
 
 TEST(RailHazards, ipv6_and_loopback_have_none) {

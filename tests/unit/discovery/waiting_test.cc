@@ -114,7 +114,9 @@ TEST_F(Waiting, a_second_choice_is_no_new_rail_while_the_first_has_no_address) {
   Rail known = rail_at("eth0", "2001:db8::1/64");
   const auto first = [&](const std::vector<Rail>& beside) {
     Result<std::vector<Rail>> rails = rails_beside(Config(), host, beside);
-    return !rails.ok() ? "failed" : rails->empty() ? "none" : rails->front().name + " " + to_text(rails->front().addresses.front());
+    return !rails.ok()      ? "failed"
+           : rails->empty() ? "none"
+                            : rails->front().name + " " + to_text(rails->front().addresses.front());
   };
   EXPECT_EQ(first({}), "mgmt0 192.168.0.1");
   EXPECT_EQ(first({known}), "none");
@@ -152,7 +154,8 @@ TEST_F(Waiting, link_local_rails_join_beside_one_that_is_gone) {
   EXPECT_EQ(found->front().name, "eth1");
 }
 
-// The physical function is out of sight, as in a container: its parts are rails beside each other, and one that is gone is no whole.
+// The physical function is out of sight, as in a container: its parts are rails beside each other, and one that is gone
+// is no whole.
 TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
   const std::string pf = "pci0000:5d/0000:5d:00.0/0000:5e:00.0";
   FakeHost before, now;
@@ -171,11 +174,13 @@ TEST_F(Waiting, a_new_virtual_function_joins_beside_one_that_is_gone) {
 // As when udev names it later, or somebody swaps two names; it is still the one that was asked for.
 TEST_F(Waiting, a_known_rail_of_another_name_is_itself) {
   FakeHost host;
-  const int first = host.link("eth1", "veth").ifindex, second = host.link("eth0", "veth").ifindex, third = host.link("eth2", "veth").ifindex;
+  const int first = host.link("eth1", "veth").ifindex, second = host.link("eth0", "veth").ifindex,
+            third = host.link("eth2", "veth").ifindex;
   host.address("eth1", "10.0.0.1/24");
   host.address("eth0", "10.0.1.1/24");
   host.address("eth2", "10.0.2.1/24");
-  std::vector<Rail> known{rail_at("eth0", "10.0.0.1/24"), rail_at("eth1", "10.0.1.1/24"), rail_at("old", "10.0.2.1/24")};
+  std::vector<Rail> known{rail_at("eth0", "10.0.0.1/24"), rail_at("eth1", "10.0.1.1/24"),
+                          rail_at("old", "10.0.2.1/24")};
   known[0].ifindex = first, known[1].ifindex = second, known[2].ifindex = third;
   Config config;
   config.rails = {"eth0", "eth1", "old"};
@@ -263,7 +268,9 @@ TEST_F(Waiting, sixteen_rails_are_there_at_once) {
     Rail rail = rail_at("eth" + std::to_string(i), "10.0." + std::to_string(i) + ".1/24");
     rail.link_kind = LinkKind::hardware;
     known.push_back(rail);
-    if (i > 0) host.card(rail.name, "pci0000:5d/0000:5d:" + std::to_string(10 + i) + ".0", "10.0." + std::to_string(i) + ".1/24", 100'000);
+    if (i > 0)
+      host.card(rail.name, "pci0000:5d/0000:5d:" + std::to_string(10 + i) + ".0", "10.0." + std::to_string(i) + ".1/24",
+                100'000);
   }
   host.card("new0", "pci0000:5e/0000:5e:00.0", "10.1.0.1/24", 100'000);
   host.card("new1", "pci0000:5e/0000:5e:01.0", "10.1.1.1/24", 100'000);

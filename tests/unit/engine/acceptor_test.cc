@@ -112,7 +112,8 @@ class Accepting : public Paperwork, public AcceptorOwner {
     kept_.push_back(std::move(lane));
   }
   bool was_dialled(const Session&) override { return was_dialled_; }
-  void on_probe(const Session& session, const RailPair& by, Address::Family, const std::vector<PeerRail>& peer_rails) override {
+  void on_probe(const Session& session, const RailPair& by, Address::Family,
+                const std::vector<PeerRail>& peer_rails) override {
     EXPECT_EQ(&session, session_.get());
     probes_.push_back(by);
     probed_with_ = peer_rails;
@@ -123,7 +124,9 @@ class Accepting : public Paperwork, public AcceptorOwner {
   OwnRails rails_{config_, reactor_, two_rails()};
   Identity self_;
   SessionDirectory directory_{reactor_, self_, Status(Code::cancelled, Scope::engine, "the engine ended"),
-                              [](const PeerKey&, const Hello&, std::uint64_t, NewLane, SessionDirectory::Waiters) { ADD_FAILURE() << "nobody welcomes our dials"; }};
+                              [](const PeerKey&, const Hello&, std::uint64_t, NewLane, SessionDirectory::Waiters) {
+                                ADD_FAILURE() << "nobody welcomes our dials";
+                              }};
   LoggedAbsences reported_;
   // The reactor's thread's.
   std::vector<First> accepted_;
@@ -238,7 +241,8 @@ TEST_F(Accepting, whoever_encrypts_alone_is_refused_and_the_log_warns_once_a_min
   EXPECT_EQ(warnings[0], "rejected there pid 2: the peer encrypts (RAILWEAVE_ENCRYPT), we do not");
 }
 
-// ------------------------------------------------------------------------------------------------ where a connection came in
+// ------------------------------------------------------------------------------------------------ where a connection
+// came in
 
 // Whichever rail's address was dialled.
 TEST_F(Accepting, arrival__a_lane_is_booked_under_the_rail_whose_interface_its_packets_came_by) {
@@ -249,7 +253,9 @@ TEST_F(Accepting, arrival__a_lane_is_booked_under_the_rail_whose_interface_its_p
   ASSERT_TRUE(accepts(1));
   EXPECT_EQ(accepted_[0].rails.local, 1);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_NE(warnings[0].find("rail rail0: connections to its address arrive at rail rail1, from there pid 2"), std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find("rail rail0: connections to its address arrive at rail rail1, from there pid 2"),
+            std::string::npos)
+      << warnings[0];
 }
 
 TEST_F(Accepting, arrival__at_an_interface_that_is_no_rail_is_refused_by_name) {
@@ -257,11 +263,14 @@ TEST_F(Accepting, arrival__at_an_interface_that_is_no_rail_is_refused_by_name) {
   const Hello answer = answer_to(caller, first());
   EXPECT_EQ(answer.kind, Kind::refused);
   EXPECT_EQ(answer.refusal, Refusal::none);
-  EXPECT_TRUE(answer.reason.starts_with("the connection to rail rail1 arrived on interface 424242, which is no rail here; set `")) << answer.reason;
+  EXPECT_TRUE(answer.reason.starts_with(
+      "the connection to rail rail1 arrived on interface 424242, which is no rail here; set `"))
+      << answer.reason;
   EXPECT_EQ(answer.from, kOwn) << "a peer may know whom it reached by the wrong way";
 }
 
-TEST_F(Accepting, arrival__where_the_kernel_does_not_say_or_the_dialler_is_on_this_host_the_rail_is_the_one_that_was_dialled) {
+TEST_F(Accepting,
+       arrival__where_the_kernel_does_not_say_or_the_dialler_is_on_this_host_the_rail_is_the_one_that_was_dialled) {
   constexpr int kNotTold = 0, kLoopback = 1;
   for (const int interface : {kNotTold, kLoopback}) {
     Talker caller = call(interface, 1);
@@ -289,7 +298,8 @@ TEST_F(Accepting, crossing__a_dial_is_refused_while_a_session_of_that_peer_is_th
 TEST_F(Accepting, crossing__our_dial_stays_against_a_lesser_instance_and_gives_way_to_a_greater) {
   const Porch peers;
   for (const InstanceId& peer : {kYounger, kElder}) {
-    const auto pending = std::make_shared<PendingStream>(HandleContent{peer, 7, {peers.address()}}, 0, 1, Priority::normal, now() + std::chrono::seconds(20));
+    const auto pending = std::make_shared<PendingStream>(HandleContent{peer, 7, {peers.address()}}, 0, 1,
+                                                         Priority::normal, now() + std::chrono::seconds(20));
     const TimePoint dialled = now();
     directory_.open(pending);
     Talker caller = call();
@@ -428,7 +438,8 @@ TEST_F(Accepting, local__a_session_begins_with_the_hello_and_needs_no_confirm) {
     auto begun = rails_.wires().dial(Wires::kWithinHost);
     ASSERT_TRUE(begun.ok());
     acceptor_.on_local_connection(OwnedFd(ends[0]));
-    dialler = Handshake::dial_local(reactor_, OwnedFd(ends[1]), std::move(begun->descriptor), first(), {}, now() + std::chrono::seconds(20),
+    dialler = Handshake::dial_local(reactor_, OwnedFd(ends[1]), std::move(begun->descriptor), first(), {},
+                                    now() + std::chrono::seconds(20),
                                     [&](Handshake::Outcome outcome) { answer = std::move(outcome.hello); });
   });
   ASSERT_TRUE(accepts(1));

@@ -1,5 +1,5 @@
-// A process that receives by a rail of the test's own: a reactor, a SharedAccount, and lanes of paper that act on the test's orders. The peers of all
-// lanes always have more to send. Start all processes before the test starts threads.
+// A process that receives by a rail of the test's own: a reactor, a SharedAccount, and lanes of paper that act on the
+// test's orders. The peers of all lanes always have more to send. Start all processes before the test starts threads.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,18 +23,18 @@ namespace railweave::engine {
 struct AccountOrder {
   enum What : int { look, run, forge, fork };
   What what = look;
-  int lanes = 0;                 // the least number that the process has from now on
-  std::uint64_t until_bytes = 0; // run: until each lane received so many more
-  bool is_told = false;          // run: one answer more, as soon as one of the process's lanes may send
-  Forgery forgery{};             // forge: until the process is killed
+  int lanes = 0;                  // the least number that the process has from now on
+  std::uint64_t until_bytes = 0;  // run: until each lane received so many more
+  bool is_told = false;           // run: one answer more, as soon as one of the process's lanes may send
+  Forgery forgery{};              // forge: until the process is killed
 };
 
 struct AccountReport {
   bool serves = false, is_served = false, same_memory = true;  // same_memory: as when it answered before
   RailLoad load{};
-  int used = 0;                    // places of the memory
-  bool has_ended = true;           // run: in time
-  Nanos waited_longest{0};         // from a look at which a lane might not send to the last such look in a row
+  int used = 0;             // places of the memory
+  bool has_ended = true;    // run: in time
+  Nanos waited_longest{0};  // from a look at which a lane might not send to the last such look in a row
   std::uint64_t window_least = ~std::uint64_t{0};
   pid_t forked = -1;
 };
@@ -42,7 +42,8 @@ struct AccountReport {
 // A lane whose peer sends at once what it may.
 class PaperReceiver {
  public:
-  explicit PaperReceiver(std::shared_ptr<RailAccount> account) : share_(std::move(account), Rate::from_megabits(1000)) {}
+  explicit PaperReceiver(std::shared_ptr<RailAccount> account)
+      : share_(std::move(account), Rate::from_megabits(1000)) {}
 
   void look() {
     const TimePoint t = now();
@@ -110,9 +111,12 @@ class AccountBody {
       return true;
     };
     bool is_told = !order.is_told;
-    for (const TimePoint end = now() + std::chrono::seconds(30); !is_over(); std::this_thread::sleep_for(std::chrono::microseconds(200))) {
+    for (const TimePoint end = now() + std::chrono::seconds(30); !is_over();
+         std::this_thread::sleep_for(std::chrono::microseconds(200))) {
       look();
-      if (!is_told && std::any_of(lanes_.begin(), lanes_.end(), [](const PaperReceiver& lane) { return !lane.waits(); })) is_told = answer(true, -1);
+      if (!is_told &&
+          std::any_of(lanes_.begin(), lanes_.end(), [](const PaperReceiver& lane) { return !lane.waits(); }))
+        is_told = answer(true, -1);
       if (now() >= end) return false;
     }
     return true;

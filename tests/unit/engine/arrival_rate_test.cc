@@ -52,7 +52,8 @@ TEST_F(Arriving, look__the_fastest_sample_counts_and_is_forgotten_slowly) {
   EXPECT_NEAR(megabits(), 1000 * std::exp2(-0.001), 1e-6);
 }
 
-// A lane that comes back after a long idle time would tell a rate that the time without traffic made small, and the least rate counts for all lanes.
+// A lane that comes back after a long idle time would tell a rate that the time without traffic made small, and the
+// least rate counts for all lanes.
 TEST_F(Arriving, look__after_more_than_a_second_without_a_look_nothing_is_known) {
   arrive(5ms, kGigabitSample);
   arrive(1s, kGigabitSample);

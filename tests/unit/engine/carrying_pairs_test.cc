@@ -27,7 +27,9 @@ TEST_F(PairsThatCarried, all_that_ever_carried_are_known_once) {
   EXPECT_EQ(pairs_.all(), (std::vector<RailPair>{kOnePair, kOtherPair}));
 }
 
-TEST_F(PairsThatCarried, one_that_never_carried_does_not_speak_for_the_peer) { EXPECT_FALSE(pairs_.speaks_for_peer({0, 1})); }
+TEST_F(PairsThatCarried, one_that_never_carried_does_not_speak_for_the_peer) {
+  EXPECT_FALSE(pairs_.speaks_for_peer({0, 1}));
+}
 
 TEST_F(PairsThatCarried, one_speaks_for_the_peer_while_it_has_a_lane_or_had_one_when_the_peer_was_heard_last) {
   EXPECT_TRUE(pairs_.speaks_for_peer(kOnePair));
@@ -44,7 +46,9 @@ TEST_F(PairsThatCarried, one_speaks_for_the_peer_while_it_has_a_lane_or_had_one_
   EXPECT_TRUE(pairs_.speaks_for_peer(kOnePair));
 }
 
-TEST_F(PairsThatCarried, of_which_none_was_denied_the_peer_is_there) { EXPECT_TRUE(pairs_.verdict(kHeardAt + 1h).ok()); }
+TEST_F(PairsThatCarried, of_which_none_was_denied_the_peer_is_there) {
+  EXPECT_TRUE(pairs_.verdict(kHeardAt + 1h).ok());
+}
 
 TEST_F(PairsThatCarried, all_that_speak_for_the_peer_have_to_be_denied__and_the_first_loss_is_told) {
   pairs_.note_lost(kHeardAt, {});

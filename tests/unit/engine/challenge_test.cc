@@ -12,7 +12,9 @@ namespace {
 
 using Message = Challenge::Message;
 
-SharedKey key(const std::string& text = "sixteen bytes or more") { return SharedKey::of(std::as_bytes(std::span(text))).value(); }
+SharedKey key(const std::string& text = "sixteen bytes or more") {
+  return SharedKey::of(std::as_bytes(std::span(text))).value();
+}
 
 Challenge::Nonce nonce(unsigned char seed) {
   Challenge::Nonce n;
@@ -28,9 +30,9 @@ using Spoil = std::function<void(int number, Message& message)>;
 
 struct Ends {
   Challenge dialler, acceptor;
-  Status status = {};            // of the first that failed
+  Status status = {};  // of the first that failed
   bool no_common_key = false;
-  std::string told = {};         // what the other end makes of the refusal
+  std::string told = {};  // what the other end makes of the refusal
 };
 
 Ends converse(const SharedKey* ours, const SharedKey* theirs, const Spoil& spoil = {}) {
@@ -58,7 +60,8 @@ TEST(Challenge, WithOneKeyBothAreAdmittedAndShareAConnectionKey) {
   const Ends ends = converse(&k, &k);
   ASSERT_TRUE(admitted(ends)) << ends.status.message();
   ASSERT_TRUE(ends.dialler.connection() && ends.acceptor.connection());
-  EXPECT_TRUE(same(ends.dialler.connection()->session_secret()->bytes(), ends.acceptor.connection()->session_secret()->bytes()));
+  EXPECT_TRUE(same(ends.dialler.connection()->session_secret()->bytes(),
+                   ends.acceptor.connection()->session_secret()->bytes()));
 }
 
 TEST(Challenge, WithoutKeysNothingIsSaid) {
@@ -199,7 +202,8 @@ TEST(Challenge, ARefusalCountsOnlyWhereItMakesSense) {
 TEST(Challenge, AnotherReleaseIsNamed) {
   const SharedKey k = key();
   const Ends ends = converse(&k, &k, [](int, Message& message) { message[8] = std::byte{2}; });
-  EXPECT_EQ(ends.status.message(), "handshake: a challenge of version 2, expected 1: the peer runs another release of Railweave");
+  EXPECT_EQ(ends.status.message(),
+            "handshake: a challenge of version 2, expected 1: the peer runs another release of Railweave");
   EXPECT_FALSE(ends.no_common_key);
 }
 
@@ -210,7 +214,8 @@ TEST(Challenge, TheBytesAreTheDocumentedOnes) {
   ASSERT_TRUE(admitted(converse(&k, &k, [&](int, Message& message) { recorded.push_back(message); })));
   const auto hex = [](std::span<const std::byte> bytes) {
     std::string text;
-    for (const std::byte b : bytes) text += {"0123456789abcdef"[unsigned(b) >> 4], "0123456789abcdef"[unsigned(b) & 15]};
+    for (const std::byte b : bytes)
+      text += {"0123456789abcdef"[unsigned(b) >> 4], "0123456789abcdef"[unsigned(b) & 15]};
     return text;
   };
   EXPECT_EQ(hex(std::span(recorded[0]).first(16)), "4c4b45414b4559310100010000000000");

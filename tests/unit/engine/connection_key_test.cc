@@ -53,7 +53,8 @@ TEST(ConnectionKey, ASessionsSecretIsShownOnOneConnectionAndByOneEnd) {
   EXPECT_EQ(join.check_session(Role::dialler, seal, another_session).code(), Code::remote);
   EXPECT_FALSE(join.check_session(Role::acceptor, seal, session).ok());
   EXPECT_FALSE(another_join.check_session(Role::dialler, seal, session).ok());
-  EXPECT_FALSE(join.check_session(Role::dialler, join.seal(Role::dialler, text("a hello"), nullptr).value(), session).ok());
+  EXPECT_FALSE(
+      join.check_session(Role::dialler, join.seal(Role::dialler, text("a hello"), nullptr).value(), session).ok());
 }
 
 TEST(ConnectionKey, TheBytesAreTheDocumentedOnes) {

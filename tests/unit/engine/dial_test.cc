@@ -11,7 +11,9 @@ TEST(Dial, take_waiters__who_gave_up_is_not_among_them) {
   Identity self;
   self.config = &config;
   Dial dial(reactor, self, {}, 0, {});
-  const auto stream = [] { return std::make_shared<PendingStream>(HandleContent{}, 0, 1, Priority::normal, TimePoint::max()); };
+  const auto stream = [] {
+    return std::make_shared<PendingStream>(HandleContent{}, 0, 1, Priority::normal, TimePoint::max());
+  };
   const auto patient = stream(), gone = stream();
   dial.add_waiter(gone);
   dial.add_waiter(patient);

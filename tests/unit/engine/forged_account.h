@@ -10,19 +10,21 @@
 
 namespace railweave::engine {
 
-// One write to all places, or to every nth. A place has demand, and its owner looks now, unless the fields below say otherwise.
+// One write to all places, or to every nth. A place has demand, and its owner looks now, unless the fields below say
+// otherwise.
 struct Forgery {
-  enum Lease : int { now, never, past, soon, far, last, first };  // soon: longer than a lease lasts; first: the least number there is
+  // soon: longer than a lease lasts; first: the least number there is
+  enum Lease : int { now, never, past, soon, far, last, first };
   enum Turn : int { waits, has, used_in_future };
 
-  bool is_noise = false;       // random bytes everywhere; the fields below say nothing
+  bool is_noise = false;  // random bytes everywhere; the fields below say nothing
   int used = AccountMemory::kPlaces;
   Lease lease = now;
   Turn turn = waits;
-  std::uint32_t turns = 0;     // that a place has more than the place written before it
+  std::uint32_t turns = 0;  // that a place has more than the place written before it
   std::uint64_t arrived_bytes = 0;
   std::uint32_t min_rtt_us = 0;
-  int every = 1;               // nth place; others are left alone
+  int every = 1;  // nth place; others are left alone
 };
 
 inline std::int64_t forged_lease(Forgery::Lease lease) {
@@ -42,7 +44,8 @@ inline std::int64_t forged_lease(Forgery::Lease lease) {
 inline void forge_place(AccountMemory::Place& place, const Forgery& forgery, std::uint32_t number) {
   place.leased_until = forged_lease(forgery.lease);
   place.arrived_bytes = forgery.arrived_bytes;
-  place.turn_used_at = forgery.turn == Forgery::used_in_future ? std::numeric_limits<std::int64_t>::max() : now().time_since_epoch().count();
+  place.turn_used_at = forgery.turn == Forgery::used_in_future ? std::numeric_limits<std::int64_t>::max()
+                                                               : now().time_since_epoch().count();
   place.turns = forgery.turns * number;
   place.min_rtt_us = forgery.min_rtt_us;
   place.has_demand = 1;
@@ -64,7 +67,8 @@ inline void forge_account(AccountMemory& memory, const Forgery& forgery, std::mt
     return;
   }
   memory.used = forgery.used;
-  for (std::size_t i = 0; i < memory.places.size(); i += std::size_t(forgery.every)) forge_place(memory.places[i], forgery, std::uint32_t(i) / std::uint32_t(forgery.every));
+  for (std::size_t i = 0; i < memory.places.size(); i += std::size_t(forgery.every))
+    forge_place(memory.places[i], forgery, std::uint32_t(i) / std::uint32_t(forgery.every));
 }
 
 }  // namespace railweave::engine

@@ -18,7 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A listener whose queue is full until it is drained: a SYN that comes before goes again a second after it was sent, as after an outage.
+// A listener whose queue is full until it is drained: a SYN that comes before goes again a second after it was sent, as
+// after an outage.
 class FullListener {
  public:
   FullListener() {

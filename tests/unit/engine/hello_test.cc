@@ -147,9 +147,11 @@ TEST(Hello, hello_bytes__strangers_are_refused_by_their_first_bytes) {
 }
 
 TEST(Hello, hello_bytes__versions_features_and_lengths) {
-  EXPECT_NE(why_refused(with(8, std::uint16_t{1})).find("version 1, expected 3: the peer runs another release"), std::string::npos);
+  EXPECT_NE(why_refused(with(8, std::uint16_t{1})).find("version 1, expected 3: the peer runs another release"),
+            std::string::npos);
   EXPECT_NE(why_refused(with(16, std::uint64_t{16})).find("unknown feature bits 16"), std::string::npos);
-  EXPECT_NE(why_refused(with(12, std::uint32_t{kHelloBodyBytesMax + 1})).find("a body of 16385 bytes"), std::string::npos);
+  EXPECT_NE(why_refused(with(12, std::uint32_t{kHelloBodyBytesMax + 1})).find("a body of 16385 bytes"),
+            std::string::npos);
 }
 
 TEST(Hello, hello_bytes__padding_is_for_welcome_and_confirm_and_bounded) {
@@ -166,7 +168,8 @@ TEST(Hello, hello_bytes__padding_is_for_welcome_and_confirm_and_bounded) {
     h.padding_bytes = kHelloPaddingBytesMax + 1;
     EXPECT_NE(why_refused(encode_hello(h)).find("padding of 32769 bytes"), std::string::npos);
   }
-  EXPECT_NE(why_refused(with(76, std::uint32_t{30'000})).find("padding of 30000 bytes"), std::string::npos) << "more than the body";
+  EXPECT_NE(why_refused(with(76, std::uint32_t{30'000})).find("padding of 30000 bytes"), std::string::npos)
+      << "more than the body";
 }
 
 TEST(Hello, confirm_of__names_the_same_lane_the_other_way) {

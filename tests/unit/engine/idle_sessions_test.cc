@@ -1,5 +1,5 @@
-// Sessions of paper in which no stream was opened. Of more than a thousand the oldest end at once. The end by time, after seconds of the real
-// clock, has no test.
+// Sessions of paper in which no stream was opened. Of more than a thousand the oldest end at once. The end by time,
+// after seconds of the real clock, has no test.
 #include "engine/api/idle_sessions.h"
 
 #include "tests/unit/engine/paperwork.h"

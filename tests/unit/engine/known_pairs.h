@@ -56,7 +56,8 @@ class Pairs : public testing::Test {
   int lanes_of(const RailPair& rails) const { return int(std::ranges::count(open_, rails)); }
   static std::string told(const std::vector<RailPairs::Due>& due) {
     std::string text;
-    for (const auto& one : due) text += std::to_string(one.pair->rails.local) + "-" + std::to_string(one.pair->rails.remote) + " ";
+    for (const auto& one : due)
+      text += std::to_string(one.pair->rails.local) + "-" + std::to_string(one.pair->rails.remote) + " ";
     return text;
   }
 

@@ -46,7 +46,8 @@ void hear(LogLevel level, LogTopic, const char*, int, std::string_view text) {
 class LaneBirths : public PaperLanes {
  protected:
   void begin(int number) {
-    lanes_.begin_lane(protocol::LaneId(number), {number, number}, std::make_unique<PaperPendingLane>(births_[number], paper_[number]), false);
+    lanes_.begin_lane(protocol::LaneId(number), {number, number},
+                      std::make_unique<PaperPendingLane>(births_[number], paper_[number]), false);
   }
   std::size_t open() const { return lanes_.table().rails_of_lanes().size(); }
 
@@ -163,7 +164,8 @@ TEST_F(LaneBirths, what_is_on_its_way_is_dropped_with_the_session) {
 
 TEST_F(LaneBirths, a_lane_that_finds_no_place_is_closed) {
   for (int i = 0; i < kPlacesMax; ++i)
-    ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(10 + i), {0, 0}, std::make_unique<PaperLane>(paper_[0], "eth0"), false));
+    ASSERT_TRUE(
+        lanes_.add_lane(protocol::LaneId(10 + i), {0, 0}, std::make_unique<PaperLane>(paper_[0], "eth0"), false));
   births_[1].made = true;
   begin(1);
   EXPECT_TRUE(paper_[1].closed);

@@ -36,9 +36,12 @@ class Looking : public testing::Test {
       std::vector<std::optional<LaneLiveness>> signs;
       for (Line& line : lines_) {
         // An idle one is asked by keepalive.
-        if (line.answers && (line.owes || now_ - line.heard_at >= wire::keepalive_interval(kTimeout))) line.heard_at = now_;
-        if (line.answers || !line.owes) line.owes_since.reset();
-        else if (!line.owes_since) line.owes_since = now_;
+        if (line.answers && (line.owes || now_ - line.heard_at >= wire::keepalive_interval(kTimeout)))
+          line.heard_at = now_;
+        if (line.answers || !line.owes)
+          line.owes_since.reset();
+        else if (!line.owes_since)
+          line.owes_since = now_;
         signs.push_back(line.open ? std::optional(LaneLiveness{hearing_of(line), line.link_down}) : std::nullopt);
       }
       last = detect_dead_lanes(now_, signs, kTimeout, probed_at_);
@@ -56,7 +59,8 @@ class Looking : public testing::Test {
     h.owes_keepalive = line.owes_keepalive;
     h.asks_later = line.asks_later;
     if (line.owes_since && now_ - *line.owes_since >= line.usual) h.late_since = line.owes_since;
-    if (line.owes_since && now_ - *line.owes_since >= kSilentAfter && !line.owes_keepalive) h.silent_since = line.owes_since;
+    if (line.owes_since && now_ - *line.owes_since >= kSilentAfter && !line.owes_keepalive)
+      h.silent_since = line.owes_since;
     return h;
   }
 
@@ -202,7 +206,8 @@ TEST_F(Looking, the_last_lane_is_not_given_up_because_it_is_heard_itself) {
   EXPECT_EQ(given_up_, Places{});
 }
 
-// The kernel ended one lane for want of an answer; what goes by the other, idle so far, is not waited for as long once more.
+// The kernel ended one lane for want of an answer; what goes by the other, idle so far, is not waited for as long once
+// more.
 TEST_F(Looking, who_only_received_need_not_wait_twice) {
   lines_ = {{.owes = false}};
   look_for(5s);

@@ -14,7 +14,8 @@ namespace {
 
 Address v4(int a, int b, int c, int d, int bits = 24) {
   Address x;
-  x.bytes[0] = std::uint8_t(a), x.bytes[1] = std::uint8_t(b), x.bytes[2] = std::uint8_t(c), x.bytes[3] = std::uint8_t(d);
+  x.bytes[0] = std::uint8_t(a), x.bytes[1] = std::uint8_t(b), x.bytes[2] = std::uint8_t(c),
+  x.bytes[3] = std::uint8_t(d);
   x.prefix_bits = std::uint8_t(bits);
   return x;
 }
@@ -62,16 +63,19 @@ TEST(LanePlan, best_route__link_local_addresses_serve_where_there_are_no_others)
   EXPECT_FALSE(route.same_subnet);
   ASSERT_TRUE(best_route(rail({link_local(1)}), peer({v4(10, 0, 2, 1), link_local(2)}), route));
   EXPECT_EQ(route.target.address, link_local(2));
-  EXPECT_FALSE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v6(1, 1)}), route)) << "a link-local source reaches no other subnet";
+  EXPECT_FALSE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v6(1, 1)}), route))
+      << "a link-local source reaches no other subnet";
 }
 
 TEST(LanePlan, best_route__an_avoided_family_is_taken_only_where_there_is_no_other) {
   Route route;
-  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 1, 2), link_local(2)}), route, Address::Family::v4));
+  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 1, 2), link_local(2)}), route,
+                         Address::Family::v4));
   EXPECT_EQ(route.source, link_local(1));
   ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), link_local(1)}), peer({v4(10, 0, 1, 2)}), route, Address::Family::v4));
   EXPECT_EQ(route.source, v4(10, 0, 1, 1));
-  ASSERT_TRUE(best_route(rail({v4(10, 0, 1, 1), v6(1, 1)}), peer({v6(1, 2), v4(10, 0, 1, 2)}), route, Address::Family::v6));
+  ASSERT_TRUE(
+      best_route(rail({v4(10, 0, 1, 1), v6(1, 1)}), peer({v6(1, 2), v4(10, 0, 1, 2)}), route, Address::Family::v6));
   EXPECT_EQ(route.source, v4(10, 0, 1, 1));
 }
 
@@ -115,13 +119,15 @@ TEST(LanePlan, best_route__a_handles_address_is_judged_by_our_prefix) {
 // -------------------------------------------------------------------------------------------------------------- pairs
 
 TEST(LanePlan, choose_pairs__two_rails_each_on_subnets_of_their_own) {
-  EXPECT_EQ(plan({rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 2, 1)})}, {peer({v4(10, 0, 1, 2)}), peer({v4(10, 0, 2, 2)})}),
-            (PairList{{0, 0}, {1, 1}}));
+  EXPECT_EQ(
+      plan({rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 2, 1)})}, {peer({v4(10, 0, 1, 2)}), peer({v4(10, 0, 2, 2)})}),
+      (PairList{{0, 0}, {1, 1}}));
 }
 
 TEST(LanePlan, choose_pairs__the_same_in_another_order_of_names) {
-  EXPECT_EQ(plan({rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 2, 1)})}, {peer({v4(10, 0, 2, 2)}), peer({v4(10, 0, 1, 2)})}),
-            (PairList{{0, 1}, {1, 0}}));
+  EXPECT_EQ(
+      plan({rail({v4(10, 0, 1, 1)}), rail({v4(10, 0, 2, 1)})}, {peer({v4(10, 0, 2, 2)}), peer({v4(10, 0, 1, 2)})}),
+      (PairList{{0, 1}, {1, 0}}));
 }
 
 TEST(LanePlan, choose_pairs__one_shared_subnet) {
@@ -144,7 +150,8 @@ TEST(LanePlan, choose_pairs__two_against_four_gives_four) {
 TEST(LanePlan, choose_pairs__a_dead_pair_is_replaced) {
   std::vector<Rail> local;
   std::vector<PeerRail> remote;
-  for (int i = 0; i < 2; ++i) local.push_back(rail({v4(10, 0, 1, 1 + i)})), remote.push_back(peer({v4(10, 0, 1, 11 + i)}));
+  for (int i = 0; i < 2; ++i)
+    local.push_back(rail({v4(10, 0, 1, 1 + i)})), remote.push_back(peer({v4(10, 0, 1, 11 + i)}));
   PairList candidates = candidate_pairs(local, remote);
   std::erase(candidates, RailPair{1, 1});
   const PairList pairs = choose_pairs(candidates, {{0, 0}}, 2, 2);

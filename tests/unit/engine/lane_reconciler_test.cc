@@ -14,7 +14,9 @@ Rail own_rail(int number, bool v6) {
   rail.name = "eth" + std::to_string(number);
   rail.ifindex = 10 + number;
   rail.addresses = {{.family = Address::Family::v4, .bytes = {10, std::uint8_t(number), 0, 1}, .prefix_bits = 24}};
-  if (v6) rail.addresses.push_back({.family = Address::Family::v6, .bytes = {0xfd, std::uint8_t(number), 0, 1}, .prefix_bits = 64});
+  if (v6)
+    rail.addresses.push_back(
+        {.family = Address::Family::v6, .bytes = {0xfd, std::uint8_t(number), 0, 1}, .prefix_bits = 64});
   return rail;
 }
 
@@ -41,8 +43,9 @@ class Reconciler : public PaperLanes {
       peer_rails_.push_back(peer_rail(i, v6));
     }
     add_lane(0, 0);
-    reconciler_ = std::make_unique<LaneReconciler>(SessionAccess{timers_, dialler_, lanes_, rails_}, LaneReconciler::Options{lanes_per_rail, [] { return 0; }},
-                                           peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, reported_);
+    reconciler_ = std::make_unique<LaneReconciler>(SessionAccess{timers_, dialler_, lanes_, rails_},
+                                                   LaneReconciler::Options{lanes_per_rail, [] { return 0; }},
+                                                   peer_rails_, LaneReconciler::FirstLane{{0, 0}, 0}, reported_);
     reconciler_->look();
   }
   // The other lane of a pair that is to have two: there is no way but this pair.
@@ -191,7 +194,8 @@ TEST_F(Reconciler, on_probe__a_dial_that_has_been_under_way_for_long_is_made_ane
   EXPECT_EQ(std::ranges::count(dialler_.under_way(), RailPair{1, 1}), 1);
 }
 
-// A firewall that lets connections through one way only: each probe comes by pairs whose dials are swallowed, and has them dialled anew.
+// A firewall that lets connections through one way only: each probe comes by pairs whose dials are swallowed, and has
+// them dialled anew.
 TEST_F(Reconciler, on_probe__again_and_again_by_pairs_that_swallow_dials__others_stand_in) {
   begin();
   lose_first_lane();
@@ -211,7 +215,8 @@ TEST_F(Reconciler, on_probe__again_and_again_by_pairs_that_swallow_dials__others
 TEST_F(Reconciler, on_probe__every_pair_is_dialled) {
   begin();
   reconciler_->on_probe({1, 1}, Address::Family::v4, peer_rails_);
-  for (const RailPair& rails : {RailPair{0, 0}, RailPair{0, 1}, RailPair{1, 0}, RailPair{1, 1}}) EXPECT_EQ(dialled(rails), 1);
+  for (const RailPair& rails : {RailPair{0, 0}, RailPair{0, 1}, RailPair{1, 0}, RailPair{1, 1}})
+    EXPECT_EQ(dialled(rails), 1);
 }
 
 TEST_F(Reconciler, a_rail_of_the_peer_without_a_link_is_not_dialled_until_it_has_one) {

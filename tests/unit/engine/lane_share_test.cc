@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using Credit = LaneShare::Credit;
 
 constexpr TimePoint kShareTime{1h};
-constexpr Nanos kShareRtt = 100us;                  // the target is 62500 bytes at 1 Gb/s
+constexpr Nanos kShareRtt = 100us;  // the target is 62500 bytes at 1 Gb/s
 constexpr std::uint64_t kGigabitIn5Ms = 625'000;
 constexpr std::uint64_t kEvenOf2 = 31'250, kEvenOf3 = 20'833, kIdleOf3 = 43'690;
 
@@ -50,7 +50,8 @@ class SharingLanes : public testing::Test {
 
   std::shared_ptr<AccountMemory> memory_ = std::make_shared<AccountMemory>();
   std::shared_ptr<RailAccount> account_ = std::make_shared<RailAccount>(memory_);
-  SharingLane a_{account_, Rate::from_megabits(1000)}, b_{account_, Rate::from_megabits(1000)}, c_{account_, Rate::from_megabits(1000)};
+  SharingLane a_{account_, Rate::from_megabits(1000)}, b_{account_, Rate::from_megabits(1000)},
+      c_{account_, Rate::from_megabits(1000)};
   std::vector<SharingLane*> lanes_{&a_, &b_};
   TimePoint now_ = kShareTime;
 };

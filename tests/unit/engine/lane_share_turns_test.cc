@@ -1,4 +1,5 @@
-// Lanes that take turns: one beside a crowd of others that the test writes by hand, in time that the test gives; and many by a port of paper.
+// Lanes that take turns: one beside a crowd of others that the test writes by hand, in time that the test gives; and
+// many by a port of paper.
 #include <gtest/gtest.h>
 
 #include "tests/unit/engine/paper_account.h"
@@ -40,7 +41,8 @@ class TakingTurns : public testing::Test {
   }
   // So many of the crowd have a turn and use it now.
   void busy(int turns) {
-    for (int i = 0; i < int(crowd_.size()); ++i) crowd_[std::size_t(i)].turn = i < turns, crowd_[std::size_t(i)].used_at = now_;
+    for (int i = 0; i < int(crowd_.size()); ++i)
+      crowd_[std::size_t(i)].turn = i < turns, crowd_[std::size_t(i)].used_at = now_;
   }
   AccountMemory::Place& mine() { return memory_->places[0]; }
   bool has_turn() { return mine().has_turn != 0; }
@@ -270,7 +272,8 @@ TEST_F(TakingTurns, look__a_lane_with_a_turn_is_not_away_before_its_turn_is_over
   EXPECT_EQ(mine().turns, 11u);
 }
 
-// The last segment by the lane said that more waits, and another lane took the rest. Turns come all the same, and nobody uses them.
+// The last segment by the lane said that more waits, and another lane took the rest. Turns come all the same, and
+// nobody uses them.
 TEST_F(TakingTurns, look__turns_that_nobody_uses_do_not_keep_up_demand) {
   TurnCredit credit = arrive(1000);
   credit = arrive(credit.limit - arrivals_.position);
@@ -303,7 +306,8 @@ TEST_F(TakingTurns, look__beside_a_forged_place_that_waits_for_ever_a_lane_has_a
   EXPECT_LE(begun, 21) << "two turns, then 100 ms";
 }
 
-// The others stood still when lanes began at a count of their own: a lane that is far ahead of all that wait would have one turn each 100 ms for long.
+// The others stood still when lanes began at a count of their own: a lane that is far ahead of all that wait would have
+// one turn each 100 ms for long.
 TEST_F(TakingTurns, look__a_lane_far_ahead_counts_from_the_others_after_100_ms) {
   mine().turns = 1000;
   busy(0);

@@ -200,13 +200,15 @@ TEST_F(LanePlaces, each_claimed__holds_one_claim_at_a_time_and_visits_closed_pla
   Numbers visited;
   table_.each_claimed([&](LaneDriver& lane) {
     visited.push_back(lane.id());
-    for (int place = 0; place < table_.count(); ++place) EXPECT_EQ(is_claimed(place), &table_.at(place) == &lane) << place;
+    for (int place = 0; place < table_.count(); ++place)
+      EXPECT_EQ(is_claimed(place), &table_.at(place) == &lane) << place;
   });
   EXPECT_EQ(visited, (Numbers{0, 1, 2}));
   for (int place = 0; place < table_.count(); ++place) EXPECT_FALSE(is_claimed(place)) << place;
 }
 
-// ----------------------------------------------------------------------------------------------- what lanes are together
+// ----------------------------------------------------------------------------------------------- what lanes are
+// together
 
 TEST_F(LanePlaces, rails__are_those_of_open_lanes_and_named_once_each) {
   EXPECT_EQ(table_.rail_names(), "");
@@ -249,7 +251,8 @@ TEST_F(LanePlaces, every_lane_is_blocked__needs_no_claim) {
 
 // ----------------------------------------------------------------------------------------------------------- counting
 
-std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const std::string& from, std::uint64_t bytes) {
+std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const std::string& from,
+                                                  std::uint64_t bytes) {
   auto metrics = std::make_shared<wire::LaneMetrics>(rail, from, "far");
   metrics->sent.payload_bytes.add(bytes);
   metrics->received.payload_bytes.add(2 * bytes);
@@ -259,9 +262,9 @@ std::shared_ptr<wire::LaneMetrics> lane_that_sent(const std::string& rail, const
 TEST_F(LanePlaces, stats__lanes_by_place_and_behind_them_the_sums_of_former_ones_by_rail) {
   table_.count_by(0, lane_that_sent("eth0", "a", 1));
   table_.count_by(1, lane_that_sent("eth1", "b", 10));
-  table_.count_by(0, lane_that_sent("eth1", "c", 100));    // eth0 was there
-  table_.count_by(1, lane_that_sent("eth0", "d", 1000));   // eth1
-  table_.count_by(0, lane_that_sent("eth0", "e", 10'000)); // eth1 again
+  table_.count_by(0, lane_that_sent("eth1", "c", 100));     // eth0 was there
+  table_.count_by(1, lane_that_sent("eth0", "d", 1000));    // eth1
+  table_.count_by(0, lane_that_sent("eth0", "e", 10'000));  // eth1 again
   const std::vector<LaneStats> stats = table_.stats();
   ASSERT_EQ(stats.size(), 4u);
   const auto expect = [&](std::size_t at, const std::string& rail, const std::string& from, std::uint64_t bytes) {

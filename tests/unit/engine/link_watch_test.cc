@@ -47,7 +47,7 @@ class Links : public testing::Test {
   std::vector<Rail> rails_;
   Reactor reactor_;
   std::unique_ptr<LinkWatch> watch_;
-  std::string reported_;             // the reactor's thread's
+  std::string reported_;  // the reactor's thread's
 };
 
 TEST_F(Links, is_up__is_what_was_told_last) {

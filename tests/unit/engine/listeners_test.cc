@@ -12,7 +12,10 @@ class ListenersByNumber : public Paperwork {
   // The peer opens streams to that listener, from number `first` on.
   void open_streams(int first, int count, std::uint32_t listener) {
     for (int i = 0; i < count; ++i)
-      paper_[0].says(protocol::OpenFrame{.stream = protocol::StreamId(first + i), .priority = 1, .listener = listener, .rail_mask = ~std::uint64_t{0}});
+      paper_[0].says(protocol::OpenFrame{.stream = protocol::StreamId(first + i),
+                                         .priority = 1,
+                                         .listener = listener,
+                                         .rail_mask = ~std::uint64_t{0}});
     drive(3);
   }
   static std::size_t waiting_in(ListenQueue& queue) {

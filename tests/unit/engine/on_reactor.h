@@ -21,7 +21,8 @@ inline void on_reactor(Reactor& reactor, const std::function<void()>& act) {
 
 // Asks `condition` there until it holds; false after 20 s.
 inline bool eventually_on(Reactor& reactor, const std::function<bool()>& condition) {
-  for (const TimePoint end = now() + std::chrono::seconds(20);; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+  for (const TimePoint end = now() + std::chrono::seconds(20);;
+       std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
     bool holds = false;
     on_reactor(reactor, [&] { holds = condition(); });
     if (holds || now() >= end) return holds;

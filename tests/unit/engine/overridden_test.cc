@@ -27,7 +27,8 @@ class Overridden : protected StandingTime, public Paperwork {
     ASSERT_TRUE(send_);
   }
   void let_nothing_go(protocol::LaneId lane) {
-    paper_[lane].says(protocol::WindowFrame{.lane = lane, .edition = 1, .credit = {.window_bytes = 0, .limit = 70'000}});
+    paper_[lane].says(
+        protocol::WindowFrame{.lane = lane, .edition = 1, .credit = {.window_bytes = 0, .limit = 70'000}});
     drive(3);
   }
   void wait(Nanos time) {
@@ -38,7 +39,8 @@ class Overridden : protected StandingTime, public Paperwork {
   }
   std::size_t segments() const {
     std::size_t sum = 0;
-    for (const Paper& paper : paper_) sum += std::size_t(std::ranges::count(paper.sent, FrameType::segment, &FrameHeader::type));
+    for (const Paper& paper : paper_)
+      sum += std::size_t(std::ranges::count(paper.sent, FrameType::segment, &FrameHeader::type));
     return sum;
   }
 
@@ -57,13 +59,17 @@ TEST_F(Overridden, a_receiver_that_lets_nothing_go_is_warned_of_once_for_each_la
   std::ranges::sort(warnings);
   for (const std::size_t lane : {0u, 1u}) {
     const std::string number = std::to_string(lane);
-    EXPECT_TRUE(warnings[lane].starts_with("lane " + number + " to paper on rail eth" + number + ", to far: the receiver has let nothing go for 1.")) << warnings[lane];
-    EXPECT_NE(warnings[lane].find(" s (window: 0 bytes, limit: 70000 bytes ever)"), std::string::npos) << warnings[lane];
+    EXPECT_TRUE(warnings[lane].starts_with("lane " + number + " to paper on rail eth" + number +
+                                           ", to far: the receiver has let nothing go for 1."))
+        << warnings[lane];
+    EXPECT_NE(warnings[lane].find(" s (window: 0 bytes, limit: 70000 bytes ever)"), std::string::npos)
+        << warnings[lane];
   }
 }
 
 TEST_F(Overridden, one_that_lets_some_go_is_not_warned_of) {
-  for (const protocol::LaneId lane : {0, 1}) paper_[lane].says(protocol::WindowFrame{.lane = lane, .edition = 1, .credit = {.window_bytes = 8192}});
+  for (const protocol::LaneId lane : {0, 1})
+    paper_[lane].says(protocol::WindowFrame{.lane = lane, .edition = 1, .credit = {.window_bytes = 8192}});
   drive(3);
   ASSERT_TRUE(send_->post(place_.data(), 60'000).ok());
   wait(4s);

@@ -1,5 +1,5 @@
-// Rails of loopback, and those of real network namespaces whose interfaces come and go. Each test of these runs on a thread that has a
-// namespace of its own, and so do the reactor that it starts and its commands.
+// Rails of loopback, and those of real network namespaces whose interfaces come and go. Each test of these runs on a
+// thread that has a namespace of its own, and so do the reactor that it starts and its commands.
 #include "engine/rails/own_rails.h"
 
 #include <gtest/gtest.h>
@@ -80,8 +80,9 @@ TEST(OwnRailsOfLoopback, serve__says_which_rail_was_dialled_and_close_lets_nobod
   std::vector<int> dialled;
   std::vector<OwnedFd> kept;
   on_reactor(reactor, [&] {
-    rails.serve([&](wire::Accepted accepted, int rail) { dialled.push_back(rail), kept.push_back(std::move(accepted.fd)); },
-                {[](int, bool) {}, [](int) {}, [](int) {}});
+    rails.serve(
+        [&](wire::Accepted accepted, int rail) { dialled.push_back(rail), kept.push_back(std::move(accepted.fd)); },
+        {[](int, bool) {}, [](int) {}, [](int) {}});
   });
   const auto port = [&](int rail) { return rails.with_ports()[std::size_t(rail)].addresses.at(0).port; };
   const Talker caller = Talker::dial(port(1));
@@ -97,14 +98,17 @@ TEST(OwnRailsOfLoopback, serve__says_which_rail_was_dialled_and_close_lets_nobod
 
 // -------------------------------------------------------------------------------------- interfaces that change
 
-bool run_in_shell(const std::string& commands) { return ::system(("{ " + commands + "; } >/dev/null 2>&1").c_str()) == 0; }
+bool run_in_shell(const std::string& commands) {
+  return ::system(("{ " + commands + "; } >/dev/null 2>&1").c_str()) == 0;
+}
 
 // `eth0` and `eth1`, each a cable to a port of the same number: 10.0.0.1/24 and 10.0.1.1/24.
 constexpr char kTwoCables[] =
     "set -e; ip link set lo up; for i in 0 1; do ip link add eth$i type veth peer name port$i; "
     "ip link set eth$i up; ip link set port$i up; ip addr add 10.0.$i.1/24 dev eth$i; done";
 constexpr char kThirdCable[] =
-    "set -e; ip link add eth2 type veth peer name port2; ip addr add 10.0.2.1/24 dev eth2; ip link set eth2 up; ip link set port2 up";
+    "set -e; ip link add eth2 type veth peer name port2; ip addr add 10.0.2.1/24 dev eth2; ip link set eth2 up; ip "
+    "link set port2 up";
 
 // An engine's rails with nothing around them.
 class Host {
@@ -118,9 +122,10 @@ class Host {
     rails_ = std::make_unique<OwnRails>(config_, reactor_, found.ok() ? found->taken : std::vector<Rail>());
     EXPECT_TRUE(rails_->open().ok() && reactor_.start().ok());
     on_reactor(reactor_, [this] {
-      rails_->serve([](wire::Accepted, int) {}, {.on_link = [this](int rail, bool up) { hear("link " + std::to_string(rail) + (up ? "+" : "-")); },
-                                                 .on_rail = [this](int rail) { hear("rail " + std::to_string(rail)); },
-                                                 .on_news = [this](int rail) { hear("news " + std::to_string(rail)); }});
+      rails_->serve([](wire::Accepted, int) {},
+                    {.on_link = [this](int rail, bool up) { hear("link " + std::to_string(rail) + (up ? "+" : "-")); },
+                     .on_rail = [this](int rail) { hear("rail " + std::to_string(rail)); },
+                     .on_news = [this](int rail) { hear("news " + std::to_string(rail)); }});
     });
   }
   ~Host() {
@@ -235,7 +240,8 @@ TEST_F(ChangingRails, an_interface_that_comes_is_a_new_rail_of_a_device_of_all) 
 
 TEST_F(ChangingRails, an_interface_that_comes_is_no_rail_where_each_rail_is_a_device) {
   with_host(DeviceModel::rails, [](Host& host) {
-    ASSERT_TRUE(run_in_shell(std::string(kThirdCable) + "; ip addr del 10.0.1.1/24 dev eth1; ip addr add 10.0.1.9/24 dev eth1"));
+    ASSERT_TRUE(run_in_shell(std::string(kThirdCable) +
+                             "; ip addr del 10.0.1.1/24 dev eth1; ip addr add 10.0.1.9/24 dev eth1"));
     host.after("news 1", [](const OwnRails& rails) { EXPECT_EQ(rails.now().size(), 2u); });
   });
 }
@@ -249,7 +255,9 @@ TEST_F(ChangingRails, an_interface_that_is_plugged_out_and_in_is_the_rail_it_was
       EXPECT_EQ(rails.at(1).ifindex, 0) << "another interface may have the index from now on";
       EXPECT_EQ(rails.now().size(), 2u);
     });
-    ASSERT_TRUE(run_in_shell("ip link add eth1 type veth peer name port1; ip addr add 10.0.1.1/24 dev eth1; ip link set eth1 up; ip link set port1 up"));
+    ASSERT_TRUE(
+        run_in_shell("ip link add eth1 type veth peer name port1; ip addr add 10.0.1.1/24 dev eth1; ip link set eth1 "
+                     "up; ip link set port1 up"));
     host.after("rail 1", [&](const OwnRails& rails) {
       EXPECT_NE(rails.at(1).ifindex, 0);
       EXPECT_NE(rails.at(1).ifindex, former);

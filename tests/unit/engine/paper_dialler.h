@@ -58,7 +58,7 @@ class PaperDialler final : public LaneDialler {
   struct Dialled {
     JoinOrder order;
     Answered answered;
-    bool given_up = false;   // the Join is gone
+    bool given_up = false;  // the Join is gone
     int taken = 0;
   };
 
@@ -70,12 +70,18 @@ class PaperDialler final : public LaneDialler {
     const auto dialled = joins.emplace_back(std::make_shared<Dialled>(Dialled{order, std::move(answered)}));
     return std::unique_ptr<Join>(std::make_unique<PaperJoin>(*this, dialled));
   }
-  std::string why_no_route(int rail, const Route& route) override { return no_route ? no_route(rail, route) : std::string(); }
+  std::string why_no_route(int rail, const Route& route) override {
+    return no_route ? no_route(rail, route) : std::string();
+  }
 
   // The join of that number is answered.
-  void answer(std::size_t number, JoinAnswer::Kind kind, std::string why = "no") { answer(number, {.kind = kind, .why = std::move(why)}); }
+  void answer(std::size_t number, JoinAnswer::Kind kind, std::string why = "no") {
+    answer(number, {.kind = kind, .why = std::move(why)});
+  }
   void welcome(std::size_t number, int remote_rail = -1) {
-    answer(number, {.kind = JoinAnswer::Kind::welcome, .remote_rail = remote_rail >= 0 ? remote_rail : joins.at(number)->order.rails.remote, .why = {}});
+    answer(number, {.kind = JoinAnswer::Kind::welcome,
+                    .remote_rail = remote_rail >= 0 ? remote_rail : joins.at(number)->order.rails.remote,
+                    .why = {}});
   }
   // The pairs of rails of the joins under way, in the order in which they were dialled.
   std::vector<RailPair> under_way() const {
@@ -85,7 +91,7 @@ class PaperDialler final : public LaneDialler {
     return pairs;
   }
 
-  std::vector<std::shared_ptr<Dialled>> joins;   // ever
+  std::vector<std::shared_ptr<Dialled>> joins;  // ever
   bool lacks_memory = false;
   Status cannot_begin, cannot_take;
   std::function<std::string(int, const Route&)> no_route;
@@ -93,13 +99,16 @@ class PaperDialler final : public LaneDialler {
  private:
   class PaperJoin final : public Join {
    public:
-    PaperJoin(PaperDialler& dialler, std::shared_ptr<Dialled> dialled) : dialler_(dialler), dialled_(std::move(dialled)) {}
+    PaperJoin(PaperDialler& dialler, std::shared_ptr<Dialled> dialled)
+        : dialler_(dialler), dialled_(std::move(dialled)) {}
     ~PaperJoin() override { dialled_->given_up = true; }
     Status take(const RailPair& where, bool doubtful) override {
       ++dialled_->taken;
       if (!dialler_.cannot_take.ok()) return dialler_.cannot_take;
       const protocol::LaneId lane = dialled_->order.lane;
-      EXPECT_TRUE(dialler_.lanes_.add_lane(lane, where, std::make_unique<PaperLane>(dialler_.papers_[lane], "eth" + std::to_string(where.local)), doubtful));
+      EXPECT_TRUE(dialler_.lanes_.add_lane(
+          lane, where, std::make_unique<PaperLane>(dialler_.papers_[lane], "eth" + std::to_string(where.local)),
+          doubtful));
       return {};
     }
 

@@ -21,10 +21,10 @@ using protocol::FrameType;
 
 // What the test writes on a lane and sees of it; outlives the lane itself.
 struct Paper {
-  std::deque<FrameHeader> arriving;       // their payload is zeroes
-  Status ending;                          // once all was read
-  bool stuck = false;                     // the kernel takes no more
-  bool lacks_memory = false;              // whoever reads finds none
+  std::deque<FrameHeader> arriving;  // their payload is zeroes
+  Status ending;                     // once all was read
+  bool stuck = false;                // the kernel takes no more
+  bool lacks_memory = false;         // whoever reads finds none
   int reads = 0;
   bool alters_headers = false;
   std::optional<TimePoint> silent_since;  // its kernel owes an answer
@@ -52,7 +52,8 @@ struct Paper {
 
 class PaperLane final : public wire::Lane {
  public:
-  PaperLane(Paper& paper, std::string rail) : paper_(paper), metrics_(std::make_shared<wire::LaneMetrics>(std::move(rail), "near", "far")) {}
+  PaperLane(Paper& paper, std::string rail)
+      : paper_(paper), metrics_(std::make_shared<wire::LaneMetrics>(std::move(rail), "near", "far")) {}
   ~PaperLane() override { paper_.closed = true; }
 
   Result<wire::Moved> read(wire::LaneHandler& handler, std::size_t) override {
@@ -97,7 +98,9 @@ class PaperLane final : public wire::Lane {
   bool withdraw_payload(std::span<const std::byte>) override { return !paper_.is_read; }
   bool end() override { return !paper_.lingers; }
   void withdraw_target(std::span<const std::byte> range) override { paper_.withdrawn.push_back(range); }
-  wire::LaneHealth health() override { return {0, paper_.acknowledged ? paper_.sent.size() * wire::kHeaderBytes : 0, Nanos{0}, Nanos{0}}; }
+  wire::LaneHealth health() override {
+    return {0, paper_.acknowledged ? paper_.sent.size() * wire::kHeaderBytes : 0, Nanos{0}, Nanos{0}};
+  }
   wire::AckStatus ack_status() override {
     if (!paper_.silent_since) return {};
     wire::AckStatus h;

@@ -22,7 +22,8 @@ class StandingClock final : public Clock {
 class PaperLanes : public testing::Test, public LanesOwner {
  protected:
   void add_lane(int number, int rail) {
-    ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail}, std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
+    ASSERT_TRUE(lanes_.add_lane(protocol::LaneId(number), {rail, rail},
+                                std::make_unique<PaperLane>(paper_[number], "eth" + std::to_string(rail)), false));
   }
   // By two pairs of rails, and none is heard for so long that the peer counts as silent.
   void add_two_silent_lanes() {
@@ -34,7 +35,8 @@ class PaperLanes : public testing::Test, public LanesOwner {
     lanes_.look(true);
     ASSERT_TRUE(lanes_.peer_is_silent());
   }
-  static HealthVerdict verdict(HealthVerdict::Kind kind, const LaneRef& lane, int number, HealthVerdict::Why why = HealthVerdict::Why::none) {
+  static HealthVerdict verdict(HealthVerdict::Kind kind, const LaneRef& lane, int number,
+                               HealthVerdict::Why why = HealthVerdict::Why::none) {
     return {.kind = kind, .why = why, .lane = lane, .id = std::uint16_t(number)};
   }
   void drive() {

@@ -1,5 +1,6 @@
-// A switch's port of 1 Gb/s and the rail behind it: senders queue up in the port as far as their lanes' receivers let them, in virtual time. Each
-// sender has more to send always. Packets are of 4 KiB; what a receiver says, and its acknowledgement, are with the sender a round trip later.
+// A switch's port of 1 Gb/s and the rail behind it: senders queue up in the port as far as their lanes' receivers let
+// them, in virtual time. Each sender has more to send always. Packets are of 4 KiB; what a receiver says, and its
+// acknowledgement, are with the sender a round trip later.
 #pragma once
 
 #include <algorithm>
@@ -48,12 +49,11 @@ class PaperPort {
   }
   double jains_index() const {
     double sum = 0, squares = 0;
-    for (const Sender& s : senders) sum += double(s.arrived_bytes), squares += double(s.arrived_bytes) * double(s.arrived_bytes);
+    for (const Sender& s : senders)
+      sum += double(s.arrived_bytes), squares += double(s.arrived_bytes) * double(s.arrived_bytes);
     return sum * sum / (double(senders.size()) * squares);
   }
-  Nanos longest_pause() const {
-    return std::ranges::max_element(senders, {}, &Sender::longest_pause)->longest_pause;
-  }
+  Nanos longest_pause() const { return std::ranges::max_element(senders, {}, &Sender::longest_pause)->longest_pause; }
   double goodput() const { return 1 - double(idle_steps) / double(steps); }
   TimePoint now() const { return now_; }
 
@@ -91,10 +91,14 @@ class PaperPort {
       send(s);
     }
   }
-  void look(Sender& s) { said_.push_back({now_ + kRtt, &s, s.arrivals.position, s.share.look(now_, s.arrivals, kRtt)}); }
+  void look(Sender& s) {
+    said_.push_back({now_ + kRtt, &s, s.arrivals.position, s.share.look(now_, s.arrivals, kRtt)});
+  }
   void send(Sender& s) {
     const std::uint64_t most = std::min(s.heard.window_bytes, kOwnBound);
-    for (; !s.stands_still && s.sent - s.acknowledged + kPacket <= most && s.sent + kPacket <= s.heard.limit; s.sent += kPacket) queue_.push_back(&s);
+    for (; !s.stands_still && s.sent - s.acknowledged + kPacket <= most && s.sent + kPacket <= s.heard.limit;
+         s.sent += kPacket)
+      queue_.push_back(&s);
   }
   void note_pause(Sender& s) const { s.longest_pause = std::max(s.longest_pause, now_ - s.arrived_at); }
 

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/session/session.h"
 #include "engine/api/request.h"
 #include "engine/api/stream_setup.h"
+#include "engine/session/session.h"
 #include "tests/unit/engine/paper_lane.h"
 
 namespace railweave::engine {
@@ -23,13 +23,15 @@ inline void remember(LogLevel level, LogTopic, const char*, int, std::string_vie
 }
 
 inline std::shared_ptr<PendingStream> pending_stream() {
-  return std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Priority::normal, TimePoint::max());
+  return std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0,
+                                         ~std::uint64_t{0}, Priority::normal, TimePoint::max());
 }
 
 class Paperwork : public testing::Test, public SessionOwner {
  protected:
   // `clock` outlives it.
-  explicit Paperwork(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock()) : clock_(clock) {
+  explicit Paperwork(Nanos stall_timeout = Config().stall_timeout, const Clock& clock = monotonic_clock())
+      : clock_(clock) {
     config_.stall_timeout = stall_timeout;
     session_ = std::make_shared<Session>(config_, *this, "paper", 1);
     warnings.clear();
@@ -44,7 +46,8 @@ class Paperwork : public testing::Test, public SessionOwner {
 
   void add_lanes(int count) {
     for (int i = 0; i < count; ++i)
-      ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), {i, i}, std::make_unique<PaperLane>(paper_[i], "eth" + std::to_string(i))));
+      ASSERT_TRUE(session_->add_lane(protocol::LaneId(i), {i, i},
+                                     std::make_unique<PaperLane>(paper_[i], "eth" + std::to_string(i))));
   }
   void drive(int times = 1) {
     while (times-- > 0) session_->drive(1 << 20, true);
@@ -71,7 +74,9 @@ class Paperwork : public testing::Test, public SessionOwner {
   std::shared_ptr<ListenQueue> find_listener(std::uint32_t) override { return queue_; }
   void wake_for(std::shared_ptr<Session>) noexcept override { ++wakes_; }
   void on_woken(Session&, const SessionWants& wants) override { wants_ = wants; }
-  void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override { unanswered_.push_back(std::move(pending)); }
+  void on_unanswered(std::shared_ptr<PendingStream> pending, const Status&) override {
+    unanswered_.push_back(std::move(pending));
+  }
 
   const Clock& clock_;
   Config config_;

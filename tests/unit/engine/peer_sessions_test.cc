@@ -137,7 +137,8 @@ TEST_F(Records, hear_rails__what_is_no_rail_loses_the_session) {
   ASSERT_TRUE(session_->over());
   const auto pending = pending_stream();
   session_->open(pending);
-  EXPECT_TRUE(pending->take().status().message().starts_with("connection to paper lost: it told of its rail 3: ")) << pending->take().status().message();
+  EXPECT_TRUE(pending->take().status().message().starts_with("connection to paper lost: it told of its rail 3: "))
+      << pending->take().status().message();
   EXPECT_FALSE(within_host_->over());
 }
 

@@ -232,7 +232,9 @@ TEST_F(RailAccounts, load_of__free_places_are_no_lanes_though_the_host_booted_ju
 
 TEST_F(RailAccounts, load_of__turns_stand_still_for_the_times_that_are_given) {
   write(0, {.looked_at = kAccountTime, .turn = true});
-  const auto after = [&](Nanos time) { return load_of(*memory_, kAccountTime + time, {.stalled = 5ms, .unused = 10ms}); };
+  const auto after = [&](Nanos time) {
+    return load_of(*memory_, kAccountTime + time, {.stalled = 5ms, .unused = 10ms});
+  };
   EXPECT_EQ(after(5ms).turns, 1);
   EXPECT_EQ(after(5ms + 1ns).turns, 0);
   EXPECT_EQ(after(10ms).turns_held, 1);
@@ -273,7 +275,8 @@ TEST_F(RailAccounts, load_of__a_turn_of_which_nothing_came_for_4_ms_waits_again)
 
 TEST_F(RailAccounts, load_of__counts_the_fewest_turns_of_those_who_wait_and_the_most_of_the_others) {
   for (const std::uint32_t turns : {8u, 6u, 9u}) write(int(turns), {.looked_at = kAccountTime, .turns = turns});
-  for (const std::uint32_t turns : {3u, 12u, 11u}) write(int(turns), {.looked_at = kAccountTime, .turn = true, .turns = turns});
+  for (const std::uint32_t turns : {3u, 12u, 11u})
+    write(int(turns), {.looked_at = kAccountTime, .turn = true, .turns = turns});
   EXPECT_EQ(load().fewest_turns, 6u);
   EXPECT_EQ(load().most_turns, 12u);
   EXPECT_EQ(load().turns, 3);
@@ -291,7 +294,8 @@ TEST_F(RailAccounts, load_of__turns_are_compared_across_the_end_of_their_count) 
 }
 
 TEST_F(RailAccounts, load_of__a_turn_that_was_used_at_a_time_that_cannot_be_is_one_turn_and_no_more) {
-  for (const std::int64_t used_at : {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
+  for (const std::int64_t used_at :
+       {std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min()}) {
     write(0, {.looked_at = kAccountTime, .turn = true});
     raw(0).turn_used_at = used_at;
     EXPECT_EQ(load().turns + load().any_waits, 1) << used_at;

@@ -18,9 +18,7 @@ constexpr InstanceId kOwn{5}, kPeer{6}, kOther{7};
 
 class Joining : public Paperwork {
  protected:
-  Joining() {
-    EXPECT_TRUE(reactor_.start().ok());
-  }
+  Joining() { EXPECT_TRUE(reactor_.start().ok()); }
   ~Joining() override {
     on_reactor(reactor_, [this] { join_.reset(); });
     reactor_.stop();
@@ -28,7 +26,11 @@ class Joining : public Paperwork {
 
   void dial(bool is_question = false) { dial_at(porch_.address(), is_question); }
   void dial_at(const PeerAddress& target, bool is_question = false) {
-    const JoinOrder order{.lane = 3, .rails = {0, 1}, .route = {here_.rails[0].addresses[0], target, true}, .time = std::chrono::seconds(20), .is_question = is_question};
+    const JoinOrder order{.lane = 3,
+                          .rails = {0, 1},
+                          .route = {here_.rails[0].addresses[0], target, true},
+                          .time = std::chrono::seconds(20),
+                          .is_question = is_question};
     on_reactor(reactor_, [&] {
       auto join = dialler_.join(order, [this](const JoinAnswer& answer) { answer_ = answer; });
       ASSERT_TRUE(join.ok()) << join.status().message();
@@ -73,7 +75,7 @@ class Joining : public Paperwork {
   Reactor reactor_;
   Porch porch_;
   std::optional<Talker> peer_;
-  std::vector<NewLane> joined_;        // the reactor's thread's, as are the next ones
+  std::vector<NewLane> joined_;  // the reactor's thread's, as are the next ones
   std::optional<JoinAnswer> answer_;
   RailDialler dialler_{reactor_, here_.self, kPeer, 0, *session_, [this](Session& session, NewLane lane) {
                          EXPECT_EQ(&session, session_.get());
@@ -105,8 +107,11 @@ TEST_F(Joining, join__a_question_tells_our_rails) {
 }
 
 TEST_F(Joining, a_refusal_is_answered_by_what_it_means) {
-  for (const auto& [refusal, kind] : {std::pair{Refusal::duplicate, Answer::duplicate}, {Refusal::unknown_session, Answer::unknown_session},
-                                      {Refusal::stranger, Answer::stranger}, {Refusal::none, Answer::failed}, {Refusal::crossing, Answer::failed},
+  for (const auto& [refusal, kind] : {std::pair{Refusal::duplicate, Answer::duplicate},
+                                      {Refusal::unknown_session, Answer::unknown_session},
+                                      {Refusal::stranger, Answer::stranger},
+                                      {Refusal::none, Answer::failed},
+                                      {Refusal::crossing, Answer::failed},
                                       {Refusal::encryption, Answer::failed}}) {
     const JoinAnswer answer = answer_to_refusal(refusal);
     EXPECT_EQ(answer.kind, kind) << int(refusal);

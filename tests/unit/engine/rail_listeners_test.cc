@@ -7,7 +7,9 @@
 namespace railweave::engine {
 namespace {
 
-Address local(int last) { return {.family = Address::Family::v4, .bytes = {127, 0, 0, std::uint8_t(last)}, .prefix_bits = 8}; }
+Address local(int last) {
+  return {.family = Address::Family::v4, .bytes = {127, 0, 0, std::uint8_t(last)}, .prefix_bits = 8};
+}
 
 Rail rail(int last) {
   Rail one;

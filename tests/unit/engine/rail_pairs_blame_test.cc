@@ -55,8 +55,8 @@ TEST_F(BlamedRails, stand_ins_for_a_rail_that_fails_take_turns_and_its_home_pair
   EXPECT_EQ(told(pairs_.due(t_)), "3-1 ");
 }
 
-// A firewall is at rail 1 for a few seconds. Rails lie in subnets of their own, so stand-ins have no route and fail at once: for either
-// rail one, at times of its own.
+// A firewall is at rail 1 for a few seconds. Rails lie in subnets of their own, so stand-ins have no route and fail at
+// once: for either rail one, at times of its own.
 TEST_F(BlamedRails, stand_ins_that_fail_do_not_keep_a_rail_waiting_that_is_well_again) {
   for (unsigned seed = 1; seed <= 50; ++seed) {
     SCOPED_TRACE(seed);

@@ -18,9 +18,7 @@ using Half = PeerKey::Half;
 
 class Directory : public Paperwork {
  protected:
-  Directory() {
-    EXPECT_TRUE(reactor_.start().ok());
-  }
+  Directory() { EXPECT_TRUE(reactor_.start().ok()); }
   ~Directory() override {
     reactor_.stop();
     directory_.stop_dialling();
@@ -35,7 +33,8 @@ class Directory : public Paperwork {
   static PeerKey key(const InstanceId& peer, int traffic_class = 0) { return {peer, traffic_class}; }
   // A stream to the listener of the peer whose door the porch is.
   std::shared_ptr<PendingStream> stream(const InstanceId& peer, int traffic_class = 0, Nanos patience = 20s) {
-    return std::make_shared<PendingStream>(HandleContent{peer, 7, {porch_.address()}}, traffic_class, 1, Priority::normal, now() + patience);
+    return std::make_shared<PendingStream>(HandleContent{peer, 7, {porch_.address()}}, traffic_class, 1,
+                                           Priority::normal, now() + patience);
   }
   std::shared_ptr<PendingStream> opened(const InstanceId& peer, int traffic_class = 0) {
     auto pending = stream(peer, traffic_class);
@@ -92,10 +91,12 @@ class Directory : public Paperwork {
   // The reactor's thread's.
   std::vector<Welcomed> welcomed_;
   std::function<void()> when_welcomed_ = [] {};
-  SessionDirectory directory_{reactor_, here_.self, ended_, [this](const PeerKey& at, const Hello&, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
-    welcomed_.push_back({at, serial, lane.rails, std::move(waiters)});
-    when_welcomed_();
-  }};
+  SessionDirectory directory_{
+      reactor_, here_.self, ended_,
+      [this](const PeerKey& at, const Hello&, std::uint64_t serial, NewLane lane, SessionDirectory::Waiters waiters) {
+        welcomed_.push_back({at, serial, lane.rails, std::move(waiters)});
+        when_welcomed_();
+      }};
   std::vector<std::shared_ptr<Session>> made_;
 };
 
@@ -112,7 +113,8 @@ TEST(PeerKeys, an_instance_that_talks_to_itself_has_two_halves_of_one_session) {
   EXPECT_EQ(key_of_dialler(self, hello), (PeerKey{kSelf, 3, Half::acceptor}));
 }
 
-// ------------------------------------------------------------------------------------------------------------- the table
+// ------------------------------------------------------------------------------------------------------------- the
+// table
 
 TEST_F(Directory, find__a_session_until_it_is_over) {
   EXPECT_EQ(directory_.find(key(kLesser)), nullptr);
@@ -163,7 +165,8 @@ TEST_F(Directory, fail_all__every_session_fails_and_none_is_left) {
   EXPECT_TRUE(directory_.sessions().empty());
 }
 
-// ------------------------------------------------------------------------------------------------------- opening streams
+// ------------------------------------------------------------------------------------------------------- opening
+// streams
 
 TEST_F(Directory, open__streams_to_one_peer_share_a_dial_and_are_welcomed_together_in_order) {
   const auto first = opened(kLesser), second = opened(kLesser);
@@ -265,7 +268,8 @@ TEST_F(Directory, open__whoever_comes_while_a_session_begins_that_fails_at_once_
   EXPECT_EQ(welcomed_[1].waiters, SessionDirectory::Waiters{late});
 }
 
-// ---------------------------------------------------------------------------------------------------------- opening again
+// ---------------------------------------------------------------------------------------------------------- opening
+// again
 
 TEST_F(Directory, open_again__a_little_later_in_the_session_that_is_there_then) {
   const auto pending = stream(kLesser);
@@ -288,7 +292,8 @@ TEST_F(Directory, open_again__without_time_for_it_the_stream_fails_with_what_end
 TEST_F(Directory, open_again__whoever_gave_up_meanwhile_is_left_alone) {
   put(key(kLesser), session_);
   const auto gone = stream(kLesser), patient = stream(kLesser);
-  for (const auto& pending : {gone, patient}) directory_.open_again(pending, Status(Code::remote, Scope::session, "gone"));
+  for (const auto& pending : {gone, patient})
+    directory_.open_again(pending, Status(Code::remote, Scope::session, "gone"));
   on_reactor(reactor_, [&] { gone->give_up(); });
   ASSERT_TRUE(is_served_in(patient, session_));
   EXPECT_EQ(gone->session(), nullptr) << "its turn was before the other's";
@@ -336,7 +341,8 @@ TEST_F(Directory, yield_other_dial__where_the_other_session_has_failed_since_the
   EXPECT_TRUE(pending->take().ok());
 }
 
-// --------------------------------------------------------------------------------------------------------------- the end
+// --------------------------------------------------------------------------------------------------------------- the
+// end
 
 TEST_F(Directory, stop_dialling__what_waits_fails_and_its_connections_close) {
   const auto dialling = opened(kLesser), again = stream(kGreater);

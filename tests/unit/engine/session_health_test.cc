@@ -26,7 +26,7 @@ Status reset_by_peer() { return Status(Code::remote, Scope::lane, "rail eth0: re
 class Health : public testing::Test {
  protected:
   struct Line {
-    bool answers = true;            // its peer's kernel
+    bool answers = true;  // its peer's kernel
     bool link_down = false;
     bool open = true;
     std::uint32_t generation = 1;
@@ -38,8 +38,10 @@ class Health : public testing::Test {
     SessionHealth::Observations seen;
     for (std::size_t i = 0; i < lines_.size(); ++i) {
       Line& line = lines_[i];
-      if (line.answers) line.unanswered_since.reset();
-      else if (!line.unanswered_since) line.unanswered_since = now_;
+      if (line.answers)
+        line.unanswered_since.reset();
+      else if (!line.unanswered_since)
+        line.unanswered_since = now_;
       if (!line.open) continue;
       LaneObservation& lane = seen.emplace_back();
       lane.lane = {int(i), line.generation};
@@ -47,8 +49,10 @@ class Health : public testing::Test {
       lane.link_down = line.link_down;
       lane.ack_status.heard_at = line.answers ? now_ : *line.unanswered_since;
       lane.ack_status.owes = true;
-      if (line.unanswered_since && now_ - *line.unanswered_since >= 100ms) lane.ack_status.late_since = line.unanswered_since;
-      if (line.unanswered_since && now_ - *line.unanswered_since >= 300ms) lane.ack_status.silent_since = line.unanswered_since;
+      if (line.unanswered_since && now_ - *line.unanswered_since >= 100ms)
+        lane.ack_status.late_since = line.unanswered_since;
+      if (line.unanswered_since && now_ - *line.unanswered_since >= 300ms)
+        lane.ack_status.silent_since = line.unanswered_since;
       lane.health.outstanding_bytes = line.outstanding_bytes;
       lane.health.acknowledged_bytes = line.acknowledged_bytes;
       lane.believed = Rate::from_megabits(1000);
@@ -234,7 +238,8 @@ TEST_F(Health, a_question_that_went_by_a_lane_of_an_older_generation_is_lost) {
   ASSERT_EQ(count(Kind::question_asked), 1);
   lines_[0] = {.generation = 2, .acknowledged_bytes = 1u << 31};
   look_for(1500ms);
-  EXPECT_EQ(count(Kind::question_asked), 2) << "it is asked again, though more is acknowledged there than it was behind";
+  EXPECT_EQ(count(Kind::question_asked), 2)
+      << "it is asked again, though more is acknowledged there than it was behind";
 }
 
 // --------------------------------------------------------------------------------------------------- lanes go
@@ -260,7 +265,8 @@ TEST_F(Health, after_a_reset_another_lane_is_waited_for_until_the_peer_timeout) 
   health_.lane_broke(now_, {.end = wire::LaneEnd::reset});
   EXPECT_EQ(lost().then, Then::wait);
   EXPECT_TRUE(health_.grace_over(now_ + kPeerTimeout - 1ms, 0).ok());
-  EXPECT_EQ(health_.grace_over(now_ + kPeerTimeout, 0).message(), "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)");
+  EXPECT_EQ(health_.grace_over(now_ + kPeerTimeout, 0).message(),
+            "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)");
   EXPECT_TRUE(health_.grace_over(now_ + kPeerTimeout, 1).ok()) << "another one came";
 }
 
@@ -345,7 +351,8 @@ TEST_F(Health, wrong_bytes_give_hope_again_when_something_came_through_since) {
   EXPECT_TRUE(waits_after({.damage = Damage::frame, .exchanged_segments = 6}));
 }
 
-// --------------------------------------------------------------------------------- what the host of the peer says of it
+// --------------------------------------------------------------------------------- what the host of the peer says of
+// it
 
 using Answer = JoinAnswer::Kind;
 const std::vector<RailPair> kNoLane;
@@ -384,7 +391,10 @@ TEST_F(Denied, an_instance_that_does_not_know_the_session_ends_it_whoever_is_hea
 
 TEST_F(Denied, an_answer_to_a_probe_ends_nothing_once_a_lane_is_heard_again) {
   const auto of_probe = [&](const std::vector<RailPair>& open) {
-    return !health_.hear_answer(now_, {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_probe = true}).ok();
+    return !health_
+                .hear_answer(
+                    now_, {.kind = Answer::unknown_session, .why = "no", .by = {0, 0}, .open = open, .to_probe = true})
+                .ok();
   };
   EXPECT_FALSE(of_probe(kBothLanes));
   EXPECT_TRUE(of_probe(kNoLane));
@@ -438,7 +448,8 @@ TEST_F(Denied, any_sign_of_life_shows_the_same) {
   const auto probe = [this] { health_.probed(now_); };
   const auto agree = [this] { health_.lane_agreed(), health_.join_ended(); };
   const auto serve = [this] { EXPECT_FALSE(is_denied(Answer::duplicate, kNoLane)) << "to our probe or dial"; };
-  for (const std::function<void()>& sign : {std::function<void()>(probe), std::function<void()>(agree), std::function<void()>(serve)}) {
+  for (const std::function<void()>& sign :
+       {std::function<void()>(probe), std::function<void()>(agree), std::function<void()>(serve)}) {
     EXPECT_FALSE(is_denied(Answer::refused_connection, kNoLane));
     sign();
     now_ += 5s;
@@ -481,15 +492,18 @@ TEST_F(Denied, a_pair_that_does_not_speak_for_the_peer_ends_nothing_but_by_a_nam
 }
 
 TEST_F(Denied, a_session_that_ends_in_good_order_is_denied_by_nobody) {
-  for (const Answer kind : {Answer::unknown_session, Answer::stranger, Answer::refused_connection}) EXPECT_FALSE(is_denied(kind, kNoLane, {0, 0}, true));
+  for (const Answer kind : {Answer::unknown_session, Answer::stranger, Answer::refused_connection})
+    EXPECT_FALSE(is_denied(kind, kNoLane, {0, 0}, true));
 }
 
 TEST_F(Denied, other_answers_say_nothing_of_the_session) {
   lose_other_first();
-  for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::failed}) EXPECT_FALSE(is_denied(kind, kNoLane));
+  for (const Answer kind : {Answer::welcome, Answer::duplicate, Answer::wrong_welcome, Answer::failed})
+    EXPECT_FALSE(is_denied(kind, kNoLane));
 }
 
-// ---------------------------------------------------------------------------------------- a session that waited in vain
+// ---------------------------------------------------------------------------------------- a session that waited in
+// vain
 
 class InVain : public Denied {
  protected:
@@ -498,7 +512,8 @@ class InVain : public Denied {
     EXPECT_EQ(lost().then, Then::wait);
   }
   std::string told() const { return health_.grace_over(now_ + kPeerTimeout, 0).message(); }
-  static constexpr std::string_view kLost = "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)";
+  static constexpr std::string_view kLost =
+      "connection to them lost: rail eth0: reset; no lane came for 10 s (RAILWEAVE_PEER_TIMEOUT)";
 };
 
 TEST_F(InVain, a_session_says_for_how_long_it_waited) { EXPECT_EQ(told(), kLost); }

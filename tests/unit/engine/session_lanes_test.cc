@@ -15,7 +15,9 @@ TEST_F(PaperLanes, a_verdict_of_an_older_generation_is_dropped) {
   EXPECT_EQ(lanes_.table().rails_of_lanes().size(), 2u);
   EXPECT_TRUE(lanes_.take_losses().empty());
   EXPECT_TRUE(lanes_.take_slow_pairs().empty());
-  const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe && h.length == 0; };
+  const auto asks = [](const FrameHeader& h) {
+    return h.type == FrameType::keep && h.a == protocol::kKeepAnswerMe && h.length == 0;
+  };
   EXPECT_TRUE(std::ranges::none_of(paper_[2].sent, asks));
 }
 
@@ -36,7 +38,8 @@ TEST_F(PaperLanes, a_session_that_is_lost_is_over_with_what_comes_after_left_out
   EXPECT_EQ(protocol_.lock()->error().message(), "no answer on eth0, eth2 for 10 s (RAILWEAVE_PEER_TIMEOUT)");
 }
 
-// -------------------------------------------------------------------------------- lanes whose wire takes time to let go
+// -------------------------------------------------------------------------------- lanes whose wire takes time to let
+// go
 
 TEST_F(PaperLanes, a_lane_is_lost_only_once_its_wire_let_go_of_it) {
   add_lane(0, 0);

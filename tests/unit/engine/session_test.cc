@@ -24,12 +24,14 @@ class ImpatientPaperwork : public Paperwork {
   ImpatientPaperwork() : Paperwork(3s) {}
 
   void look_for(Nanos time) {
-    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms)) session_->look_for_signs(true);
+    for (const TimePoint end = now() + time; now() < end; std::this_thread::sleep_for(10ms))
+      session_->look_for_signs(true);
   }
 };
 
 const FrameHeader kSegment = protocol::SegmentFrame{.stream = 0, .length = 100, .message = 0, .offset = 0, .size = 100};
-const FrameHeader kNotGranted = protocol::SegmentFrame{.stream = 0, .length = 100, .message = 9, .offset = 0, .size = 100};
+const FrameHeader kNotGranted =
+    protocol::SegmentFrame{.stream = 0, .length = 100, .message = 9, .offset = 0, .size = 100};
 
 TEST_F(Paperwork, a_receive_waits_for_its_ack_while_a_lane_in_other_hands_could_take_it) {
   add_lanes(2);
@@ -76,7 +78,9 @@ TEST_F(Paperwork, a_peer_that_somebody_waits_for_is_asked_by_every_lane) {
   session_->look_for_signs(true);
   drive(3);
   for (const int lane : {0, 1}) {
-    const auto asks = [](const FrameHeader& h) { return h.type == FrameType::keep && protocol::KeepFrame::of(h).answer_me; };
+    const auto asks = [](const FrameHeader& h) {
+      return h.type == FrameType::keep && protocol::KeepFrame::of(h).answer_me;
+    };
     EXPECT_EQ(std::ranges::count_if(paper_[lane].sent, asks), 1) << lane;
   }
 }
@@ -88,7 +92,9 @@ TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
   paper_[0].acknowledged = paper_[1].acknowledged = false;
   ASSERT_NE(post(100), nullptr);
   drive(3);
-  const auto grants = [this](int lane) { return std::ranges::count(paper_[lane].sent, FrameType::grant, &FrameHeader::type); };
+  const auto grants = [this](int lane) {
+    return std::ranges::count(paper_[lane].sent, FrameType::grant, &FrameHeader::type);
+  };
   const int first = grants(0) > 0 ? 0 : 1;
   ASSERT_EQ(grants(0) + grants(1), 1);
   paper_[1 - first].acknowledged = true;
@@ -101,7 +107,8 @@ TEST_F(Paperwork, control_that_a_lane_holds_up_goes_by_another) {
   EXPECT_GE(session_->stats().control_frames_said_again, 1u);
 }
 
-// Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before does.
+// Three seconds without an answer end it; those in which its kernel was silent, too, do not count, and what was before
+// does.
 TEST_F(ImpatientPaperwork, time_in_which_the_peers_kernel_is_silent_does_not_make_it_a_stopped_one) {
   add_lanes(1);
   open_stream();
@@ -111,7 +118,8 @@ TEST_F(ImpatientPaperwork, time_in_which_the_peers_kernel_is_silent_does_not_mak
   paper_[0].silent_since = now();
   look_for(3500ms);
   EXPECT_FALSE(session_->over());
-  EXPECT_EQ(std::ranges::count_if(warnings, [](const std::string& w) { return w.starts_with("no answer from paper"); }), 1);
+  EXPECT_EQ(std::ranges::count_if(warnings, [](const std::string& w) { return w.starts_with("no answer from paper"); }),
+            1);
   paper_[0].silent_since.reset();
   const TimePoint back_at = now();
   while (!session_->over() && now() < back_at + 10s) look_for(10ms);
@@ -325,7 +333,8 @@ TEST_F(Paperwork, no_lane_writes_memory_of_any_request_of_a_stream_that_failed_a
   for (std::size_t i = 0; i < kRequests; ++i) requests.push_back(recv_->post(place_.data() + i * kEach, kEach).value());
   drive();
   paper_[0].halfway = true;
-  paper_[0].says(protocol::SegmentFrame{.stream = 0, .length = kEach, .message = kRequests - 1, .offset = 0, .size = kEach});
+  paper_[0].says(
+      protocol::SegmentFrame{.stream = 0, .length = kEach, .message = kRequests - 1, .offset = 0, .size = kEach});
   drive();
   paper_[1].says(protocol::AbortFrame{.stream = 0, .code = Code(9)});
   drive();
@@ -339,7 +348,8 @@ TEST_F(Paperwork, no_lane_writes_memory_of_any_request_of_a_stream_that_failed_a
   for (std::size_t i = 1; i < kRequests; ++i) EXPECT_FALSE(recv_->test(requests[i]).ok());
   recv_.reset();
   const std::byte* const landing = place_.data() + (kRequests - 1) * kEach;
-  EXPECT_NE(std::ranges::find(paper_[0].withdrawn, landing, [](const auto& range) { return range.data(); }), paper_[0].withdrawn.end());
+  EXPECT_NE(std::ranges::find(paper_[0].withdrawn, landing, [](const auto& range) { return range.data(); }),
+            paper_[0].withdrawn.end());
 }
 
 TEST_F(Paperwork, an_impossible_fence_ends_the_session_and_says_so) {
@@ -373,8 +383,10 @@ TEST_F(Paperwork, what_was_altered_on_its_way_costs_its_lane_and_never_the_sessi
   drive(3);
   EXPECT_FALSE(session_->over());
   ASSERT_EQ(warnings.size(), 3u);
-  EXPECT_NE(warnings[0].find("lane 1 to paper on rail eth1 given up: wrong bytes: SEGMENT of stream 0, message 0, bytes 100 to 200"),
-            std::string::npos) << warnings[0];
+  EXPECT_NE(warnings[0].find(
+                "lane 1 to paper on rail eth1 given up: wrong bytes: SEGMENT of stream 0, message 0, bytes 100 to 200"),
+            std::string::npos)
+      << warnings[0];
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(session_->lane(i).descriptor() < 0, i > 0);
     EXPECT_EQ(session_->stats().lanes[std::size_t(i)].damaged_frames, std::uint64_t(i > 0));
@@ -431,7 +443,8 @@ TEST_F(Paperwork, a_last_lane_that_brings_wrong_bytes_is_awaited_again_but_not_f
   EXPECT_NE(request->status.message().find("wrong bytes"), std::string::npos) << request->status.message();
 }
 
-// An end that only sends gets acks and grants, never a payload: only that its own segments arrive says that all is well.
+// An end that only sends gets acks and grants, never a payload: only that its own segments arrive says that all is
+// well.
 TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_come_through) {
   config_.peer_timeout = 300ms;
   config_.checksum = true;
@@ -458,7 +471,8 @@ TEST_F(Paperwork, altered_headers_now_and_then_end_no_session_whose_segments_com
     drive(3);
     ASSERT_EQ(session_->over(), i == 2) << "nothing came through by the last lane";
     if (i == 2) break;
-    ASSERT_TRUE(session_->add_lane(protocol::LaneId(i + 1), {0, 0}, std::make_unique<PaperLane>(paper_[i + 1], "eth0")));
+    ASSERT_TRUE(
+        session_->add_lane(protocol::LaneId(i + 1), {0, 0}, std::make_unique<PaperLane>(paper_[i + 1], "eth0")));
     drive(3);
   }
   send.reset();

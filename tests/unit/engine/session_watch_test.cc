@@ -78,8 +78,10 @@ TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was
   std::promise<int> looks;
   reactor_.run_soon([&] {
     ASSERT_TRUE(session_->add_lane(0, {}, std::make_unique<QuietLane>(line_)));
-    session_->open(std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0, ~std::uint64_t{0}, Priority::normal, TimePoint::max()));
-    // In the order of their times, however late the machine is: looks for what is owed, this, the look that a waiting caller is due.
+    session_->open(std::make_shared<PendingStream>(HandleContent{.instance = {}, .listener = 7, .addresses = {}}, 0,
+                                                   ~std::uint64_t{0}, Priority::normal, TimePoint::max()));
+    // In the order of their times, however late the machine is: looks for what is owed, this, the look that a waiting
+    // caller is due.
     reactor_.at(now() + PeerHeartbeat::kAskEvery - 100ms, [&] { looks.set_value(line_.looks); });
     watch_->look();
     line_.outstanding_bytes = 1000;
@@ -90,7 +92,8 @@ TEST_F(Watching, look__what_is_owed_is_looked_after_soon_though_a_later_look_was
 
 class PendingQuietLane final : public wire::PendingLane {
  public:
-  PendingQuietLane(Line& line, int& polls, int polls_needed) : line_(line), polls_(polls), polls_needed_(polls_needed) {}
+  PendingQuietLane(Line& line, int& polls, int polls_needed)
+      : line_(line), polls_(polls), polls_needed_(polls_needed) {}
   Result<wire::Offer> offer() override { return wire::Offer{}; }
   Status hear(wire::Offer) override { return {}; }
   void start(wire::Bootstrap) override {}

@@ -10,7 +10,9 @@ using namespace std::chrono_literals;
 constexpr Rate kPolicyGigabit = Rate::from_megabits(1000), kPolicyTenGigabit = Rate::from_megabits(10'000);
 constexpr Nanos kPolicyRtt = 100us;  // with the queue's 0.4 ms the target is 62500 bytes at 1 Gb/s
 
-Share demand_of(int senders, Rate rate = kPolicyGigabit) { return share_of_demand({.lanes = senders, .demanding = senders}, rate, kPolicyRtt); }
+Share demand_of(int senders, Rate rate = kPolicyGigabit) {
+  return share_of_demand({.lanes = senders, .demanding = senders}, rate, kPolicyRtt);
+}
 
 std::uint64_t idle_of(int lanes, Rate rate = kPolicyGigabit) { return idle_window({.lanes = lanes}, rate, kPolicyRtt); }
 
@@ -61,7 +63,8 @@ TEST(SharePolicy, share_of_demand__the_more_senders_the_smaller_a_turn_so_that_a
   EXPECT_EQ(demand_of(50).turn_bytes, 24 * KiB);
   EXPECT_EQ(demand_of(100).turn_bytes, 12 * KiB);
   EXPECT_EQ(demand_of(160).turn_bytes, 8 * KiB);
-  EXPECT_EQ(demand_of(1000), (Share{.window_bytes = 8 * KiB, .turns = 32, .turn_bytes = 8 * KiB})) << "as far as 8 KiB allow";
+  EXPECT_EQ(demand_of(1000), (Share{.window_bytes = 8 * KiB, .turns = 32, .turn_bytes = 8 * KiB}))
+      << "as far as 8 KiB allow";
   EXPECT_EQ(demand_of(33, Rate::from_megabits(100)).turn_bytes, 8 * KiB);
 }
 
@@ -73,7 +76,8 @@ TEST(SharePolicy, turn_times__are_twice_and_four_times_the_longest_queue) {
 }
 
 TEST(SharePolicy, turn_times__of_a_rail_with_a_long_path_are_longer) {
-  EXPECT_EQ(turn_times({.least_rtt = 9600us}, kPolicyTenGigabit).stalled, 20ms) << "four targets of 10 ms would be 80 ms";
+  EXPECT_EQ(turn_times({.least_rtt = 9600us}, kPolicyTenGigabit).stalled, 20ms)
+      << "four targets of 10 ms would be 80 ms";
   EXPECT_EQ(turn_times({.least_rtt = 600us}, kPolicyTenGigabit).stalled, 8ms);
 }
 

@@ -47,7 +47,8 @@ class AccountProcesses : public testing::Test {
  protected:
   using Processes = std::deque<AccountProcess>;
 
-  // One after the other, each with one lane more than the one before; the first one serves. False where they do not meet.
+  // One after the other, each with one lane more than the one before; the first one serves. False where they do not
+  // meet.
   bool start(int number) {
     int lanes = 0;
     for (int i = 1; i <= number; ++i) {
@@ -112,7 +113,8 @@ TEST_F(AccountProcesses, killed__another_serves_the_same_memory_and_the_numbers_
   kill_first();
   const TimePoint killed_at = now();
   EXPECT_TRUE(in_the_end([&] { return serving() == 1; }));
-  EXPECT_LT(now() - killed_at, 5s) << "the others try again soon after they dialled the one that ends: in 0.1 s where there are cores";
+  EXPECT_LT(now() - killed_at, 5s)
+      << "the others try again soon after they dialled the one that ends: in 0.1 s where there are cores";
   for (AccountProcess& each : processes_) {
     const AccountReport after = each.look();
     EXPECT_TRUE(after.same_memory);
@@ -126,7 +128,8 @@ TEST_F(AccountProcesses, killed__another_serves_the_same_memory_and_the_numbers_
 TEST_F(AccountProcesses, killed__a_process_that_comes_then_has_the_same_memory) {
   ASSERT_TRUE(start(2));
   kill_first();
-  ASSERT_TRUE(in_the_end([&] { return serving() == 1; }));  // else the new process might be the first to serve, with a memory of its own
+  // else the new process might be the first to serve, with a memory of its own
+  ASSERT_TRUE(in_the_end([&] { return serving() == 1; }));
   processes_.emplace_back(rail_of_this_test());
   EXPECT_TRUE(in_the_end([&] {
     (void)processes_[1].look(1);
@@ -164,7 +167,8 @@ TEST_F(AccountProcesses, stopped__a_process_that_comes_meanwhile_goes_on_alone_a
 
 TEST_F(AccountProcesses, stopped__with_turns_it_stops_no_other_longer_than_a_lease) {
   ASSERT_TRUE(start(2));
-  const AccountOrder run{.what = AccountOrder::run, .lanes = kManyLanes, .until_bytes = 16 * kTurnMost, .is_told = true};
+  const AccountOrder run{
+      .what = AccountOrder::run, .lanes = kManyLanes, .until_bytes = 16 * kTurnMost, .is_told = true};
   for (AccountProcess& each : processes_) each.begin(run);
   for (AccountProcess& each : processes_) (void)each.end();
   processes_[0].process().stop();
@@ -234,15 +238,22 @@ INSTANTIATE_TEST_SUITE_P(
     All, ForgedAccounts,
     testing::Values(ForgedCase{"noise", {.is_noise = true}}, ForgedCase{"no_place_used", {.used = 0}},
                     ForgedCase{"all_places_and_more_used", {.used = std::numeric_limits<int>::max()}},
-                    ForgedCase{"less_than_no_place_used", {.used = std::numeric_limits<int>::min()}}, ForgedCase{"all_places_taken", {}}, ForgedCase{"all_others_wait", {.every = 2}},
-                    ForgedCase{"all_others_have_turns", {.turn = Forgery::has, .every = 2}}, ForgedCase{"turns_used_in_future", {.turn = Forgery::used_in_future, .every = 2}},
+                    ForgedCase{"less_than_no_place_used", {.used = std::numeric_limits<int>::min()}},
+                    ForgedCase{"all_places_taken", {}}, ForgedCase{"all_others_wait", {.every = 2}},
+                    ForgedCase{"all_others_have_turns", {.turn = Forgery::has, .every = 2}},
+                    ForgedCase{"turns_used_in_future", {.turn = Forgery::used_in_future, .every = 2}},
                     ForgedCase{"turns_by_halves_of_the_range", {.turns = kHalfOfTurns, .every = 2}},
-                    ForgedCase{"turns_a_little_more_than_half", {.turn = Forgery::has, .turns = kHalfOfTurns + 1, .every = 3}},
-                    ForgedCase{"places_of_the_honest_freed", {.lease = Forgery::never}}, ForgedCase{"leases_over", {.lease = Forgery::past}},
-                    ForgedCase{"leases_too_long", {.lease = Forgery::soon}}, ForgedCase{"leases_far_off", {.lease = Forgery::far}},
-                    ForgedCase{"leases_without_end", {.lease = Forgery::last}}, ForgedCase{"leases_before_time", {.lease = Forgery::first}},
+                    ForgedCase{"turns_a_little_more_than_half",
+                               {.turn = Forgery::has, .turns = kHalfOfTurns + 1, .every = 3}},
+                    ForgedCase{"places_of_the_honest_freed", {.lease = Forgery::never}},
+                    ForgedCase{"leases_over", {.lease = Forgery::past}},
+                    ForgedCase{"leases_too_long", {.lease = Forgery::soon}},
+                    ForgedCase{"leases_far_off", {.lease = Forgery::far}},
+                    ForgedCase{"leases_without_end", {.lease = Forgery::last}},
+                    ForgedCase{"leases_before_time", {.lease = Forgery::first}},
                     ForgedCase{"arrived_2_to_the_63", {.arrived_bytes = 1ULL << 63, .every = 2}},
-                    ForgedCase{"shortest_round_trip", {.min_rtt_us = 1, .every = 2}}, ForgedCase{"longest_round_trip", {.min_rtt_us = ~0u, .every = 2}}),
+                    ForgedCase{"shortest_round_trip", {.min_rtt_us = 1, .every = 2}},
+                    ForgedCase{"longest_round_trip", {.min_rtt_us = ~0u, .every = 2}}),
     [](const auto& each) { return each.param.name; });
 
 }  // namespace

@@ -91,7 +91,8 @@ TEST(SharedAccountTest, open__memory_of_another_size_is_not_used) {
   constexpr std::array<std::byte, 1> word{};
   ASSERT_EQ(send_with_fd(accepted->get(), word, small->get()), 1);
   std::array<std::byte, 1> end{};
-  EXPECT_TRUE(eventually_on(a.reactor, [&] { return ::recv(accepted->get(), end.data(), end.size(), 0) == 0; })) << "it hangs up";
+  EXPECT_TRUE(eventually_on(a.reactor, [&] { return ::recv(accepted->get(), end.data(), end.size(), 0) == 0; }))
+      << "it hangs up";
   EXPECT_TRUE(a.sees(1)) << "and goes on alone";
   other = Status(Code::remote, Scope::engine, "closed");
   EXPECT_TRUE(eventually_on(a.reactor, [&] { return a.shared.serves(); })) << "until the name is free";

@@ -66,17 +66,21 @@ TEST(SharedKey, SizesFromSixteenTo4096Bytes) {
 }
 
 TEST(SharedKey, NothingIsForGroupAndOthers) {
-  for (const mode_t mode : {0600, 0400, 0700}) EXPECT_TRUE(SharedKey::read(KeyFile(engine_test::kSomeKey, mode).path()).ok()) << mode;
+  for (const mode_t mode : {0600, 0400, 0700})
+    EXPECT_TRUE(SharedKey::read(KeyFile(engine_test::kSomeKey, mode).path()).ok()) << mode;
   for (const mode_t mode : {0640, 0604, 0610, 0601, 0620, 0602}) {
     char octal[8];
     std::snprintf(octal, sizeof octal, "%04o", unsigned(mode));
     const KeyFile file(engine_test::kSomeKey, mode);
-    EXPECT_EQ(why_not(file.path()), std::string("mode ") + octal + ", expected nothing for group and others (chmod 600)");
+    EXPECT_EQ(why_not(file.path()),
+              std::string("mode ") + octal + ", expected nothing for group and others (chmod 600)");
   }
 }
 
 TEST(SharedKey, WhatIsNoFileIsSaidAtOnce) {
-  EXPECT_EQ(why_not("/nowhere/at/all"), "open: No such file or directory (errno 2); expected a file with a key that this process may read, and nobody else (chmod 600)");
+  EXPECT_EQ(why_not("/nowhere/at/all"),
+            "open: No such file or directory (errno 2); expected a file with a key that this process may read, and "
+            "nobody else (chmod 600)");
   EXPECT_EQ(why_not("/tmp"), "found a directory, expected a regular file");
   EXPECT_EQ(why_not("/dev/zero"), "found a device, expected a regular file");
   const KeyFile place;  // a name that nobody else has

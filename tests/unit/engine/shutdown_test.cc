@@ -27,16 +27,17 @@ TEST_F(ShuttingDown, stop_runs_before_close_each_once_on_the_reactors_thread_and
   std::thread::id reactors;
   on_reactor(reactor_, [&] { reactors = std::this_thread::get_id(); });
   std::string ran;
-  shut_down(reactor_,
-            [&] {
-              EXPECT_EQ(std::this_thread::get_id(), reactors);
-              ran += "stop ";
-              return Leavers();
-            },
-            [&] {
-              EXPECT_EQ(std::this_thread::get_id(), reactors);
-              ran += "close";
-            });
+  shut_down(
+      reactor_,
+      [&] {
+        EXPECT_EQ(std::this_thread::get_id(), reactors);
+        ran += "stop ";
+        return Leavers();
+      },
+      [&] {
+        EXPECT_EQ(std::this_thread::get_id(), reactors);
+        ran += "close";
+      });
   EXPECT_EQ(ran, "stop close");
 }
 
@@ -44,13 +45,14 @@ TEST_F(ShuttingDown, a_peer_that_leaves_too_is_not_waited_for) {
   add_lanes(1);
   const TimePoint begun = now();
   long said = 0;
-  shut_down(reactor_,
-            [this] {
-              paper_[0].says({.type = FrameType::goodbye});
-              paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
-              return Leavers{session_};
-            },
-            [&] { said = session_->over(); });
+  shut_down(
+      reactor_,
+      [this] {
+        paper_[0].says({.type = FrameType::goodbye});
+        paper_[0].ending = Status(Code::remote, Scope::lane, "closed by the peer");
+        return Leavers{session_};
+      },
+      [&] { said = session_->over(); });
   EXPECT_EQ(said, 1) << "its lanes were closed before it was over";
   EXPECT_LT(now() - begun, 1s);
 }
@@ -59,7 +61,8 @@ TEST_F(ShuttingDown, a_peer_that_never_answers_hears_the_goodbye_and_is_waited_f
   add_lanes(1);
   const TimePoint begun = now();
   long said = 0;
-  shut_down(reactor_, [this] { return Leavers{session_}; }, [&] { said = goodbyes(); });
+  shut_down(
+      reactor_, [this] { return Leavers{session_}; }, [&] { said = goodbyes(); });
   EXPECT_EQ(said, 1);
   EXPECT_GE(now() - begun, 1s);
   EXPECT_LT(now() - begun, 9s) << "as for a reactor that is busy";
@@ -69,7 +72,8 @@ TEST_F(ShuttingDown, a_peer_that_never_answers_hears_the_goodbye_and_is_waited_f
 TEST_F(ShuttingDown, where_stop_finds_no_memory_what_is_left_is_closed_all_the_same) {
   bool closed = false;
   const TimePoint begun = now();
-  shut_down(reactor_, []() -> Leavers { throw std::bad_alloc(); }, [&] { closed = true; });
+  shut_down(
+      reactor_, []() -> Leavers { throw std::bad_alloc(); }, [&] { closed = true; });
   EXPECT_TRUE(closed);
   EXPECT_LT(now() - begun, 9s);
 }

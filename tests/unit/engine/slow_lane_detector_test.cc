@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 TEST(DrainRate, left__of_an_idle_lane_is_nothing) {
   DrainRate pace;
-  for (TimePoint t{1h}; t < TimePoint{1h} + 2s; t += 50ms) pace.look(t, {.outstanding_bytes = 0, .acknowledged_bytes = 7, .min_rtt = {}});
+  for (TimePoint t{1h}; t < TimePoint{1h} + 2s; t += 50ms)
+    pace.look(t, {.outstanding_bytes = 0, .acknowledged_bytes = 7, .min_rtt = {}});
   EXPECT_FALSE(pace.left());
 }
 
@@ -17,14 +18,16 @@ TEST(DrainRate, left__is_what_is_outstanding_at_the_pace_of_late) {
   DrainRate pace;
   TimePoint t{1h};
   std::uint64_t acknowledged = 0;
-  for (int i = 0; i < 20; ++i, t += 50ms, acknowledged += 500) pace.look(t, {.outstanding_bytes = 20'000, .acknowledged_bytes = acknowledged, .min_rtt = {}});
+  for (int i = 0; i < 20; ++i, t += 50ms, acknowledged += 500)
+    pace.look(t, {.outstanding_bytes = 20'000, .acknowledged_bytes = acknowledged, .min_rtt = {}});
   ASSERT_TRUE(pace.left());
   EXPECT_NEAR(double(pace.left()->count()), 2e9, 1e6);
 }
 
 TEST(DrainRate, left__of_what_does_not_move_has_no_end) {
   DrainRate pace;
-  for (TimePoint t{1h}; t < TimePoint{1h} + 1s; t += 50ms) pace.look(t, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
+  for (TimePoint t{1h}; t < TimePoint{1h} + 1s; t += 50ms)
+    pace.look(t, {.outstanding_bytes = 1, .acknowledged_bytes = 7, .min_rtt = {}});
   EXPECT_EQ(pace.left(), Nanos::max());
 }
 

@@ -1,4 +1,5 @@
-// A peer without an engine: it speaks handshakes on loopback, word by word as a test wants. What it waits for comes within 20 s.
+// A peer without an engine: it speaks handshakes on loopback, word by word as a test wants. What it waits for comes
+// within 20 s.
 #pragma once
 
 #include <fcntl.h>

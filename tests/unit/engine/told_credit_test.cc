@@ -12,14 +12,18 @@ constexpr Credit kToldFirst{.window_bytes = 16 * KiB};
 class Telling : public testing::Test {
  protected:
   // What is said; nothing: no news.
-  std::optional<Credit> window(std::uint64_t bytes, bool wire_holds = false) { return reported_.news({.window_bytes = bytes}, wire_holds); }
+  std::optional<Credit> window(std::uint64_t bytes, bool wire_holds = false) {
+    return reported_.news({.window_bytes = bytes}, wire_holds);
+  }
 
   ToldCredit reported_{kToldFirst};
 };
 
 constexpr std::optional<Credit> kNoNews;
 
-TEST_F(Telling, news__what_the_peer_takes_for_granted_is_none) { EXPECT_EQ(reported_.news(kToldFirst, false), kNoNews); }
+TEST_F(Telling, news__what_the_peer_takes_for_granted_is_none) {
+  EXPECT_EQ(reported_.news(kToldFirst, false), kNoNews);
+}
 
 TEST_F(Telling, news__a_window_is_news_that_grew_by_more_than_a_quarter) {
   EXPECT_EQ(window(20 * KiB), kNoNews);
@@ -39,10 +43,13 @@ TEST_F(Telling, news__small_steps_are_compared_with_what_was_told_last) {
 }
 
 TEST_F(Telling, news__a_limit_always_is_with_the_window_that_stands_beside_it) {
-  EXPECT_EQ(reported_.news({.window_bytes = 16 * KiB, .limit = 100}, false), (Credit{.window_bytes = 16 * KiB, .limit = 100}));
+  EXPECT_EQ(reported_.news({.window_bytes = 16 * KiB, .limit = 100}, false),
+            (Credit{.window_bytes = 16 * KiB, .limit = 100}));
   EXPECT_EQ(reported_.news({.window_bytes = 16 * KiB, .limit = 100}, false), kNoNews);
-  EXPECT_EQ(reported_.news({.window_bytes = 17 * KiB, .limit = 101}, false), (Credit{.window_bytes = 17 * KiB, .limit = 101}));
-  EXPECT_EQ(reported_.news({.window_bytes = 17 * KiB}, false), (Credit{.window_bytes = 17 * KiB})) << "no limit any more";
+  EXPECT_EQ(reported_.news({.window_bytes = 17 * KiB, .limit = 101}, false),
+            (Credit{.window_bytes = 17 * KiB, .limit = 101}));
+  EXPECT_EQ(reported_.news({.window_bytes = 17 * KiB}, false), (Credit{.window_bytes = 17 * KiB}))
+      << "no limit any more";
 }
 
 TEST_F(Telling, news__that_there_is_no_bound_any_more_and_that_there_is_one_again) {
@@ -67,10 +74,13 @@ TEST_F(Telling, news__of_a_wire_that_held_and_does_no_more) {
   EXPECT_EQ(window(64 * KiB), (Credit{.window_bytes = 64 * KiB}));
 }
 
-TEST_F(Telling, news__no_bound_stays_none_behind_a_wire_that_holds) { EXPECT_EQ(window(Credit::kNone, true), Credit()); }
+TEST_F(Telling, news__no_bound_stays_none_behind_a_wire_that_holds) {
+  EXPECT_EQ(window(Credit::kNone, true), Credit());
+}
 
 TEST_F(Telling, news__the_wire_adds_nothing_to_the_limit) {
-  EXPECT_EQ(reported_.news({.window_bytes = 8 * KiB, .limit = 100}, true), (Credit{.window_bytes = 40 * KiB, .limit = 100}));
+  EXPECT_EQ(reported_.news({.window_bytes = 8 * KiB, .limit = 100}, true),
+            (Credit{.window_bytes = 40 * KiB, .limit = 100}));
 }
 
 }  // namespace

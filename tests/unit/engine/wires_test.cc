@@ -62,7 +62,13 @@ class PaperWire final : public wire::Wire {
 struct WireChoice : ::testing::Test {
   Wires made_of(std::vector<const wire::Wire*> list) {
     Wires wires(config, std::move(list));
-    wires.know_rail(kRail, Rail{.name = "eth0", .ifindex = 1, .addresses = {}, .speed = {}, .pci_path = {}, .physical_function = {}, .vrf = {}});
+    wires.know_rail(kRail, Rail{.name = "eth0",
+                                .ifindex = 1,
+                                .addresses = {},
+                                .speed = {},
+                                .pci_path = {},
+                                .physical_function = {},
+                                .vrf = {}});
     return wires;
   }
   Config config;

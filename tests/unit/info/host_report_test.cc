@@ -27,12 +27,9 @@ nlohmann::ordered_json error_of(const Config& config) { return host_json(look_at
 TEST(HostReport, says_what_an_engine_would_say) {
   const KeyFile open_to_all(engine_test::kSomeKey, 0644), short_key("short\n");
   const std::vector<std::function<void(Config&)>> wrong = {
-      [](Config& c) { c.key_file = "/nonexistent"; },
-      [&](Config& c) { c.key_file = open_to_all.path(); },
-      [&](Config& c) { c.key_file = short_key.path(); },
-      [](Config& c) { c.encrypt = true; },
-      [](Config& c) { c.congestion_control = "bbrx"; },
-      [](Config& c) { c.rails = {"no_such_rail"}; },
+      [](Config& c) { c.key_file = "/nonexistent"; },    [&](Config& c) { c.key_file = open_to_all.path(); },
+      [&](Config& c) { c.key_file = short_key.path(); }, [](Config& c) { c.encrypt = true; },
+      [](Config& c) { c.congestion_control = "bbrx"; },  [](Config& c) { c.rails = {"no_such_rail"}; },
   };
   for (const auto& spoil : wrong) {
     Config config = on_loopback();

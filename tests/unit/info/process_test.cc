@@ -141,7 +141,8 @@ TEST(ProcessReport, names_rails_without_a_lane) {
 }
 
 TEST(ProcessReport, of_an_engine_that_tells_no_rails_has_those_of_its_lanes) {
-  EXPECT_NE(std::string::npos, process_text(kEngine, example()).find("  eth0  -  ")) << process_text(kEngine, example());
+  EXPECT_NE(std::string::npos, process_text(kEngine, example()).find("  eth0  -  "))
+      << process_text(kEngine, example());
 }
 
 TEST(ProcessReport, name_that_is_no_text__is_no_crash) {
@@ -170,7 +171,8 @@ TEST(ProcessReport, tells_what_credit_windows_allow) {
   lane.recv_window_bytes = 8 * KiB;
   lane.rail_senders = 9;
   const std::string text = process_text(kEngine, stats);
-  for (const char* part : {"MAY SEND", "41.0 KB", "8.19 KB", "250 ms", "  9", "any"}) EXPECT_NE(text.npos, text.find(part)) << part << "\n" << text;
+  for (const char* part : {"MAY SEND", "41.0 KB", "8.19 KB", "250 ms", "  9", "any"})
+    EXPECT_NE(text.npos, text.find(part)) << part << "\n" << text;
 }
 
 }  // namespace

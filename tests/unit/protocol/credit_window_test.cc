@@ -79,7 +79,8 @@ TEST_F(Window, any_value_is_a_bound_and_nothing_else) {
 }
 
 TEST_F(Window, a_receiver_that_lets_nothing_go_for_a_second_is_overridden) {
-  for (const Credit& nothing : {Credit{.window_bytes = 0}, Credit{.window_bytes = 191}, Credit{.limit = 0}, Credit{.limit = 291}}) {
+  for (const Credit& nothing :
+       {Credit{.window_bytes = 0}, Credit{.window_bytes = 191}, Credit{.limit = 0}, Credit{.limit = 291}}) {
     window_ = CreditWindow(nothing);
     window_.look(kBegin - 1h, 100, false);
     window_.look(kBegin, 100, false);

@@ -127,7 +127,8 @@ TEST(Frame, encode__is_what_the_documentation_shows) {
   FrameHeader open{.type = FrameType::open, .aux = 1, .a = 7, .b = 3};
   FrameHeader opened{.type = FrameType::opened, .flags = kFlagFromReceiver, .a = 3, .b = 16384, .consumed = 1};
   FrameHeader grant{.type = FrameType::grant, .flags = kFlagFromReceiver, .a = 1 << 20, .consumed = 1, .sequence = 1};
-  FrameHeader data{.type = FrameType::segment, .length = 65536, .b = 100'000, .consumed = 2, .sequence = 1, .waiting = 34};
+  FrameHeader data{
+      .type = FrameType::segment, .length = 65536, .b = 100'000, .consumed = 2, .sequence = 1, .waiting = 34};
   FrameHeader ack{.type = FrameType::ack, .flags = kFlagFromReceiver, .message = 1, .consumed = 3, .sequence = 2};
   const std::vector<std::string> expected{shown(open), shown(opened), shown(grant), shown(data), shown(ack)};
   EXPECT_EQ(documented_frames(), expected);

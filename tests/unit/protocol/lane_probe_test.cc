@@ -37,7 +37,8 @@ struct PassedOver {
     while (acknowledged < before + bytes) {
       now += 100us;
       acknowledged = std::min(before + bytes, before + std::uint64_t(rate.bytes_in(now - began)));
-      if (const auto ended = probe.observe(now, acknowledged, before + bytes - acknowledged)) believed = std::clamp(believed, ended->least, ended->most);
+      if (const auto ended = probe.observe(now, acknowledged, before + bytes - acknowledged))
+        believed = std::clamp(believed, ended->least, ended->most);
     }
     busy += now - began;
     EXPECT_FALSE(probe.running());
@@ -111,7 +112,8 @@ TEST(LaneProbe, begin__a_lane_that_looks_fast_in_vain_is_tried_ever_more_rarely)
 
 // A probe of a slow lane takes a quarter of a second where that is possible.
 TEST(LaneProbe, begin__gives_a_slow_lane_little) {
-  for (const auto& [megabits, bytes] : {std::pair{0.1, 32 * KiB}, {1.0, 32 * KiB}, {2.5, 64 * KiB}, {1000.0, 64 * KiB}}) {
+  for (const auto& [megabits, bytes] :
+       {std::pair{0.1, 32 * KiB}, {1.0, 32 * KiB}, {2.5, 64 * KiB}, {1000.0, 64 * KiB}}) {
     LaneProbe probe;
     probe.begin(TimePoint{1s}, 0, Rate::from_megabits(megabits));
     ASSERT_TRUE(probe.begin(TimePoint{2s}, 0, Rate::from_megabits(megabits)));

@@ -18,7 +18,8 @@ inline End other(End end) { return end == End::a ? End::b : End::a; }
 
 class Pair {
  public:
-  static constexpr SessionOptions kOptions{.eager_limit_bytes = 16 * KiB};  // so that a granted message may be one segment
+  // so that a granted message may be one segment
+  static constexpr SessionOptions kOptions{.eager_limit_bytes = 16 * KiB};
   explicit Pair(const SessionOptions& a = kOptions, const SessionOptions& b = kOptions) : sides_{Side(a), Side(b)} {}
 
   SessionProtocol& session(End end) { return side(end).session; }
@@ -151,8 +152,10 @@ class Pair {
     constexpr Nanos kStep = std::chrono::milliseconds(10);
     Teaching& t = side(end).teaching[lane];
     t.min_rtt = min_rtt;
-    const auto outstanding = std::uint64_t(rate.bytes_in(4 * kStep)) + 64 * KiB;  // never all of it is through within a sample
-    SessionProtocol::LaneReport report{.outstanding_bytes = outstanding, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
+    // never all of it is through within a sample
+    const auto outstanding = std::uint64_t(rate.bytes_in(4 * kStep)) + 64 * KiB;
+    SessionProtocol::LaneReport report{
+        .outstanding_bytes = outstanding, .acknowledged_bytes = t.acknowledged, .min_rtt = min_rtt};
     for (int i = 0; i < 50; ++i) {
       session(end).report(lane, t.now, report);
       t.now += kStep;

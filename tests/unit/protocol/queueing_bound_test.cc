@@ -37,7 +37,8 @@ TEST(QueueingBound, observe__what_goes_through_in_one_bunch_bounds_the_rate) {
     const auto bound = lane.hold(kHeld, 8500us);
     ASSERT_TRUE(bound);
     EXPECT_EQ(bound->over, 8ms) << "what nobody saw does not count";
-    EXPECT_NEAR(bound->most.bytes_per_s, double(kHeld) / 0.00595, 1e3) << "less the round trip, and 2 ms that acknowledgements may be late";
+    EXPECT_NEAR(bound->most.bytes_per_s, double(kHeld) / 0.00595, 1e3)
+        << "less the round trip, and 2 ms that acknowledgements may be late";
   }
 }
 

@@ -15,16 +15,15 @@ namespace {
 std::string heard(SessionProtocol& session) {
   std::string text;
   for (const RailUpdates::Statement& news : session.drain_rail_updates())
-    text += (text.empty() ? "" : " ") + std::to_string(news.rail) + ":" + std::to_string(news.edition) + ":" + news.bytes;
+    text +=
+        (text.empty() ? "" : " ") + std::to_string(news.rail) + ":" + std::to_string(news.edition) + ":" + news.bytes;
   return text;
 }
 
 class RailNewsOfAPair : public testing::Test {
  protected:
   RailNewsOfAPair() { pair_.add_lanes(2); }
-  std::ptrdiff_t written() {
-    return std::ranges::count(pair_.written(End::a), FrameType::rails, &FrameHeader::type);
-  }
+  std::ptrdiff_t written() { return std::ranges::count(pair_.written(End::a), FrameType::rails, &FrameHeader::type); }
   Pair pair_;
 };
 

@@ -14,7 +14,8 @@ struct Carrier {
   RateEstimator estimator;
 
   void busy(Rate rate, Nanos for_so_long, Nanos step = 1ms) {
-    const auto outstanding = std::uint64_t(rate.bytes_in(8ms)) + 64 * KiB;  // never all of it is through within a sample
+    // never all of it is through within a sample
+    const auto outstanding = std::uint64_t(rate.bytes_in(8ms)) + 64 * KiB;
     for (Nanos t{0}; t < for_so_long; t += step) {
       estimator.observe(now, std::uint64_t(acknowledged), outstanding);
       now += step;
@@ -69,7 +70,8 @@ TEST(RateEstimator, observe__an_acknowledgement_that_a_timer_holds_back_does_not
   lane.idle(1ms);
   const Rate before = lane.estimator.rate();
   for (int i = 0; i < 100; ++i) {  // a control frame, looked at while the peer waits for more of them
-    for (int look = 0; look < 40; ++look, lane.now += 1ms) lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 64);
+    for (int look = 0; look < 40; ++look, lane.now += 1ms)
+      lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 64);
     lane.acknowledged += 64;
     lane.estimator.observe(lane.now, std::uint64_t(lane.acknowledged), 0);
   }
@@ -255,8 +257,8 @@ TEST(RateEstimator, observe__even_a_dead_lane_keeps_a_rate_that_can_grow) {
   EXPECT_GT(lane.estimator.rate().bytes_per_s, 0);
 }
 
-// A peer that is stopped and goes on, or one that had no processor for a while as the transfer began. So little is given to a
-// lane that looks slow that each look finds all of it through: no sample can prove the contrary.
+// A peer that is stopped and goes on, or one that had no processor for a while as the transfer began. So little is
+// given to a lane that looks slow that each look finds all of it through: no sample can prove the contrary.
 TEST(RateEstimator, age__silence_before_the_first_sample_is_got_over) {
   for (const bool heard_before : {true, false}) {
     Carrier lane;

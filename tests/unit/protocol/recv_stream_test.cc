@@ -18,19 +18,23 @@ class Receiving : public ::testing::Test {
 
   static FrameHeader segment(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size,
                              std::uint64_t tag = 0) {
-    return SegmentFrame{.stream = 3, .length = std::uint32_t(length), .message = message, .offset = offset, .size = size, .tag = tag};
+    return SegmentFrame{
+        .stream = 3, .length = std::uint32_t(length), .message = message, .offset = offset, .size = size, .tag = tag};
   }
   static FrameHeader eager(std::uint64_t message, std::uint64_t size, std::uint16_t slot) {
     return eager_piece(message, 0, size, size, slot);
   }
   static FrameHeader eager_piece(std::uint64_t message, std::uint64_t offset, std::uint64_t length, std::uint64_t size,
                                  std::uint16_t slot) {
-    return SegmentFrame{.stream = 3, .length = std::uint32_t(length), .message = message, .offset = offset, .size = size, .eager = true,
+    return SegmentFrame{.stream = 3,
+                        .length = std::uint32_t(length),
+                        .message = message,
+                        .offset = offset,
+                        .size = size,
+                        .eager = true,
                         .eager_slot = slot};
   }
-  static FrameHeader close_after(std::uint64_t messages) {
-    return CloseFrame{.messages = messages};
-  }
+  static FrameHeader close_after(std::uint64_t messages) { return CloseFrame{.messages = messages}; }
 
   std::span<std::byte> post(std::size_t capacity) {
     buffers_.emplace_back(capacity);
@@ -333,19 +337,19 @@ TEST_F(Receiving, on_segment__contradictions) {
     const Result<std::span<std::byte>> r = stream_.on_segment(h, done_);
     return !r.ok() && r.status().scope() == Scope::lane && r.status().code() == Code::remote;
   };
-  EXPECT_TRUE(refused(segment(0, 1024, 900, 1999)));                // another size than before
-  EXPECT_TRUE(refused(segment(0, 1024, 900, 2000, 1)));             // another tag than before
-  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));                  // more bytes than it has
-  EXPECT_TRUE(refused(segment(1, 0, 1024, 2000)));                  // not granted
-  EXPECT_TRUE(refused(segment(kMessagesInFlight, 0, 8, 8)));        // far ahead
-  EXPECT_TRUE(refused(eager(2, kEager + 1, 0)));                    // larger than a slot
-  EXPECT_TRUE(refused(eager(2, 100, kEagerSlots)));                 // no such slot
+  EXPECT_TRUE(refused(segment(0, 1024, 900, 1999)));          // another size than before
+  EXPECT_TRUE(refused(segment(0, 1024, 900, 2000, 1)));       // another tag than before
+  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));            // more bytes than it has
+  EXPECT_TRUE(refused(segment(1, 0, 1024, 2000)));            // not granted
+  EXPECT_TRUE(refused(segment(kMessagesInFlight, 0, 8, 8)));  // far ahead
+  EXPECT_TRUE(refused(eager(2, kEager + 1, 0)));              // larger than a slot
+  EXPECT_TRUE(refused(eager(2, 100, kEagerSlots)));           // no such slot
   ASSERT_TRUE(arrive(eager_piece(3, 0, 50, 100, 0)).ok());
-  EXPECT_TRUE(refused(eager_piece(3, 50, 50, 100, 1)));             // another slot than before
-  EXPECT_TRUE(refused(segment(3, 50, 50, 100)));                    // eager before
-  EXPECT_TRUE(refused(eager_piece(3, 0, 100, 100, 0)));             // more bytes than it has
+  EXPECT_TRUE(refused(eager_piece(3, 50, 50, 100, 1)));  // another slot than before
+  EXPECT_TRUE(refused(segment(3, 50, 50, 100)));         // eager before
+  EXPECT_TRUE(refused(eager_piece(3, 0, 100, 100, 0)));  // more bytes than it has
   ASSERT_TRUE(arrive(segment(0, 1024, 976, 2000)).ok());
-  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));                  // complete already
+  EXPECT_TRUE(refused(segment(0, 0, 1024, 2000)));  // complete already
 }
 
 TEST_F(Receiving, on_segment__larger_than_its_grant) {
@@ -358,7 +362,8 @@ TEST_F(Receiving, on_segment__larger_than_its_grant) {
 TEST_F(Receiving, on_segment__two_lanes_bring_the_same_bytes) {
   post(2000);
   control();
-  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 1024, 2000), done_).ok());  // still arriving when the message comes whole
+  // still arriving when the message comes whole
+  ASSERT_TRUE(stream_.on_segment(segment(0, 0, 1024, 2000), done_).ok());
   EXPECT_FALSE(stream_.on_segment(segment(0, 0, 2000, 2000), done_).ok());
   ASSERT_TRUE(stream_.on_segment(segment(0, 1024, 976, 2000), done_).ok());
 }

@@ -27,9 +27,7 @@ class SendingEagerly : public ::testing::Test {
     stream->on_released(s.header, done);
     return s.header;
   }
-  bool ack(std::uint64_t below) {
-    return stream->on_ack(AckFrame{.acked = below}, done).ok();
-  }
+  bool ack(std::uint64_t below) { return stream->on_ack(AckFrame{.acked = below}, done).ok(); }
 
   std::vector<std::byte> data = std::vector<std::byte>(64 * KiB);
   Tickets tickets;

@@ -28,9 +28,7 @@ class Sending : public ::testing::Test {
   static FrameHeader grant(std::uint64_t message, std::uint64_t capacity, std::uint64_t acked = 0) {
     return GrantFrame{.message = message, .capacity = capacity, .acked = acked};
   }
-  static FrameHeader ack(std::uint64_t below) {
-    return AckFrame{.acked = below};
-  }
+  static FrameHeader ack(std::uint64_t below) { return AckFrame{.acked = below}; }
 
   void post(std::size_t bytes) {
     data_.push_back(pattern(bytes, std::uint32_t(data_.size())));
@@ -206,7 +204,7 @@ TEST_F(Sending, on_grant__contradictions) {
   post(8);
   EXPECT_EQ(stream_.on_grant(grant(kMessagesInFlight, 64), done_).scope(), Scope::lane);
   EXPECT_EQ(stream_.on_grant(grant(2, 64, 2), done_).scope(), Scope::lane);  // acknowledges what was never posted
-  EXPECT_EQ(stream_.on_ack(ack(1), done_).scope(), Scope::lane);                 // or not sent
+  EXPECT_EQ(stream_.on_ack(ack(1), done_).scope(), Scope::lane);             // or not sent
   EXPECT_FALSE(stream_.failed());
 }
 
@@ -438,7 +436,7 @@ TEST_F(Sending, on_peer_close__ends_what_is_unfinished_once) {
   stream_.fail(Status(Code::internal, Scope::stream, "later"), true, done_);
   EXPECT_EQ(done_.size(), 1u);
   EXPECT_EQ(stream_.error().code(), Code::left);  // the first error sticks
-  EXPECT_FALSE(stream_.gone());                     // until the caller is done, too
+  EXPECT_FALSE(stream_.gone());                   // until the caller is done, too
   stream_.close(done_);
   EXPECT_EQ(control(), std::vector{FrameType::close});
   EXPECT_TRUE(stream_.gone());

@@ -269,7 +269,7 @@ TEST_F(Fences, on_fence__once_more_for_a_lane_that_is_forgotten) {
   pair_.b().set_blocked(1, true);
   (void)pair_.b().open_stream(Priority::normal, 7, ~0ull);
   pair_.send(End::b, 2);
-  pair_.receive(End::a, 2);        // tells a that b has its FENCE; b hears nothing on 1
+  pair_.receive(End::a, 2);  // tells a that b has its FENCE; b hears nothing on 1
   pair_.add_lane(3, 1, 1);
   EXPECT_EQ(pair_.a().known_lanes(), 3u) << "0 is forgotten";
   EXPECT_EQ(pair_.b().known_lanes(), 4u);
@@ -357,9 +357,7 @@ class Injected : public ::testing::Test {
     h.flags = flags;
     return h;
   }
-  static FrameHeader fence(LaneId lane, std::uint64_t count) {
-    return FenceFrame{.lane = lane, .frames = count};
-  }
+  static FrameHeader fence(LaneId lane, std::uint64_t count) { return FenceFrame{.lane = lane, .frames = count}; }
   std::vector<FrameHeader> taken() {
     std::array<OutgoingFrame, 256> frames;
     std::vector<FrameHeader> out;
@@ -507,7 +505,9 @@ class LaneRate : public ::testing::Test {
     ASSERT_GT(most(), 150 * KiB);
   }
   void report(std::uint64_t outstanding) { pair_.a().report(0, now_, {outstanding, acknowledged_, kRtt}); }
-  std::uint64_t most() { return outstanding_bytes_max({.rate_known = true, .rate = pair_.a().rate_of(0), .min_rtt = kRtt}); }
+  std::uint64_t most() {
+    return outstanding_bytes_max({.rate_known = true, .rate = pair_.a().rate_of(0), .min_rtt = kRtt});
+  }
   // It has so much, and all of it is through at once after 8 ms.
   void bunch(std::uint64_t bytes) {
     for (int look = 0; look < 16; ++look, now_ += std::chrono::microseconds(500)) report(bytes);

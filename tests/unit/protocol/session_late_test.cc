@@ -1,4 +1,5 @@
-// Control that a lane holds up goes by another one (decision D8), and a lane that comes after a loss proves itself first.
+// Control that a lane holds up goes by another one (decision D8), and a lane that comes after a loss proves itself
+// first.
 #include <gtest/gtest.h>
 
 #include "protocol/session_protocol.h"
@@ -13,15 +14,18 @@ class LateControl : public ::testing::Test {
  protected:
   void SetUp() override { pair_.add_lanes(2); }
 
-  // Lane 0 takes all control that waits at `from`, and no kernel acknowledges it: what it takes from now on is lost on the way.
+  // Lane 0 takes all control that waits at `from`, and no kernel acknowledges it: what it takes from now on is lost on
+  // the way.
   std::size_t swallow_by_0(End from) {
     pair_.session(from).set_blocked(1, true);
     const std::size_t n = pair_.take(from, 0);
     pair_.session(from).set_blocked(1, false);
     return n;
   }
-  // The end `from` looks. All is acknowledged on lanes `work`, nothing new on lanes `stand`. Returns what is said again.
-  std::size_t look_for(End from, Nanos time, const std::vector<LaneId>& work = {1}, const std::vector<LaneId>& stand = {0}) {
+  // The end `from` looks. All is acknowledged on lanes `work`, nothing new on lanes `stand`. Returns what is said
+  // again.
+  std::size_t look_for(End from, Nanos time, const std::vector<LaneId>& work = {1},
+                       const std::vector<LaneId>& stand = {0}) {
     std::size_t said = 0;
     for (const TimePoint end = now_ + time; now_ < end;) {
       now_ += SessionProtocol::kLateLook;
@@ -32,7 +36,9 @@ class LateControl : public ::testing::Test {
     }
     return said;
   }
-  std::size_t count(End end, FrameType type) { return std::size_t(std::ranges::count(pair_.written(end), type, &FrameHeader::type)); }
+  std::size_t count(End end, FrameType type) {
+    return std::size_t(std::ranges::count(pair_.written(end), type, &FrameHeader::type));
+  }
   // All that both ends wrote so far is with the other's kernel.
   void acknowledge_all() {
     for (const End end : {End::a, End::b}) {
@@ -188,7 +194,8 @@ TEST_F(LateControl, new_control_goes_by_a_lane_that_is_not_late__though_its_dela
   EXPECT_GT(pair_.take(End::a, 0), 0u) << "late no more";
 }
 
-// ------------------------------------------------------------------------------------------------ lanes that come after a loss
+// ------------------------------------------------------------------------------------------------ lanes that come
+// after a loss
 
 class NewLane : public LateControl {
  protected:
@@ -229,7 +236,7 @@ class NewLane : public LateControl {
   }
 
   std::vector<std::byte> data_, buffer_;
-  int segments_ = 0;                       // that bytes_by() saw
+  int segments_ = 0;  // that bytes_by() saw
 };
 
 // Full shares are far more: what silence taught of a lane's rate must not let it have them.
@@ -256,7 +263,8 @@ TEST_F(NewLane, after_a_loss_it_gets_padding_until_all_of_that_is_acknowledged) 
   EXPECT_TRUE(buffer_ == data_);
 }
 
-// As on a rail that loses four packets of ten: the lane's first tries to connect failed, or packets of the one that stood were sent again.
+// As on a rail that loses four packets of ten: the lane's first tries to connect failed, or packets of the one that
+// stood were sent again.
 TEST_F(NewLane, a_doubtful_one_gets_padding_without_a_loss) {
   const Pair::Ends ends = pair_.open();
   post_much(ends);
@@ -342,7 +350,8 @@ TEST_F(NewLane, after_a_loss_it_gets_no_control_while_a_proven_one_is_there) {
   pair_.a().open_stream(Priority::normal, 7, ~0ull);
   const std::size_t before = pair_.written(End::a).size();
   pair_.send(End::a, 2);
-  for (std::size_t i = before; i < pair_.written(End::a).size(); ++i) EXPECT_EQ(pair_.written(End::a)[i].type, FrameType::keep);
+  for (std::size_t i = before; i < pair_.written(End::a).size(); ++i)
+    EXPECT_EQ(pair_.written(End::a)[i].type, FrameType::keep);
   EXPECT_EQ(pair_.take(End::a, 1), 1u);
 }
 

@@ -140,7 +140,10 @@ TEST_F(Scheduling, take_data__two_streams_share_by_bytes) {
 
 TEST_F(Scheduling, take_data__of_a_class_the_smallest_order_goes_first_whenever_it_came) {
   add_lanes(1);
-  const auto ids = prepare({{Priority::normal, 1 * MiB}, {Priority::normal, 1 * MiB}, {Priority::normal, 1 * MiB}, {Priority::urgent, 1 * MiB}});
+  const auto ids = prepare({{Priority::normal, 1 * MiB},
+                            {Priority::normal, 1 * MiB},
+                            {Priority::normal, 1 * MiB},
+                            {Priority::urgent, 1 * MiB}});
   start(ids[0], 7);
   for (const FrameHeader& h : drain(0, 1)) EXPECT_EQ(h.stream, ids[0]);
   start(ids[1], 9);
@@ -199,20 +202,21 @@ TEST_F(Scheduling, expedite__what_was_lost_with_its_lane_goes_again_in_its_own_m
   pair_.b().post(streams_[ids[0]].in, tickets_[used_++], buffers_[1].data(), 4 * MiB);
   pair_.run();
   start(ids[0], 1);
-  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);      // all of its first message, never read
+  ASSERT_EQ(pair_.take(End::a, 0, 1), 1u);  // all of its first message, never read
   pair_.write(End::a, 0);
   start(ids[1], 5);
   pair_.a().post(streams_[ids[0]].out, tickets_[used_++], data_[1].data(), 4 * MiB, 0, 9);
   for (const FrameHeader& h : drain(1, 2)) EXPECT_EQ(h.stream, ids[1]) << "5 goes before 9";
   pair_.lose_both(0);
   while (pair_.take(End::b, 1) > 0) pair_.write(End::b, 1);
-  pair_.receive(End::a, 1);                     // b's FENCE: what has order 1 waits again
+  pair_.receive(End::a, 1);  // b's FENCE: what has order 1 waits again
   std::vector<StreamId> order;
   pair_.send(End::a, 1);
   for (const FrameHeader& h : pair_.written(End::a))
     if (h.type == FrameType::segment) order.push_back(h.stream);
   ASSERT_GE(order.size(), 5u);
-  EXPECT_EQ((std::vector{order[0], order[1], order[2], order[3], order[4]}), (std::vector{ids[0], ids[1], ids[1], ids[0], ids[1]}));
+  EXPECT_EQ((std::vector{order[0], order[1], order[2], order[3], order[4]}),
+            (std::vector{ids[0], ids[1], ids[1], ids[0], ids[1]}));
 }
 
 TEST_F(Scheduling, expedite__what_it_overtakes_does_not_starve) {

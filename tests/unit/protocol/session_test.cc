@@ -293,7 +293,7 @@ TEST_F(SessionPair, next_frames__lazy_grants_go_ahead_of_long_data) {
   const auto data = pattern(1 * MiB);
   std::vector<std::byte> landing(data.size());
   pair_.a().post(in, tickets_[0], landing.data(), landing.size());
-  pair_.run();                               // granted: b may send all of it
+  pair_.run();  // granted: b may send all of it
   pair_.b().post(back, tickets_[0], data.data(), data.size());
   for (std::size_t m = 0; m < 8; ++m) receive(there.in, 100'000);
   EXPECT_TRUE(pair_.b().has_lazy());

@@ -32,7 +32,8 @@ class Windows : public ::testing::Test {
   }
   std::uint64_t segment_bytes_written() {
     std::uint64_t sum = 0;
-    for (const FrameHeader& h : pair_.written(End::a)) sum += h.type == FrameType::segment ? kFrameHeaderBytes + h.length : 0;
+    for (const FrameHeader& h : pair_.written(End::a))
+      sum += h.type == FrameType::segment ? kFrameHeaderBytes + h.length : 0;
     return sum;
   }
 
@@ -107,8 +108,10 @@ TEST_F(Windows, take_data__of_a_receiver_that_lets_nothing_go_a_segment_a_second
       pair.a().report(0, begin + after, {});
       before = after;
       pair.send(End::a, 0);
-      EXPECT_EQ(std::ranges::count(pair.written(End::a), FrameType::segment, &FrameHeader::type), segments) << after.count();
-      EXPECT_EQ(std::ranges::count(pair.events(End::a), Event::Kind::overridden, &Event::kind), segments > 0 ? 1 : 0) << "told once";
+      EXPECT_EQ(std::ranges::count(pair.written(End::a), FrameType::segment, &FrameHeader::type), segments)
+          << after.count();
+      EXPECT_EQ(std::ranges::count(pair.events(End::a), Event::Kind::overridden, &Event::kind), segments > 0 ? 1 : 0)
+          << "told once";
     }
   }
 }

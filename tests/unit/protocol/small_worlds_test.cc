@@ -1,5 +1,5 @@
-// Every order in which a few messages of two streams can be posted, written and read: at no point does a stream whose two ends
-// have posted wait for what another one lacks.
+// Every order in which a few messages of two streams can be posted, written and read: at no point does a stream whose
+// two ends have posted wait for what another one lacks.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -67,7 +67,8 @@ class SmallWorld {
       add(receives_[s].size());
     }
     for (const End end : {End::a, End::b}) {
-      for (const Completion& c : pair_.done(end)) add(std::uint64_t(static_cast<char*>(c.request) - tickets_.slots.data()));
+      for (const Completion& c : pair_.done(end))
+        add(std::uint64_t(static_cast<char*>(c.request) - tickets_.slots.data()));
       const std::vector<FrameHeader>& written = pair_.written(end);
       add(written.size());
       for (std::size_t i = read_[end == End::a ? 0 : 1]; i < written.size(); ++i) {
@@ -87,7 +88,8 @@ class SmallWorld {
       for (std::size_t m = 0; m < matched; ++m) {
         const auto ended = [&](End end, void* request) {
           const auto& done = pair_.done(end);
-          return std::ranges::count_if(done, [&](const Completion& c) { return c.request == request && c.status.ok(); });
+          return std::ranges::count_if(done,
+                                       [&](const Completion& c) { return c.request == request && c.status.ok(); });
         };
         const std::string which = "message " + std::to_string(m) + " of stream " + std::to_string(s);
         if (ended(End::b, receives_[s][m]) != 1) return "the receive of " + which + " did not end once";
@@ -142,7 +144,8 @@ class SmallWorld {
 };
 
 std::string told(const std::string& steps) {
-  constexpr const char* kNames[kSteps] = {"send 0", "send 1", "receive 0", "receive 1", "a writes", "b reads", "b writes", "a reads"};
+  constexpr const char* kNames[kSteps] = {"send 0",   "send 1",  "receive 0", "receive 1",
+                                          "a writes", "b reads", "b writes",  "a reads"};
   std::string text;
   for (const char step : steps) text += std::string(text.empty() ? "" : ", ") + kNames[int(step)];
   return text;

@@ -24,7 +24,8 @@ OthersView others_of(const std::vector<LaneView>& lanes, std::size_t which, std:
 
 bool takes(const std::vector<LaneView>& lanes, std::size_t which, std::uint64_t waiting_bytes) {
   const OthersView others = others_of(lanes, which, waiting_bytes);
-  const auto segment = std::uint32_t(std::min<std::uint64_t>(segment_bytes(lanes[which], others, waiting_bytes), waiting_bytes));
+  const auto segment =
+      std::uint32_t(std::min<std::uint64_t>(segment_bytes(lanes[which], others, waiting_bytes), waiting_bytes));
   return finishes_in_time(lanes[which], others, segment, waiting_bytes);
 }
 
@@ -141,8 +142,8 @@ TEST(Striper, finishes_in_time__some_lane_always_takes_the_segment) {
     std::vector<LaneView> lanes;
     const std::size_t count = 2 + random() % 6;
     for (std::size_t i = 0; i < count; ++i)
-      lanes.push_back(lane(double(1 + random() % (random() % 2 ? 10 : 100'000)), Nanos(random() % 3 ? random() % 2'000'000 : 0),
-                           random() % 2 ? random() % (4 * MiB) : 0));
+      lanes.push_back(lane(double(1 + random() % (random() % 2 ? 10 : 100'000)),
+                           Nanos(random() % 3 ? random() % 2'000'000 : 0), random() % 2 ? random() % (4 * MiB) : 0));
     const std::uint64_t waiting = 1 + random() % (random() % 2 ? 1000 : 4 * MiB);
     bool taken = false;
     for (std::size_t i = 0; i < count; ++i) taken = taken || takes(lanes, i, waiting);

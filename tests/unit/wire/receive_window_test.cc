@@ -16,10 +16,10 @@
 namespace railweave::wire {
 namespace {
 
-constexpr int kPacket = 1448;                // loopback's are of 64 KiB else
+constexpr int kPacket = 1448;  // loopback's are of 64 KiB else
 constexpr std::size_t kPiece = 3000;
 constexpr std::uint64_t kBound = 16 * KiB;
-constexpr std::uint64_t kStep = 4 * KiB;     // windows are told in steps: of 1 KiB where tcp_rmem allows 33 MB
+constexpr std::uint64_t kStep = 4 * KiB;  // windows are told in steps: of 1 KiB where tcp_rmem allows 33 MB
 
 class ReceiveWindowTest : public testing::Test {
  protected:

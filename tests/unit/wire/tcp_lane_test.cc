@@ -194,7 +194,8 @@ TEST_F(TcpLaneTest, who_takes_nothing_is_not_silent) {
   const TimePoint shut_at = now();
   TimePoint heard_at{};
   sample_for(2s, [&](const AckStatus& h) {
-    EXPECT_FALSE(h.silent_since) << (now() - shut_at) / 1ms << " ms after the window shut, of an answer " << (now() - h.heard_at) / 1ms << " ms ago";
+    EXPECT_FALSE(h.silent_since) << (now() - shut_at) / 1ms << " ms after the window shut, of an answer "
+                                 << (now() - h.heard_at) / 1ms << " ms ago";
     heard_at = h.heard_at;
   });
   ASSERT_GT(near->health().outstanding_bytes, 0u) << "all of it went into buffers: nothing was waited for";

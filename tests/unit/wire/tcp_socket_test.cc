@@ -45,15 +45,17 @@ TEST(TcpSocket, options_reach_both_ends) {
   }
 }
 
-// The kernel gives up an interval after the last probe: one that goes out when the outage is over must be among them, however the
-// outage falls between the probes.
+// The kernel gives up an interval after the last probe: one that goes out when the outage is over must be among them,
+// however the outage falls between the probes.
 TEST(TcpSocket, keepalive_outlasts_every_outage_shorter_than_the_peer_timeout) {
   using namespace std::chrono_literals;
-  for (const Nanos timeout : {Nanos(2s), Nanos(2500ms), Nanos(9s), Nanos(9999ms), Nanos(10s), Nanos(11s), Nanos(15s), Nanos(25s), Nanos(3600s)}) {
+  for (const Nanos timeout : {Nanos(2s), Nanos(2500ms), Nanos(9s), Nanos(9999ms), Nanos(10s), Nanos(11s), Nanos(15s),
+                              Nanos(25s), Nanos(3600s)}) {
     SocketOptions options;
     options.peer_timeout = timeout;
     const auto [a, b] = tcp_pair(options);
-    const int between = int_option(a.get(), IPPROTO_TCP, TCP_KEEPINTVL), probes = int_option(a.get(), IPPROTO_TCP, TCP_KEEPCNT);
+    const int between = int_option(a.get(), IPPROTO_TCP, TCP_KEEPINTVL),
+              probes = int_option(a.get(), IPPROTO_TCP, TCP_KEEPCNT);
     EXPECT_EQ(std::chrono::seconds(between), keepalive_interval(timeout));
     EXPECT_GE(std::chrono::seconds((probes - 1) * between), timeout);
     EXPECT_LT(std::chrono::seconds((probes - 2) * between), timeout) << "gives up later than it need";

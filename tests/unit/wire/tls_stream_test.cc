@@ -1,4 +1,5 @@
-// Two TLS streams over a socketpair (docs/operate/encryption.md). That lanes keep their promises over them is the contract suite's.
+// Two TLS streams over a socketpair (docs/operate/encryption.md). That lanes keep their promises over them is the
+// contract suite's.
 #include "wire/bootstrap/tls_stream.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +48,8 @@ struct End {
 
 class TlsStreamTest : public ::testing::Test {
  protected:
-  void connect(const TlsKey& clients, const TlsKey& servers, std::uint64_t update_bytes = TlsStream::kUpdateBytes, int room = 0) {
+  void connect(const TlsKey& clients, const TlsKey& servers, std::uint64_t update_bytes = TlsStream::kUpdateBytes,
+               int room = 0) {
     int fds[2];
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
     client.fd = OwnedFd(fds[0]);
@@ -128,7 +130,8 @@ TEST_F(TlsStreamTest, small_pieces_share_a_record) {
   ASSERT_TRUE(shake_hands());
   const Bytes bytes = pattern(4000);
   std::vector<iovec> pieces;
-  for (std::size_t at = 0; at < bytes.size(); at += 40) pieces.push_back({const_cast<std::byte*>(bytes.data()) + at, 40});
+  for (std::size_t at = 0; at < bytes.size(); at += 40)
+    pieces.push_back({const_cast<std::byte*>(bytes.data()) + at, 40});
   EXPECT_EQ(client.send(pieces), 4000);
   EXPECT_EQ(take_ciphertext().size(), 4000u + 22);
 }
